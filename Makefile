@@ -1,0 +1,61 @@
+# `make demo` and `make test` are all a newcomer needs; both set up what they use.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+WORKERS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow test-torch lint format docs bench clean
+
+help:  ## Show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# Stamps remember which set of dependencies an environment has, so that a second `make` starts at once.
+$(VENV)/.installed: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+# Any CPU build will do; TORCH can name another one.
+TORCH ?= torch==2.13.0
+$(VENV)/.installed-torch: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet '$(TORCH)'
+	@touch $@
+
+demo: $(VENV)/.installed  ## Learn a graph from the bundled Sachs protein data
+	$(BIN)/golem demo -o demo-output
+
+test: $(VENV)/.installed-dev  ## Run the tests (slow and GPU tests apart)
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+test-slow: $(VENV)/.installed-dev  ## Run the tests that take minutes
+	$(BIN)/python -m pytest -m slow
+
+test-torch: $(VENV)/.installed-torch  ## Run the tests that need torch (CPU tensors)
+	$(BIN)/python -m pytest -m 'torch and not slow and not gpu'
+
+lint: $(VENV)/.installed-dev  ## ruff, mypy and import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.installed-dev  ## Format the code and sort the imports
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: $(VENV)/.installed-dev  ## Regenerate the CLI reference in docs/
+	$(BIN)/python docs/generate_cli_reference.py
+
+bench: $(VENV)/.installed  ## Time Adam and L-BFGS (a quick run; see docs/benchmarks.md)
+	$(BIN)/python benchmarks/adam_speed.py --quick
+
+clean:  ## Remove the environment and what the tools left behind
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,260 @@
+"""Sufficient statistics: all that a Gaussian likelihood needs to know of the data.
+
+The likelihoods depend on the rows only through their centred covariance and their number. One pass makes `Moments`
+from a table; afterwards n no longer enters the cost of anything. Moments of parts of the rows add up to the moments
+of all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Number of rows, mean and centred scatter of named columns.
+
+    The mean is kept in two parts, a fixed `shift` near the data and the `offset` of the mean from it: a column with
+    mean 1e8 and variance 1 would lose half its digits if means were subtracted or merged as they are.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    shift, offset : ndarray of shape (d,)
+        The mean is `shift + offset`.
+    scatter : ndarray of shape (d, d)
+        Sum over rows of the outer products of the centred row, X_c' X_c.
+    names : tuple of str
+        Column names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(100, 3)) + 1e8
+    >>> whole, parts = Moments.from_rows(X), Moments.from_rows(X[:30]) + Moments.from_rows(X[30:])
+    >>> bool(np.allclose(whole.covariance, parts.covariance, rtol=1e-12))
+    True
+    """
+
+    n: int
+    shift: Vector
+    offset: Vector
+    scatter: Matrix
+    names: tuple[str, ...]
+
+    @classmethod
+    def from_rows(
+        cls, rows: ArrayLike, names: Sequence[str] | None = None, shift: ArrayLike | None = None
+    ) -> Moments:
+        """Moments of an array of shape (n, d), samples in rows; `shift` defaults to the first row."""
+        X = _float_rows(rows)
+        names = column_names(names, X.shape[1])
+        _require_finite(X, names)
+        shift = np.array(X[0] if shift is None else shift, dtype=float)
+        centred = X - shift
+        offset = centred.mean(axis=0)
+        centred -= offset
+        return cls(len(X), shift, offset, centred.T @ centred, names)
+
+    @classmethod
+    def from_table(cls, table: Any) -> Moments:
+        """Moments of a pandas, Polars or PyArrow table, or of an array."""
+        values, names = rows_and_names(table)
+        return cls.from_rows(values, names)
+
+    @classmethod
+    def from_covariance(
+        cls,
+        covariance: ArrayLike,
+        n: int,
+        mean: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+    ) -> Moments:
+        """Moments from a precomputed covariance matrix (divided by n, not n - 1) and a number of rows.
+
+        Raises
+        ------
+        ValueError
+            If the matrix is not square, finite, symmetric and positive semidefinite, or n < 2.
+        """
+        S = np.array(covariance, dtype=float)
+        if S.ndim != 2 or S.shape[0] != S.shape[1]:
+            raise ValueError(f"a covariance is a square matrix; got shape {S.shape}")
+        names = column_names(names, len(S))
+        if not np.isfinite(S).all():
+            bad = [names[j] for j in np.nonzero(~np.isfinite(S).all(axis=0))[0]]
+            raise ValueError(f"the covariance has NaN or infinite entries in columns {quoted(bad)}")
+        if n < 2:
+            raise ValueError(f"a covariance needs the number of rows it came from, at least 2; got n={n}")
+        scale = np.sqrt(np.maximum(np.diagonal(S), 0))
+        unit = np.outer(scale, scale)
+        asymmetry = np.abs(S - S.T)
+        if np.any(asymmetry > 1e-8 * unit + 1e-300):
+            i, j = np.unravel_index(np.argmax(asymmetry), S.shape)
+            raise ValueError(
+                f"the covariance is not symmetric: entries ({names[i]!r}, {names[j]!r}) and its mirror are "
+                f"{S[i, j]:.6g} and {S[j, i]:.6g}"
+            )
+        S = (S + S.T) / 2
+        correlation = np.divide(S, unit, out=np.zeros_like(S), where=unit > 0)
+        negative = np.diagonal(S) < 0
+        lowest = np.linalg.eigvalsh(correlation)[0] if not negative.any() else -1.0
+        if lowest < -1e-8:
+            blame = f": negative variance of {quoted([names[j] for j in np.nonzero(negative)[0]])}"
+            raise ValueError(
+                "the covariance is not positive semidefinite"
+                + (blame if negative.any() else f" (lowest eigenvalue of the correlations {lowest:.3g})")
+                + "; covariances from pairwise-complete data often are not: use complete rows"
+            )
+        centre = np.zeros(len(S)) if mean is None else np.array(mean, dtype=float)
+        if centre.shape != (len(S),):
+            raise ValueError(f"the mean must have shape ({len(S)},); got {centre.shape}")
+        return cls(int(n), centre, np.zeros(len(S)), S * n, names)
+
+    @property
+    def d(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+    @property
+    def mean(self) -> Vector:
+        """Column means."""
+        return self.shift + self.offset
+
+    @property
+    def covariance(self) -> Matrix:
+        """Maximum likelihood covariance: scatter divided by n."""
+        return self.scatter / self.n
+
+    @property
+    def variances(self) -> Vector:
+        """Column variances, divided by n."""
+        return np.diagonal(self.scatter) / self.n
+
+    def standardized(self) -> Moments:
+        """Moments of the same columns with mean 0 and variance 1."""
+        scale = np.sqrt(self.variances)
+        S = self.covariance / np.outer(scale, scale)
+        return Moments(self.n, np.zeros(self.d), np.zeros(self.d), (S + S.T) / 2 * self.n, self.names)
+
+    def __add__(self, other: Moments) -> Moments:
+        """Moments of the rows of both (Chan, Golub and LeVeque's merge around a common shift)."""
+        if self.names != other.names:
+            raise ValueError(
+                f"moments of different columns cannot be merged: {quoted(self.names)} and {quoted(other.names)}"
+            )
+        n = self.n + other.n
+        # Shifts lie near the data, so their difference is exact where that of the means would round.
+        difference = (other.shift - self.shift) + (other.offset - self.offset)
+        scatter = self.scatter + other.scatter + np.outer(difference, difference) * (self.n * other.n / n)
+        return Moments(n, self.shift, self.offset + difference * (other.n / n), scatter, self.names)
+
+
+def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
+    """Check column names, or make up `x0, x1, ...`.
+
+    Raises
+    ------
+    ValueError
+        If names are missing, empty or duplicated.
+    """
+    if names is None:
+        return tuple(f"x{j}" for j in range(d))
+    names = tuple(str(name) for name in names)
+    if len(names) != d:
+        raise ValueError(f"{len(names)} names for {d} columns")
+    empty = [j + 1 for j, name in enumerate(names) if not name.strip()]
+    if empty:
+        raise ValueError(
+            f"column {', '.join(map(str, empty))} has an empty name; name it, or drop it if it is a saved row index"
+        )
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(f"column names must be unique; repeated: {quoted(repeated)}")
+    return names
+
+
+def rows_and_names(table: Any) -> tuple[Matrix, tuple[str, ...]]:
+    """Read an array or a pandas, Polars or PyArrow table as float rows and column names.
+
+    Raises
+    ------
+    ValueError
+        If columns are not numeric, with their names.
+    """
+    import narwhals.stable.v1 as nw
+
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        X = _float_rows(table)
+        return X, column_names(None, X.shape[1])
+    names = column_names(frame.columns, len(frame.columns))
+    columns = []
+    text = []
+    for name, label in zip(frame.columns, names, strict=True):
+        try:
+            columns.append(_float_column(frame[name]))
+        except (ValueError, TypeError):
+            text.append(label)
+    if text:
+        raise ValueError(
+            f"{len(text)} of {len(names)} columns are not numeric: {quoted(text)}; drop them or encode them as numbers"
+        )
+    return np.column_stack(columns) if columns else np.empty((len(frame), 0)), names
+
+
+def _float_column(series: Any) -> Vector:
+    """Turn one column of a table into floats, missing values into NaN."""
+    if series.dtype.is_numeric():
+        values = series.to_numpy()
+        return np.asarray(values if values.dtype != object else series.to_list(), dtype=float)
+    values = series.to_list()
+    if any(isinstance(value, str | bytes) for value in values):
+        raise TypeError("text")
+    return np.array([np.nan if value is None else value for value in values], dtype=float)
+
+
+def _float_rows(rows: Any) -> Matrix:
+    """Check the shape of an array of rows."""
+    try:
+        X = np.asarray(rows, dtype=float)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"the data must be a table of numbers: {error}") from None
+    if X.ndim != 2:
+        raise ValueError(f"the data must be a table of shape (rows, columns); got shape {X.shape}")
+    if len(X) < 2:
+        raise ValueError(f"at least 2 rows are needed to estimate a covariance; got n_samples = {len(X)}")
+    return X
+
+
+def _require_finite(X: Matrix, names: Sequence[str]) -> None:
+    """Raise a ValueError that names the columns with NaN or infinite values and counts them."""
+    finite = np.isfinite(X)
+    if finite.all():
+        return
+    counts = (~finite).sum(axis=0)
+    bad = [f"{names[j]!r} ({counts[j]})" for j in np.nonzero(counts)[0]]
+    raise ValueError(
+        f"NaN or inf in {len(bad)} of {len(names)} columns (count of values): {shortened(bad)}; "
+        "drop those rows or impute the values first"
+    )
+
+
+def shortened(items: Sequence[str], most: int = 8) -> str:
+    """Join items for a message, the tail of a long list as a count."""
+    shown = ", ".join(items[:most])
+    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
+
+
+def quoted(names: Sequence[str], most: int = 8) -> str:
+    """Join quoted names for a message."""
+    return shortened([repr(name) for name in names], most)

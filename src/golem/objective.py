@@ -1,0 +1,133 @@
+"""S(B) = L(B) + R_sparse(B) + R_DAG(B) (paper, eq. 1 and 4): the weighted sum, every term by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from golem.acyclicity import Acyclicity, Expm
+from golem.arrays import Array, namespace
+from golem.likelihood import Likelihood
+from golem.sparsity import L1, Sparsity
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """The score of weights B given a covariance, or a stack of them.
+
+    Parameters
+    ----------
+    S : array of shape (..., d, d)
+        Covariance.
+    likelihood, sparsity, acyclicity
+        The three terms.
+    lambda_sparsity, lambda_dag : float
+        Their weights, lambda_1 and lambda_2 in the paper.
+    allowed : array of shape (d, d), bool, optional
+        Entries that may be nonzero; the diagonal never may.
+    unpenalized : array of shape (d, d), bool, optional
+        Entries free of the sparsity penalty: edges that are required anyway.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from golem.likelihood import GaussianEV
+    >>> objective = Objective(np.eye(2), GaussianEV(), lambda_sparsity=0.02, lambda_dag=5.0)
+    >>> B = np.array([[0.0, 0.5], [0.0, 0.0]])
+    >>> {name: round(float(value), 3) for name, value in objective.terms(B).items()}
+    {'likelihood': 0.811, 'sparsity': 0.01, 'dag': 0.0, 'score': 0.821, 'l1': 0.5, 'h': 0.0}
+    """
+
+    S: Array
+    likelihood: Likelihood
+    sparsity: Sparsity = field(default_factory=L1)
+    acyclicity: Acyclicity = field(default_factory=Expm)
+    lambda_sparsity: float = 0.0
+    lambda_dag: float = 0.0
+    allowed: Array | None = None
+    unpenalized: Array | None = None
+    _free: Array = field(init=False, repr=False)
+    _priced: Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        xp = namespace(self.S)
+        d = self.S.shape[-1]
+        allowed = np.ones((d, d), dtype=bool) if self.allowed is None else np.array(self.allowed)
+        np.fill_diagonal(allowed, False)
+        priced = allowed if self.unpenalized is None else allowed & ~np.asarray(self.unpenalized)
+        # Masks of ones and zeros in the numbers' own type and place: one product masks a gradient anywhere.
+        for name, mask in (("_free", allowed), ("_priced", priced)):
+            object.__setattr__(self, name, xp.zeros_like(self.S) + xp.asarray(mask, device=_device(self.S)))
+
+    @property
+    def d(self) -> int:
+        """Number of nodes."""
+        return int(self.S.shape[-1])
+
+    @property
+    def free(self) -> Array:
+        """Mask of ones where B may be nonzero."""
+        return self._free
+
+    @property
+    def l1_weights(self) -> Array:
+        """Price of a unit of |B| in each entry: lambda_sparsity, or 0 for required edges."""
+        return self.lambda_sparsity * self._priced
+
+    def smooth_value_and_grad(self, B: Array, S: Array | None = None) -> tuple[Array, Array]:
+        """Value and masked gradient of L(B) + lambda_dag h(B), all but the sparsity term.
+
+        Another covariance, say of a minibatch, can stand in for that of the objective.
+        """
+        with np.errstate(all="ignore"):  # a non-finite score is an answer that solvers act on
+            value, grad = self.likelihood.value_and_grad(B, self.S if S is None else S)
+            if self.lambda_dag:
+                h, h_grad = self.acyclicity.value_and_grad(B)
+                value, grad = value + self.lambda_dag * h, grad + self.lambda_dag * h_grad
+            return value, grad * self._free
+
+    def value_and_grad(self, B: Array, S: Array | None = None) -> tuple[Array, Array]:
+        """Value and masked (sub)gradient of S(B)."""
+        value, grad = self.smooth_value_and_grad(B, S)
+        if not self.lambda_sparsity:
+            return value, grad
+        size, sign = self.sparsity.value_and_grad(B * self._priced)
+        return value + self.lambda_sparsity * size, grad + self.lambda_sparsity * sign
+
+    def terms(self, B: Array) -> Mapping[str, Array]:
+        """Every term of S(B) as it enters the sum, the sum itself, and the bare ||B||_1 and h(B)."""
+        with np.errstate(all="ignore"):
+            likelihood, _ = self.likelihood.value_and_grad(B, self.S)
+            size, _ = self.sparsity.value_and_grad(B)
+            priced, _ = self.sparsity.value_and_grad(B * self._priced)
+            h, _ = self.acyclicity.value_and_grad(B)
+            sparsity = self.lambda_sparsity * priced
+            # 0 * inf: where the DAG penalty is off, a start outside its domain is no obstacle.
+            dag = self.lambda_dag * h if self.lambda_dag else namespace(self.S).zeros_like(h)
+        return {
+            "likelihood": likelihood,
+            "sparsity": sparsity,
+            "dag": dag,
+            "score": likelihood + sparsity + dag,
+            "l1": size,
+            "h": h,
+        }
+
+    def stationarity(self, B: Array, smooth_grad: Array) -> Array:
+        """Largest entry of B - prox(B - gradient): zero exactly at stationary points of S, the l1 term included.
+
+        The plain subgradient never vanishes at a sparse solution, as |sign| jumps there; the proximal residual does.
+        """
+        xp = namespace(B)
+        moved = B - smooth_grad
+        shrunk = xp.sign(moved) * xp.clip(xp.abs(moved) - self.l1_weights, min=0.0)
+        return xp.max(xp.abs(B - shrunk) * self._free, axis=(-2, -1))
+
+
+def _device(array: Array) -> Any:
+    import array_api_compat
+
+    return array_api_compat.device(array)

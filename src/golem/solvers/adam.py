@@ -1,0 +1,125 @@
+"""Adam on the whole score, subgradient of the l1 term included: the paper's solver (appendix F)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from golem.arrays import Array, namespace, to_numpy
+from golem.objective import Objective
+from golem.solvers.solution import Callback, Progress, Recorder, Solution, Status
+
+_MOST_HALVINGS = 40
+_CHECK_EVERY = 100
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Adam (Kingma and Ba 2014) from a start matrix, by default zeros.
+
+    The defaults are the paper's recipe: 1e5 steps of learning rate 1e-3 on all rows, no early stopping. A stack of
+    covariances `(..., d, d)` is solved as one, each problem on its own path.
+
+    Parameters
+    ----------
+    max_iter : int
+        Number of steps.
+    learning_rate, beta1, beta2, epsilon : float
+        Adam's parameters. Larger steps than 1e-3 diverge on dense graphs.
+    tolerance : float
+        Early stopping: end when the proximal residual of the score, which respects the l1 term, is at most this.
+        0 takes all steps. Adam hovers around a solution at a distance of the order of the learning rate; 0.01 is a
+        useful tolerance for the default rate.
+    batch_size : int, optional
+        Estimate each gradient from this many rows, reshuffled every epoch, instead of the whole covariance. It
+        needs the rows, and it is an approximation: the gradient of the logarithm of a sum over a batch is a biased
+        estimate of that over all rows, the more the smaller the batch.
+    time_limit : float, optional
+        Seconds after which the weights reached are returned.
+    """
+
+    max_iter: int = 100_000
+    learning_rate: float = 1e-3
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    tolerance: float = 0.0
+    batch_size: int | None = None
+    time_limit: float | None = None
+
+    def solve(
+        self,
+        objective: Objective,
+        init: Array | None = None,
+        *,
+        rows: Array | None = None,
+        random_state: int | np.random.Generator | None = None,
+        callback: Callback | None = None,
+        stage: str = "",
+    ) -> Solution:
+        """Minimize the objective; `rows` (centred) and `random_state` are for minibatches."""
+        if self.batch_size is not None and rows is None:
+            raise ValueError("minibatches need the rows of the data; a covariance alone has none")
+        xp = namespace(objective.S)
+        recorder = Recorder(objective, self.max_iter, self.time_limit, callback, stage)
+        covariances = self._covariances(rows, objective.S, random_state)
+        last = B = (xp.zeros_like(objective.S) if init is None else init) * objective.free
+        m = v = xp.zeros_like(B)
+        status, step = Status.COMPLETED, 0
+        try:
+            for step in range(self.max_iter + 1):
+                S = next(covariances)
+                B, grad = self._finite(objective, B, last, S)
+                if grad is None:
+                    status = Status.NON_FINITE
+                    break
+                last = B
+                if step == self.max_iter:
+                    break
+                recorder.observe(step, B)
+                if recorder.out_of_time():
+                    status = Status.TIME_LIMIT
+                    break
+                if self.tolerance and step % _CHECK_EVERY == 0:
+                    residual = objective.stationarity(B, objective.smooth_value_and_grad(B)[1])
+                    if float(xp.max(residual)) <= self.tolerance:
+                        status = Status.CONVERGED
+                        break
+                m = self.beta1 * m + (1 - self.beta1) * grad
+                v = self.beta2 * v + (1 - self.beta2) * grad * grad
+                rate = self.learning_rate / (1 - self.beta1 ** (step + 1))
+                B = B - rate * m / (xp.sqrt(v / (1 - self.beta2 ** (step + 1))) + self.epsilon)
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        if status is Status.COMPLETED and self.tolerance:
+            status = Status.MAX_ITER
+        return recorder.solution(last, status, step)
+
+    def _finite(self, objective: Objective, B: Array, last: Array, S: Array) -> tuple[Array, Array | None]:
+        """Gradient at B, after halving the step from `last` in the problems where the score is not finite."""
+        xp = namespace(B)
+        for _ in range(_MOST_HALVINGS):
+            value, grad = objective.value_and_grad(B, S)
+            finite = xp.isfinite(value + xp.sum(grad, axis=(-2, -1)))
+            if bool(xp.all(finite)):
+                return B, grad
+            B = xp.where(finite[..., None, None], B, (B + last) / 2)
+        return last, None
+
+    def _covariances(
+        self, rows: Array | None, S: Array, random_state: int | np.random.Generator | None
+    ) -> Iterator[Array]:
+        """Yield the covariance for each step: that of all rows, or of one minibatch after the other."""
+        if self.batch_size is None or rows is None:
+            while True:
+                yield S
+        xp, rng, n = namespace(rows), np.random.default_rng(random_state), rows.shape[0]
+        size = min(self.batch_size, n)
+        while True:
+            order = rng.permutation(n)
+            for start in range(0, n - size + 1, size):
+                batch = xp.take(rows, xp.asarray(order[start : start + size]), axis=0)
+                yield xp.matrix_transpose(batch) @ batch / size

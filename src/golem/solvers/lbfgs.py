@@ -1,0 +1,158 @@
+"""L-BFGS-B on split variables: the same stationary points as Adam, to a tolerance, in far fewer evaluations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golem.arrays import to_numpy
+from golem.moments import Matrix, Vector
+from golem.objective import Objective
+from golem.solvers.solution import Callback, Recorder, Solution, Status
+
+_MOST_RESTARTS = 5
+
+
+@dataclass(frozen=True)
+class LBFGS:
+    """Limited-memory quasi-Newton with bounds (Byrd et al. 1995, SciPy's L-BFGS-B), on the CPU.
+
+    |B| has no gradient at zero, but with B = P - N and P, N >= 0 the penalty is linear: sum(P + N). Entries that
+    bear no penalty keep one unbounded variable.
+
+    Parameters
+    ----------
+    max_iter : int
+        Most iterations; each takes little more than one evaluation of the score.
+    tolerance : float
+        Ends when no entry violates the optimality conditions by more than this.
+    memory : int
+        Number of past steps that model the curvature.
+    time_limit : float, optional
+        Seconds after which the weights reached are returned.
+    """
+
+    max_iter: int = 10_000
+    tolerance: float = 1e-4
+    memory: int = 10
+    time_limit: float | None = None
+
+    def solve(
+        self,
+        objective: Objective,
+        init: Matrix | None = None,
+        *,
+        callback: Callback | None = None,
+        stage: str = "",
+    ) -> Solution:
+        """Minimize the objective from a start matrix, by default zeros."""
+        from scipy.optimize import minimize
+
+        split = _Split(objective)
+        B = np.zeros_like(objective.S) if init is None else np.asarray(init, dtype=float) * objective.free
+        run = _Run(objective, split, B)
+        recorder = Recorder(objective, self.max_iter, self.time_limit, callback, stage, points=min(self.max_iter, 1000))
+        status = Status.STALLED if np.isfinite(run.score) else Status.NON_FINITE
+        iterations = 0
+        recorder.observe(0, B)
+
+        def each_iteration(intermediate_result: object) -> None:
+            nonlocal iterations
+            iterations += 1
+            recorder.observe(iterations, run.B)
+            if recorder.out_of_time() or iterations >= self.max_iter:
+                raise StopIteration
+
+        try:
+            # A line search that fails (a singular I - B is close) is tried again with the memory cleared.
+            for _ in range(_MOST_RESTARTS if status is Status.STALLED else 0):
+                before = run.score
+                minimize(
+                    run.value_and_grad,
+                    split.join(run.B),
+                    jac=True,
+                    method="L-BFGS-B",
+                    bounds=split.bounds,
+                    callback=each_iteration,
+                    options={
+                        "maxiter": self.max_iter,
+                        "maxfun": 20 * self.max_iter,
+                        "maxcor": self.memory,
+                        "ftol": 0.0,
+                        "gtol": self.tolerance,
+                    },
+                )
+                if run.stationarity() <= self.tolerance:
+                    status = Status.CONVERGED
+                elif recorder.out_of_time():
+                    status = Status.TIME_LIMIT
+                elif iterations >= self.max_iter:
+                    status = Status.MAX_ITER
+                elif run.score < before:
+                    continue
+                break
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        return recorder.solution(run.B, status, iterations)
+
+
+class _Split:
+    """Between a matrix B and the vector of variables: [free of penalty, positive parts, negative parts]."""
+
+    def __init__(self, objective: Objective) -> None:
+        self.shape = objective.S.shape
+        prices = to_numpy(objective.l1_weights)
+        free = to_numpy(objective.free) != 0
+        self.plain = np.nonzero((free & (prices == 0)).ravel())[0]
+        self.priced = np.nonzero((free & (prices > 0)).ravel())[0]
+        self.prices: Vector = prices.ravel()[self.priced]
+        self.bounds = [(None, None)] * len(self.plain) + [(0.0, None)] * (2 * len(self.priced))
+
+    def join(self, B: Matrix) -> Vector:
+        """Variables of a matrix."""
+        flat = B.ravel()
+        return np.concatenate([flat[self.plain], np.maximum(flat[self.priced], 0), np.maximum(-flat[self.priced], 0)])
+
+    def matrix(self, x: Vector) -> Matrix:
+        """Matrix of the variables."""
+        flat = np.zeros(self.shape[0] * self.shape[1])
+        k, p = len(self.plain), len(self.priced)
+        flat[self.plain] = x[:k]
+        flat[self.priced] = x[k : k + p] - x[k + p :]
+        return flat.reshape(self.shape)
+
+    def penalty_and_grad(self, x: Vector, grad: Matrix) -> tuple[float, Vector]:
+        """Linear penalty of the variables, and the gradient of all with that of the smooth part."""
+        flat, k, p = grad.ravel(), len(self.plain), len(self.priced)
+        positive, negative = x[k : k + p], x[k + p :]
+        penalty = float(self.prices @ (positive + negative))
+        priced = flat[self.priced]
+        return penalty, np.concatenate([flat[self.plain], priced + self.prices, self.prices - priced])
+
+
+class _Run:
+    """Evaluates the score for SciPy and remembers the best weights seen."""
+
+    def __init__(self, objective: Objective, split: _Split, B: Matrix) -> None:
+        self.objective, self.split = objective, split
+        self.B, self.score = B, np.inf
+        self._grad: NDArray[np.float64] = np.zeros_like(B)
+        self.value_and_grad(split.join(B))
+
+    def value_and_grad(self, x: Vector) -> tuple[float, Vector]:
+        """Score and gradient; where not finite, a high value that turns the line search back."""
+        B = self.split.matrix(x)
+        smooth, grad = self.objective.smooth_value_and_grad(B)
+        penalty, gradient = self.split.penalty_and_grad(x, grad)
+        value = float(smooth) + penalty
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+            return self.score + 100.0 + abs(self.score), np.zeros_like(x)
+        if value < self.score:
+            self.B, self.score, self._grad = B, value, grad
+        return value, gradient
+
+    def stationarity(self) -> float:
+        """Largest violation of the optimality conditions at the best weights."""
+        return float(self.objective.stationarity(self.B, self._grad))

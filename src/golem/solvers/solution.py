@@ -1,0 +1,159 @@
+"""What every solver returns, and what it tells while it runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from golem.arrays import Array, to_numpy
+from golem.objective import Objective
+
+
+class Status(Enum):
+    """How a solve ended, in a sentence for the user."""
+
+    CONVERGED = "Converged: the stationarity tolerance was reached."
+    COMPLETED = "Completed: all steps of the recipe were taken."
+    MAX_ITER = "Stopped at the iteration limit before the tolerance was reached; raise max_iter."
+    STALLED = "Stopped where no step improves the score further, before the tolerance was reached."
+    NON_FINITE = "Stopped at the last finite weights: every further step made the score infinite or undefined."
+    TIME_LIMIT = "Stopped at the time limit; these are the weights at that moment."
+    INTERRUPTED = "Interrupted; these are the weights at that moment."
+
+    @property
+    def is_final(self) -> bool:
+        """True where the solver ended as planned."""
+        return self in (Status.CONVERGED, Status.COMPLETED)
+
+
+@dataclass(frozen=True)
+class TracePoint:
+    """The score and its terms at one iteration."""
+
+    iteration: int
+    seconds: float
+    terms: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a running solve stands, for a progress bar."""
+
+    stage: str
+    iteration: int
+    max_iter: int
+    seconds: float
+    score: float
+    h: float
+
+
+Callback = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The outcome of a solve.
+
+    Parameters
+    ----------
+    weights : array of shape (..., d, d)
+        Raw weights, before rounding.
+    status : Status
+        How the solve ended.
+    terms : mapping of str to float
+        The terms of the objective at `weights` (see `Objective.terms`).
+    trace : tuple of TracePoint
+        The way there.
+    iterations : int
+        Steps (Adam) or iterations (L-BFGS) taken.
+    seconds : float
+        Wall-clock time.
+    stationarity : float
+        The largest violation of the optimality conditions at `weights`.
+    """
+
+    weights: Array
+    status: Status
+    terms: Mapping[str, float]
+    trace: tuple[TracePoint, ...]
+    iterations: int
+    seconds: float
+    stationarity: float
+
+
+class Recorder:
+    """Keeps the trace and the clock of a running solve, and feeds its progress bar.
+
+    Trace points lie at fixed iterations, so that equal runs have equal traces; calls back come at most five times
+    a second and take at most a few per cent of the time.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        max_iter: int,
+        time_limit: float | None = None,
+        callback: Callback | None = None,
+        stage: str = "",
+        points: int = 200,
+    ) -> None:
+        self._objective, self._max_iter, self._time_limit = objective, max_iter, time_limit
+        self._callback, self._stage = callback, stage
+        self._every = max(1, max_iter // points)
+        self._start = time.perf_counter()
+        self._next_call = 0.0
+        self._trace: list[TracePoint] = []
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the solve began."""
+        return time.perf_counter() - self._start
+
+    def out_of_time(self) -> bool:
+        """Tell whether the time limit has passed."""
+        return self._time_limit is not None and self.seconds >= self._time_limit
+
+    def observe(self, iteration: int, B: Array) -> None:
+        """Note the state at the start of an iteration."""
+        due = iteration % self._every == 0
+        calling = self._callback is not None and self.seconds >= self._next_call
+        if not (due or calling):
+            return
+        began = self.seconds
+        terms = _as_numbers(self._objective.terms(B))
+        if due:
+            self._trace.append(TracePoint(iteration, began, terms))
+        if calling and self._callback is not None:
+            score, h = float(np.mean(terms["score"])), float(np.max(terms["h"]))
+            self._callback(Progress(self._stage, iteration, self._max_iter, began, score, h))
+            self._next_call = self.seconds + max(0.2, 20 * (self.seconds - began))
+
+    def solution(self, B: Array, status: Status, iterations: int) -> Solution:
+        """Close the books: the terms and the stationarity at the final weights."""
+        terms = _as_numbers(self._objective.terms(B))
+        seconds = self.seconds
+        self._trace.append(TracePoint(iterations, seconds, terms))
+        if self._callback is not None:
+            score, h = float(np.mean(terms["score"])), float(np.max(terms["h"]))
+            self._callback(Progress(self._stage, iterations, max(iterations, 1), seconds, score, h))
+        residual = self._objective.stationarity(B, self._objective.smooth_value_and_grad(B)[1])
+        return Solution(
+            weights=to_numpy(B),
+            status=status,
+            terms=terms,
+            trace=tuple(self._trace),
+            iterations=iterations,
+            seconds=seconds,
+            stationarity=float(np.max(to_numpy(residual))),
+        )
+
+
+def _as_numbers(terms: Mapping[str, Array]) -> dict[str, Any]:
+    """Turn the terms into floats, or into NumPy arrays for a stack of problems."""
+    arrays = {name: to_numpy(value) for name, value in terms.items()}
+    return {name: float(value) if value.ndim == 0 else value for name, value in arrays.items()}
