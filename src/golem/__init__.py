@@ -1,1 +1,53 @@
+"""golem learns linear directed acyclic graphs from data by penalized Gaussian likelihood.
+
+>>> from golem import Golem
+>>> from golem.datasets import load_sachs
+>>> model = Golem().fit(load_sachs().table)
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from golem import datasets, metrics, simulate
+    from golem.checks import DataWarning
+    from golem.estimator import Golem
+    from golem.knowledge import Knowledge
+    from golem.moments import Moments
+    from golem.sem import LinearSEM
+
+__all__ = [
+    "DataWarning",
+    "Golem",
+    "Knowledge",
+    "LinearSEM",
+    "Moments",
+    "__version__",
+    "datasets",
+    "metrics",
+    "simulate",
+]
+
+_HOMES = {
+    "DataWarning": "golem.checks",
+    "Golem": "golem.estimator",
+    "Knowledge": "golem.knowledge",
+    "LinearSEM": "golem.sem",
+    "Moments": "golem.moments",
+}
+_MODULES = ("datasets", "metrics", "simulate")
+
+
+def __getattr__(name: str) -> Any:
+    """Load public names when they are first used, so that `import golem` costs next to nothing."""
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return importlib.import_module(f"golem.{name}")
+    raise AttributeError(f"module 'golem' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -9,6 +9,7 @@ a directed graph with a cycle of length two.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -75,7 +76,7 @@ def precision(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> 
 
 
 def fdr(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> float:
-    """False discovery rate: share of the estimated edges that are absent or reversed in the truth."""
+    """Return the false discovery rate, the share of the estimated edges that are absent or reversed in the truth."""
     return 1 - precision(truth, estimate, cpdag=cpdag)
 
 
@@ -102,9 +103,7 @@ class GraphScores:
     f1: float
 
 
-def evaluate(
-    truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False, normalize: bool = False
-) -> GraphScores:
+def evaluate(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False, normalize: bool = False) -> GraphScores:
     """Compute all metrics at once; `normalize` divides SHD, SHD-C and SID by the number of nodes."""
     T, E = _pair(truth, estimate)
     return GraphScores(
@@ -145,5 +144,5 @@ def _divisor(truth: BoolMatrix, normalize: bool) -> int:
     return len(truth) if normalize else 1
 
 
-def _ratio(part: float, whole: float) -> float:
+def _ratio(part: Any, whole: Any) -> float:
     return float(part) / float(whole) if whole else float("nan")

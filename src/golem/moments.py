@@ -52,9 +52,7 @@ class Moments:
     names: tuple[str, ...]
 
     @classmethod
-    def from_rows(
-        cls, rows: ArrayLike, names: Sequence[str] | None = None, shift: ArrayLike | None = None
-    ) -> Moments:
+    def from_rows(cls, rows: ArrayLike, names: Sequence[str] | None = None, shift: ArrayLike | None = None) -> Moments:
         """Moments of an array of shape (n, d), samples in rows; `shift` defaults to the first row."""
         X = _float_rows(rows)
         names = column_names(names, X.shape[1])
@@ -183,6 +181,13 @@ def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
     return names
 
 
+def is_table(data: Any) -> bool:
+    """Tell a pandas, Polars or PyArrow table from an array."""
+    import narwhals.stable.v1 as nw
+
+    return isinstance(nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame)
+
+
 def rows_and_names(table: Any) -> tuple[Matrix, tuple[str, ...]]:
     """Read an array or a pandas, Polars or PyArrow table as float rows and column names.
 
@@ -193,21 +198,22 @@ def rows_and_names(table: Any) -> tuple[Matrix, tuple[str, ...]]:
     """
     import narwhals.stable.v1 as nw
 
-    frame = nw.from_native(table, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
+    if not is_table(table):
         X = _float_rows(table)
         return X, column_names(None, X.shape[1])
+    frame = nw.from_native(table, eager_only=True)
     names = column_names(frame.columns, len(frame.columns))
     columns = []
     text = []
     for name, label in zip(frame.columns, names, strict=True):
         try:
             columns.append(_float_column(frame[name]))
-        except (ValueError, TypeError):
-            text.append(label)
+        except (ValueError, TypeError) as error:
+            text.append(f"{label!r} ({error})")
     if text:
         raise ValueError(
-            f"{len(text)} of {len(names)} columns are not numeric: {quoted(text)}; drop them or encode them as numbers"
+            f"{len(text)} of {len(names)} columns are not numeric: {shortened(text)}; "
+            "drop them or encode them as numbers"
         )
     return np.column_stack(columns) if columns else np.empty((len(frame), 0)), names
 
@@ -218,9 +224,13 @@ def _float_column(series: Any) -> Vector:
         values = series.to_numpy()
         return np.asarray(values if values.dtype != object else series.to_list(), dtype=float)
     values = series.to_list()
-    if any(isinstance(value, str | bytes) for value in values):
-        raise TypeError("text")
-    return np.array([np.nan if value is None else value for value in values], dtype=float)
+    for row, value in enumerate(values, start=1):
+        if isinstance(value, str | bytes):
+            raise TypeError(f"{value!r} in row {row}")
+    try:
+        return np.array([np.nan if value is None else value for value in values], dtype=float)
+    except (ValueError, TypeError):
+        raise TypeError(f"type {series.dtype}") from None
 
 
 def _float_rows(rows: Any) -> Matrix:
@@ -242,7 +252,7 @@ def _require_finite(X: Matrix, names: Sequence[str]) -> None:
     if finite.all():
         return
     counts = (~finite).sum(axis=0)
-    bad = [f"{names[j]!r} ({counts[j]})" for j in np.nonzero(counts)[0]]
+    bad = [f"{names[j]!r} ({counts[j]})" for j in map(int, np.nonzero(counts)[0])]
     raise ValueError(
         f"NaN or inf in {len(bad)} of {len(names)} columns (count of values): {shortened(bad)}; "
         "drop those rows or impute the values first"

@@ -68,7 +68,9 @@ class LinearSEM:
                 f"weights of {d} variables need {d} noise variances and intercepts; "
                 f"got shapes {variances.shape} and {c.shape}"
             )
-        if not (np.isfinite(B).all() and np.isfinite(c).all() and np.all(variances > 0) and np.isfinite(variances).all()):
+        if not (
+            np.isfinite(B).all() and np.isfinite(c).all() and np.all(variances > 0) and np.isfinite(variances).all()
+        ):
             raise ValueError("weights and intercepts must be finite, noise variances finite and positive")
         if noise not in NOISE_SHAPES:
             raise ValueError(f"noise must be one of {', '.join(NOISE_SHAPES)}; got {noise!r}")
@@ -89,12 +91,12 @@ class LinearSEM:
     @property
     def adjacency(self) -> BoolMatrix:
         """Boolean matrix of the edges."""
-        return self.weights != 0
+        return np.not_equal(self.weights, 0)
 
     @property
     def mean(self) -> Vector:
         """Mean of x, c (I - B)^-1."""
-        return np.linalg.solve(np.eye(self.d) - self.weights.T, self.intercepts)
+        return np.asarray(np.linalg.solve(np.eye(self.d) - self.weights.T, self.intercepts), dtype=float)
 
     @property
     def covariance(self) -> Matrix:
@@ -111,7 +113,7 @@ class LinearSEM:
     def sample(self, n: int, random_state: int | np.random.Generator | None = None) -> NDArray[np.float64]:
         """Draw n rows, node by node in topological order."""
         rng = np.random.default_rng(random_state)
-        X = self._draw_noise(n, rng) * np.sqrt(self.noise_variances) + self.intercepts
+        X: Matrix = self._draw_noise(n, rng) * np.sqrt(self.noise_variances) + self.intercepts
         for j in topological_order(self.weights):
             parents = np.nonzero(self.weights[:, j])[0]
             X[:, j] += X[:, parents] @ self.weights[parents, j]
@@ -123,7 +125,7 @@ class LinearSEM:
         if self.noise == "exponential":
             return rng.exponential(size=shape) - 1
         if self.noise == "gumbel":
-            return (rng.gumbel(size=shape) - np.euler_gamma) * (np.sqrt(6) / np.pi)
+            return np.asarray((rng.gumbel(size=shape) - np.euler_gamma) * (np.sqrt(6) / np.pi))
         return rng.standard_normal(shape)
 
     def log_likelihood(self, data: Moments | ArrayLike) -> float:

@@ -82,7 +82,8 @@ def random_weights(adjacency: BoolMatrix, random_state: RandomState = None, scal
     rng = np.random.default_rng(random_state)
     size = rng.uniform(0.5, 2.0, adjacency.shape)
     sign = rng.choice([-1.0, 1.0], adjacency.shape)
-    return scale * size * sign * adjacency
+    weights: Matrix = scale * size * sign * adjacency
+    return weights
 
 
 def random_sem(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from golem.arrays import Array, namespace, to_numpy
+from golem.arrays import Array, namespace
 from golem.objective import Objective
-from golem.solvers.solution import Callback, Progress, Recorder, Solution, Status
+from golem.solvers.solution import Callback, Recorder, Solution, Status
 
 _MOST_HALVINGS = 40
 _CHECK_EVERY = 100

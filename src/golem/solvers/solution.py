@@ -75,6 +75,8 @@ class Solution:
         Wall-clock time.
     stationarity : float
         The largest violation of the optimality conditions at `weights`.
+    cut_edges : int, optional
+        Edges that rounding removed because of cycles, once it has been done.
     """
 
     weights: Array
@@ -84,6 +86,7 @@ class Solution:
     iterations: int
     seconds: float
     stationarity: float
+    cut_edges: int | None = None
 
 
 class Recorder:

@@ -1,0 +1,91 @@
+"""Can a graph be learned from these moments? Clear words where it cannot, a warning where care is needed."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from golem.moments import Matrix, Moments, quoted, shortened
+
+# A column whose variance given others is below this share of its own is taken as a combination of them: far below
+# what noisy data show (the paper's densest graphs go down to 1e-6), well above rounding.
+_COLLINEAR = 1e-11
+_CONSTANT = 1e-14
+_WIDEST_SCALES = 1e8
+
+
+class DataWarning(UserWarning):
+    """The data can be used, but not everything in the answer can be trusted."""
+
+
+def require_learnable(moments: Moments, *, uses_scale: bool) -> None:
+    """Raise a ValueError with columns and remedy where no graph can be learned; warn where n is small.
+
+    Parameters
+    ----------
+    moments : Moments
+        The data.
+    uses_scale : bool
+        Whether the method works on the columns as they are scaled.
+    """
+    if moments.d < 2:
+        raise ValueError(f"a graph needs at least 2 columns; got n_features = {moments.d}: {quoted(moments.names)}")
+    _require_variation(moments)
+    scale = np.sqrt(moments.variances)
+    R = moments.covariance / np.outer(scale, scale)
+    _require_distinct(R, moments)
+    if moments.n > moments.d:
+        _require_independent(R, moments)
+    else:
+        warnings.warn(
+            f"n = {moments.n} rows for d = {moments.d} columns: with n <= d the likelihood has no minimum of its own "
+            "and only the penalties hold the weights; expect false edges, and trust strong edges at most. "
+            "More rows or fewer columns help.",
+            DataWarning,
+            stacklevel=3,
+        )
+    if uses_scale and scale.max() > _WIDEST_SCALES * scale.min():
+        low, high = moments.names[int(scale.argmin())], moments.names[int(scale.argmax())]
+        raise ValueError(
+            f"the columns' scales differ by {scale.max() / scale.min():.1e} (smallest {low!r}, largest {high!r}): "
+            "penalties on weights mean nothing across such units; express the columns in comparable units or standardize them"
+        )
+
+
+def _require_variation(moments: Moments) -> None:
+    """Raise for constant columns."""
+    # Rounding leaves a constant column of size c with a variance of about (1e-16 c)^2.
+    constant = moments.variances <= _CONSTANT**2 * np.maximum(moments.mean**2, np.finfo(float).tiny)
+    if constant.any():
+        bad = [moments.names[j] for j in np.nonzero(constant)[0]]
+        raise ValueError(f"constant columns carry no information: {quoted(bad)}; drop them")
+
+
+def _require_distinct(R: Matrix, moments: Moments) -> None:
+    """Raise for pairs of columns that are copies of each other up to shift and scale."""
+    copies = np.argwhere(np.triu(np.abs(R) >= 1 - _COLLINEAR, k=1))
+    if len(copies):
+        pairs = [f"{moments.names[i]!r} and {moments.names[j]!r}" for i, j in copies]
+        raise ValueError(
+            f"columns are copies of each other up to units: {shortened(pairs)}; keep one of each (no data can tell "
+            "which one causes the others)"
+        )
+
+
+def _require_independent(R: Matrix, moments: Moments) -> None:
+    """Raise where a column is an exact linear combination of others."""
+    from scipy.linalg import lapack
+
+    factor, pivots, rank, _ = lapack.dpstrf(R, tol=_COLLINEAR)
+    if rank == moments.d:
+        return
+    order = pivots - 1
+    L = np.triu(factor).T  # R = L L' in the order of the pivots; below U LAPACK leaves its input
+    basis, dependent = order[:rank], int(order[rank])
+    coefficients = np.linalg.solve(L[:rank, :rank].T, L[rank, :rank])
+    used = [moments.names[basis[k]] for k in np.nonzero(np.abs(coefficients) > 1e-6)[0]]
+    raise ValueError(
+        f"column {moments.names[dependent]!r} is a linear combination of {quoted(used)} "
+        f"({moments.d - rank} such in all); drop one of them (totals beside their parts are a common cause)"
+    )

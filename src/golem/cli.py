@@ -1,0 +1,408 @@
+"""The command line: golem fit | demo | simulate | score."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import warnings
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+
+import golem
+
+if TYPE_CHECKING:
+    from golem.estimator import Golem
+    from golem.metrics import GraphScores
+
+app = typer.Typer(
+    name="golem",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Learn linear directed acyclic graphs from data.",
+    epilog="Try `golem demo`, or `golem fit data.csv -o out/`.",
+)
+# No markup: column names are other people's text, and "[red]" is a name like any other.
+out = Console(highlight=False, markup=False)
+err = Console(stderr=True, highlight=False, markup=False)
+INTERRUPTED_EXIT_CODE = 130
+
+
+class Noise(StrEnum):
+    """Choices of --noise for fit."""
+
+    nv = "nv"
+    ev = "ev"
+
+
+class Solver(StrEnum):
+    """Choices of --solver."""
+
+    lbfgs = "lbfgs"
+    adam = "adam"
+
+
+class SimulatedNoise(StrEnum):
+    """Choices of --noise for simulate."""
+
+    gaussian_ev = "gaussian-ev"
+    gaussian_nv = "gaussian-nv"
+    exponential = "exponential"
+    gumbel = "gumbel"
+
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+Seed = Annotated[int, typer.Option(help="Seed of all that is random.")]
+
+
+def _version(value: bool) -> None:
+    if value:
+        out.print(f"golem {golem.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _app(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Learn linear directed acyclic graphs from data."""
+
+
+@app.command(epilog="Example: `golem fit data.csv -o out/ --noise ev --threshold 0.1`")
+def fit(
+    data: Annotated[Path, typer.Argument(help="CSV (separator and header are found) or Parquet file of numbers.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("golem-output"),
+    noise: Annotated[Noise, typer.Option(help="Noise variances: free (nv) or all equal (ev).")] = Noise.nv,
+    solver: Annotated[Solver, typer.Option(help="How to minimize the score.")] = Solver.lbfgs,
+    lambda_sparsity: Annotated[
+        float | None, typer.Option(help="Penalty on |weights|.  [default: 0.002 (nv), 0.02 (ev)]", min=0)
+    ] = None,
+    lambda_dag: Annotated[float | None, typer.Option(help="Penalty on cycles.  [default: 5]", min=0)] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Drop edges with smaller |weight|.  [default: 0.3]", min=0)
+    ] = None,
+    max_iter: Annotated[
+        int | None, typer.Option(help="Most iterations.  [default: 10000 (lbfgs), 100000 (adam)]", min=1)
+    ] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Most seconds for a solve.", min=0)] = None,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Learn a graph from a table.
+
+    Writes `graph.json`, `edges.csv`, `weights.csv` and `graph.png` into the output folder. Ctrl-C stops the solver
+    and keeps the weights reached so far, marked as interrupted (exit code 130).
+    """
+    from golem.estimator import Golem
+    from golem.readers import read_table
+
+    with _user_errors():
+        table = read_table(data)
+        model = Golem(
+            noise.value,
+            solver.value,
+            lambda_sparsity=lambda_sparsity,
+            lambda_dag=lambda_dag,
+            threshold=threshold,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            random_state=seed,
+        )
+        _learn(model, _arrow(table.values, table.names), output, quiet=quiet or as_json)
+    if as_json:
+        _print_json(model)
+    elif not quiet:
+        _print_summary(model)
+        _print_saved(output)
+    _exit_if_interrupted(model)
+
+
+@app.command(epilog="Example: `golem demo -o demo-output`")
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("demo-output"),
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Learn a graph from the bundled Sachs protein data and compare it with the consensus of biologists.
+
+    The intensities are positive with heavy right tails, so their logarithms are used; a weight is then an
+    elasticity, and the threshold is set to 0.1.
+    """
+    import numpy as np
+
+    from golem import metrics
+    from golem.datasets import load_sachs
+    from golem.estimator import Golem
+
+    with _user_errors():
+        sachs = load_sachs()
+        model = Golem(threshold=0.1)
+        _learn(model, _arrow(np.log(sachs.values), sachs.names), output, quiet=quiet or as_json)
+    scores = metrics.evaluate(sachs.truth, model.adjacency_)
+    if as_json:
+        _print_json(model, {"consensus": vars(scores)})
+    elif not quiet:
+        out.print("Sachs et al. (2005): 853 cells, 11 proteins and phospholipids, log intensities\n")
+        _print_summary(model)
+        _print_consensus(scores, sachs.truth, model)
+        _print_saved(output)
+    _exit_if_interrupted(model)
+
+
+@app.command(epilog="Example: `golem simulate --graph ER --degree 2 --d 20 --n 1000 --noise gaussian-ev -o sim/`")
+def simulate(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for data.csv and truth.csv.")] = Path("."),
+    graph: Annotated[str, typer.Option(help="ER or SF; `ER2` sets the degree as well.")] = "ER",
+    degree: Annotated[int | None, typer.Option(help="Edges a node.  [default: 2]", min=1)] = None,
+    d: Annotated[int, typer.Option("--d", "-d", help="Number of variables.", min=1)] = 20,
+    n: Annotated[int, typer.Option("--n", "-n", help="Number of rows.", min=2)] = 1000,
+    noise: Annotated[SimulatedNoise, typer.Option(help="Noise.")] = SimulatedNoise.gaussian_ev,
+    weight_scale: Annotated[float, typer.Option(help="Multiplies the weights, drawn from +-[0.5, 2].")] = 1.0,
+    noise_std: Annotated[
+        tuple[float, float] | None,
+        typer.Option(help="Draw the noise's standard deviations log-uniformly from LOW HIGH."),
+    ] = None,
+    standardize: Annotated[bool, typer.Option("--standardize", help="Scale the columns to variance 1.")] = False,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Draw a random graph and data from it, as in the paper's experiments: data.csv and truth.csv."""
+    from golem import export
+    from golem.simulate import simulate as draw
+
+    with _user_errors():
+        if degree is not None and graph.upper() not in ("ER", "SF"):
+            raise ValueError(f"give the degree once: --graph {graph} already has one")
+        named = f"{graph}{degree or 2}" if graph.upper() in ("ER", "SF") else graph
+        drawn = draw(
+            d, n, named, noise.value, weight_scale=weight_scale, noise_std=noise_std, standardize=standardize,
+            random_state=seed,
+        )  # fmt: skip
+        output.mkdir(parents=True, exist_ok=True)
+        names = drawn.sem.names
+        rows = "\n".join(",".join(map(repr, row)) for row in drawn.data.tolist())
+        export.write_text(output / "data.csv", ",".join(names) + "\n" + rows + "\n")
+        export.write_text(output / "truth.csv", export.edge_list(drawn.sem.weights, names))
+    if not quiet:
+        edges = int(drawn.sem.adjacency.sum())
+        out.print(f"{n} rows of {d} variables, {edges} edges ({named.upper()}, {noise.value}, seed {seed})")
+        out.print(f"{output / 'data.csv'}\n{output / 'truth.csv'}", soft_wrap=True)
+
+
+@app.command(epilog="Example: `golem score sim/truth.csv out/edges.csv`")
+def score(
+    truth: Annotated[Path, typer.Argument(help="The true graph: an edge list, a weight matrix or graph.json.")],
+    estimate: Annotated[Path, typer.Argument(help="The estimated graph, in the same formats.")],
+    cpdag: Annotated[
+        bool,
+        typer.Option(
+            "--cpdag",
+            help="Edges given in both directions are undirected, and right where the truth has one.",
+        ),
+    ] = False,
+    normalize: Annotated[bool, typer.Option("--normalize", help="Divide SHD, SHD-C and SID by the nodes.")] = False,
+    nodes: Annotated[
+        int | None, typer.Option(help="Number of variables, where edge lists leave out isolated ones.", min=1)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare an estimated graph with the truth: SHD, SHD-C, SID, TPR, FDR, precision, F1."""
+    from golem import metrics
+    from golem.readers import read_graph
+
+    with _user_errors():
+        first, second = read_graph(truth), read_graph(estimate)
+        names = tuple(dict.fromkeys(first.names + second.names))
+        if nodes is not None:
+            if nodes < len(names):
+                raise ValueError(f"--nodes {nodes}, but the two graphs name {len(names)} variables")
+            # Isolated variables count in normalized metrics alone, whatever their names.
+            names += tuple(f"\0{k}" for k in range(nodes - len(names)))
+        result = metrics.evaluate(first.aligned(names), second.aligned(names), cpdag=cpdag, normalize=normalize)
+    values = {name: None if value != value else value for name, value in vars(result).items()}
+    if as_json:
+        print(json.dumps({"nodes": len(names)} | values))  # noqa: T201
+    else:
+        for name, value in values.items():
+            shown = "undefined" if value is None else f"{value:.4g}"
+            out.print(f"{name.replace('_', '-').upper():<10} {shown}")
+
+
+def _arrow(values: Any, names: tuple[str, ...]) -> Any:
+    """Join rows and names into one table."""
+    import pyarrow as pa
+
+    return pa.table([pa.array(column) for column in values.T], names=list(names))
+
+
+def _learn(model: Golem, table: Any, output: Path, *, quiet: bool) -> None:
+    """Fit with a progress bar, and write the result files and the picture."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    from golem import export
+    from golem.plots import plot_model
+
+    with warnings.catch_warnings(record=True) as caught, _progress(model, quiet):
+        warnings.simplefilter("always")
+        model.fit(table)
+    for warning in caught:
+        if not quiet:
+            err.print(f"Warning: {warning.message}", style="yellow", soft_wrap=True)
+    export.save(model, output)
+    axes: Any = plot_model(model)
+    figure = axes.figure
+    with export.replacing(output / "graph.png") as temporary:
+        figure.savefig(temporary, dpi=150)
+    plt.close(figure)
+
+
+@contextlib.contextmanager
+def _progress(model: Golem, quiet: bool) -> Iterator[None]:
+    """Show a bar with the score, h and the time left while the model is fitted."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    if quiet:
+        yield
+        return
+    columns = [
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        TextColumn("score {task.fields[score]:.4f}  h {task.fields[h]:.1e}"),
+        TimeRemainingColumn(),
+    ]
+    with Progress(*columns, console=err, transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def show(progress: Any) -> None:
+            if progress.stage not in tasks:
+                tasks[progress.stage] = bar.add_task(progress.stage, total=progress.max_iter, score=0.0, h=0.0)
+            bar.update(
+                tasks[progress.stage],
+                completed=progress.iteration,
+                total=progress.max_iter,
+                score=progress.score,
+                h=progress.h,
+            )
+
+        model.set_params(callback=show)
+        try:
+            yield
+        finally:
+            model.set_params(callback=None)
+
+
+def _print_summary(model: Golem) -> None:
+    """Print the edges, what is undecided, and how the solve went."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from golem import export
+
+    about = export.summary(model)
+    found = export.edges(model)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("edge", "", ""):
+        table.add_column(heading)
+    table.add_column("weight", justify="right")
+    table.add_column("standardized", justify="right")
+    table.add_column("")
+    shown = found[:50]
+    for edge in shown:
+        note = "direction undecided" if edge.undecided else ""
+        numbers = (f"{edge.weight:+.3g}", f"{edge.standardized_weight:+.2f}")
+        table.add_row(Text(edge.source), "->", Text(edge.target), *numbers, note)
+    out.print(f"{about['edges']} edges among {about['d']} variables, from {about['n']} rows")
+    if shown:
+        out.print(table)
+    if len(found) > len(shown):
+        out.print(f"... and {len(found) - len(shown)} more in edges.csv")
+    out.print()
+    if about["undecided"]:
+        out.print(
+            f"The data cannot decide the direction of {about['undecided']} of {len(found)} edges: graphs with these "
+            "edges reversed fit as well.",
+            soft_wrap=True,
+        )
+    if about["cut_edges"]:
+        out.print(f"{about['cut_edges']} edges were removed because they closed cycles.")
+    terms = about["objective"]
+    out.print(
+        f"Score {_shown(terms['score'])} = likelihood {_shown(terms['likelihood'])} + sparsity "
+        f"{_shown(terms['sparsity'])} + dag {_shown(terms['dag'])}; h {_shown(terms['h'])}; BIC {_shown(about['bic'])}",
+        soft_wrap=True,
+    )
+    out.print(f"{about['status']['message']} {about['iterations']} iterations, {about['seconds']:.1f} s")
+
+
+def _print_consensus(scores: GraphScores, truth: Any, model: Golem) -> None:
+    """Print how the demo's graph compares with the reference."""
+    reversed_edges = int((truth & model.adjacency_.T).sum())
+    right = int((truth & model.adjacency_).sum())
+    out.print(
+        f"\nAgainst the consensus of {int(truth.sum())} edges: {right} right, {reversed_edges} reversed, "
+        f"{scores.edges - right - reversed_edges} extra, {int(truth.sum()) - right - reversed_edges} missing "
+        f"(SHD {scores.shd:.0f}, SHD-C {scores.shd_c:.0f}, SID {scores.sid:.0f}; the empty graph has SHD "
+        f"{int(truth.sum())}).",
+        soft_wrap=True,
+    )
+
+
+def _print_saved(output: Path) -> None:
+    out.print(f"\nSaved {output}/graph.json, edges.csv, weights.csv, graph.png", soft_wrap=True)
+
+
+def _print_json(model: Golem, more: dict[str, Any] | None = None) -> None:
+    from golem import export
+
+    found = [vars(edge) for edge in export.edges(model)]
+    print(json.dumps(export.summary(model) | {"edge_list": found} | (more or {}), allow_nan=False))  # noqa: T201
+
+
+def _shown(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.5g}"
+
+
+def _exit_if_interrupted(model: Golem) -> None:
+    from golem.solvers import Status
+
+    if model.solution_.status is Status.INTERRUPTED:
+        raise typer.Exit(INTERRUPTED_EXIT_CODE)
+
+
+@contextlib.contextmanager
+def _user_errors() -> Iterator[None]:
+    """Turn what a user can mend into one sentence and exit code 1."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        _fail(str(error))
+    except KeyboardInterrupt:
+        err.print("Interrupted before there was anything to keep.")
+        raise typer.Exit(INTERRUPTED_EXIT_CODE) from None
+
+
+def _fail(message: str) -> NoReturn:
+    err.print(f"Error: {message}", style="red", soft_wrap=True)
+    raise typer.Exit(1)
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="golem")
+
+
+if __name__ == "__main__":
+    main()

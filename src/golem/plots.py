@@ -1,0 +1,132 @@
+"""Figures of fitted models, with matplotlib."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golem.graph import BoolMatrix, topological_order
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from golem.estimator import Golem
+
+# Blue and orange are told apart by every kind of colour vision, and in grey print by their lightness.
+POSITIVE, NEGATIVE = "#2166ac", "#d6701c"
+NODE_FILL, NODE_EDGE, TEXT = "#f4f1ea", "#5b5b5b", "#1d1d1d"
+LARGEST_DRAWN_GRAPH = 60
+
+
+def plot_model(model: Golem, ax: Axes | None = None) -> Axes:
+    """Draw the graph, or where it has too many nodes for that, its weights as a heat map."""
+    return plot_graph(model, ax=ax) if len(model.weights_) <= LARGEST_DRAWN_GRAPH else plot_weights(model, ax=ax)
+
+
+def plot_graph(model: Golem, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Draw the learned graph in layers, causes above effects.
+
+    The width of an arrow is the size of its standardized weight (in standard deviations of the effect per standard
+    deviation of the cause), its colour the sign; a dashed arrow has no decided direction.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import FancyArrowPatch
+
+    adjacency, names = model.adjacency_, model.moments_.names
+    positions = layered_layout(adjacency)
+    height, width = np.ptp(positions, axis=0)[::-1] + 1
+    if ax is None:
+        _, ax = plt.subplots(figsize=(max(5.0, 1.35 * width + 1), max(3.5, 1.15 * height + 1)), layout="constrained")
+    scale = np.sqrt(model.moments_.variances)
+    standardized = model.weights_ * scale[:, None] / scale[None, :]
+    largest = max(float(np.abs(standardized).max(initial=0)), 1e-300)
+    undecided = getattr(model, "undecided_", np.zeros_like(adjacency))
+
+    labels = [
+        ax.text(
+            x, y, name, ha="center", va="center", color=TEXT, fontsize=10, zorder=3,
+            bbox={"boxstyle": "round,pad=0.35", "facecolor": NODE_FILL, "edgecolor": NODE_EDGE},
+        )
+        for (x, y), name in zip(positions, names, strict=True)
+    ]  # fmt: skip
+    for i, j in np.argwhere(adjacency):
+        # A straight arrow over more than one layer would run through the nodes between: bend it.
+        span = abs(positions[i, 1] - positions[j, 1])
+        bend = 0.0 if span <= 1 else (0.18 if positions[i, 0] <= positions[j, 0] else -0.18)
+        ax.add_patch(
+            FancyArrowPatch(
+                tuple(positions[i]), tuple(positions[j]), patchA=labels[i].get_bbox_patch(),
+                patchB=labels[j].get_bbox_patch(), connectionstyle=f"arc3,rad={bend}", arrowstyle="-|>",
+                mutation_scale=13, linewidth=0.8 + 2.6 * abs(standardized[i, j]) / largest,
+                color=POSITIVE if model.weights_[i, j] >= 0 else NEGATIVE,
+                linestyle=(0, (4, 2)) if undecided[i, j] else "solid", alpha=0.85, zorder=2, shrinkA=1, shrinkB=2,
+            )
+        )  # fmt: skip
+    handles = [
+        Line2D([], [], color=POSITIVE, label="positive"),
+        Line2D([], [], color=NEGATIVE, label="negative"),
+    ]
+    if undecided.any():
+        handles.append(Line2D([], [], color=NODE_EDGE, linestyle="--", label="direction undecided"))
+    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, frameon=False, fontsize=9)
+    ax.set_title(title or f"{int(adjacency.sum())} edges among {len(names)} variables", color=TEXT, fontsize=11)
+    ax.set_xlim(positions[:, 0].min() - 0.7, positions[:, 0].max() + 0.7)
+    ax.set_ylim(positions[:, 1].min() - 0.6, positions[:, 1].max() + 0.6)
+    ax.axis("off")
+    return ax
+
+
+def plot_weights(model: Golem, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Draw the weights as a heat map, rows and columns in causal order, so that all lie above the diagonal."""
+    import matplotlib.pyplot as plt
+
+    order = topological_order(model.adjacency_)
+    B = model.weights_[np.ix_(order, order)]
+    if ax is None:
+        _, ax = plt.subplots(figsize=(7, 6), layout="constrained")
+    limit = max(float(np.abs(B).max(initial=0)), 1e-300)
+    image = ax.imshow(B, cmap="PuOr_r", vmin=-limit, vmax=limit, interpolation="nearest")
+    ax.figure.colorbar(image, ax=ax, label="weight", shrink=0.8)
+    if len(order) <= 40:
+        names = [model.moments_.names[j] for j in order]
+        ax.set_xticks(range(len(order)), names, rotation=90, fontsize=7)
+        ax.set_yticks(range(len(order)), names, fontsize=7)
+    ax.set_xlabel("effect, in causal order")
+    ax.set_ylabel("cause, in causal order")
+    ax.set_title(title or f"{int(model.adjacency_.sum())} edges among {len(order)} variables", fontsize=11)
+    return ax
+
+
+def layered_layout(adjacency: BoolMatrix, sweeps: int = 12) -> NDArray[np.float64]:
+    """Place nodes in rows: causes above effects, few crossings; isolated nodes in a row of their own at the bottom.
+
+    Rows are longest paths from the sources; within a row nodes are sorted by the mean position of their neighbours
+    in the rows around it, down and up in turn (Sugiyama's barycentre heuristic).
+    """
+    d = len(adjacency)
+    linked = adjacency | adjacency.T
+    layer = np.zeros(d, dtype=int)
+    for j in topological_order(adjacency):
+        parents = np.nonzero(adjacency[:, j])[0]
+        layer[j] = layer[parents].max() + 1 if len(parents) else 0
+    # A source sits right above its first effect, not at the very top.
+    for i in np.nonzero(~adjacency.any(axis=0) & adjacency.any(axis=1))[0]:
+        layer[i] = layer[adjacency[i]].min() - 1
+    layer[~linked.any(axis=0)] = layer.max() + 1
+    rows = [list(np.nonzero(layer == k)[0]) for k in range(layer.max() + 1)]
+    x = np.zeros(d)
+    for row in rows:
+        x[row] = _spread(len(row))
+    for sweep in range(sweeps):
+        for row in rows if sweep % 2 == 0 else rows[::-1]:
+            centre = [x[linked[j]].mean() if linked[j].any() else x[j] for j in row]
+            row[:] = [row[k] for k in np.argsort(centre, kind="stable")]
+            x[row] = _spread(len(row))
+    return np.column_stack([x, -layer.astype(float)])
+
+
+def _spread(count: int) -> NDArray[Any]:
+    return np.arange(count) - (count - 1) / 2
