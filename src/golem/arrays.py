@@ -121,8 +121,8 @@ _COST_OF_A_TERM = 0.1
 def expm_nonnegative(A: Array) -> Array:
     """Exponential of entrywise nonnegative matrices `(..., d, d)` by scaling and squaring.
 
-    No term of the Taylor series cancels, so a truncated series is accurate entry by entry, and its error is
-    bounded rigorously: with X = A / 2^s, the series of exp(A) cut after degree m is off by at most the factor
+    No term of the Taylor series cancels, so rounding errors stay small, and truncation is bounded rigorously: with
+    X = A / 2^s and the series of exp(X) cut after degree m, the error relative to exp(A) is in the 1-norm at most
 
         2^s ||X^(m+1)||_1 / (m+1)!
 

@@ -49,7 +49,8 @@ def require_learnable(moments: Moments, *, uses_scale: bool) -> None:
         low, high = moments.names[int(scale.argmin())], moments.names[int(scale.argmax())]
         raise ValueError(
             f"the columns' scales differ by {scale.max() / scale.min():.1e} (smallest {low!r}, largest {high!r}): "
-            "penalties on weights mean nothing across such units; express the columns in comparable units or standardize them"
+            "penalties on weights mean nothing across such units; express the columns in comparable units, or "
+            "standardize them"
         )
 
 

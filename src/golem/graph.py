@@ -28,7 +28,7 @@ def as_adjacency(matrix: ArrayLike) -> BoolMatrix:
         raise ValueError(f"a graph is a square matrix of edges or weights; got shape {array.shape}")
     if array.dtype.kind == "f" and np.isnan(array).any():
         raise ValueError("a graph's matrix has NaN entries; an absent edge is 0")
-    return np.not_equal(array, 0)
+    return np.asarray(array != 0, dtype=bool)
 
 
 def edges_are_acyclic(sources: NDArray[Any], targets: NDArray[Any], d: int) -> bool:

@@ -184,8 +184,13 @@ def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
 def is_table(data: Any) -> bool:
     """Tell a pandas, Polars or PyArrow table from an array."""
     import narwhals.stable.v1 as nw
+    from narwhals.exceptions import DuplicateError
 
-    return isinstance(nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame)
+    try:
+        return isinstance(nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame)
+    except DuplicateError:
+        column_names(list(data.columns), len(data.columns))  # says it in our words
+        raise
 
 
 def rows_and_names(table: Any) -> tuple[Matrix, tuple[str, ...]]:

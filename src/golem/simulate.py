@@ -162,7 +162,7 @@ def simulate(
     --------
     >>> drawn = simulate(5, n=100, graph="ER1", random_state=1)
     >>> drawn.data.shape, drawn.sem.adjacency.sum()
-    ((100, 5), np.int64(5))
+    ((100, 5), np.int64(6))
     """
     if n < 1:
         raise ValueError(f"at least one row must be drawn; got n={n}")

@@ -1,0 +1,49 @@
+"""Shared fixtures: random problems, small and reproducible."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from golem.graph import is_dag
+from golem.moments import Moments
+from golem.simulate import simulate
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+@pytest.fixture
+def problem():
+    """Make a simulation and its moments by size, graph, noise and seed."""
+
+    def make(d=8, graph="ER1", noise="gaussian-ev", seed=0, n=400):
+        drawn = simulate(d, n, graph, noise, random_state=seed)
+        return drawn, Moments.from_rows(drawn.data)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def all_dags():
+    """Every DAG on d labelled nodes, d <= 4, as boolean matrices."""
+
+    def make(d):
+        pairs = [(i, j) for i in range(d) for j in range(i + 1, d)]
+        found = []
+        for states in itertools.product((0, 1, 2), repeat=len(pairs)):
+            adjacency = np.zeros((d, d), dtype=bool)
+            for (i, j), state in zip(pairs, states, strict=True):
+                if state == 1:
+                    adjacency[i, j] = True
+                elif state == 2:
+                    adjacency[j, i] = True
+            if is_dag(adjacency):
+                found.append(adjacency)
+        return found
+
+    return make

@@ -1,0 +1,119 @@
+"""Matrix functions against SciPy and exact arithmetic, on NumPy arrays and torch tensors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from golem import arrays
+
+
+def expm_in_extended_precision(A):
+    """Taylor series in long double with so much scaling that its error is below that of double precision."""
+    X = A.astype(np.longdouble) / 2**14
+    E = term = np.eye(len(A), dtype=np.longdouble)
+    for k in range(1, 25):
+        term = term @ X / k
+        E = E + term
+    for _ in range(14):
+        E = E @ E
+    return E
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 30])
+@pytest.mark.parametrize("scale", [0.0, 1e-9, 1e-3, 0.1, 1.0])
+def test_expm_agrees_with_scipy(d, scale, rng):
+    A = rng.random((d, d)) * scale * (rng.random((d, d)) < 0.5)
+    expected = scipy.linalg.expm(A)
+    assert np.max(np.abs(arrays.expm_nonnegative(A) - expected)) <= 1e-12 * np.max(np.abs(expected))
+
+
+# SciPy's own error reaches 3e-12 where the norm is large; extended precision is the better oracle there.
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="long double is no longer than double here")
+@pytest.mark.parametrize("d", [3, 30, 120])
+@pytest.mark.parametrize("scale", [1e-6, 0.1, 1.0, 4.0])
+@pytest.mark.parametrize("nearly_acyclic", [False, True])
+def test_expm_is_accurate_to_rounding(d, scale, nearly_acyclic, rng):
+    A = rng.random((d, d)) * scale
+    if nearly_acyclic:
+        A = np.triu(A * (rng.random((d, d)) < 4 / d), 1) * 4 + A * 1e-6
+    expected = expm_in_extended_precision(A)
+    assert np.max(np.abs(arrays.expm_nonnegative(A) - expected)) < 1e-13 * np.max(expected)
+
+
+def test_expm_of_a_stack_is_the_stack_of_expms(rng):
+    A = rng.random((2, 3, 6, 6)) * np.array([0.01, 1.0, 5.0])[:, None, None]
+    stacked = arrays.expm_nonnegative(A)
+    for index in np.ndindex(2, 3):
+        np.testing.assert_allclose(stacked[index], arrays.expm_nonnegative(A[index]), rtol=1e-13)
+
+
+def test_expm_of_a_dag_has_an_exact_unit_diagonal(rng):
+    A = np.triu(rng.random((40, 40)) * 9, 1)
+    order = rng.permutation(40)
+    assert np.all(np.diagonal(arrays.expm_nonnegative(A[np.ix_(order, order)])) == 1.0)
+
+
+def test_expm_overflow_is_not_finite_and_no_crash():
+    with np.errstate(all="ignore"):
+        assert not np.isfinite(arrays.expm_nonnegative(np.full((3, 3), 1e200))).all()
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (3, 5, 5)])
+def test_logabsdet_and_inverse(shape, rng):
+    M = rng.normal(size=shape)
+    untouched = M.copy()
+    logabsdet, inverse_transpose = arrays.logabsdet_and_inverse_transpose(M)
+    np.testing.assert_allclose(logabsdet, np.linalg.slogdet(M)[1])
+    np.testing.assert_allclose(
+        np.swapaxes(inverse_transpose, -1, -2) @ M, np.broadcast_to(np.eye(5), shape), atol=1e-10
+    )
+    np.testing.assert_array_equal(M, untouched)
+
+
+@pytest.mark.parametrize("stacked", [False, True])
+def test_a_singular_matrix_is_marked_not_raised(stacked):
+    M = np.ones((2, 2))
+    M = np.stack([np.eye(2), M]) if stacked else M
+    logabsdet, inverse = arrays.logabsdet_and_inverse_transpose(M)
+    assert np.ravel(logabsdet)[-1] == -np.inf
+    assert np.isnan(inverse if not stacked else inverse[1]).all()
+    if stacked:
+        np.testing.assert_array_equal(inverse[0], np.eye(2))
+
+
+@pytest.mark.torch
+def test_torch_tensors_give_the_same_numbers(rng):
+    torch = pytest.importorskip("torch")
+    A = rng.random((3, 7, 7))
+    np.testing.assert_allclose(
+        arrays.expm_nonnegative(torch.asarray(A)).numpy(), arrays.expm_nonnegative(A), rtol=1e-13
+    )
+    for ours, theirs in zip(
+        arrays.logabsdet_and_inverse_transpose(A),
+        arrays.logabsdet_and_inverse_transpose(torch.asarray(A)),
+        strict=True,
+    ):
+        np.testing.assert_allclose(theirs.numpy(), ours, rtol=1e-9)
+    logabsdet, inverse = arrays.logabsdet_and_inverse_transpose(torch.ones((2, 2), dtype=torch.float64))
+    assert logabsdet == -torch.inf
+    assert not torch.isfinite(inverse).all()
+
+
+def test_device_without_torch_or_gpu_says_what_to_do():
+    with pytest.raises(ValueError, match="device='cpu'"):
+        arrays.to_device(np.eye(2), "cuda:7" if _has_torch() else "cuda")
+
+
+def test_cpu_keeps_the_array():
+    A = np.eye(2)
+    assert arrays.to_device(A, "cpu") is A
+
+
+def _has_torch():
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        return False
+    return True
