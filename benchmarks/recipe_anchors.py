@@ -21,7 +21,6 @@ import numpy as np
 
 import golem
 from golem import metrics
-from golem.arrays import blas_threads_for
 from golem.estimator import NOISE_MODELS, PAPER_THRESHOLD
 from golem.moments import Moments
 from golem.objective import Objective
@@ -41,8 +40,7 @@ def recipe(S: np.ndarray, noise: str, steps: int) -> np.ndarray:
     for name in ("ev",) if noise == "ev" else ("ev", "nv"):
         model = NOISE_MODELS[name]
         objective = Objective(S, model.likelihood, lambda_sparsity=model.lambda_sparsity, lambda_dag=model.lambda_dag)
-        with blas_threads_for(S.shape[-1]):
-            init = solver.solve(objective, init).weights
+        init = solver.solve(objective, init).weights
     return init
 
 

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import os
+
+# The test processes share the cores; threads of BLAS or torch in each would only get in each other's way.
+for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
 
 import numpy as np
 import pytest

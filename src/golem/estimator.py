@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from golem.acyclicity import Acyclicity, Expm, LogDet, Polynomial
-from golem.arrays import blas_threads_for, to_device
+from golem.arrays import to_device
 from golem.checks import require_learnable
 from golem.graph import BoolMatrix, cpdag, meek_closure
 from golem.knowledge import Knowledge
@@ -186,6 +186,7 @@ class Golem(BaseEstimator):
         """
         noise = _named(NOISE_MODELS, self.noise, "noise")
         solver = self._solver()
+        self._require_valid_rounding()
         moments, rows = self._read(X)
         require_learnable(moments, uses_scale=True)
         knowledge = Knowledge.none(moments.d) if self.knowledge is None else self.knowledge
@@ -233,6 +234,13 @@ class Golem(BaseEstimator):
             if value is not None and not value > 0:
                 raise ValueError(f"{name} must be positive; got {value}")
         return dataclasses.replace(solver, **{name: value for name, value in changes.items() if value is not None})
+
+    def _require_valid_rounding(self) -> None:
+        """Raise for rounding parameters that would fail only after the solve."""
+        if self.cycles not in CYCLE_REMOVALS:
+            raise ValueError(f"cycles must be one of {', '.join(CYCLE_REMOVALS)}; got {self.cycles!r}")
+        if self.threshold is not None and not self.threshold >= 0:
+            raise ValueError(f"threshold must be at least 0; got {self.threshold}")
 
     def _read(self, X: Any, reset: bool = True) -> tuple[Moments, Matrix | None]:
         """Turn data into moments and, where there are any, rows."""
@@ -293,17 +301,16 @@ class Golem(BaseEstimator):
         self, solver: Adam | LBFGS, objective: Objective, init: Matrix | None, rows: Matrix | None, stage: str
     ) -> Solution:
         """Run a solver on the device."""
-        with blas_threads_for(objective.d):
-            if isinstance(solver, LBFGS):
-                return solver.solve(objective, init, callback=self.callback, stage=stage)
-            return solver.solve(
-                objective,
-                None if init is None else to_device(init, self.device),
-                rows=None if rows is None else to_device(rows - rows.mean(axis=0), self.device),
-                random_state=self.random_state,
-                callback=self.callback,
-                stage=stage,
-            )
+        if isinstance(solver, LBFGS):
+            return solver.solve(objective, init, callback=self.callback, stage=stage)
+        return solver.solve(
+            objective,
+            None if init is None else to_device(init, self.device),
+            rows=None if rows is None else to_device(rows - rows.mean(axis=0), self.device),
+            random_state=self.random_state,
+            callback=self.callback,
+            stage=stage,
+        )
 
     def _describe(self, weights: Matrix, moments: Moments, likelihood: Likelihood, knowledge: Knowledge) -> None:
         """Set the attributes that follow from the rounded weights."""

@@ -210,9 +210,9 @@ def rows_and_names(table: Any) -> tuple[Matrix, tuple[str, ...]]:
     names = column_names(frame.columns, len(frame.columns))
     columns = []
     text = []
-    for name, label in zip(frame.columns, names, strict=True):
+    for series, label in zip(frame.iter_columns(), names, strict=True):
         try:
-            columns.append(_float_column(frame[name]))
+            columns.append(_float_column(series))
         except (ValueError, TypeError) as error:
             text.append(f"{label!r} ({error})")
     if text:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from golem.arrays import Array, namespace
+from golem.arrays import Array, blas_threads_for, namespace
 from golem.objective import Objective
 from golem.solvers.solution import Callback, Recorder, Solution, Status
 
@@ -62,8 +62,19 @@ class Adam:
         """Minimize the objective; `rows` (centred) and `random_state` are for minibatches."""
         if self.batch_size is not None and rows is None:
             raise ValueError("minibatches need the rows of the data; a covariance alone has none")
+        with blas_threads_for(objective.d):
+            return self._descend(objective, init, rows, random_state, Recorder(objective, self, callback, stage))
+
+    def _descend(
+        self,
+        objective: Objective,
+        init: Array | None,
+        rows: Array | None,
+        random_state: int | np.random.Generator | None,
+        recorder: Recorder,
+    ) -> Solution:
+        """Take the steps."""
         xp = namespace(objective.S)
-        recorder = Recorder(objective, self.max_iter, self.time_limit, callback, stage)
         covariances = self._covariances(rows, objective.S, random_state)
         last = B = (xp.zeros_like(objective.S) if init is None else init) * objective.free
         m = v = xp.zeros_like(B)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.arrays import to_numpy
+from golem.arrays import blas_threads_for, to_numpy
 from golem.moments import Matrix, Vector
 from golem.objective import Objective
 from golem.solvers.solution import Callback, Recorder, Solution, Status
@@ -48,15 +48,18 @@ class LBFGS:
         stage: str = "",
     ) -> Solution:
         """Minimize the objective from a start matrix, by default zeros."""
+        with blas_threads_for(objective.d):
+            return self._descend(objective, init, Recorder(objective, self, callback, stage, points=1000))
+
+    def _descend(self, objective: Objective, init: Matrix | None, recorder: Recorder) -> Solution:
+        """Run SciPy's solver, again where a line search failed."""
         from scipy.optimize import minimize
 
         split = _Split(objective)
         B = np.zeros_like(objective.S) if init is None else np.asarray(init, dtype=float) * objective.free
         run = _Run(objective, split, B)
-        recorder = Recorder(objective, self.max_iter, self.time_limit, callback, stage, points=min(self.max_iter, 1000))
-        status = Status.STALLED if np.isfinite(run.score) else Status.NON_FINITE
-        iterations = 0
         recorder.observe(0, B)
+        iterations = 0
 
         def each_iteration(intermediate_result: object) -> None:
             nonlocal iterations
@@ -65,6 +68,7 @@ class LBFGS:
             if recorder.out_of_time() or iterations >= self.max_iter:
                 raise StopIteration
 
+        status = Status.STALLED if np.isfinite(run.score) else Status.NON_FINITE
         try:
             # A line search that fails (a singular I - B is close) is tried again with the memory cleared.
             for _ in range(_MOST_RESTARTS if status is Status.STALLED else 0):

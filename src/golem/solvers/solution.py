@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -89,6 +89,18 @@ class Solution:
     cut_edges: int | None = None
 
 
+class Limits(Protocol):
+    """What a solver allows itself."""
+
+    @property
+    def max_iter(self) -> int:
+        """Most iterations."""
+
+    @property
+    def time_limit(self) -> float | None:
+        """Most seconds."""
+
+
 class Recorder:
     """Keeps the trace and the clock of a running solve, and feeds its progress bar.
 
@@ -99,15 +111,14 @@ class Recorder:
     def __init__(
         self,
         objective: Objective,
-        max_iter: int,
-        time_limit: float | None = None,
+        limits: Limits,
         callback: Callback | None = None,
         stage: str = "",
         points: int = 200,
     ) -> None:
-        self._objective, self._max_iter, self._time_limit = objective, max_iter, time_limit
+        self._objective, self._max_iter, self._time_limit = objective, limits.max_iter, limits.time_limit
         self._callback, self._stage = callback, stage
-        self._every = max(1, max_iter // points)
+        self._every = max(1, limits.max_iter // points)
         self._start = time.perf_counter()
         self._next_call = 0.0
         self._trace: list[TracePoint] = []

@@ -1,0 +1,57 @@
+"""Write docs/cli.md from the declarations of the commands; a test fails when it is stale. Run with `make docs`."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import typing
+from pathlib import Path
+from typing import Any
+
+from golem.cli import app
+
+TITLE = """# Command line
+
+Generated from the program by `make docs`; do not edit.
+
+Exit codes: 0 done, 1 a mistake in the input (told in one sentence), 2 a mistake in the command, 130 interrupted (the
+results so far are kept).
+"""
+
+
+def reference() -> str:
+    """Return the whole page."""
+    parts = [TITLE]
+    for command in app.registered_commands:
+        function: Any = command.callback
+        hints = typing.get_type_hints(function, include_extras=True)
+        rows = [_row(p, hints[p.name]) for p in inspect.signature(function).parameters.values()]
+        parts += [f"## golem {command.name or function.__name__}\n", f"{inspect.getdoc(function)}\n"]
+        parts += [f"{command.epilog}\n", "| option | meaning | default |", "|---|---|---|", *rows, ""]
+    return "\n".join(parts)
+
+
+def _row(parameter: inspect.Parameter, hint: Any) -> str:
+    """One line of the table."""
+    kind, declared = typing.get_args(hint)
+    is_argument = parameter.default is inspect.Parameter.empty
+    names = declared.param_decls or [f"--{parameter.name.replace('_', '-')}"]
+    shown = parameter.name.upper() if is_argument else ", ".join(names)
+    meaning, _, stated = declared.help.partition("  [default: ")
+    escaped_bar = r"\|"  # a bar ends a cell of the table
+    choices = [member.value for member in kind] if isinstance(kind, enum.EnumType) else []
+    if choices:
+        meaning += f" One of {', '.join(choices)}."
+    default = stated.removesuffix("]") or _default(parameter, is_argument)
+    return f"| `{shown}` | {meaning.replace('|', escaped_bar)} | {default} |"
+
+
+def _default(parameter: inspect.Parameter, is_argument: bool) -> str:
+    if is_argument:
+        return "required"
+    value = parameter.default
+    return "" if value is None or value is False else f"`{getattr(value, 'value', value)}`"
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("cli.md").write_text(reference(), encoding="utf-8")

@@ -1,0 +1,195 @@
+"""The program as it is typed: files, exit codes, one-sentence errors, Ctrl-C."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from golem import __version__
+from golem.cli import app
+from golem.readers import read_graph, read_table
+
+run = CliRunner()
+
+
+def golem(*arguments, expect=0):
+    result = run.invoke(app, [str(a) for a in arguments])
+    assert result.exit_code == expect, result.output
+    return result
+
+
+@pytest.fixture
+def simulated(tmp_path):
+    golem("simulate", "--graph", "ER", "--degree", 1, "--d", 6, "--n", 600, "--seed", 3, "-o", tmp_path, "--quiet")
+    return tmp_path
+
+
+def test_simulate_fit_score_go_together(simulated):
+    out = simulated / "out"
+    result = golem("fit", simulated / "data.csv", "-o", out, "--noise", "ev")
+    assert {path.name for path in out.iterdir()} == {"graph.json", "edges.csv", "weights.csv", "graph.png"}
+    assert (out / "graph.png").read_bytes().startswith(b"\x89PNG")
+    assert "edges among 6 variables, from 600 rows" in result.output
+    scores = json.loads(golem("score", simulated / "truth.csv", out / "edges.csv", "--json").output)
+    assert scores["shd"] <= 1
+    assert scores == json.loads(golem("score", simulated / "truth.csv", out / "graph.json", "--json").output) | {
+        "nodes": scores["nodes"]
+    }
+
+
+def test_edges_csv_has_the_promised_columns(simulated):
+    golem("fit", simulated / "data.csv", "-o", simulated / "out", "-q")
+    with (simulated / "out" / "edges.csv").open() as file:
+        assert next(csv.reader(file))[:3] == ["source", "target", "weight"]
+    with (simulated / "truth.csv").open() as file:
+        assert next(csv.reader(file)) == ["source", "target", "weight"]
+
+
+def test_options_reach_the_estimator(simulated):
+    golem(
+        "fit", simulated / "data.csv", "-o", simulated / "out", "--noise", "ev", "--solver", "adam",
+        "--lambda-sparsity", 0.5, "--lambda-dag", 1, "--threshold", 0.05, "--max-iter", 30, "--seed", 4, "--quiet",
+    )  # fmt: skip
+    content = json.loads((simulated / "out" / "graph.json").read_text())
+    expected = {
+        "noise": "ev", "solver": "adam", "lambda_sparsity": 0.5, "lambda_dag": 1.0, "threshold": 0.05, "max_iter": 30,
+        "random_state": 4,
+    }  # fmt: skip
+    assert expected.items() <= content["settings"].items()
+    assert content["iterations"] == 30
+
+
+def test_quiet_prints_nothing_and_json_prints_json_alone(simulated):
+    assert golem("fit", simulated / "data.csv", "-o", simulated / "out", "--quiet").output == ""
+    content = json.loads(golem("fit", simulated / "data.csv", "-o", simulated / "out", "--json").output)
+    assert content["d"] == 6
+    assert len(content["edge_list"]) == content["edges"]
+
+
+def test_demo_learns_from_sachs(tmp_path):
+    result = golem("demo", "-o", tmp_path)
+    assert "11 variables, from 853 rows" in result.output
+    assert re.search(r"consensus of 17 edges: \d+ right", result.output)
+    assert (tmp_path / "graph.png").exists()
+
+
+def test_simulate_is_reproducible_and_follows_its_options(tmp_path):
+    arguments = ["simulate", "--graph", "SF2", "--d", 8, "--n", 20, "--noise", "gumbel", "--standardize"]
+    for folder in ("a", "b"):
+        golem(*arguments, "-o", tmp_path / folder)
+    assert (tmp_path / "a" / "data.csv").read_text() == (tmp_path / "b" / "data.csv").read_text()
+    table = read_table(tmp_path / "a" / "data.csv")
+    assert table.values.shape == (20, 8)
+    np.testing.assert_allclose(table.values.std(axis=0), 1)
+    assert np.count_nonzero(read_graph(tmp_path / "a" / "truth.csv").weights) == 13
+
+
+def test_score_prints_every_metric(tmp_path):
+    (tmp_path / "t.csv").write_text("source,target\na,b\nb,c\n")
+    (tmp_path / "e.csv").write_text("source,target\nb,a\nb,c\n")
+    output = golem("score", tmp_path / "t.csv", tmp_path / "e.csv").output
+    for name in ("SHD ", "SHD-C", "SID", "TPR", "FDR", "PRECISION", "F1"):
+        assert name in output
+    scores = json.loads(
+        golem("score", tmp_path / "t.csv", tmp_path / "e.csv", "--json", "--normalize", "--nodes", 4).output
+    )
+    assert scores["shd"] == 0.25
+    both = tmp_path / "u.csv"
+    both.write_text("source,target\na,b\nb,a\nb,c\nc,b\n")
+    assert json.loads(golem("score", tmp_path / "t.csv", both, "--json", "--cpdag").output)["shd"] == 0
+
+
+@pytest.mark.parametrize("command", ["fit", "demo", "simulate", "score"])
+def test_help_shows_an_example_that_works(command, simulated, monkeypatch):
+    monkeypatch.chdir(simulated)
+    monkeypatch.setenv("COLUMNS", "200")
+    text = golem(command, "--help").output
+    example = re.search(r"Example: golem (.+?)\s*$", text, re.MULTILINE)
+    assert example, text
+    if command == "score":
+        golem("simulate", "-o", "sim", "--d", 6, "--n", 200)
+        golem("fit", "sim/data.csv", "-o", "out", "-q")
+    golem(*example[1].strip(" │").split())
+
+
+def test_version_and_no_command():
+    assert golem("--version").output.strip() == f"golem {__version__}"
+    assert "Usage" in run.invoke(app, []).output
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a,b\n1,2\n1,3\n1,5\n", "constant columns carry no information: 'a'"),
+        ("a,b\n1,x\n1,3\n", "not numeric"),
+        ("a\n1\n2\n", "at least 2 columns"),
+        ("a,b\n1,\n2,3\n3,4\n", "NaN or inf in 1 of 2 columns"),
+        ("", "empty"),
+    ],
+)
+def test_a_users_error_is_one_sentence_and_exit_code_1(tmp_path, content, message):
+    path = tmp_path / "data.csv"
+    path.write_text(content)
+    result = golem("fit", path, "-o", tmp_path / "out", expect=1)
+    assert message in result.output
+    assert "Traceback" not in result.output
+    assert len(result.output.strip().splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_usage_errors_exit_with_2(tmp_path):
+    golem("fit", expect=2)
+    golem("fit", tmp_path, "--noise", "xx", expect=2)
+    golem("nothing", expect=2)
+    golem("simulate", "--d", 0, expect=2)
+
+
+def test_other_user_errors_exit_with_1(tmp_path):
+    golem("fit", tmp_path / "none.csv", expect=1)
+    golem("simulate", "--graph", "XX", "-o", tmp_path, expect=1)
+    golem("simulate", "--graph", "ER2", "--degree", 3, "-o", tmp_path, expect=1)
+    golem("score", tmp_path / "a", tmp_path / "b", expect=1)
+
+
+def test_names_with_markup_are_shown_as_they_are(tmp_path, rng):
+    x = rng.normal(size=500)
+    rows = np.column_stack([x, x + 0.3 * rng.normal(size=500)])
+    (tmp_path / "data.csv").write_text("[red]a,[/b]\n" + "\n".join(f"{a},{b}" for a, b in rows))
+    assert "[red]a" in golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out").output
+
+
+def test_ctrl_c_keeps_the_best_so_far(tmp_path):
+    golem("simulate", "--graph", "ER4", "--d", 40, "--n", 500, "-o", tmp_path, "-q")
+    command = [
+        sys.executable,
+        "-m",
+        "golem.cli",
+        "fit",
+        tmp_path / "data.csv",
+        "-o",
+        tmp_path / "out",
+        "--solver",
+        "adam",
+    ]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | {"PYTHONUNBUFFERED": "1"}
+    )
+    time.sleep(8)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in error
+    content = json.loads((tmp_path / "out" / "graph.json").read_text())
+    assert content["interrupted"]
+    assert content["status"]["name"] == "interrupted"
+    assert (tmp_path / "out" / "graph.png").exists()

@@ -1,0 +1,278 @@
+"""Golem as a user meets it: variants, knowledge, attributes, invariances, bad input, scikit-learn's rules."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from golem import DataWarning, Golem, Knowledge, Moments, metrics
+from golem.acyclicity import LogDet
+from golem.graph import is_dag
+from golem.simulate import random_dag, simulate
+from golem.solvers import LBFGS, Adam, Status
+
+
+@parametrize_with_checks([Golem(max_iter=50), Golem(noise="ev", solver="adam", max_iter=20)])
+def test_scikit_learn_rules(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", DataWarning)
+        check(estimator)
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return simulate(8, 1000, "ER1", "gaussian-ev", random_state=4)
+
+
+def quick(**parameters):
+    """Return a model that may stop before convergence without a warning."""
+    return Golem(**({"max_iter": 300} | parameters))
+
+
+@pytest.mark.parametrize("noise", ["ev", "nv"])
+@pytest.mark.parametrize("solver", ["lbfgs", Adam(tolerance=0.02, max_iter=20_000)])
+def test_the_graph_is_found(noise, solver, drawn):
+    model = Golem(noise, solver).fit(drawn.data)
+    assert metrics.shd_c(drawn.sem.adjacency, model.weights_) <= 1
+    assert is_dag(model.weights_)
+    assert model.solution_.status is Status.CONVERGED
+
+
+def test_attributes_hang_together(drawn):
+    frame = pd.DataFrame(drawn.data, columns=list("abcdefgh"))
+    model = Golem("nv").fit(frame)
+    np.testing.assert_array_equal(model.adjacency_, model.weights_ != 0)
+    kept = model.adjacency_
+    np.testing.assert_array_equal(model.weights_[kept], model.raw_weights_[kept])
+    assert np.all(np.abs(model.raw_weights_[~kept]) < 0.3) or model.solution_.cut_edges > 0
+    np.testing.assert_array_equal(model.cpdag_ | model.cpdag_.T, kept | kept.T)
+    np.testing.assert_array_equal(model.undecided_, kept & model.cpdag_ & model.cpdag_.T)
+    assert model.sem_.names == tuple("abcdefgh")
+    assert list(model.feature_names_in_) == list("abcdefgh")
+    np.testing.assert_allclose(model.sem_.mean, drawn.data.mean(axis=0), atol=1e-8)
+    assert model.start_solution_ is not None
+    assert model.score(frame) == pytest.approx(model.sem_.log_likelihood(drawn.data) / 1000)
+
+
+def test_equal_variances_leave_no_direction_undecided(drawn):
+    model = Golem("ev").fit(drawn.data)
+    assert not model.undecided_.any()
+    assert len(set(model.sem_.noise_variances)) == 1
+
+
+def test_rows_frames_moments_and_covariance_are_one_path(drawn):
+    expected = Golem("ev").fit(drawn.data)
+    moments = Moments.from_rows(drawn.data)
+    for X in (
+        pd.DataFrame(drawn.data),
+        pl.DataFrame(drawn.data),
+        moments,
+        Moments.from_covariance(moments.covariance, moments.n),
+    ):
+        np.testing.assert_allclose(Golem("ev").fit(X).weights_, expected.weights_, atol=1e-6)
+
+
+def test_shifting_the_data_changes_nothing(drawn):
+    solver = LBFGS(tolerance=1e-6)
+    shifted = Golem("ev", solver).fit(drawn.data + 1000.0)
+    np.testing.assert_allclose(shifted.weights_, Golem("ev", solver).fit(drawn.data).weights_, atol=1e-4)
+
+
+@pytest.mark.parametrize("noise", ["ev", "nv"])
+def test_permuting_the_columns_permutes_the_answer(noise, drawn, rng):
+    order = rng.permutation(8)
+    model, permuted = (Golem(noise, LBFGS(tolerance=1e-6)).fit(X) for X in (drawn.data, drawn.data[:, order]))
+    np.testing.assert_allclose(permuted.weights_, model.weights_[np.ix_(order, order)], atol=1e-4)
+
+
+def test_input_is_untouched(drawn):
+    X = drawn.data.copy()
+    quick(solver="adam").fit(X)
+    np.testing.assert_array_equal(X, drawn.data)
+
+
+def test_the_papers_recipe_to_the_letter():
+    for noise, lambda_1, init in (("ev", 2e-2, "zeros"), ("nv", 2e-3, "ev")):
+        recipe = Golem.paper(noise)
+        parameters = recipe.get_params()
+        assert parameters["lambda_sparsity"] == lambda_1
+        assert parameters["lambda_dag"] == 5.0
+        assert parameters["threshold"] == 0.3
+        assert parameters["init"] == init
+        assert recipe._solver() == Adam(max_iter=100_000, learning_rate=1e-3, tolerance=0.0, batch_size=None)
+    assert Golem.paper("ev", max_iter=7).max_iter == 7
+
+
+def test_nv_starts_at_the_raw_weights_of_golem_ev(drawn):
+    ev = Golem.paper("ev", max_iter=200).fit(drawn.data)
+    nv = Golem.paper("nv", max_iter=200).fit(drawn.data)
+    np.testing.assert_array_equal(nv.start_solution_.weights, ev.raw_weights_)
+    by_hand = Golem.paper("nv", max_iter=200, init=ev.raw_weights_).fit(drawn.data)
+    np.testing.assert_array_equal(by_hand.raw_weights_, nv.raw_weights_)
+    assert by_hand.start_solution_ is None
+
+
+def test_l1_and_plain_variants_start_as_nv_does_and_lose_their_terms(drawn):
+    full = quick(noise="nv", solver="adam").fit(drawn.data)
+    l1 = quick(noise="nv", solver="adam", lambda_dag=0).fit(drawn.data)
+    plain = quick(noise="nv", solver="adam", lambda_dag=0, lambda_sparsity=0).fit(drawn.data)
+    for variant in (l1, plain):
+        np.testing.assert_array_equal(variant.start_solution_.weights, full.start_solution_.weights)
+        assert variant.solution_.terms["dag"] == 0
+        assert variant.solution_.terms["h"] >= 0
+    assert l1.solution_.terms["sparsity"] > 0
+    assert plain.solution_.terms["sparsity"] == 0
+
+
+@pytest.mark.parametrize("acyclicity", ["expm", "polynomial", "logdet", LogDet(s=4.0)])
+def test_every_acyclicity_finds_the_graph(acyclicity, drawn):
+    model = Golem("ev", acyclicity=acyclicity).fit(drawn.data)
+    assert metrics.shd(drawn.sem.adjacency, model.weights_) <= 1
+
+
+def test_knowledge_is_never_violated():
+    rng = np.random.default_rng(0)
+    for seed in range(25):
+        data = simulate(6, 200, "ER2", "gaussian-nv", random_state=seed).data
+        required = random_dag(6, "ER1", rng) & (rng.random((6, 6)) < 0.4)
+        forbidden = (rng.random((6, 6)) < 0.3) & ~required
+        knowledge = Knowledge(forbidden | np.eye(6, dtype=bool) | required.T, required)
+        solver = ["lbfgs", Adam(max_iter=300)][seed % 2]
+        cycles = ["paper", "gentle"][seed // 2 % 2]
+        model = Golem(["ev", "nv"][seed % 2], solver, knowledge=knowledge, cycles=cycles).fit(data)
+        assert np.all(model.adjacency_[required])
+        assert not np.any(model.adjacency_ & knowledge.forbidden)
+        assert not np.any(model.raw_weights_[knowledge.forbidden])
+        assert is_dag(model.adjacency_)
+
+
+def test_knowledge_decides_directions(drawn):
+    chain = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(2000, 3)) @ np.linalg.inv(np.eye(3) - chain)
+    free = Golem("nv").fit(X)
+    assert free.undecided_.sum() == 2
+    known = Golem("nv", knowledge=Knowledge.of(3, required=[(0, 1)])).fit(X)
+    assert not known.undecided_.any()  # 0 -> 1 directs 1 - 2 as well, or there would be a collider
+
+
+def test_cycles_can_be_left_in(drawn):
+    model = Golem("ev", lambda_dag=0, lambda_sparsity=0, cycles="none", threshold=0.0).fit(drawn.data)
+    assert not is_dag(model.adjacency_)
+    assert not hasattr(model, "sem_")
+    assert not hasattr(model, "cpdag_")
+
+
+def test_minibatches_through_the_estimator(drawn):
+    solver = Adam(max_iter=500, batch_size=100)
+    first, second = (Golem("ev", solver, random_state=1).fit(drawn.data) for _ in range(2))
+    np.testing.assert_array_equal(first.raw_weights_, second.raw_weights_)
+    with pytest.raises(ValueError, match="rows"):
+        Golem("ev", solver).fit(Moments.from_rows(drawn.data))
+
+
+def test_a_solve_that_stops_early_warns_and_says_why(drawn):
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = Golem("ev", max_iter=2).fit(drawn.data)
+    assert model.solution_.status is Status.MAX_ITER
+
+
+def test_an_interrupted_start_is_kept_and_marked(drawn):
+    def interrupt(progress):
+        if progress.iteration > 0 and not interrupted:
+            interrupted.append(True)
+            raise KeyboardInterrupt
+
+    interrupted = []
+    model = Golem("nv", Adam(max_iter=10**6), callback=interrupt)
+    with pytest.warns(ConvergenceWarning, match="Interrupted"):
+        model.fit(drawn.data)
+    assert model.solution_.status is Status.INTERRUPTED
+    assert model.start_solution_.status is Status.INTERRUPTED
+    assert is_dag(model.weights_)
+
+
+def test_clone_and_repr_survive_parameters():
+    model = Golem("ev", Adam(batch_size=3), threshold=0.1)
+    assert clone(model).get_params() == model.get_params()
+    assert "batch_size=3" in repr(model)
+
+
+def test_few_rows_work_with_a_warning():
+    data = simulate(12, 10, "ER1", random_state=0).data
+    with pytest.warns(DataWarning, match="n = 10 rows for d = 12 columns"):
+        model = quick(noise="ev", max_iter=20_000, time_limit=20).fit(data)
+    assert is_dag(model.weights_)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: f.assign(b=7.0), "constant columns.*'b'.*drop"),
+        (lambda f: f.assign(b=1e9 + 0 * f.a), "constant columns.*'b'"),
+        (lambda f: f.assign(b=f.a), "copies of each other.*'a' and 'b'"),
+        (lambda f: f.assign(b=3 - 2 * f.a), "copies of each other.*'a' and 'b'"),
+        (lambda f: f.assign(d=f.a + f.b - 2 * f.c), r"linear combination of .*\(1 such in all\)"),
+        (lambda f: f.assign(b=np.where(f.index == 3, np.nan, f.b)), r"NaN or inf in 1 of 4 columns.*'b' \(1\)"),
+        (lambda f: f.assign(b="text"), "not numeric: 'b'"),
+        (lambda f: f.assign(b=f.b * 1e12), "scales differ by .*largest 'b'.*standardize"),
+        (lambda f: f[["a"]], "at least 2 columns.*'a'"),
+        (lambda f: f.iloc[:1], "1"),
+        (lambda f: f.set_axis(["a", "a", "c", "d"], axis=1), "repeated: 'a'"),
+        (lambda f: f.set_axis(["a", "", "c", "d"], axis=1), "column 2 has an empty name"),
+    ],
+)
+def test_bad_data_are_refused_with_columns_and_remedy(change, message):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 4)), columns=list("abcd"))
+    with pytest.raises(ValueError, match=message):
+        Golem().fit(change(frame))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"noise": "xx"}, "'ev', 'nv'; got 'xx'"),
+        ({"solver": "sgd"}, "'adam', 'lbfgs'"),
+        ({"acyclicity": "dagness"}, "'expm', 'polynomial', 'logdet'"),
+        ({"init": "random"}, "zeros, ev"),
+        ({"init": np.zeros((2, 2))}, r"start matrix must have shape \(4, 4\)"),
+        ({"init": np.eye(4)}, "diagonal"),
+        ({"init": np.full((4, 4), np.nan)}, "NaN"),
+        ({"init": np.eye(4)[[1, 0, 3, 2]]}, "singular"),
+        ({"lambda_sparsity": -1}, "lambda_sparsity must be at least 0"),
+        ({"lambda_dag": -1}, "lambda_dag must be at least 0"),
+        ({"threshold": -1}, "threshold must be at least 0"),
+        ({"max_iter": 0}, "max_iter must be positive"),
+        ({"time_limit": 0}, "time_limit must be positive"),
+        ({"cycles": "all"}, "cycles must be one of"),
+        ({"device": "cuda"}, "device='cuda' is for solver='adam'"),
+        ({"knowledge": Knowledge.none(3)}, r"knowledge masks must have shape \(4, 4\)"),
+    ],
+)
+def test_bad_parameters_are_refused_before_any_work(parameters, message):
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    with pytest.raises(ValueError, match=message):
+        Golem(**parameters).fit(X)
+
+
+@pytest.mark.torch
+def test_torch_on_the_cpu_through_the_estimator(drawn):
+    pytest.importorskip("torch")
+    on_numpy = Golem("nv", Adam(max_iter=200)).fit(drawn.data)
+    on_torch = Golem("nv", Adam(max_iter=200), device="cpu:0").fit(drawn.data)
+    np.testing.assert_allclose(on_torch.raw_weights_, on_numpy.raw_weights_, atol=1e-9)
+
+
+@pytest.mark.gpu
+def test_a_gpu_gives_the_same_graph(drawn):
+    on_cpu = Golem("nv", Adam(max_iter=500)).fit(drawn.data)
+    on_gpu = Golem("nv", Adam(max_iter=500), device="cuda").fit(drawn.data)
+    np.testing.assert_array_equal(on_gpu.adjacency_, on_cpu.adjacency_)

@@ -1,0 +1,50 @@
+"""The package as a whole: cheap to import, public names there, documentation current."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import golem
+
+ROOT = Path(__file__).parents[1]
+
+
+def fresh(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_import_is_cheap():
+    code = """
+import sklearn.base, time
+began = time.perf_counter()
+import golem
+golem.Golem
+print(time.perf_counter() - began)
+"""
+    assert min(float(fresh(code)) for _ in range(3)) < 0.3
+
+
+def test_import_brings_no_heavy_packages():
+    loaded = fresh("import sys, golem; golem.Golem, golem.LinearSEM, golem.simulate; print(*sys.modules)").split()
+    assert not {"torch", "numba", "matplotlib", "gadjid", "typer", "rich"} & set(loaded)
+
+
+def test_public_names_are_there():
+    assert set(golem.__all__) <= set(dir(golem))
+    for name in golem.__all__:
+        assert getattr(golem, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        golem.nothing  # noqa: B018
+
+
+def test_the_cli_reference_is_current():
+    generator = ROOT / "docs" / "generate_cli_reference.py"
+    spec = importlib.util.spec_from_file_location("generate_cli_reference", generator)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == module.reference(), "run `make docs`"

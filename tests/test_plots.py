@@ -1,0 +1,65 @@
+"""Figures: what is drawn is what was learned."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+from golem import Golem
+from golem.plots import layered_layout, plot_graph, plot_model, plot_weights
+from golem.simulate import random_dag, simulate
+
+
+@pytest.fixture(scope="module")
+def model():
+    return Golem("nv").fit(simulate(7, 500, "ER1", random_state=1).data)
+
+
+def test_a_graph_has_an_arrow_an_edge_and_a_label_a_node(model):
+    ax = model.plot()
+    assert len(ax.patches) == model.adjacency_.sum()
+    assert {text.get_text() for text in ax.texts} == set(model.moments_.names)
+    dashed = sum(patch.get_linestyle() != "solid" for patch in ax.patches)
+    assert dashed == model.undecided_.sum()
+    plt.close(ax.figure)
+
+
+def test_a_given_axes_is_used(model):
+    figure, ax = plt.subplots()
+    assert plot_graph(model, ax=ax) is ax
+    plt.close(figure)
+
+
+def test_weights_in_causal_order_lie_above_the_diagonal(model):
+    ax = plot_weights(model)
+    image = np.asarray(ax.images[0].get_array())
+    assert np.count_nonzero(image) == model.adjacency_.sum()
+    assert not np.tril(image).any()
+    plt.close(ax.figure)
+
+
+def test_a_large_graph_is_drawn_as_its_weights():
+    data = simulate(61, 400, "ER1", random_state=0).data
+    ax = plot_model(Golem("ev", max_iter=10_000).fit(data))
+    assert len(ax.images) == 1
+    plt.close(ax.figure)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_causes_stand_above_effects_and_no_two_nodes_in_one_place(seed):
+    adjacency = random_dag(20, "ER2", seed)
+    positions = layered_layout(adjacency)
+    for i, j in np.argwhere(adjacency):
+        assert positions[i, 1] > positions[j, 1]
+    assert len({tuple(p) for p in positions}) == 20
+
+
+def test_an_empty_graph_can_be_drawn():
+    X = np.random.default_rng(0).normal(size=(500, 4))
+    ax = Golem("ev").fit(X).plot()
+    assert len(ax.patches) == 0
+    plt.close(ax.figure)

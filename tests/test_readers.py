@@ -1,0 +1,123 @@
+"""Files in: separators, headers, decimal commas, Parquet, graphs, and files that are none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from golem.readers import read_graph, read_table
+
+VALUES = np.array([[1.5, -2.0, 3e-5], [4.0, 5.25, 6.0]])
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("a,b,c\n1.5,-2,3e-5\n4,5.25,6\n", "abc"),
+        ("a;b;c\n1.5;-2;3e-5\n4;5.25;6\n", "abc"),
+        ("a;b;c\n1,5;-2;0,00003\n4;5,25;6\n", "abc"),
+        ("a\tb\tc\n1.5\t-2\t3e-5\n4\t5.25\t6\n", "abc"),
+        ("a|b|c\n1.5|-2|3e-5\n4|5.25|6\n", "abc"),
+        ("a b  c\n1.5 -2  3e-5\n4   5.25 6\n", "abc"),
+        ("1.5,-2,3e-5\n4,5.25,6\n", ["x0", "x1", "x2"]),
+        ('"a","b, too","c"\n1.5,-2,3e-5\n4,5.25,6\n', ["a", "b, too", "c"]),
+        ("\ufeffa,b,c\r\n1.5,-2,3e-5\r\n4,5.25,6\r\n", "abc"),
+        ("a, b, c\n1.5, -2, 3e-5\n4, 5.25, 6\n", "abc"),
+    ],
+)
+def test_text_tables_are_understood(tmp_path, text, names):
+    path = tmp_path / "data.csv"
+    path.write_text(text, encoding="utf-8")
+    table = read_table(path)
+    assert list(table.names) == list(names)
+    np.testing.assert_allclose(table.values, VALUES)
+
+
+def test_latin_1_names_are_read(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_bytes("größe,b\n1,2\n3,4\n".encode("latin-1"))
+    assert read_table(path).names == ("größe", "b")
+
+
+def test_parquet_is_recognized_by_content(tmp_path):
+    path = tmp_path / "data.bin"
+    pq.write_table(pa.table({"a": VALUES[:, 0], "b": VALUES[:, 1]}), path)
+    table = read_table(path)
+    assert table.names == ("a", "b")
+    np.testing.assert_array_equal(table.values, VALUES[:, :2])
+
+
+def test_a_file_longer_than_the_sample_is_read_whole(tmp_path, rng):
+    X = rng.normal(size=(5000, 4))
+    path = tmp_path / "data.csv"
+    np.savetxt(path, X, delimiter=",", header="a,b,c,d", comments="")
+    np.testing.assert_allclose(read_table(path).values, X)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "empty"),
+        (b"\n\n", "no lines"),
+        (b"\x00\x01\x02binary", "binary"),
+        (b"PAR1 but not really", "Parquet"),
+        (b"a,b\n1,2\n3\n", "not a readable table|columns"),
+        (b",a\n0,1\n1,2\n", "column 1 has an empty name.*row index"),
+        (b"a,a\n1,2\n3,4\n", "repeated: 'a'"),
+        (b"a,b\n1,x\n2,y\n", r"not numeric: 'b' \('x' in row 1\)"),
+    ],
+)
+def test_files_that_are_no_tables_are_named(tmp_path, content, message):
+    path = tmp_path / "bad.csv"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message) as caught:
+        read_table(path)
+    assert "bad.csv" in str(caught.value)
+
+
+def test_missing_files_and_folders_are_named(tmp_path):
+    with pytest.raises(ValueError, match="no such file"):
+        read_table(tmp_path / "nothing.csv")
+    with pytest.raises(ValueError, match="a folder"):
+        read_table(tmp_path)
+    with pytest.raises(ValueError, match="no such file"):
+        read_graph(tmp_path / "nothing.csv")
+
+
+def test_graphs_in_every_format(tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target,weight\na,b,2\nb,c,-1.5\n")
+    (tmp_path / "plain.csv").write_text("source,target\na,b\nb,c\n")
+    (tmp_path / "weights.csv").write_text(",a,b,c\na,0,2,0\nb,0,0,-1.5\nc,0,0,0\n")
+    (tmp_path / "graph.json").write_text('{"names": ["a","b","c"], "weights": [[0,2,0],[0,0,-1.5],[0,0,0]]}')
+    expected = np.array([[0, 2, 0], [0, 0, -1.5], [0, 0, 0]])
+    for name in ("edges.csv", "weights.csv", "graph.json", "plain.csv"):
+        graph = read_graph(tmp_path / name)
+        assert graph.names == ("a", "b", "c")
+        np.testing.assert_array_equal(graph.weights != 0, expected != 0)
+        if name != "plain.csv":
+            np.testing.assert_array_equal(graph.weights, expected)
+
+
+def test_a_listed_edge_of_weight_zero_is_an_edge(tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target,weight\na,b,0\n")
+    assert read_graph(tmp_path / "edges.csv").weights[0, 1] != 0
+
+
+def test_alignment_adds_isolated_nodes_and_refuses_strangers(tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target\nb,a\n")
+    graph = read_graph(tmp_path / "edges.csv")
+    aligned = graph.aligned(("a", "b", "c"))
+    assert aligned[1, 0] == 1
+    assert aligned.sum() == 1
+    with pytest.raises(ValueError, match="'b'"):
+        graph.aligned(("a", "c"))
+
+
+@pytest.mark.parametrize("content", ["hello\n", "{}", "a,b\n1,2\n", "source,target\na\n", ",a,b\na,0,1\n"])
+def test_files_that_are_no_graphs_are_named(tmp_path, content):
+    path = tmp_path / "bad.csv"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=r"bad\.csv: not a graph"):
+        read_graph(path)
