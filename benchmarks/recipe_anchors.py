@@ -44,9 +44,11 @@ def recipe(S: np.ndarray, noise: str, steps: int) -> np.ndarray:
     return init
 
 
-def cell(d: int, graph: str, noise: str, method: str, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def cell(
+    d: int, graph: str, noise: str, method: str, steps: int, first_seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """SHD and SHD-C per node and TPR of every seed."""
-    drawn = [simulate(d, 1000, graph, noise, random_state=seed) for seed in range(SEEDS)]
+    drawn = [simulate(d, 1000, graph, noise, random_state=seed) for seed in range(first_seed, first_seed + SEEDS)]
     S = np.stack([Moments.from_rows(one.data).covariance for one in drawn])
     raw = recipe(S, method.removeprefix("golem-"), steps)
     scores = [
@@ -61,6 +63,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 20])
+    parser.add_argument("--graphs", nargs="+", default=list(GRAPHS), choices=GRAPHS)
+    parser.add_argument("--methods", nargs="+", default=["golem-ev", "golem-nv"])
+    parser.add_argument("--first-seed", type=int, default=0)
     options = parser.parse_args()
     sizes, steps = ([10], 2000) if options.quick else (options.sizes, 100_000)
     with (Path(__file__).parent / "anchors.csv").open() as file:
@@ -75,8 +80,8 @@ def main() -> None:
     began = time.perf_counter()
     for d in sizes:
         for noise, method in CASES:
-            for graph in GRAPHS:
-                shd, shd_c, tpr = cell(d, graph, noise, method, steps)
+            for graph in options.graphs if method in options.methods else ():
+                shd, shd_c, tpr = cell(d, graph, noise, method, steps, options.first_seed)
                 anchor = anchors[d, graph, noise, method]
                 error = shd.std(ddof=1) / math.sqrt(SEEDS)
                 # The anchor is a mean of as many seeds of the same population: the same standard error, taken as equal.

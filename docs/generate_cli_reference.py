@@ -35,7 +35,9 @@ def _row(parameter: inspect.Parameter, hint: Any) -> str:
     """One line of the table."""
     kind, declared = typing.get_args(hint)
     is_argument = parameter.default is inspect.Parameter.empty
-    names = declared.param_decls or [f"--{parameter.name.replace('_', '-')}"]
+    # In Annotated, Typer keeps the first declaration of an option in the place of its default.
+    declarations = [name for name in (declared.default, *(declared.param_decls or ())) if isinstance(name, str)]
+    names = declarations or [f"--{parameter.name.replace('_', '-')}"]
     shown = parameter.name.upper() if is_argument else ", ".join(names)
     meaning, _, stated = declared.help.partition("  [default: ")
     escaped_bar = r"\|"  # a bar ends a cell of the table

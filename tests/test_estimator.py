@@ -81,9 +81,11 @@ def test_rows_frames_moments_and_covariance_are_one_path(drawn):
 
 
 def test_shifting_the_data_changes_nothing(drawn):
-    solver = LBFGS(tolerance=1e-6)
-    shifted = Golem("ev", solver).fit(drawn.data + 1000.0)
-    np.testing.assert_allclose(shifted.weights_, Golem("ev", solver).fit(drawn.data).weights_, atol=1e-4)
+    model, shifted = (Golem("ev", LBFGS(tolerance=1e-6)).fit(X) for X in (drawn.data, drawn.data + 1000.0))
+    np.testing.assert_allclose(shifted.moments_.covariance, model.moments_.covariance, rtol=1e-11, atol=1e-10)
+    # The solver goes its own way from differences in the last digit, to the same minimum within its tolerance.
+    assert shifted.solution_.terms["score"] == pytest.approx(model.solution_.terms["score"], abs=1e-6)
+    np.testing.assert_allclose(shifted.weights_, model.weights_, atol=2e-3)
 
 
 @pytest.mark.parametrize("noise", ["ev", "nv"])
