@@ -119,9 +119,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=20_000, help="steps of Adam in the second table")
     options = parser.parse_args()
     began = time.perf_counter()
-    print(
-        f"golem {golem.__version__}, numpy {np.__version__}, scipy {scipy.__version__}, Python {platform.python_version()}"
-    )
+    versions = f"numpy {np.__version__}, scipy {scipy.__version__}, Python {platform.python_version()}"
+    print(f"golem {golem.__version__}, {versions}")
     if options.quick:
         step_table([20, 50, 100], 3, 300, options.gcastle)
         score_table([20], 3000)
