@@ -19,7 +19,9 @@ from golem.simulate import random_dag, simulate
 from golem.solvers import LBFGS, Adam, Status
 
 
-@parametrize_with_checks([Golem(max_iter=50), Golem(noise="ev", solver="adam", max_iter=20)])
+@parametrize_with_checks(
+    [Golem(), Golem(noise="ev"), Golem(solver="lbfgs", max_iter=50), Golem(noise="ev", solver="adam", max_iter=20)]
+)
 def test_scikit_learn_rules(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -34,21 +36,21 @@ def drawn():
 
 def quick(**parameters):
     """Return a model that may stop before convergence without a warning."""
-    return Golem(**({"max_iter": 300} | parameters))
+    return Golem(**({"solver": "lbfgs", "max_iter": 300} | parameters))
 
 
 @pytest.mark.parametrize("noise", ["ev", "nv"])
-@pytest.mark.parametrize("solver", ["lbfgs", Adam(tolerance=0.02, max_iter=20_000)])
+@pytest.mark.parametrize("solver", ["order", "lbfgs", Adam(tolerance=0.02, max_iter=20_000)])
 def test_the_graph_is_found(noise, solver, drawn):
     model = Golem(noise, solver).fit(drawn.data)
     assert metrics.shd_c(drawn.sem.adjacency, model.weights_) <= 1
     assert is_dag(model.weights_)
-    assert model.solution_.status is Status.CONVERGED
+    assert model.solution_.status.is_final
 
 
 def test_attributes_hang_together(drawn):
     frame = pd.DataFrame(drawn.data, columns=list("abcdefgh"))
-    model = Golem("nv").fit(frame)
+    model = Golem("nv", "lbfgs").fit(frame)
     np.testing.assert_array_equal(model.adjacency_, model.weights_ != 0)
     kept = model.adjacency_
     np.testing.assert_array_equal(model.weights_[kept], model.raw_weights_[kept])
@@ -68,8 +70,9 @@ def test_equal_variances_leave_no_direction_undecided(drawn):
     assert len(set(model.sem_.noise_variances)) == 1
 
 
-def test_rows_frames_moments_and_covariance_are_one_path(drawn):
-    expected = Golem("ev").fit(drawn.data)
+@pytest.mark.parametrize("solver", ["order", "lbfgs"])
+def test_rows_frames_moments_and_covariance_are_one_path(solver, drawn):
+    expected = Golem("ev", solver).fit(drawn.data)
     moments = Moments.from_rows(drawn.data)
     for X in (
         pd.DataFrame(drawn.data),
@@ -77,15 +80,15 @@ def test_rows_frames_moments_and_covariance_are_one_path(drawn):
         moments,
         Moments.from_covariance(moments.covariance, moments.n),
     ):
-        np.testing.assert_allclose(Golem("ev").fit(X).weights_, expected.weights_, atol=1e-6)
+        np.testing.assert_allclose(Golem("ev", solver).fit(X).weights_, expected.weights_, atol=1e-6)
 
 
 def test_shifting_the_data_changes_nothing(drawn):
     model, shifted = (Golem("ev", LBFGS(tolerance=1e-6)).fit(X) for X in (drawn.data, drawn.data + 1000.0))
     np.testing.assert_allclose(shifted.moments_.covariance, model.moments_.covariance, rtol=1e-11, atol=1e-10)
     # The solver goes its own way from differences in the last digit, to the same minimum within its tolerance.
-    assert shifted.solution_.terms["score"] == pytest.approx(model.solution_.terms["score"], abs=1e-6)
-    np.testing.assert_allclose(shifted.weights_, model.weights_, atol=2e-3)
+    assert shifted.solution_.terms["score"] == pytest.approx(model.solution_.terms["score"], abs=1e-4)
+    np.testing.assert_allclose(shifted.weights_, model.weights_, atol=5e-3)
 
 
 @pytest.mark.parametrize("noise", ["ev", "nv"])
@@ -136,19 +139,19 @@ def test_l1_and_plain_variants_start_as_nv_does_and_lose_their_terms(drawn):
 
 @pytest.mark.parametrize("acyclicity", ["expm", "polynomial", "logdet", LogDet(s=4.0)])
 def test_every_acyclicity_finds_the_graph(acyclicity, drawn):
-    model = Golem("ev", acyclicity=acyclicity).fit(drawn.data)
+    model = Golem("ev", "lbfgs", acyclicity=acyclicity).fit(drawn.data)
     assert metrics.shd(drawn.sem.adjacency, model.weights_) <= 1
 
 
 def test_knowledge_is_never_violated():
     rng = np.random.default_rng(0)
-    for seed in range(25):
+    for seed in range(60):
         data = simulate(6, 200, "ER2", "gaussian-nv", random_state=seed).data
         required = random_dag(6, "ER1", rng) & (rng.random((6, 6)) < 0.4)
         forbidden = (rng.random((6, 6)) < 0.3) & ~required
         knowledge = Knowledge(forbidden | np.eye(6, dtype=bool) | required.T, required)
-        solver = ["lbfgs", Adam(max_iter=300)][seed % 2]
-        cycles = ["paper", "gentle"][seed // 2 % 2]
+        solver = ["order", "order", "lbfgs", Adam(max_iter=300)][seed % 4]
+        cycles = None if solver == "order" else ["paper", "gentle"][seed // 4 % 2]
         model = Golem(["ev", "nv"][seed % 2], solver, knowledge=knowledge, cycles=cycles).fit(data)
         assert np.all(model.adjacency_[required])
         assert not np.any(model.adjacency_ & knowledge.forbidden)
@@ -167,7 +170,7 @@ def test_knowledge_decides_directions(drawn):
 
 
 def test_cycles_can_be_left_in(drawn):
-    model = Golem("ev", lambda_dag=0, lambda_sparsity=0, cycles="none", threshold=0.0).fit(drawn.data)
+    model = Golem("ev", "lbfgs", lambda_dag=0, lambda_sparsity=0, cycles="none", threshold=0.0).fit(drawn.data)
     assert not is_dag(model.adjacency_)
     assert not hasattr(model, "sem_")
     assert not hasattr(model, "cpdag_")
@@ -183,7 +186,7 @@ def test_minibatches_through_the_estimator(drawn):
 
 def test_a_solve_that_stops_early_warns_and_says_why(drawn):
     with pytest.warns(ConvergenceWarning, match="max_iter"):
-        model = Golem("ev", max_iter=2).fit(drawn.data)
+        model = Golem("ev", "lbfgs", max_iter=2).fit(drawn.data)
     assert model.solution_.status is Status.MAX_ITER
 
 
@@ -225,7 +228,6 @@ def test_few_rows_work_with_a_warning():
         (lambda f: f.assign(d=f.a + f.b - 2 * f.c), r"linear combination of .*\(1 such in all\)"),
         (lambda f: f.assign(b=np.where(f.index == 3, np.nan, f.b)), r"NaN or inf in 1 of 4 columns.*'b' \(1\)"),
         (lambda f: f.assign(b="text"), "not numeric: 'b'"),
-        (lambda f: f.assign(b=f.b * 1e12), "scales differ by .*largest 'b'.*standardize"),
         (lambda f: f[["a"]], "at least 2 columns.*'a'"),
         (lambda f: f.iloc[:1], "1"),
         (lambda f: f.set_axis(["a", "a", "c", "d"], axis=1), "repeated: 'a'"),
@@ -238,11 +240,48 @@ def test_bad_data_are_refused_with_columns_and_remedy(change, message):
         Golem().fit(change(frame))
 
 
+def test_scales_that_differ_by_1e12_are_refused_where_scale_matters_and_work_where_not(drawn):
+    frame = pd.DataFrame(drawn.data, columns=list("abcdefgh"))
+    wide = frame.assign(b=frame.b * 1e12)
+    for parameters in ({"noise": "ev"}, {"solver": "lbfgs"}):
+        with pytest.raises(ValueError, match=r"scales differ by .*largest 'b'.*standardize"):
+            Golem(**parameters).fit(wide)
+    np.testing.assert_array_equal(Golem("nv").fit(wide).cpdag_, Golem("nv").fit(frame).cpdag_)
+
+
+def test_standardized_columns_and_equal_variances_do_not_go_together(drawn):
+    standardized = drawn.data / drawn.data.std(axis=0)
+    with pytest.warns(DataWarning, match="same variance"):
+        Golem("ev").fit(standardized)
+
+
+def test_the_same_yardsticks_for_every_solver(drawn):
+    models = [Golem("ev"), Golem("nv"), Golem("ev", "lbfgs")]
+    scores = [model.fit(drawn.data).solution_.graph_scores for model in models]
+    assert scores[0].keys() == scores[1].keys() == scores[2].keys()
+    for model, score in zip(models, scores, strict=True):
+        equal = model.noise == "ev"
+        if model.solver == "order":
+            assert model.sem_.bic(drawn.data, equal_variances=equal) == pytest.approx(score[f"bic_{model.noise}"])
+            assert model.solution_.terms["likelihood"] == pytest.approx(score[f"likelihood_{model.noise}"])
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
         ({"noise": "xx"}, "'ev', 'nv'; got 'xx'"),
-        ({"solver": "sgd"}, "'adam', 'lbfgs'"),
+        ({"solver": "sgd"}, "'order', 'adam', 'lbfgs'"),
+        ({"lambda_sparsity": "bic"}, "is for solver='order'"),
+        ({"effort": "fast"}, "effort='fast' with solver='lbfgs'"),
+        ({"solver": "order", "threshold": 0.3}, "no use for it"),
+        ({"solver": "order", "lambda_dag": 5}, "no use for it"),
+        ({"solver": "order", "max_iter": 5}, "no use for it"),
+        ({"solver": "order", "effort": "lazy"}, "effort must be one of"),
+        ({"solver": "order", "lambda_sparsity": "aic"}, "one of mbic, ebic, bic or a number"),
+        ({"solver": "order", "lambda_sparsity": -1.0}, "at least 0"),
+        ({"solver": "order", "init": "zeros"}, "a start is an order"),
+        ({"solver": "order", "init": [0, 1, 1, 2]}, "a start is an order"),
+        ({"solver": "order", "init": np.eye(4)[[1, 0, 3, 2]]}, "cycle"),
         ({"acyclicity": "dagness"}, "'expm', 'polynomial', 'logdet'"),
         ({"init": "random"}, "zeros, ev"),
         ({"init": np.zeros((2, 2))}, r"start matrix must have shape \(4, 4\)"),
@@ -262,7 +301,7 @@ def test_bad_data_are_refused_with_columns_and_remedy(change, message):
 def test_bad_parameters_are_refused_before_any_work(parameters, message):
     X = np.random.default_rng(0).normal(size=(40, 4))
     with pytest.raises(ValueError, match=message):
-        Golem(**parameters).fit(X)
+        Golem(**({"solver": "lbfgs"} | parameters)).fit(X)
 
 
 @pytest.mark.torch

@@ -18,7 +18,7 @@ from golem.solvers import Adam
 @pytest.fixture(scope="module")
 def model():
     drawn = simulate(6, 500, "ER1", random_state=2)
-    return Golem("nv", threshold=0.2).fit(pd.DataFrame(drawn.data, columns=["a", 'b"', "c,", "d", "é", "f"]))
+    return Golem("nv", "lbfgs", threshold=0.2).fit(pd.DataFrame(drawn.data, columns=["a", 'b"', "c,", "d", "é", "f"]))
 
 
 def test_files_read_back_as_the_model(model, tmp_path):

@@ -44,7 +44,7 @@ def test_weights_in_causal_order_lie_above_the_diagonal(model):
 
 def test_a_large_graph_is_drawn_as_its_weights():
     data = simulate(61, 400, "ER1", random_state=0).data
-    ax = plot_model(Golem("ev", max_iter=10_000).fit(data))
+    ax = plot_model(Golem("ev").fit(data))
     assert len(ax.images) == 1
     plt.close(ax.figure)
 

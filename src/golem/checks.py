@@ -54,6 +54,18 @@ def require_learnable(moments: Moments, *, uses_scale: bool) -> None:
         )
 
 
+def warn_of_equal_scales(moments: Moments) -> None:
+    """Warn where all columns have one variance: equal noise variances then carry no order."""
+    variances = moments.variances
+    if variances.max() <= variances.min() * (1 + 1e-6):
+        warnings.warn(
+            "all columns have the same variance: with noise='ev' directions come from the scales of the columns, and "
+            "standardized data carry none. Use the original units, or noise='nv'.",
+            DataWarning,
+            stacklevel=3,
+        )
+
+
 def _require_variation(moments: Moments) -> None:
     """Raise for constant columns."""
     # Rounding leaves a constant column of size c with a variance of about (1e-16 c)^2.

@@ -44,8 +44,17 @@ class Noise(StrEnum):
 class Solver(StrEnum):
     """Choices of --solver."""
 
+    order = "order"
     lbfgs = "lbfgs"
     adam = "adam"
+
+
+class Effort(StrEnum):
+    """Choices of --effort."""
+
+    fast = "fast"
+    default = "default"
+    thorough = "thorough"
 
 
 class SimulatedNoise(StrEnum):
@@ -77,19 +86,28 @@ def _app(
     """Learn linear directed acyclic graphs from data."""
 
 
-@app.command(epilog="Example: `golem fit data.csv -o out/ --noise ev --threshold 0.1`")
+@app.command(epilog="Example: `golem fit data.csv -o out/ --noise ev --lambda-sparsity bic`")
 def fit(
     data: Annotated[Path, typer.Argument(help="CSV (separator and header are found) or Parquet file of numbers.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("golem-output"),
     noise: Annotated[Noise, typer.Option(help="Noise variances: free (nv) or all equal (ev).")] = Noise.nv,
-    solver: Annotated[Solver, typer.Option(help="How to minimize the score.")] = Solver.lbfgs,
+    solver: Annotated[
+        Solver, typer.Option(help="Count edges over orders (order), or the paper's score (lbfgs, adam).")
+    ] = Solver.order,
     lambda_sparsity: Annotated[
-        float | None, typer.Option(help="Penalty on |weights|.  [default: 0.002 (nv), 0.02 (ev)]", min=0)
+        str | None,
+        typer.Option(
+            help="Price of edges: order takes mbic, ebic, bic or a number; lbfgs and adam the weight of the l1 norm."
+            "  [default: mbic; 0.002 (nv), 0.02 (ev)]"
+        ),
     ] = None,
-    lambda_dag: Annotated[float | None, typer.Option(help="Penalty on cycles.  [default: 5]", min=0)] = None,
+    lambda_dag: Annotated[
+        float | None, typer.Option(help="Penalty on cycles (lbfgs, adam).  [default: 5]", min=0)
+    ] = None,
     threshold: Annotated[
-        float | None, typer.Option(help="Drop edges with smaller |weight|.  [default: 0.3]", min=0)
+        float | None, typer.Option(help="Drop edges with smaller |weight| (lbfgs, adam).  [default: 0.3]", min=0)
     ] = None,
+    effort: Annotated[Effort | None, typer.Option(help="How long to search (order, nv).  [default: default]")] = None,
     max_iter: Annotated[
         int | None, typer.Option(help="Most iterations.  [default: 10000 (lbfgs), 100000 (adam)]", min=1)
     ] = None,
@@ -101,7 +119,7 @@ def fit(
     """Learn a graph from a table.
 
     Writes `graph.json`, `edges.csv`, `weights.csv` and `graph.png` into the output folder. Ctrl-C stops the solver
-    and keeps the weights reached so far, marked as interrupted (exit code 130).
+    and keeps the best graph so far, marked as interrupted (exit code 130).
     """
     from golem.estimator import Golem
     from golem.readers import read_table
@@ -111,9 +129,10 @@ def fit(
         model = Golem(
             noise.value,
             solver.value,
-            lambda_sparsity=lambda_sparsity,
+            lambda_sparsity=_number_or_word(lambda_sparsity),
             lambda_dag=lambda_dag,
             threshold=threshold,
+            effort=None if effort is None else effort.value,
             max_iter=max_iter,
             time_limit=time_limit,
             random_state=seed,
@@ -136,7 +155,7 @@ def demo(
     """Learn a graph from the bundled Sachs protein data and compare it with the consensus of biologists.
 
     The intensities are positive with heavy right tails, so their logarithms are used; a weight is then an
-    elasticity, and the threshold is set to 0.1.
+    elasticity.
     """
     import numpy as np
 
@@ -146,7 +165,7 @@ def demo(
 
     with _user_errors():
         sachs = load_sachs()
-        model = Golem(threshold=0.1)
+        model = Golem()
         _learn(model, _arrow(np.log(sachs.values), sachs.names), output, quiet=quiet or as_json)
     scores = metrics.evaluate(sachs.truth, model.adjacency_)
     if as_json:
@@ -236,6 +255,14 @@ def score(
         for name, value in values.items():
             shown = "undefined" if value is None else f"{value:.4g}"
             out.print(f"{name.replace('_', '-').upper():<10} {shown}")
+
+
+def _number_or_word(text: str | None) -> Any:
+    """Read an option that takes a number or a word."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
 
 
 def _arrow(values: Any, names: tuple[str, ...]) -> Any:
@@ -332,8 +359,8 @@ def _print_summary(model: Golem) -> None:
     out.print()
     if about["undecided"]:
         out.print(
-            f"The data cannot decide the direction of {about['undecided']} of {len(found)} edges: graphs with these "
-            "edges reversed fit as well.",
+            f"The data cannot decide the direction of {about['undecided']} of {len(found)} edges: graphs with some of "
+            "these reversed fit as well. The arrows shown are a tie-break: equal noise variances would prefer them.",
             soft_wrap=True,
         )
     if about["cut_edges"]:
@@ -344,7 +371,8 @@ def _print_summary(model: Golem) -> None:
         f"{_shown(terms['sparsity'])} + dag {_shown(terms['dag'])}; h {_shown(terms['h'])}; BIC {_shown(about['bic'])}",
         soft_wrap=True,
     )
-    out.print(f"{about['status']['message']} {about['iterations']} iterations, {about['seconds']:.1f} s")
+    steps = "perturbations" if model.solver == "order" else "iterations"
+    out.print(f"{about['status']['message']} {about['iterations']} {steps}, {about['seconds']:.1f} s", soft_wrap=True)
 
 
 def _print_consensus(scores: GraphScores, truth: Any, model: Golem) -> None:

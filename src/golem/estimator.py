@@ -15,15 +15,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from golem.acyclicity import Acyclicity, Expm, LogDet, Polynomial
 from golem.arrays import to_device
-from golem.checks import require_learnable
+from golem.checks import require_learnable, warn_of_equal_scales
 from golem.graph import BoolMatrix, cpdag, meek_closure
 from golem.knowledge import Knowledge
 from golem.likelihood import GaussianEV, GaussianNV, Likelihood
 from golem.moments import Matrix, Moments, is_table, rows_and_names
-from golem.objective import Objective
+from golem.objective import PAPER_PENALTIES, Objective, graph_scores
 from golem.rounding import CycleRemoval, round_to_dag
 from golem.sem import LinearSEM
-from golem.solvers import LBFGS, Adam, Callback, Solution, Status
+from golem.solvers import LBFGS, Adam, Callback, Order, Solution, Status
+from golem.sparsity import L0, Criterion
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,10 @@ class NoiseModel:
 
 # Where words become objects; nothing below this module sees the words.
 NOISE_MODELS = {
-    "ev": NoiseModel(GaussianEV(), lambda_sparsity=2e-2, lambda_dag=5.0),
-    "nv": NoiseModel(GaussianNV(), lambda_sparsity=2e-3, lambda_dag=5.0),
+    "ev": NoiseModel(GaussianEV(), *PAPER_PENALTIES["ev"]),
+    "nv": NoiseModel(GaussianNV(), *PAPER_PENALTIES["nv"]),
 }
-SOLVERS: dict[str, Adam | LBFGS] = {"adam": Adam(), "lbfgs": LBFGS()}
+SOLVERS: dict[str, Order | Adam | LBFGS] = {"order": Order(), "adam": Adam(), "lbfgs": LBFGS()}
 ACYCLICITIES: dict[str, Acyclicity] = {"expm": Expm(), "polynomial": Polynomial(), "logdet": LogDet()}
 STARTS = ("zeros", "ev")
 CYCLE_REMOVALS = ("paper", "gentle", "none")
@@ -50,40 +51,50 @@ PAPER_THRESHOLD = 0.3
 class Golem(BaseEstimator):
     """Learn a linear directed acyclic graph by penalized Gaussian likelihood.
 
-    Minimizes S(B) = L(B) + lambda_sparsity ||B||_1 + lambda_dag h(B) (Ng, Ghassami and Zhang 2020, eq. 4), then
-    rounds the weights to a directed acyclic graph. `weights_[i, j] != 0` means i -> j.
+    Minimizes S(B) = L(B) + R_sparse(B) + R_DAG(B) (Ng, Ghassami and Zhang 2020, eq. 1). `weights_[i, j] != 0` means
+    i -> j. By default the edges are counted, as in the paper's theory, and the graph is acyclic by construction
+    (`solver="order"`). With `solver="adam"` or `"lbfgs"` this is the paper's method: R_sparse = lambda_sparsity ||B||_1
+    and R_DAG = lambda_dag h(B) (eq. 4), and the weights are rounded to a graph afterwards.
 
     Parameters
     ----------
     noise : {"nv", "ev"}
         Noise variances: free ("nv", GOLEM-NV) or all equal ("ev", GOLEM-EV). Equal variances decide every
         direction, and believe the units of the columns.
-    solver : {"lbfgs", "adam"} or Adam or LBFGS
-        How to minimize; an object carries its own settings, such as `Adam(batch_size=256)`.
-    lambda_sparsity, lambda_dag : float, optional
-        Penalties; by default the paper's for the noise model: 2e-3 (nv) or 2e-2 (ev), and 5. With `lambda_dag=0`
-        this is the -L1 variant, with both 0 the -Plain variant.
+    solver : {"order", "lbfgs", "adam"} or an object of `golem.solvers`
+        How to minimize; an object carries its own settings, such as `Adam(batch_size=256)`. A parameter that a
+        solver has no use for is refused, not ignored.
+    lambda_sparsity : float or {"mbic", "ebic", "bic"}, optional
+        The price of edges. Order: a criterion (see `golem.sparsity.L0`; default "mbic") or lambda in S(B) = L(B) +
+        lambda (number of edges). Adam and L-BFGS: the weight of ||B||_1; by default the paper's, 2e-3 (nv) or
+        2e-2 (ev).
+    lambda_dag : float, optional
+        Weight of h(B) (Adam, L-BFGS); by default 5, as in the paper. With 0 this is the -L1 variant, with
+        `lambda_sparsity=0` as well the -Plain variant.
+    effort : {"fast", "default", "thorough"}, optional
+        How long the order is searched for with noise="nv" (order).
     threshold : float, optional
-        Edges with smaller absolute weights are dropped; by default 0.3, as in the paper. It is in the units of the
-        weights: small true effects need a smaller one.
+        Edges with smaller absolute weights are dropped (Adam, L-BFGS); by default 0.3, as in the paper. It is in the
+        units of the weights: small true effects need a smaller one.
     max_iter : int, optional
-        Most iterations of the solver; by default the solver's own.
-    init : {"zeros", "ev"} or array of shape (d, d), optional
-        Start of the weights: zeros, the raw weights of GOLEM-EV, or yours. By default "ev" for noise="nv" and
-        "zeros" for noise="ev", as in the paper.
-    acyclicity : {"expm", "polynomial", "logdet"} or a term of `golem.acyclicity`
-        The function h.
-    cycles : {"paper", "gentle", "none"}
-        How rounding removes cycles (see `golem.rounding.round_to_dag`); "none" leaves them, and then there is no
-        `cpdag_` and no `sem_` when the graph is cyclic.
+        Most iterations (Adam, L-BFGS); by default the solver's own.
+    init : {"zeros", "ev"} or array, optional
+        Start. Adam and L-BFGS: zeros, the raw weights of GOLEM-EV, or a (d, d) matrix; by default "ev" for noise="nv"
+        and "zeros" for noise="ev", as in the paper. Order: an order of the nodes, causes first, or a (d, d) graph;
+        "ev" is the order of noise="ev".
+    acyclicity : {"expm", "polynomial", "logdet"} or a term of `golem.acyclicity`, optional
+        The function h (Adam, L-BFGS); by default "expm".
+    cycles : {"paper", "gentle", "none"}, optional
+        How rounding removes cycles (Adam, L-BFGS; see `golem.rounding.round_to_dag`); by default "paper". "none"
+        leaves them, and then there is no `cpdag_` and no `sem_` when the graph is cyclic.
     knowledge : Knowledge, optional
         Forbidden and required edges, obeyed exactly.
     random_state : int, Generator or None
-        Seed of the minibatches; nothing else is random.
+        Seed of the search and of minibatches; without one it is 0, so that the same data give the same graph.
     device : str
         "cpu", or a torch device such as "cuda" for solver="adam".
     time_limit : float, optional
-        Seconds for each solve; the weights reached by then are rounded, marked by `solution_.status`.
+        Seconds for each solve; what was reached by then is the answer, marked by `solution_.status`.
     callback : callable, optional
         Called with a `golem.solvers.Progress` a few times a second.
 
@@ -92,7 +103,7 @@ class Golem(BaseEstimator):
     weights_ : ndarray of shape (d, d)
         Weights of the learned graph.
     raw_weights_ : ndarray of shape (d, d)
-        Weights before rounding.
+        Weights before rounding (the same as `weights_` with solver="order").
     adjacency_ : ndarray of shape (d, d), bool
         Edges of the learned graph.
     cpdag_ : ndarray of shape (d, d), bool
@@ -124,15 +135,16 @@ class Golem(BaseEstimator):
     def __init__(
         self,
         noise: Literal["nv", "ev"] = "nv",
-        solver: Literal["lbfgs", "adam"] | Adam | LBFGS = "lbfgs",
+        solver: Literal["order", "lbfgs", "adam"] | Order | Adam | LBFGS = "order",
         *,
-        lambda_sparsity: float | None = None,
+        lambda_sparsity: float | Criterion | None = None,
         lambda_dag: float | None = None,
+        effort: Literal["fast", "default", "thorough"] | None = None,
         threshold: float | None = None,
         max_iter: int | None = None,
         init: Literal["zeros", "ev"] | ArrayLike | None = None,
-        acyclicity: Literal["expm", "polynomial", "logdet"] | Acyclicity = "expm",
-        cycles: CycleRemoval = "paper",
+        acyclicity: Literal["expm", "polynomial", "logdet"] | Acyclicity | None = None,
+        cycles: CycleRemoval | None = None,
         knowledge: Knowledge | None = None,
         random_state: int | np.random.Generator | None = None,
         device: str = "cpu",
@@ -143,6 +155,7 @@ class Golem(BaseEstimator):
         self.solver = solver
         self.lambda_sparsity = lambda_sparsity
         self.lambda_dag = lambda_dag
+        self.effort = effort
         self.threshold = threshold
         self.max_iter = max_iter
         self.init = init
@@ -186,28 +199,21 @@ class Golem(BaseEstimator):
         """
         noise = _named(NOISE_MODELS, self.noise, "noise")
         solver = self._solver()
-        self._require_valid_rounding()
         moments, rows = self._read(X)
-        require_learnable(moments, uses_scale=True)
+        require_learnable(moments, uses_scale=self.noise == "ev" or not isinstance(solver, Order))
+        if self.noise == "ev":
+            warn_of_equal_scales(moments)
         knowledge = Knowledge.none(moments.d) if self.knowledge is None else self.knowledge
         _require_shape(knowledge.forbidden, moments.d, "the knowledge masks")
 
-        weights, self.start_solution_ = self._start(moments.d), None
-        if weights is None:
-            golem_ev = self._objective(moments, NOISE_MODELS["ev"], knowledge)
-            self.start_solution_ = self._solve(solver, golem_ev, None, rows, stage="GOLEM-EV start")
-            weights = self.start_solution_.weights
-        if self.start_solution_ is None or not _was_cut_short(self.start_solution_):
-            objective = self._objective(moments, self._penalized(noise), knowledge)
-            self.solution_ = self._solve(solver, objective, weights, rows, stage=f"GOLEM-{self.noise.upper()}")
+        self.start_solution_: Solution | None = None
+        if isinstance(solver, Order):
+            self.solution_ = self._search(solver, moments, noise, knowledge)
+            weights = self.solution_.weights
         else:
-            self.solution_ = self.start_solution_
-
-        self.raw_weights_ = self.solution_.weights
-        threshold = PAPER_THRESHOLD if self.threshold is None else self.threshold
-        rounded = round_to_dag(self.raw_weights_, threshold, knowledge.required, self.cycles)
-        self.solution_ = dataclasses.replace(self.solution_, cut_edges=rounded.cut)
-        self._describe(rounded.weights, moments, noise.likelihood, knowledge)
+            self.solution_ = self._descend(solver, moments, rows, noise, knowledge)
+            weights = self._round(knowledge)
+        self._describe(weights, moments, noise.likelihood, knowledge)
         if not self.solution_.status.is_final:
             warnings.warn(self.solution_.status.value, ConvergenceWarning, stacklevel=2)
         return self
@@ -224,23 +230,79 @@ class Golem(BaseEstimator):
 
         return plot_graph(self, **options)
 
-    def _solver(self) -> Adam | LBFGS:
-        """Return the solver with the estimator's own settings."""
-        solver = self.solver if isinstance(self.solver, Adam | LBFGS) else _named(SOLVERS, self.solver, "solver")
-        if self.device != "cpu" and not isinstance(solver, Adam):
-            raise ValueError(f"device={self.device!r} is for solver='adam'; L-BFGS runs on the CPU")
-        changes = {"max_iter": self.max_iter, "time_limit": self.time_limit}
-        for name, value in changes.items():
+    def _solver(self) -> Order | Adam | LBFGS:
+        """Return the solver with the estimator's own settings, after checking that it has a use for them."""
+        solver: Order | Adam | LBFGS = (
+            _named(SOLVERS, self.solver, "solver") if isinstance(self.solver, str) else self.solver
+        )
+        for name in ("max_iter", "time_limit"):
+            value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ValueError(f"{name} must be positive; got {value}")
-        return dataclasses.replace(solver, **{name: value for name, value in changes.items() if value is not None})
-
-    def _require_valid_rounding(self) -> None:
-        """Raise for rounding parameters that would fail only after the solve."""
-        if self.cycles not in CYCLE_REMOVALS:
+        for name in ("lambda_sparsity", "lambda_dag", "threshold"):
+            value = getattr(self, name)
+            if not (value is None or isinstance(value, str) or value >= 0):
+                raise ValueError(f"{name} must be at least 0; got {value}")
+        if self.cycles not in (None, *CYCLE_REMOVALS):
             raise ValueError(f"cycles must be one of {', '.join(CYCLE_REMOVALS)}; got {self.cycles!r}")
-        if self.threshold is not None and not self.threshold >= 0:
-            raise ValueError(f"threshold must be at least 0; got {self.threshold}")
+        if isinstance(solver, Order):
+            useless = ["lambda_dag", "threshold", "max_iter", "acyclicity", "cycles"]
+            remedy = "the order solver counts edges and is acyclic by construction; it has no use for it"
+        else:
+            useless = ["effort"]
+            remedy = "it is for solver='order'"
+        for name in useless:
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name}={getattr(self, name)!r} with solver={self.solver!r}: {remedy}")
+        if isinstance(self.lambda_sparsity, str) and not isinstance(solver, Order):
+            raise ValueError(f"lambda_sparsity={self.lambda_sparsity!r} is for solver='order'; here it is a number")
+        if self.device != "cpu" and not isinstance(solver, Adam):
+            raise ValueError(f"device={self.device!r} is for solver='adam'; the others run on the CPU")
+        settings = {"max_iter": self.max_iter, "time_limit": self.time_limit, "effort": self.effort}
+        given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+        return dataclasses.replace(solver, **given)
+
+    def _search(self, solver: Order, moments: Moments, noise: NoiseModel, knowledge: Knowledge) -> Solution:
+        """Count edges along orders of the nodes."""
+        criterion = "mbic" if self.lambda_sparsity is None else self.lambda_sparsity
+        sparsity, init = L0(criterion), self.init
+        allowed, required = (None, None) if knowledge.is_empty else (knowledge.allowed, knowledge.required)
+        if isinstance(init, str):
+            if init != "ev" or self.noise == "ev":
+                raise ValueError(f"init={init!r}: with solver='order' a start is an order, a graph or, for 'nv', 'ev'")
+            init = solver.solve(moments, GaussianEV(), sparsity, allowed=allowed, required=required).weights
+        return solver.solve(
+            moments,
+            noise.likelihood,
+            sparsity,
+            None if init is None else np.asarray(init),
+            allowed=allowed,
+            required=required,
+            random_state=self.random_state,
+            callback=self.callback,
+            stage=f"order-{self.noise}",
+        )
+
+    def _descend(
+        self, solver: Adam | LBFGS, moments: Moments, rows: Matrix | None, noise: NoiseModel, knowledge: Knowledge
+    ) -> Solution:
+        """Minimize the paper's score, from GOLEM-EV where that is the start."""
+        weights = self._start(moments.d)
+        if weights is None:
+            golem_ev = self._objective(moments, NOISE_MODELS["ev"], knowledge)
+            self.start_solution_ = self._solve(solver, golem_ev, None, rows, stage="golem-ev (start)")
+            if self.start_solution_.status in (Status.INTERRUPTED, Status.TIME_LIMIT):
+                return self.start_solution_
+            weights = self.start_solution_.weights
+        objective = self._objective(moments, self._penalized(noise), knowledge)
+        return self._solve(solver, objective, weights, rows, stage=f"golem-{self.noise}")
+
+    def _round(self, knowledge: Knowledge) -> Matrix:
+        """Round the raw weights to a graph, and note how many edges it cost."""
+        threshold = PAPER_THRESHOLD if self.threshold is None else self.threshold
+        rounded = round_to_dag(self.solution_.weights, threshold, knowledge.required, self.cycles or "paper")
+        self.solution_ = dataclasses.replace(self.solution_, cut_edges=rounded.cut)
+        return rounded.weights
 
     def _read(self, X: Any, reset: bool = True) -> tuple[Moments, Matrix | None]:
         """Turn data into moments and, where there are any, rows."""
@@ -279,14 +341,11 @@ class Golem(BaseEstimator):
     def _penalized(self, noise: NoiseModel) -> NoiseModel:
         """Return the noise model with the user's penalties in place of the paper's."""
         penalties: dict[str, Any] = {"lambda_sparsity": self.lambda_sparsity, "lambda_dag": self.lambda_dag}
-        for name, value in penalties.items():
-            if value is not None and not value >= 0:
-                raise ValueError(f"{name} must be at least 0; got {value}")
         return dataclasses.replace(noise, **{name: value for name, value in penalties.items() if value is not None})
 
     def _objective(self, moments: Moments, noise: NoiseModel, knowledge: Knowledge) -> Objective:
         """Assemble S(B)."""
-        acyclicity = self.acyclicity
+        acyclicity = "expm" if self.acyclicity is None else self.acyclicity
         return Objective(
             to_device(moments.covariance, self.device),
             noise.likelihood,
@@ -315,6 +374,7 @@ class Golem(BaseEstimator):
     def _describe(self, weights: Matrix, moments: Moments, likelihood: Likelihood, knowledge: Knowledge) -> None:
         """Set the attributes that follow from the rounded weights."""
         self.moments_ = moments
+        self.raw_weights_ = self.solution_.weights
         self.n_iter_ = self.solution_.iterations
         self.weights_ = weights
         self.adjacency_: BoolMatrix = (weights != 0) | knowledge.required
@@ -322,6 +382,8 @@ class Golem(BaseEstimator):
             self.cpdag_ = cpdag(self.adjacency_)
         except ValueError:
             return  # cycles="none" left a cycle: there is neither an equivalence class nor a model
+        scores = graph_scores(weights, moments.covariance, moments.n)
+        self.solution_ = dataclasses.replace(self.solution_, graph_scores=scores)
         self.undecided_ = np.zeros_like(self.adjacency_)
         if not isinstance(likelihood, GaussianEV):
             self.undecided_ = _undecided(self.adjacency_, self.cpdag_, knowledge)
@@ -339,10 +401,6 @@ def _undecided(adjacency: BoolMatrix, equivalence_class: BoolMatrix, knowledge: 
         known = adjacency & (knowledge.required | knowledge.forbidden.T)
         graph = meek_closure(graph & ~(graph & graph.T & known.T))
     return adjacency & graph & graph.T
-
-
-def _was_cut_short(solution: Solution) -> bool:
-    return solution.status in (Status.INTERRUPTED, Status.TIME_LIMIT)
 
 
 def _require_shape(array: np.ndarray[Any, Any], d: int, what: str) -> None:

@@ -2,6 +2,7 @@
 
 from golem.solvers.adam import Adam
 from golem.solvers.lbfgs import LBFGS
+from golem.solvers.order import Order
 from golem.solvers.solution import Callback, Progress, Solution, Status, TracePoint
 
-__all__ = ["LBFGS", "Adam", "Callback", "Progress", "Solution", "Status", "TracePoint"]
+__all__ = ["LBFGS", "Adam", "Callback", "Order", "Progress", "Solution", "Status", "TracePoint"]

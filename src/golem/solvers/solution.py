@@ -19,6 +19,8 @@ class Status(Enum):
 
     CONVERGED = "Converged: the stationarity tolerance was reached."
     COMPLETED = "Completed: all steps of the recipe were taken."
+    AGREED = "Done: independent starts of the search agree on the score."
+    SEARCHED = "Done: the planned search is complete."
     MAX_ITER = "Stopped at the iteration limit before the tolerance was reached; raise max_iter."
     STALLED = "Stopped where no step improves the score further, before the tolerance was reached."
     NON_FINITE = "Stopped at the last finite weights: every further step made the score infinite or undefined."
@@ -28,7 +30,7 @@ class Status(Enum):
     @property
     def is_final(self) -> bool:
         """True where the solver ended as planned."""
-        return self in (Status.CONVERGED, Status.COMPLETED)
+        return self in (Status.CONVERGED, Status.COMPLETED, Status.AGREED, Status.SEARCHED)
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,9 @@ class Solution:
         The largest violation of the optimality conditions at `weights`.
     cut_edges : int, optional
         Edges that rounding removed because of cycles, once it has been done.
+    graph_scores : mapping of str to float, optional
+        Likelihoods, the paper's S(B) and BICs of the final graph, by which solutions of different solvers can be
+        compared (see `golem.objective.graph_scores`).
     """
 
     weights: Array
@@ -87,6 +92,7 @@ class Solution:
     seconds: float
     stationarity: float
     cut_edges: int | None = None
+    graph_scores: Mapping[str, float] | None = None
 
 
 class Limits(Protocol):

@@ -1,0 +1,666 @@
+"""Compiled kernels of the order search: parents by grow-shrink, and the best position of one node.
+
+Everything works on a correlation matrix S. A node j with parents P carries, for every other node c, the residual
+covariance `g[c] = cov(e_j, x_c | P)` and the residual variance `h[c] = var(x_c | P)`. Adding c to P then lowers the
+residual variance r of j by `g[c]^2 / h[c]`: a test costs a few multiplications, and most tests end there. Adding or
+dropping a parent updates K = S_PP^-1 in O(|P|^2) and both vectors in O(|P| d), along contiguous rows of S.
+
+In `Problem` the masks are indexed [child, parent], so that one child's candidates lie together.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+# NumPy's division keeps checks for zero, and the code that would raise, out of the loops.
+compiled = njit(cache=True, error_model="numpy")
+
+# Residual variances of standardized columns below this are rounding, not signal: such candidates are skipped.
+COLLINEAR = 1e-10
+# The least residual variance whose logarithm is taken.
+TINY = 1e-14
+# Score differences below this are rounding: r may be 1e-9 of a column's variance, and n log r amplifies its error.
+EPSILON = 1e-3
+# From this number of parents on, K is stored between tests: to compute it is O(|P|^3).
+STORED = 10
+# Typed, because a literal -1 would compile every kernel that takes a node a second time.
+NOBODY = np.int64(-1)
+MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Problem(NamedTuple):
+    """What is given."""
+
+    S: Any
+    n: float
+    # penalty[k] is the price of k parents; one more pays if it lowers r by more than the share threshold[k].
+    penalty: Any
+    threshold: Any
+    allowed: Any
+    required: Any
+    # A prior on the log residual variances: cost tightness (log r - centre)^2; tightness 0 is pure NV.
+    centre: Any
+    tightness: float
+    most_parents: int
+    # blanket[j, c]: c is in the Markov blanket of j, as far as elimination from all others could tell.
+    blanket: Any
+    # Random 64-bit keys of the nodes, to hash sets of predecessors and of parents.
+    keys: Any
+
+
+class State(NamedTuple):
+    """An order, and what belongs to it: parents, costs, residual variances r, and the vectors G[j] and H[j]."""
+
+    order: Any
+    position: Any
+    parents: Any
+    count: Any
+    cost: Any
+    r: Any
+    G: Any
+    H: Any
+    # Hashes of the predecessors and of the parents of every node.
+    before: Any
+    hashed: Any
+    # touched: rows that changed since they were last copied; active: nodes to be tried again.
+    touched: Any
+    active: Any
+
+
+class Work(NamedTuple):
+    """Scratch space for one node (its parents P, K, coefficients b, r, g and h), and caches shared by all."""
+
+    P: Any
+    size: Any
+    inside: Any
+    K: Any
+    b: Any
+    r: Any
+    g: Any
+    h: Any
+    t: Any
+    residual: Any
+    z: Any
+    L: Any
+    W: Any
+    best: Any
+    shift: Any
+    # Cost of u with or without v, valid while the hash of u's predecessors and parents is the key.
+    cache_key: Any
+    cache_cost: Any
+    # Inverses K of nodes with many parents: a pool of numbers, filled from the front.
+    pool: Any
+    pool_end: Any
+    pool_start: Any
+    pool_room: Any
+    pool_key: Any
+
+
+@compiled
+def node_cost(problem, j, r, k):
+    """Cost of node j with k parents and residual variance r."""
+    log_r = np.log(max(r, TINY))
+    away = log_r - problem.centre[j]
+    return problem.n * log_r + problem.tightness * away * away + problem.penalty[k]
+
+
+@compiled
+def gain_window(problem, j, r, k):
+    """Return the shares of r by which an addition to k parents must lower it, at least and at most."""
+    if problem.tightness == 0.0:
+        return problem.threshold[k], 1.0
+    # f(l) = n l + tightness (l - centre)^2 is convex in l = log r: it has fallen far enough between two roots.
+    slope = problem.n + 2.0 * problem.tightness * (np.log(max(r, TINY)) - problem.centre[j])
+    price = problem.penalty[k + 1] - problem.penalty[k]
+    discriminant = slope * slope - 4.0 * problem.tightness * price
+    if slope <= 0.0 or discriminant < 0.0:
+        return 1.0, 1.0
+    both = slope + np.sqrt(discriminant)
+    return 1.0 - np.exp(-2.0 * price / both), 1.0 - np.exp(-both / (2.0 * problem.tightness))
+
+
+@compiled
+def clear(problem, work, j):
+    """Start node j without parents."""
+    S = problem.S
+    for i in range(work.size[0]):
+        work.inside[work.P[i]] = False
+    work.size[0] = 0
+    work.r[0] = 1.0
+    for c in range(S.shape[0]):
+        work.g[c] = S[j, c]
+        work.h[c] = 1.0
+
+
+@compiled
+def refine(problem, work, x):
+    """Improve a solution x of S_PP x = residual by one step: K loses digits as it is updated."""
+    S, K, P, k, residual = problem.S, work.K, work.P, work.size[0], work.residual
+    for i in range(k):
+        row = S[P[i]]
+        s = residual[i]
+        for l in range(k):
+            s -= row[P[l]] * x[l]
+        residual[i] = s
+    for i in range(k):
+        s = 0.0
+        for l in range(k):
+            s += K[i, l] * residual[l]
+        x[i] += s
+
+
+@compiled
+def insert(problem, work, c):
+    """Add c to the parents."""
+    S, K, P, b, t, z, g, h = problem.S, work.K, work.P, work.b, work.t, work.z, work.g, work.h
+    d, k, row = S.shape[0], work.size[0], S[c]
+    for i in range(k):
+        s = 0.0
+        for l in range(k):
+            s += K[i, l] * row[P[l]]
+        t[i] = s
+        work.residual[i] = row[P[i]]
+    refine(problem, work, t)
+    variance = max(h[c], TINY)
+    covariance = g[c]
+    beta, inverse = covariance / variance, 1.0 / variance
+    for q in range(d):
+        z[q] = row[q]
+    for i in range(k):
+        other, ti = S[P[i]], t[i]
+        for q in range(d):
+            z[q] -= ti * other[q]
+    for q in range(d):
+        g[q] -= beta * z[q]
+        h[q] -= inverse * z[q] * z[q]
+    for i in range(k):
+        scaled = t[i] * inverse
+        for l in range(k):
+            K[i, l] += scaled * t[l]
+        K[i, k] = -scaled
+        K[k, i] = -scaled
+        b[i] -= beta * t[i]
+    K[k, k] = inverse
+    b[k] = beta
+    P[k] = c
+    work.inside[c] = True
+    work.size[0] = k + 1
+    work.r[0] = max(work.r[0] - covariance * beta, TINY)
+
+
+@compiled
+def delete(problem, work, i):
+    """Drop the i-th parent."""
+    S, K, P, b, t, z, g, h = problem.S, work.K, work.P, work.b, work.t, work.z, work.g, work.h
+    d, k = S.shape[0], work.size[0]
+    for l in range(k):
+        t[l] = K[i, l]
+        work.residual[l] = 0.0
+    work.residual[i] = 1.0
+    refine(problem, work, t)
+    pivot, beta = t[i], b[i]
+    for q in range(d):
+        z[q] = 0.0
+    for l in range(k):
+        other, share = S[P[l]], t[l] / pivot
+        for q in range(d):
+            z[q] += share * other[q]
+    for q in range(d):
+        g[q] += beta * z[q]
+        h[q] += pivot * z[q] * z[q]
+    work.r[0] += beta * beta / pivot
+    work.inside[P[i]] = False
+    for l in range(k):
+        b[l] -= t[l] / pivot * beta
+    # K is downdated by its own row, not the refined one: its errors along the dropped direction leave with it.
+    for l in range(k):
+        t[l] = K[i, l]
+    pivot = K[i, i]
+    for l in range(k):
+        scaled = t[l] / pivot
+        for m in range(k):
+            K[l, m] -= scaled * t[m]
+    last = k - 1
+    for l in range(k):
+        K[i, l] = K[last, l]
+    for l in range(k):
+        K[l, i] = K[l, last]
+    P[i] = P[last]
+    b[i] = b[last]
+    work.size[0] = last
+
+
+@compiled
+def drop(problem, work, c):
+    """Drop the parent c."""
+    for i in range(work.size[0]):
+        if work.P[i] == c:
+            delete(problem, work, i)
+            break
+
+
+@compiled
+def invert(problem, work):
+    """Compute K = S_PP^-1 by Cholesky."""
+    S, L, P, K, k, row = problem.S, work.L, work.P, work.K, work.size[0], work.t
+    for i in range(k):
+        for l in range(i + 1):
+            s = S[P[i], P[l]]
+            for m in range(l):
+                s -= L[i, m] * L[l, m]
+            L[i, l] = s / L[l, l] if l < i else np.sqrt(max(s, TINY))
+    # L becomes its own inverse, row by row; K is the Gram matrix of that.
+    for i in range(k):
+        for l in range(i):
+            row[l] = 0.0
+        for m in range(i):
+            scale = L[i, m]
+            for l in range(m + 1):
+                row[l] -= scale * L[m, l]
+        inverse = 1.0 / L[i, i]
+        for l in range(i):
+            L[i, l] = row[l] * inverse
+        L[i, i] = inverse
+    for i in range(k):
+        for l in range(k):
+            K[i, l] = 0.0
+    for m in range(k):
+        for i in range(m + 1):
+            scale = L[m, i]
+            for l in range(m + 1):
+                K[i, l] += scale * L[m, l]
+
+
+@compiled
+def load(problem, state, work, j):
+    """Fetch the present parents of j into the scratch space."""
+    S, K, P, k = problem.S, work.K, work.P, state.count[j]
+    for i in range(work.size[0]):
+        work.inside[P[i]] = False
+    for i in range(k):
+        P[i] = state.parents[j, i]
+        work.inside[P[i]] = True
+    work.size[0] = k
+    start = work.pool_start[j]
+    if k >= STORED and work.pool_key[j] == state.hashed[j]:
+        for i in range(k):
+            for l in range(k):
+                K[i, l] = work.pool[start + i * k + l]
+    else:
+        invert(problem, work)
+        if k >= STORED:
+            if k * k > work.pool_room[j]:
+                room = (k + 8) * (k + 8)
+                if work.pool_end[0] + room > work.pool.size:
+                    work.pool_end[0] = 0
+                    for c in range(S.shape[0]):
+                        work.pool_room[c] = 0
+                        work.pool_key[c] = 0
+                if room <= work.pool.size:
+                    work.pool_start[j] = work.pool_end[0]
+                    work.pool_room[j] = room
+                    work.pool_end[0] += room
+            if k * k <= work.pool_room[j]:
+                start = work.pool_start[j]
+                work.pool_key[j] = state.hashed[j]
+                for i in range(k):
+                    for l in range(k):
+                        work.pool[start + i * k + l] = K[i, l]
+    for i in range(k):
+        s = 0.0
+        for l in range(k):
+            s += K[i, l] * S[j, P[l]]
+        work.b[i] = s
+        work.residual[i] = S[j, P[i]]
+    refine(problem, work, work.b)
+    work.r[0] = state.r[j]
+    for c in range(S.shape[0]):
+        work.g[c] = state.G[j, c]
+        work.h[c] = state.H[j, c]
+
+
+@compiled
+def keep(problem, state, work, j, parents, k):
+    """Give j the first k of these parents; r and the vectors are computed afresh, against drift."""
+    S, W, G, H = problem.S, work.W, state.G[j], state.H[j]
+    d = S.shape[0]
+    signature = np.uint64(0)
+    for c in range(d):
+        G[c] = S[j, c]
+        H[c] = 1.0
+    r = 1.0
+    # Rows of W are the whitened parents (Gram-Schmidt on S), the stable way to the same vectors.
+    for i in range(k):
+        p = parents[i]
+        row, w = S[p], W[i]
+        for c in range(d):
+            w[c] = row[c]
+        for l in range(i):
+            other, x = W[l], W[l, p]
+            for c in range(d):
+                w[c] -= x * other[c]
+        scale = 1.0 / np.sqrt(max(w[p], TINY))
+        for c in range(d):
+            w[c] *= scale
+            H[c] -= w[c] * w[c]
+        x = w[j]
+        for c in range(d):
+            G[c] -= x * w[c]
+        r -= x * x
+        state.parents[j, i] = p
+        signature = signature * MIX + problem.keys[1, p]
+    state.count[j] = k
+    state.hashed[j] = signature
+    state.r[j] = max(r, TINY)
+    state.cost[j] = node_cost(problem, j, state.r[j], k)
+    state.touched[j] = True
+
+
+@compiled
+def shrink(problem, work, j):
+    """Drop parents while that lowers the cost; tell whether any went."""
+    any_dropped = False
+    while work.size[0] > 0:
+        k = work.size[0]
+        weakest, least = NOBODY, np.inf
+        for i in range(k):
+            loss = work.b[i] * work.b[i] / work.K[i, i]
+            if loss < least and not problem.required[j, work.P[i]]:
+                weakest, least = i, loss
+        if weakest == NOBODY:
+            break
+        if node_cost(problem, j, work.r[0] + least, k - 1) > node_cost(problem, j, work.r[0], k) - 1e-9:
+            break
+        delete(problem, work, weakest)
+        any_dropped = True
+    return any_dropped
+
+
+@compiled
+def grow_shrink(problem, state, work, j, limit, banned):
+    """Add the best of the nodes at positions before `limit`, drop the worst parent, until neither pays."""
+    steps = 0
+    # The bound on the steps is against cycles that rounding could make.
+    while steps <= 4 * problem.S.shape[0]:
+        while work.size[0] < problem.most_parents:
+            r = work.r[0]
+            low, high = gain_window(problem, j, r, work.size[0])
+            best, most, top = NOBODY, low * r, high * r
+            for q in range(limit):
+                c = state.order[q]
+                gain, h = work.g[c] * work.g[c], work.h[c]
+                if gain > most * h and not work.inside[c] and c != banned and c != j:
+                    if h > COLLINEAR and gain < top * h and problem.allowed[j, c]:
+                        best, most = c, gain / h
+            if best == NOBODY:
+                break
+            insert(problem, work, best)
+            steps += 1
+        if not shrink(problem, work, j):
+            break
+    return node_cost(problem, j, work.r[0], work.size[0])
+
+
+@compiled
+def fill_from_blanket(problem, state, work, j, limit):
+    """Start j with its required parents and all of its blanket that stands before `limit`."""
+    clear(problem, work, j)
+    for turn in range(2):
+        for q in range(limit):
+            c = state.order[q]
+            required = problem.required[j, c]
+            if required if turn == 0 else problem.blanket[j, c] and problem.allowed[j, c] and not required:
+                if work.size[0] < problem.most_parents and (required or work.h[c] > COLLINEAR):
+                    insert(problem, work, c)
+    shrink(problem, work, j)
+
+
+@compiled
+def choose_parents(problem, state, work, j, from_present):
+    """Find parents of j among its predecessors: grown from the present (or no) ones, or shrunk from its blanket.
+
+    Growth from nothing misses hubs: each of a hundred parents explains too little while the others are absent.
+    Elimination from the Markov blanket starts with all of them present.
+    """
+    limit = state.position[j]
+    clear(problem, work, j)
+    for c in range(problem.S.shape[0]):
+        if problem.required[j, c]:
+            insert(problem, work, c)
+    if from_present:
+        for i in range(state.count[j]):
+            c = state.parents[j, i]
+            if state.position[c] < limit and not work.inside[c]:
+                insert(problem, work, c)
+    cost = grow_shrink(problem, state, work, j, limit, NOBODY)
+    size = remember(work)
+    fill_from_blanket(problem, state, work, j, limit)
+    if grow_shrink(problem, state, work, j, limit, NOBODY) < cost:
+        size = remember(work)
+    keep(problem, state, work, j, work.best, size)
+
+
+@compiled
+def remember(work):
+    """Note the parents in the scratch space as the best so far; return their number."""
+    for i in range(work.size[0]):
+        work.best[i] = work.P[i]
+    return work.size[0]
+
+
+@compiled
+def has_parent(state, u, v):
+    """Tell whether v is a parent of u."""
+    for i in range(state.count[u]):
+        if state.parents[u, i] == v:
+            return True
+    return False
+
+
+@compiled
+def pays(problem, j, c, r, k, g, h):
+    """Tell whether c lowers the cost of j, which has k parents and residual variance r; g and h are those of c."""
+    if k >= problem.most_parents or h < COLLINEAR or not problem.allowed[j, c]:
+        return False
+    low, high = gain_window(problem, j, r, k)
+    return low * h * r < g * g < high * h * r
+
+
+@compiled
+def exchange(problem, state, work, u, v, gains):
+    """Cost of u with v as a new predecessor, or without its parent v; the parents stay in the scratch space."""
+    load(problem, state, work, u)
+    if gains:
+        insert(problem, work, v)
+    else:
+        drop(problem, work, v)
+    return grow_shrink(problem, state, work, u, state.position[u], v)
+
+
+@compiled
+def change(problem, state, work, u, v, gains):
+    """Change of the cost of u when it gains or loses v as a predecessor."""
+    if gains:
+        if not pays(problem, u, v, state.r[u], state.count[u], state.G[u, v], state.H[u, v]):
+            return 0.0
+    elif not has_parent(state, u, v):
+        return 0.0
+    key = (state.before[u] * MIX) ^ state.hashed[u]
+    if work.cache_key[u, v] != key:
+        work.cache_key[u, v] = key
+        work.cache_cost[u, v] = exchange(problem, state, work, u, v, gains)
+    difference = work.cache_cost[u, v] - state.cost[u]
+    return min(difference, 0.0) if gains else difference
+
+
+@compiled
+def reinsert(problem, state, work, own, v, deep, barrier):
+    """Move v to its best position with the order of the others fixed; tell whether it moved.
+
+    v walks to the right and to the left of where it stands. Passing u to the right, u loses v and v may use u; to
+    the left the reverse. `shift[q]` sums up what the others gain or lose with v at position q; the parents of v
+    are carried from one position to the next in `own`. A walk ends where the score lies more than `barrier` above
+    the present one. `deep` walks once more from the right end to the left, starting with the blanket of v.
+    """
+    shift, here, present = work.shift, state.position[v], state.cost[v]
+    best, place, size = present, NOBODY, NOBODY
+    shift[here] = 0.0
+    ends = (here, here)
+    for side in range(2):
+        step = 1 - 2 * side
+        q = here + step
+        cost = present
+        load(problem, state, own, v)
+        while 0 <= q < state.order.size:
+            u = state.order[q]
+            if problem.required[u, v] if step > 0 else problem.required[v, u]:
+                break
+            shift[q] = shift[q - step] + change(problem, state, work, u, v, step < 0)
+            if step < 0 and own.inside[u]:
+                drop(problem, own, u)
+                cost = grow_shrink(problem, state, own, v, q, NOBODY)
+            elif step > 0 and pays(problem, v, u, own.r[0], own.size[0], own.g[u], own.h[u]):
+                insert(problem, own, u)
+                cost = grow_shrink(problem, state, own, v, q + 1, NOBODY)
+            ends = (ends[0], q) if step > 0 else (q, ends[1])
+            total = cost + shift[q]
+            if total < best - EPSILON:
+                best, place, size = total, q, remember(own)
+            elif total > present + barrier:
+                break
+            q += step
+    if deep:
+        first, last = ends
+        for q in range(last, first - 1, -1):
+            # The nodes before v at position q, counted in the order that still has v at `here`.
+            limit = q if q < here else q + 1
+            if q == last:
+                fill_from_blanket(problem, state, own, v, limit)
+                cost = grow_shrink(problem, state, own, v, limit, NOBODY)
+            elif own.inside[state.order[limit]]:
+                drop(problem, own, state.order[limit])
+                cost = grow_shrink(problem, state, own, v, limit, NOBODY)
+            if cost + shift[q] < best - EPSILON:
+                best, place, size = cost + shift[q], q, remember(own)
+    if place == NOBODY:
+        return False
+    keep(problem, state, own, v, own.best, size)
+    move(problem, state, work, v, place)
+    return True
+
+
+@compiled
+def wake(state, v):
+    """Mark v and its parents to be tried again."""
+    state.active[v] = True
+    for i in range(state.count[v]):
+        state.active[state.parents[v, i]] = True
+
+
+@compiled
+def move(problem, state, work, v, place):
+    """Put v at a position, and let the nodes it passes lose or gain it as a predecessor."""
+    here = state.position[v]
+    step = 1 if place > here else -1
+    for q in range(here + step, place + step, step):
+        u = state.order[q]
+        if change(problem, state, work, u, v, step < 0) != 0.0:
+            exchange(problem, state, work, u, v, step < 0)
+            keep(problem, state, work, u, work.P, work.size[0])
+            wake(state, u)
+        state.active[u] = True
+    for q in range(here, place, step):
+        u = state.order[q + step]
+        state.order[q] = u
+        state.position[u] = q
+        if step > 0:
+            state.before[u] -= problem.keys[0, v]
+            state.before[v] += problem.keys[0, u]
+        else:
+            state.before[u] += problem.keys[0, v]
+            state.before[v] -= problem.keys[0, u]
+    state.order[place] = v
+    state.position[v] = place
+    wake(state, v)
+
+
+@compiled
+def visit(problem, state, work, own, nodes, deep, barrier):
+    """Reinsert those of the nodes that are active."""
+    for v in nodes:
+        if state.active[v]:
+            state.active[v] = False
+            reinsert(problem, state, work, own, v, deep, barrier)
+
+
+@compiled
+def rearrange(problem, state, work, first, segment, afresh):
+    """Write a segment into the order, and find parents for its nodes where they lost or could use some.
+
+    Only the nodes concerned become active. `afresh` finds parents for all of them, from nothing.
+    """
+    running = np.uint64(0)
+    for q in range(first):
+        running += problem.keys[0, state.order[q]]
+    for i in range(segment.size):
+        u = segment[i]
+        state.order[first + i] = u
+        state.position[u] = first + i
+        state.before[u] = running
+        running += problem.keys[0, u]
+    for j in range(state.order.size):
+        state.active[j] = False
+    for u in segment:
+        concerned = afresh
+        limit = state.position[u]
+        for i in range(state.count[u]):
+            concerned = concerned or state.position[state.parents[u, i]] > limit
+        for q in range(limit):
+            c = state.order[q]
+            if concerned:
+                break
+            if pays(problem, u, c, state.r[u], state.count[u], state.G[u, c], state.H[u, c]):
+                concerned = not has_parent(state, u, c)
+        if concerned:
+            choose_parents(problem, state, work, u, not afresh)
+            wake(state, u)
+
+
+@compiled
+def copy_touched(source, target, flags):
+    """Copy a state, of the large arrays only the flagged rows."""
+    for j in range(source.order.size):
+        target.order[j] = source.order[j]
+        target.position[j] = source.position[j]
+        target.before[j] = source.before[j]
+        if flags[j]:
+            target.count[j] = source.count[j]
+            target.cost[j] = source.cost[j]
+            target.r[j] = source.r[j]
+            target.hashed[j] = source.hashed[j]
+            for i in range(source.count[j]):
+                target.parents[j, i] = source.parents[j, i]
+            for c in range(source.order.size):
+                target.G[j, c] = source.G[j, c]
+                target.H[j, c] = source.H[j, c]
+
+
+@compiled
+def find_blankets(problem, work, t2, ranked):
+    """Fill in the Markov blankets: backward elimination from all others whose squared t-statistic exceeds 4.
+
+    Row j of `ranked` lists the nodes by falling `t2[j]`.
+    """
+    for j in range(t2.shape[0]):
+        clear(problem, work, j)
+        for c in ranked[j]:
+            if t2[j, c] <= 4.0 or work.size[0] >= problem.most_parents:
+                break
+            if work.h[c] > COLLINEAR:
+                insert(problem, work, c)
+        shrink(problem, work, j)
+        for i in range(work.size[0]):
+            problem.blanket[j, work.P[i]] = True

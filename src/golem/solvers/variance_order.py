@@ -1,0 +1,369 @@
+"""Equal noise variances: order the nodes by residual variance, then choose parents by counting edges.
+
+When all noise variances are equal, a node whose parents have all been placed has the smallest variance given
+the placed nodes, so a Cholesky factorization that always pivots on the *smallest* residual variance finds a
+causal order (Chen, Drton and Wang 2019). Its factor holds the regressions of every node on all its predecessors,
+which screen the edges; what remains is one small regression a node. No weight is compared with a threshold.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from array_api_compat import device
+from numpy.typing import ArrayLike, NDArray
+
+from golem.arrays import Array, blas_threads_for, namespace, to_numpy
+from golem.graph import BoolMatrix, is_dag
+from golem.moments import Matrix, Vector
+
+# Pivots a panel: enough for the matrix product to dominate, few enough for a panel to stay in cache.
+_PANEL = 128
+_SMALL = 64
+# Below this there is hardly a hint of an edge.
+_LEAST_T_SQUARED = 4.0
+_MOST_SWEEPS = 100
+# From this many nodes on, threads share the regressions.
+_THREADS_PAY_FROM = 300
+
+
+@dataclass(frozen=True, eq=False)
+class EqualVarianceFit:
+    """A DAG fitted under equal noise variances.
+
+    Attributes
+    ----------
+    order : ndarray of shape (d,)
+        Nodes, causes first.
+    weights : ndarray of shape (d, d)
+        B: entry [i, j] is the least-squares weight of the edge i -> j, zero where there is none.
+    residual_variances : ndarray of shape (d,)
+        Variance r_j of each node given its parents, divided by n.
+    score : float
+        n d log(sum_j r_j / d) + sum_j penalty[number of parents of j]; lower is better.
+    converged : bool
+        Whether no edge added or dropped along the order, and no swap of neighbours in it, was found to lower
+        the score any more.
+    """
+
+    order: NDArray[np.intp]
+    weights: Matrix
+    residual_variances: Vector
+    score: float
+    converged: bool
+
+
+class Screen(NamedTuple):
+    """What the regressions on all predecessors say, nodes in order: where the choice of parents starts.
+
+    Attributes
+    ----------
+    candidates : ndarray of shape (d, d), bool
+        Row t marks likely parents of the t-th node.
+    variances : ndarray of shape (d,)
+        Residual variances, a first guess.
+    precisions : ndarray of shape (d,)
+        1 / (variance of a node given all others).
+    """
+
+    candidates: BoolMatrix
+    variances: Vector
+    precisions: Vector
+
+
+def fit_equal_variances(
+    S: Array,
+    n: int,
+    penalty: ArrayLike,
+    allowed: BoolMatrix | None = None,
+    required: BoolMatrix | None = None,
+) -> EqualVarianceFit:
+    """Learn a DAG with equal noise variances from a covariance matrix.
+
+    Parameters
+    ----------
+    S : array of shape (d, d)
+        Covariance divided by n, a NumPy array or a torch tensor on any device. The order and the screening of
+        edges are computed there, the small regressions by numba on the CPU.
+    n : int
+        Number of rows behind S, more than d.
+    penalty : array of shape (d,)
+        `penalty[k]` is the price of k parents: k log n for the BIC, or k (log n + 2 log d), which keeps out false
+        edges among many candidates.
+    allowed, required : ndarray of shape (d, d), bool, optional
+        `allowed[i, j]`: the edge i -> j may be. `required[i, j]`: it must be.
+
+    Raises
+    ------
+    ValueError
+        If n <= d or S is singular, where regressions on all predecessors do not exist (`variance_order` of a
+        regularized S and `fit_order` do without), or if required edges have a cycle or are not allowed.
+
+    Examples
+    --------
+    >>> S = np.array([[1.0, 2.0], [2.0, 5.0]])
+    >>> fit_equal_variances(S, n=100, penalty=[0, math.log(100)]).weights
+    array([[0., 2.],
+           [0., 0.]])
+    """
+    d = S.shape[0]
+    if n <= d:
+        raise ValueError(
+            f"ordering {d} variables by residual variance needs more than {d} rows, and there are {n}: "
+            "leave out variables, or regularize the covariance"
+        )
+    before = precedence(d, allowed, required)
+    with blas_threads_for(d):
+        order, factor = variance_order(S, before)
+        xp = namespace(factor)
+        W = inverse_factor(factor)
+        variances = to_numpy(xp.linalg.diagonal(factor) ** 2)
+        del factor
+        # The t-statistic of a true edge shrinks where other predecessors are correlated with the parent, so the
+        # screen is far below the price of an edge, and growing finds what it missed.
+        step = float(np.diff(np.asarray(penalty, dtype=float))[0]) if d > 1 else 0.0
+        candidates = to_numpy(t_squared(W, n) > max(_LEAST_T_SQUARED, step / 4))
+        precisions = to_numpy(xp.sum(W * W, axis=0))
+        del W
+    return fit_order(S, n, order, penalty, allowed, required, Screen(candidates, variances, precisions))
+
+
+def precedence(d: int, allowed: BoolMatrix | None, required: BoolMatrix | None) -> BoolMatrix | None:
+    """Tell which nodes must be placed before which, or None where nothing is known.
+
+    These are the required edges, and the allowed edges from one strongly connected component of the allowed graph
+    to another: if i may cause j, but no allowed path leads from j to i, then i comes first, and no allowed DAG is
+    lost by that. Tiers are a case of it. A forbidden edge i -> j alone does not place j before i, as i may cause j
+    through others; it only bars i from the parents of j.
+
+    Raises
+    ------
+    ValueError
+        If required edges form a cycle or are not allowed.
+    """
+    if allowed is None and required is None:
+        return None
+    must = np.zeros((d, d), dtype=bool) if required is None else np.asarray(required, dtype=bool)
+    may = np.ones((d, d), dtype=bool) if allowed is None else np.asarray(allowed, dtype=bool)
+    if np.any(must & ~may) or not is_dag(must):
+        raise ValueError("required edges must be allowed and must not form a cycle")
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    possible = may & ~must.T
+    _, component = connected_components(csr_array(possible), directed=True, connection="strong")
+    between = np.not_equal.outer(component, component)
+    before: BoolMatrix = must | (possible & between)
+    return before
+
+
+def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, Array]:
+    """Order nodes by a Cholesky factorization that pivots on the smallest residual variance.
+
+    Blocked: within a panel only the rows of the pivots are brought up to date; after it one matrix product updates
+    the nodes not yet placed, and the placed ones are left out: (2/3) d^3 flops, nearly all in matrix products.
+
+    Parameters
+    ----------
+    S : array of shape (d, d)
+        Positive definite covariance. Where it is not (n <= d), regularize it first.
+    before : ndarray of shape (d, d), bool, optional
+        `before[i, j]`: i must be placed before j; acyclic, see `precedence`.
+
+    Returns
+    -------
+    order : array of shape (d,), int
+        Nodes, causes first.
+    factor : array of shape (d, d)
+        Upper triangular U with U'U = S[order][:, order]; U[t, t]^2 is the variance of node t given those before.
+
+    Raises
+    ------
+    ValueError
+        If S is not finite, or is singular to working precision.
+
+    Examples
+    --------
+    >>> variance_order(np.array([[5.0, 2.0], [2.0, 1.0]]))[0]
+    array([1, 0])
+    """
+    xp = namespace(S)
+    d = S.shape[0]
+    floor = xp.linalg.diagonal(S) * (float(xp.finfo(S.dtype).eps) * d)
+    if not bool(xp.all(xp.isfinite(S))) or not bool(xp.all(floor > 0)):
+        raise ValueError("the covariance must be finite and its variances positive")
+    follows = None if before is None else xp.asarray(before, dtype=S.dtype, device=device(S))
+    # `nodes` are those not placed, ascending; T is their covariance given the placed ones.
+    nodes, T = xp.arange(d, device=device(S)), S
+    panels, pieces = [], []
+    while nodes.shape[0]:
+        panel, picked, pivots, left = _factor_panel(T, min(_PANEL, nodes.shape[0]), floor, follows)
+        if not bool(xp.all(pivots > xp.take(floor, picked))):
+            raise ValueError(
+                "the covariance is singular: a variable is a linear combination of others, "
+                "or there are fewer rows than variables"
+            )
+        panels.append(panel)
+        pieces.append(xp.take(nodes, picked))
+        kept = xp.nonzero(left)[0]
+        nodes, floor = xp.take(nodes, kept), xp.take(floor, kept)
+        if follows is not None:
+            follows = xp.take(xp.take(follows, kept, axis=0), kept, axis=1)
+        T = xp.take(xp.take(T, kept, axis=0), kept, axis=1)
+        tail = xp.take(panel, kept, axis=1)
+        T -= tail.T @ tail
+    order = xp.concat(pieces)
+    factor = xp.zeros((d, d), dtype=S.dtype, device=device(S))
+    start = 0
+    for panel in panels:
+        stop = start + panel.shape[0]
+        # The columns of a panel are the nodes left at its time, ascending: rank those as the order does.
+        columns = xp.argsort(xp.argsort(order[start:]))
+        factor[start:stop, start:] = xp.triu(xp.take(panel, columns, axis=1))
+        start = stop
+    return order, factor
+
+
+def _factor_panel(T: Array, size: int, floor: Array, follows: Array | None) -> tuple[Array, Array, Array, Array]:
+    """Place `size` nodes: rows of the factor, their places in T, their pivots, and the mask of the nodes left."""
+    xp = namespace(T)
+    m = T.shape[0]
+    panel = xp.zeros((size, m), dtype=T.dtype, device=device(T))
+    positions = xp.arange(m, device=device(T))
+    left = xp.ones(m, dtype=xp.bool, device=device(T))
+    waits_for = None if follows is None else xp.sum(follows, axis=0)
+    variances = xp.linalg.diagonal(T)
+    picked, pivots = [], []
+    for k in range(size):
+        eligible = left if waits_for is None else left & (waits_for < 0.5)
+        # j stays an array: no value leaves the device within a panel, so a GPU never waits for Python.
+        j = xp.argmin(xp.where(eligible, variances, xp.inf), keepdims=True)
+        row = xp.take(T, j, axis=0)
+        if k:
+            row = row - xp.take(panel[:k, :], j, axis=1).T @ panel[:k, :]
+        row = row[0, :]
+        pivot = xp.take(row, j)
+        # A pivot below the floor is refused after the panel; until then it must not make NaNs.
+        row = row / xp.sqrt(xp.maximum(pivot, xp.take(floor, j)))
+        panel[k, :] = row
+        variances = variances - row * row
+        left = left & (positions != j)
+        if follows is not None:
+            waits_for = waits_for - xp.take(follows, j, axis=0)[0, :]
+        picked.append(j)
+        pivots.append(pivot)
+    return panel, xp.concat(picked), xp.concat(pivots), left
+
+
+def inverse_factor(U: Array) -> Array:
+    """Return W = U^-T, lower triangular, for an upper triangular U: by halves, nearly all in matrix products."""
+    xp = namespace(U)
+    if U.shape[0] <= _SMALL:
+        return xp.tril(xp.linalg.inv(U).T)
+    half = U.shape[0] // 2
+    W = xp.zeros_like(U)
+    W[:half, :half] = inverse_factor(U[:half, :half])
+    W[half:, half:] = inverse_factor(U[half:, half:])
+    W[half:, :half] = -(W[half:, half:] @ U[:half, half:].T) @ W[:half, :half]
+    return W
+
+
+def t_squared(W: Array, n: int) -> Array:
+    """Squared t-statistics of the regressions of every node on all its predecessors, in O(d^2).
+
+    W is the `inverse_factor`. Its first t rows give the inverse covariance of the first t nodes, W' W, and row t is
+    (-b, 1) / sqrt(D_t) with the coefficients b of node t on them and its residual variance D_t. Hence, with
+    n - 1 - t degrees of freedom,
+
+        t2[t, p] = (n - 1 - t) b_p^2 / (D_t [inverse covariance]_pp)
+                 = (n - 1 - t) W[t, p]^2 / sum_{s < t} W[s, p]^2,    p < t, and 0 elsewhere.
+    """
+    xp = namespace(W)
+    d = W.shape[0]
+    t2 = W * W
+    above = xp.zeros((1, d), dtype=W.dtype, device=device(W))
+    for start in range(0, d, _PANEL):
+        stop = min(start + _PANEL, d)
+        sums = above + xp.cumulative_sum(t2[start:stop, :], axis=0, include_initial=True)
+        freedom = n - 1 - xp.arange(start, stop, dtype=W.dtype, device=device(W))
+        # Exactly where p >= t nothing has been summed yet.
+        t2[start:stop, :] *= freedom[:, None] / xp.where(sums[:-1, :] > 0, sums[:-1, :], xp.inf)
+        above = sums[-1:, :]
+    return t2
+
+
+def fit_order(
+    S: Array,
+    n: int,
+    order: Array,
+    penalty: ArrayLike,
+    allowed: BoolMatrix | None = None,
+    required: BoolMatrix | None = None,
+    screen: Screen | None = None,
+) -> EqualVarianceFit:
+    """Choose parents along an order, fit their weights by least squares, and improve the order by swaps.
+
+    The score is n d log R + sum_j penalty[k_j], where R is the sum of the residual variances r_j. Dropping an edge
+    raises one r_j by delta, hence the score by
+
+        n d log(1 + delta / R) - (penalty[k] - penalty[k-1]):
+
+    to first order n delta / s2 with the common variance s2 = R / d, a squared t-statistic, against the price.
+    Nodes see each other through R alone, so a sweep treats them in parallel at the R it began with, and sweeps are
+    repeated until nothing changes. Edges dropped together (or added together) lower the score at least by the sum
+    of what each does alone. At the end neighbours in the order are swapped wherever that lowers the score.
+
+    Parameters
+    ----------
+    S, n, penalty, allowed, required
+        As for `fit_equal_variances`; S may be singular here.
+    order : array of shape (d,), int
+        Nodes, causes first.
+    screen : Screen, optional
+        Where to start. By default from no edges: a forward selection, which works where n <= d too.
+    """
+    from golem.solvers.parent_selection import select_parents, turn_edges
+
+    d = S.shape[0]
+    order = np.array(to_numpy(order), dtype=np.intp)
+    place = np.argsort(order)
+    C = np.ascontiguousarray(to_numpy(S), dtype=np.float64)
+    may = np.ones((d, d), dtype=bool) if allowed is None else np.array(np.transpose(allowed), dtype=bool, order="C")
+    must = np.zeros((d, d), dtype=bool) if required is None else np.array(np.transpose(required), dtype=bool, order="C")
+    children, causes = np.nonzero(must)
+    if np.any(place[causes] > place[children]):
+        raise ValueError("the order places a required edge backwards")
+    parents = np.zeros((d, d), dtype=bool)
+    # Under equal variances the column of smallest variance is a node without parents.
+    residuals, precisions = np.full(d, np.diagonal(C).min()), np.full(d, np.inf)
+    if screen is not None:
+        parents[np.ix_(order, order)] = screen.candidates
+        residuals, precisions = screen.variances[place], screen.precisions[place]
+    price = np.asarray(penalty, dtype=float)
+    steps = np.full(d + 1, np.inf)
+    # Regressions on more than n / 2 parents say nothing any more. Where the price falls with k, as the EBIC's does
+    # near k = d, an edge is free.
+    most = min(d - 1, n // 2)
+    steps[1 : most + 1] = np.maximum(np.diff(price)[:most], 0)
+    with np.errstate(over="ignore"):
+        drop_below, add_above = np.expm1(steps / (n * d)), -np.expm1(-steps / (n * d))
+    B = np.zeros((d, d))
+    state = (place, parents, may, must, precisions, B, residuals, drop_below, add_above)
+    workers = len(os.sched_getaffinity(0)) if d >= _THREADS_PAY_FROM else 1
+    with ThreadPoolExecutor(workers) as pool:
+        for _ in range(_MOST_SWEEPS):
+            total = residuals.sum()
+            # Late nodes have more predecessors: deal them out in turn.
+            shares = [order[k::workers].copy() for k in range(workers)]
+            changed = sum(pool.map(lambda share: select_parents(C, share, *state, total), shares))
+            if changed == 0 and math.isclose(total, residuals.sum(), rel_tol=1e-12):
+                changed = turn_edges(C, order, *state, np.ascontiguousarray(parents.T), price, float(n * d))
+                if changed == 0:
+                    break
+    score = n * d * math.log(residuals.mean()) + float(price[parents.sum(axis=1)].sum())
+    return EqualVarianceFit(order, np.ascontiguousarray(B.T), residuals, score, changed == 0)
