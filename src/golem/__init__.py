@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from golem import datasets, metrics, simulate
+    from golem import datasets, diagnostics, metrics, simulate
     from golem.checks import DataWarning
     from golem.estimator import Golem
     from golem.knowledge import Knowledge
@@ -26,6 +26,7 @@ __all__ = [
     "Moments",
     "__version__",
     "datasets",
+    "diagnostics",
     "metrics",
     "simulate",
 ]
@@ -37,7 +38,7 @@ _HOMES = {
     "LinearSEM": "golem.sem",
     "Moments": "golem.moments",
 }
-_MODULES = ("datasets", "metrics", "simulate")
+_MODULES = ("datasets", "diagnostics", "metrics", "simulate")
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -64,6 +65,13 @@ def blas_threads_for(d: int) -> Iterator[None]:
 
     with threadpoolctl.threadpool_limits(1 if d < _THREADS_PAY_FROM else None, user_api="blas"):
         yield
+
+
+def available_cores() -> int:
+    """Cores this process may use, which in a container or a batch job are fewer than the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def identity_minus(B: Array) -> Array:

@@ -224,6 +224,12 @@ class Golem(BaseEstimator):
         moments = X if isinstance(X, Moments) else self._read(X, reset=False)[0]
         return self.sem_.log_likelihood(moments) / moments.n
 
+    def certify(self, tolerance: float = 1e-6) -> Any:
+        """Polish the paper's l1 score from these weights to a stationary point; see `golem.diagnostics.certify`."""
+        from golem.diagnostics import certify
+
+        return certify(self, tolerance)
+
     def plot(self, **options: Any) -> Any:
         """Draw the learned graph; see `golem.plots.plot_graph`."""
         from golem.plots import plot_graph

@@ -81,4 +81,4 @@ class L0:
             from scipy.special import gammaln
 
             price += 2 * self.gamma * (gammaln(d) - gammaln(k + 1) - gammaln(d - k))
-        return price
+        return np.asarray(price)

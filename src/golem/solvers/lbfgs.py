@@ -65,7 +65,7 @@ class LBFGS:
             nonlocal iterations
             iterations += 1
             recorder.observe(iterations, run.B)
-            if recorder.out_of_time() or iterations >= self.max_iter:
+            if run.stationarity() <= self.tolerance or recorder.out_of_time() or iterations >= self.max_iter:
                 raise StopIteration
 
         status = Status.STALLED if np.isfinite(run.score) else Status.NON_FINITE
@@ -85,7 +85,7 @@ class LBFGS:
                         "maxfun": 20 * self.max_iter,
                         "maxcor": self.memory,
                         "ftol": 0.0,
-                        "gtol": self.tolerance,
+                        "gtol": 0.0,  # each_iteration judges, in the units of B
                     },
                 )
                 if run.stationarity() <= self.tolerance:
@@ -103,7 +103,11 @@ class LBFGS:
 
 
 class _Split:
-    """Between a matrix B and the vector of variables: [free of penalty, positive parts, negative parts]."""
+    """Between a matrix B and the vector of variables: [free of penalty, positive parts, negative parts].
+
+    The variables are effects per standard deviation of the cause, B_ij sqrt(S_ii): the curvature of the likelihood
+    along B_ij grows with S_ii, which spans orders of magnitude on dense graphs.
+    """
 
     def __init__(self, objective: Objective) -> None:
         self.shape = objective.S.shape
@@ -111,12 +115,13 @@ class _Split:
         free = to_numpy(objective.free) != 0
         self.plain = np.nonzero((free & (prices == 0)).ravel())[0]
         self.priced = np.nonzero((free & (prices > 0)).ravel())[0]
-        self.prices: Vector = prices.ravel()[self.priced]
+        self.scale: Matrix = np.sqrt(np.diagonal(to_numpy(objective.S)))[:, None]
+        self.prices: Vector = (prices / self.scale).ravel()[self.priced]
         self.bounds = [(None, None)] * len(self.plain) + [(0.0, None)] * (2 * len(self.priced))
 
     def join(self, B: Matrix) -> Vector:
         """Variables of a matrix."""
-        flat = B.ravel()
+        flat = (B * self.scale).ravel()
         return np.concatenate([flat[self.plain], np.maximum(flat[self.priced], 0), np.maximum(-flat[self.priced], 0)])
 
     def matrix(self, x: Vector) -> Matrix:
@@ -125,11 +130,11 @@ class _Split:
         k, p = len(self.plain), len(self.priced)
         flat[self.plain] = x[:k]
         flat[self.priced] = x[k : k + p] - x[k + p :]
-        return flat.reshape(self.shape)
+        return flat.reshape(self.shape) / self.scale
 
     def penalty_and_grad(self, x: Vector, grad: Matrix) -> tuple[float, Vector]:
         """Linear penalty of the variables, and the gradient of all with that of the smooth part."""
-        flat, k, p = grad.ravel(), len(self.plain), len(self.priced)
+        flat, k, p = (grad / self.scale).ravel(), len(self.plain), len(self.priced)
         positive, negative = x[k : k + p], x[k + p :]
         penalty = float(self.prices @ (positive + negative))
         priced = flat[self.priced]

@@ -2,7 +2,8 @@
 
 Given an order the graph is acyclic by construction: log|det(I - B)| and h(B) vanish, and likelihood + l0 becomes one
 small regression a node. What stays combinatorial is the order. With equal noise variances a Cholesky factorization
-finds it (`variance_order`); with free ones it is searched for (`order_search`).
+finds it (`variance_order`); with free ones it is searched for (`order_search`), exactly where there are few nodes
+(`exact_order`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from golem.graph import BoolMatrix, topological_order
 from golem.likelihood import GaussianEV, Likelihood
 from golem.moments import Matrix, Moments
+from golem.solvers.exact_order import LARGEST_EXACT, exact_minimum
 from golem.solvers.solution import Callback, Progress, Solution, Status, TracePoint
 from golem.solvers.tie_break import least_squares_weights, prefer_equal_variances
 from golem.sparsity import L0
@@ -32,7 +34,7 @@ class Order:
     ----------
     effort : {"fast", "default", "thorough"}
         How many starts and perturbations the search with free noise variances makes; it ends early when independent
-        starts agree. Equal variances need no search.
+        starts agree. Up to 12 nodes the minimum is exact whatever the effort. Equal variances need no search.
     time_limit : float, optional
         Seconds after which the best graph so far is returned.
     """
@@ -130,9 +132,13 @@ class Order:
         stage: str,
     ) -> tuple[BoolMatrix, Status, int, list[TracePoint]]:
         """Search over orders, then show the member of the class with the higher EV likelihood."""
+        S, n, d = moments.covariance, moments.n, moments.d
+        if d <= LARGEST_EXACT:
+            R = moments.standardized().covariance
+            exact = exact_minimum(R, n, prices, allowed, required, most_parents=max(1, (n - 2) // 2))
+            return prefer_equal_variances(exact, S, allowed, required), Status.EXACT, 1, []
         from golem.solvers.order_search import search_orders
 
-        n, d = moments.n, moments.d
         # The search's score is the deviance of standardized columns; L(B) of the columns as they are differs by this.
         offset = float(np.log(moments.variances).sum() / 2)
         trace: list[TracePoint] = []
@@ -145,7 +151,7 @@ class Order:
 
         starts = ("r2", "random") if init is None else (as_order(init, d), "r2")
         found = search_orders(
-            moments.covariance,
+            S,
             n,
             prices,
             allowed=allowed,
@@ -162,7 +168,7 @@ class Order:
             "time limit": Status.TIME_LIMIT,
             "interrupted": Status.INTERRUPTED,
         }[found.ending]
-        graph = prefer_equal_variances(found.weights != 0, moments.covariance, allowed, required)
+        graph = prefer_equal_variances(found.weights != 0, S, allowed, required)
         return graph, status, found.perturbations, trace
 
 

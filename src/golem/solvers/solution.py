@@ -19,6 +19,7 @@ class Status(Enum):
 
     CONVERGED = "Converged: the stationarity tolerance was reached."
     COMPLETED = "Completed: all steps of the recipe were taken."
+    EXACT = "Done: the minimum over all graphs was found."
     AGREED = "Done: independent starts of the search agree on the score."
     SEARCHED = "Done: the planned search is complete."
     MAX_ITER = "Stopped at the iteration limit before the tolerance was reached; raise max_iter."
@@ -30,7 +31,7 @@ class Status(Enum):
     @property
     def is_final(self) -> bool:
         """True where the solver ended as planned."""
-        return self in (Status.CONVERGED, Status.COMPLETED, Status.AGREED, Status.SEARCHED)
+        return self in (Status.CONVERGED, Status.COMPLETED, Status.EXACT, Status.AGREED, Status.SEARCHED)
 
 
 @dataclass(frozen=True)

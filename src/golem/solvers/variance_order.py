@@ -2,14 +2,13 @@
 
 When all noise variances are equal, a node whose parents have all been placed has the smallest variance given
 the placed nodes, so a Cholesky factorization that always pivots on the *smallest* residual variance finds a
-causal order (Chen, Drton and Wang 2019). Its factor holds the regressions of every node on all its predecessors,
-which screen the edges; what remains is one small regression a node. No weight is compared with a threshold.
+causal order (Chen, Drton and Wang 2019). Its factor holds the regressions of every node on all predecessors,
+which screen the edges; what remains is one small regression a node. No threshold is put on weights.
 """
 
 from __future__ import annotations
 
 import math
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,7 +17,7 @@ import numpy as np
 from array_api_compat import device
 from numpy.typing import ArrayLike, NDArray
 
-from golem.arrays import Array, blas_threads_for, namespace, to_numpy
+from golem.arrays import Array, available_cores, blas_threads_for, namespace, to_numpy
 from golem.graph import BoolMatrix, is_dag
 from golem.moments import Matrix, Vector
 
@@ -47,8 +46,7 @@ class EqualVarianceFit:
     score : float
         n d log(sum_j r_j / d) + sum_j penalty[number of parents of j]; lower is better.
     converged : bool
-        Whether no edge added or dropped along the order, and no swap of neighbours in it, was found to lower
-        the score any more.
+        Whether no edge added, dropped or turned was found to lower the score any more.
     """
 
     order: NDArray[np.intp]
@@ -61,14 +59,8 @@ class EqualVarianceFit:
 class Screen(NamedTuple):
     """What the regressions on all predecessors say, nodes in order: where the choice of parents starts.
 
-    Attributes
-    ----------
-    candidates : ndarray of shape (d, d), bool
-        Row t marks likely parents of the t-th node.
-    variances : ndarray of shape (d,)
-        Residual variances, a first guess.
-    precisions : ndarray of shape (d,)
-        1 / (variance of a node given all others).
+    Row t of `candidates` (d, d) marks likely parents of the t-th node; `variances` (d,) are its residual
+    variances, a first guess; `precisions` (d,) are 1 / (variance of a node given all others).
     """
 
     candidates: BoolMatrix
@@ -88,13 +80,12 @@ def fit_equal_variances(
     Parameters
     ----------
     S : array of shape (d, d)
-        Covariance divided by n, a NumPy array or a torch tensor on any device. The order and the screening of
-        edges are computed there, the small regressions by numba on the CPU.
+        Covariance divided by n, a NumPy array or a torch tensor. Order and screening are computed on its
+        device, the small regressions by numba on the CPU.
     n : int
         Number of rows behind S, more than d.
     penalty : array of shape (d,)
-        `penalty[k]` is the price of k parents: k log n for the BIC, or k (log n + 2 log d), which keeps out false
-        edges among many candidates.
+        `penalty[k]` is the price of k parents, such as k (log n + 2 log d).
     allowed, required : ndarray of shape (d, d), bool, optional
         `allowed[i, j]`: the edge i -> j may be. `required[i, j]`: it must be.
 
@@ -111,21 +102,17 @@ def fit_equal_variances(
     array([[0., 2.],
            [0., 0.]])
     """
-    d = S.shape[0]
+    xp, d = namespace(S), S.shape[0]
     if n <= d:
-        raise ValueError(
-            f"ordering {d} variables by residual variance needs more than {d} rows, and there are {n}: "
-            "leave out variables, or regularize the covariance"
-        )
+        raise ValueError(f"ordering {d} variables by variance needs more than {d} rows; there are {n}")
     before = precedence(d, allowed, required)
     with blas_threads_for(d):
         order, factor = variance_order(S, before)
-        xp = namespace(factor)
         W = inverse_factor(factor)
         variances = to_numpy(xp.linalg.diagonal(factor) ** 2)
         del factor
-        # The t-statistic of a true edge shrinks where other predecessors are correlated with the parent, so the
-        # screen is far below the price of an edge, and growing finds what it missed.
+        # The t-statistic of a true edge shrinks where other predecessors are correlated with the parent, so
+        # the screen is far below the price of an edge, and growing finds what it missed.
         step = float(np.diff(np.asarray(penalty, dtype=float))[0]) if d > 1 else 0.0
         candidates = to_numpy(t_squared(W, n) > max(_LEAST_T_SQUARED, step / 4))
         precisions = to_numpy(xp.sum(W * W, axis=0))
@@ -136,10 +123,10 @@ def fit_equal_variances(
 def precedence(d: int, allowed: BoolMatrix | None, required: BoolMatrix | None) -> BoolMatrix | None:
     """Tell which nodes must be placed before which, or None where nothing is known.
 
-    These are the required edges, and the allowed edges from one strongly connected component of the allowed graph
-    to another: if i may cause j, but no allowed path leads from j to i, then i comes first, and no allowed DAG is
-    lost by that. Tiers are a case of it. A forbidden edge i -> j alone does not place j before i, as i may cause j
-    through others; it only bars i from the parents of j.
+    These are the required edges, and the allowed edges from one strongly connected component of the allowed
+    graph to another: if i may cause j, but no allowed path leads from j to i, then i comes first, and no
+    allowed DAG is lost by that. Tiers are a case of it. A forbidden edge i -> j alone does not place j before
+    i, as i may cause j through others; it only bars i from the parents of j.
 
     Raises
     ------
@@ -157,16 +144,15 @@ def precedence(d: int, allowed: BoolMatrix | None, required: BoolMatrix | None) 
 
     possible = may & ~must.T
     _, component = connected_components(csr_array(possible), directed=True, connection="strong")
-    between = np.not_equal.outer(component, component)
-    before: BoolMatrix = must | (possible & between)
+    before: BoolMatrix = must | (possible & np.not_equal.outer(component, component))
     return before
 
 
 def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, Array]:
     """Order nodes by a Cholesky factorization that pivots on the smallest residual variance.
 
-    Blocked: within a panel only the rows of the pivots are brought up to date; after it one matrix product updates
-    the nodes not yet placed, and the placed ones are left out: (2/3) d^3 flops, nearly all in matrix products.
+    Within a panel only the rows of the pivots are brought up to date; after it one matrix product updates the
+    nodes not yet placed: (2/3) d^3 flops in all, nearly all of them in matrix products.
 
     Parameters
     ----------
@@ -180,7 +166,7 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
     order : array of shape (d,), int
         Nodes, causes first.
     factor : array of shape (d, d)
-        Upper triangular U with U'U = S[order][:, order]; U[t, t]^2 is the variance of node t given those before.
+        Upper triangular U with U'U = S[order][:, order]; U[t, t]^2 is the t-th residual variance.
 
     Raises
     ------
@@ -192,8 +178,7 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
     >>> variance_order(np.array([[5.0, 2.0], [2.0, 1.0]]))[0]
     array([1, 0])
     """
-    xp = namespace(S)
-    d = S.shape[0]
+    xp, d = namespace(S), S.shape[0]
     floor = xp.linalg.diagonal(S) * (float(xp.finfo(S.dtype).eps) * d)
     if not bool(xp.all(xp.isfinite(S))) or not bool(xp.all(floor > 0)):
         raise ValueError("the covariance must be finite and its variances positive")
@@ -204,10 +189,7 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
     while nodes.shape[0]:
         panel, picked, pivots, left = _factor_panel(T, min(_PANEL, nodes.shape[0]), floor, follows)
         if not bool(xp.all(pivots > xp.take(floor, picked))):
-            raise ValueError(
-                "the covariance is singular: a variable is a linear combination of others, "
-                "or there are fewer rows than variables"
-            )
+            raise ValueError("the covariance is singular: some variables are linear combinations of others")
         panels.append(panel)
         pieces.append(xp.take(nodes, picked))
         kept = xp.nonzero(left)[0]
@@ -229,10 +211,9 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
     return order, factor
 
 
-def _factor_panel(T: Array, size: int, floor: Array, follows: Array | None) -> tuple[Array, Array, Array, Array]:
-    """Place `size` nodes: rows of the factor, their places in T, their pivots, and the mask of the nodes left."""
-    xp = namespace(T)
-    m = T.shape[0]
+def _factor_panel(T: Array, size: int, floor: Array, follows: Array | None) -> tuple[Array, ...]:
+    """Place `size` nodes: rows of the factor, places in T, pivots, and the mask of the nodes left."""
+    xp, m = namespace(T), T.shape[0]
     panel = xp.zeros((size, m), dtype=T.dtype, device=device(T))
     positions = xp.arange(m, device=device(T))
     left = xp.ones(m, dtype=xp.bool, device=device(T))
@@ -261,12 +242,11 @@ def _factor_panel(T: Array, size: int, floor: Array, follows: Array | None) -> t
 
 
 def inverse_factor(U: Array) -> Array:
-    """Return W = U^-T, lower triangular, for an upper triangular U: by halves, nearly all in matrix products."""
+    """Return W = U^-T, lower triangular, of an upper triangular U: by halves, so by matrix products."""
     xp = namespace(U)
     if U.shape[0] <= _SMALL:
         return xp.tril(xp.linalg.inv(U).T)
-    half = U.shape[0] // 2
-    W = xp.zeros_like(U)
+    half, W = U.shape[0] // 2, xp.zeros_like(U)
     W[:half, :half] = inverse_factor(U[:half, :half])
     W[half:, half:] = inverse_factor(U[half:, half:])
     W[half:, :half] = -(W[half:, half:] @ U[:half, half:].T) @ W[:half, :half]
@@ -276,15 +256,14 @@ def inverse_factor(U: Array) -> Array:
 def t_squared(W: Array, n: int) -> Array:
     """Squared t-statistics of the regressions of every node on all its predecessors, in O(d^2).
 
-    W is the `inverse_factor`. Its first t rows give the inverse covariance of the first t nodes, W' W, and row t is
-    (-b, 1) / sqrt(D_t) with the coefficients b of node t on them and its residual variance D_t. Hence, with
-    n - 1 - t degrees of freedom,
+    W is the `inverse_factor`. Its first t rows give the inverse covariance of the first t nodes, W' W, and
+    row t is (-b, 1) / sqrt(D_t) with the coefficients b of node t on them and its residual variance D_t.
+    Hence, with n - 1 - t degrees of freedom,
 
         t2[t, p] = (n - 1 - t) b_p^2 / (D_t [inverse covariance]_pp)
                  = (n - 1 - t) W[t, p]^2 / sum_{s < t} W[s, p]^2,    p < t, and 0 elsewhere.
     """
-    xp = namespace(W)
-    d = W.shape[0]
+    xp, d = namespace(W), W.shape[0]
     t2 = W * W
     above = xp.zeros((1, d), dtype=W.dtype, device=device(W))
     for start in range(0, d, _PANEL):
@@ -306,17 +285,17 @@ def fit_order(
     required: BoolMatrix | None = None,
     screen: Screen | None = None,
 ) -> EqualVarianceFit:
-    """Choose parents along an order, fit their weights by least squares, and improve the order by swaps.
+    """Choose parents along an order, fit their weights by least squares, and improve the order.
 
-    The score is n d log R + sum_j penalty[k_j], where R is the sum of the residual variances r_j. Dropping an edge
-    raises one r_j by delta, hence the score by
+    The score is n d log R + sum_j penalty[k_j], where R is the sum of the residual variances r_j. Dropping an
+    edge raises one r_j by delta, hence the score by
 
         n d log(1 + delta / R) - (penalty[k] - penalty[k-1]):
 
     to first order n delta / s2 with the common variance s2 = R / d, a squared t-statistic, against the price.
-    Nodes see each other through R alone, so a sweep treats them in parallel at the R it began with, and sweeps are
-    repeated until nothing changes. Edges dropped together (or added together) lower the score at least by the sum
-    of what each does alone. At the end neighbours in the order are swapped wherever that lowers the score.
+    Nodes see each other through R alone, so a sweep treats them in parallel at the R it began with, until
+    nothing changes: edges dropped (or added) together lower the score at least by the sum of what each does
+    alone. Then nodes move in the order where turning an edge lowers the score.
 
     Parameters
     ----------
@@ -325,20 +304,21 @@ def fit_order(
     order : array of shape (d,), int
         Nodes, causes first.
     screen : Screen, optional
-        Where to start. By default from no edges: a forward selection, which works where n <= d too.
+        Where to start; by default from no edges: a forward selection, which works where n <= d too.
     """
-    from golem.solvers.parent_selection import select_parents, turn_edges
+    from golem.solvers.edge_turning import turn_edges
+    from golem.solvers.parent_selection import select_parents
 
     d = S.shape[0]
+    C = np.ascontiguousarray(to_numpy(S), dtype=np.float64)
     order = np.array(to_numpy(order), dtype=np.intp)
     place = np.argsort(order)
-    C = np.ascontiguousarray(to_numpy(S), dtype=np.float64)
-    may = np.ones((d, d), dtype=bool) if allowed is None else np.array(np.transpose(allowed), dtype=bool, order="C")
-    must = np.zeros((d, d), dtype=bool) if required is None else np.array(np.transpose(required), dtype=bool, order="C")
-    children, causes = np.nonzero(must)
-    if np.any(place[causes] > place[children]):
+    # The kernels keep the parents of a node in its row.
+    may = np.ones((d, d), dtype=bool) if allowed is None else np.array(np.transpose(allowed), order="C")
+    must = np.zeros((d, d), dtype=bool) if required is None else np.array(np.transpose(required), order="C")
+    if np.any(must & (place[None, :] > place[:, None])):
         raise ValueError("the order places a required edge backwards")
-    parents = np.zeros((d, d), dtype=bool)
+    parents, B = np.zeros((d, d), dtype=bool), np.zeros((d, d))
     # Under equal variances the column of smallest variance is a node without parents.
     residuals, precisions = np.full(d, np.diagonal(C).min()), np.full(d, np.inf)
     if screen is not None:
@@ -346,21 +326,21 @@ def fit_order(
         residuals, precisions = screen.variances[place], screen.precisions[place]
     price = np.asarray(penalty, dtype=float)
     steps = np.full(d + 1, np.inf)
-    # Regressions on more than n / 2 parents say nothing any more. Where the price falls with k, as the EBIC's does
-    # near k = d, an edge is free.
+    # Regressions on more than n / 2 parents say nothing any more. Where the price falls with k, as the EBIC's
+    # does near k = d, an edge is free.
     most = min(d - 1, n // 2)
     steps[1 : most + 1] = np.maximum(np.diff(price)[:most], 0)
     with np.errstate(over="ignore"):
-        drop_below, add_above = np.expm1(steps / (n * d)), -np.expm1(-steps / (n * d))
-    B = np.zeros((d, d))
-    state = (place, parents, may, must, precisions, B, residuals, drop_below, add_above)
-    workers = len(os.sched_getaffinity(0)) if d >= _THREADS_PAY_FROM else 1
+        bounds = np.expm1(steps / (n * d)), -np.expm1(-steps / (n * d))
+    state = (place, parents, may, must, precisions, B, residuals, *bounds)
+    workers = available_cores() if d >= _THREADS_PAY_FROM else 1
     with ThreadPoolExecutor(workers) as pool:
         for _ in range(_MOST_SWEEPS):
             total = residuals.sum()
             # Late nodes have more predecessors: deal them out in turn.
             shares = [order[k::workers].copy() for k in range(workers)]
-            changed = sum(pool.map(lambda share: select_parents(C, share, *state, total), shares))
+            jobs = [pool.submit(select_parents, C, share, *state, total) for share in shares]
+            changed = sum(job.result() for job in jobs)
             if changed == 0 and math.isclose(total, residuals.sum(), rel_tol=1e-12):
                 changed = turn_edges(C, order, *state, np.ascontiguousarray(parents.T), price, float(n * d))
                 if changed == 0:

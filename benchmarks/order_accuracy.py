@@ -1,0 +1,149 @@
+"""Claims: counting edges over orders is far more accurate than the recipe, and at least as accurate as flopsearch.
+
+Part "ev": SHD per node of order-ev on {ER1, ER2, ER4, SF4} x {Gaussian-EV, exponential, Gumbel} x d = 10 ... 100,
+beside the recipe's (`anchors.csv`). Part "nv": SHD-C per node of order-nv on Gaussian-NV data with raw columns, with
+standardized columns, and with noise standard deviations log-uniform over two decades, beside flopsearch 0.3.0
+(lambda_bic = 2, restarts = 10) on the same data. n = 1000, 12 seeds, paired.
+
+    python -m venv .peers/flopsearch && .peers/flopsearch/bin/pip install flopsearch==0.3.0 numpy
+    python benchmarks/order_accuracy.py ev
+    python benchmarks/order_accuracy.py nv --flopsearch .peers/flopsearch/bin/python
+    python benchmarks/order_accuracy.py nv --quick         # d = 10 and 20, without a peer
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import platform
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import golem
+from golem import Golem, metrics
+from golem.simulate import Simulation, simulate
+
+SEEDS = 12
+GRAPHS = ("ER1", "ER2", "ER4", "SF4")
+COLUMNS = {"raw": {}, "standardized": {"standardize": True}, "wide noise": {"noise_std": (0.1, 10.0)}}
+
+# Runs in the other environment: the CPDAGs of many tables, and seconds for each.
+FLOPSEARCH = """
+import json, sys, time
+import numpy as np, flopsearch
+found = []
+for path in sys.argv[1:]:
+    X = np.load(path)
+    began = time.perf_counter()
+    G = np.asarray(flopsearch.flop(X, 2.0, restarts=10))
+    found.append({"seconds": time.perf_counter() - began, "cpdag": np.logical_or(G == 1, G == 2).tolist()})
+print(json.dumps(found))
+"""
+
+
+def flopsearch(python: str, drawn: list[Simulation]) -> list[dict]:
+    """Run the peer on every table."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for k, one in enumerate(drawn):
+            paths.append(str(Path(folder) / f"{k}.npy"))
+            np.save(paths[-1], one.data)
+        done = subprocess.run([python, "-c", FLOPSEARCH, *paths], capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+
+def equal_variances(sizes: list[int]) -> None:
+    """Print SHD per node beside the recipe's."""
+    with (Path(__file__).parent / "anchors.csv").open() as file:
+        anchors = {
+            (int(row["d"]), row["graph"], row["noise"]): float(row["shd_per_node"])
+            for row in csv.DictReader(file)
+            if row["n"] == "1000" and row["method"] == "golem-ev"
+        }
+    print("| noise | graph | " + " | ".join(f"d={d}: order-ev (SE), golem-ev" for d in sizes) + " |")
+    print("|---|---|" + "---|" * len(sizes))
+    ours, theirs = [], []
+    for noise in ("gaussian-ev", "exponential", "gumbel"):
+        for graph in GRAPHS:
+            row = []
+            for d in sizes:
+                shd = []
+                for seed in range(SEEDS):
+                    one = simulate(d, 1000, graph, noise, random_state=seed)
+                    shd.append(metrics.shd(one.sem.adjacency, Golem("ev").fit(one.data).weights_, normalize=True))
+                ours.append(float(np.mean(shd)))
+                theirs.append(anchors[d, graph, noise])
+                error = np.std(shd, ddof=1) / math.sqrt(SEEDS)
+                mark = " **above 0.02**" if ours[-1] > 0.02 else ""
+                row.append(f"{ours[-1]:.4f} ({error:.4f}), {theirs[-1]:.3f}{mark}")
+            print(f"| {noise} | {graph} | " + " | ".join(row) + " |", flush=True)
+    print(f"\npooled mean: order-ev {np.mean(ours):.4f}, golem-ev {np.mean(theirs):.4f}")
+    print(f"largest cell: order-ev {max(ours):.4f}; cells above 0.02: {sum(value > 0.02 for value in ours)}")
+
+
+def free_variances(sizes: list[int], python: str | None) -> None:
+    """Print SHD-C per node beside flopsearch's."""
+    print("| columns | graph | d | order-nv | flopsearch | difference (SE) | s, order-nv | s, flopsearch |")
+    print("|---|---|---|---|---|---|---|---|")
+    worse = []
+    for name, options in COLUMNS.items():
+        for d in sizes:
+            for graph in GRAPHS:
+                drawn = [simulate(d, 1000, graph, "gaussian-nv", random_state=s, **options) for s in range(SEEDS)]
+                ours, seconds = [], []
+                for one in drawn:
+                    began = time.perf_counter()
+                    model = Golem("nv").fit(one.data)
+                    seconds.append(time.perf_counter() - began)
+                    ours.append(metrics.shd_c(one.sem.adjacency, model.weights_, normalize=True))
+                if python is None:
+                    print(
+                        f"| {name} | {graph} | {d} | {np.mean(ours):.3f} | | | {np.median(seconds):.3f} | |", flush=True
+                    )
+                    continue
+                peer = flopsearch(python, drawn)
+                theirs = [
+                    metrics.shd_c(one.sem.adjacency, found["cpdag"], cpdag=True, normalize=True)
+                    for one, found in zip(drawn, peer, strict=True)
+                ]
+                gap = np.subtract(ours, theirs)
+                error = gap.std(ddof=1) / math.sqrt(SEEDS)
+                mark = ""
+                if gap.mean() > max(0.02, 2 * error):
+                    mark = " **worse**"
+                    worse.append((name, graph, d))
+                print(
+                    f"| {name} | {graph} | {d} | {np.mean(ours):.3f} | {np.mean(theirs):.3f} | {gap.mean():+.3f} "
+                    f"({error:.3f}){mark} | {np.median(seconds):.3f} | "
+                    f"{np.median([found['seconds'] for found in peer]):.3f} |",
+                    flush=True,
+                )
+    print(f"\ncells worse than flopsearch by more than max(0.02, 2 SE): {worse or 'none'}")
+
+
+def main() -> None:
+    """Run one part."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=["ev", "nv"])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10, 20, 50, 100])
+    parser.add_argument("--flopsearch", metavar="PYTHON", help="interpreter of an environment with flopsearch 0.3.0")
+    options = parser.parse_args()
+    sizes = [10, 20] if options.quick else options.sizes
+    print(f"golem {golem.__version__}, numpy {np.__version__}, Python {platform.python_version()}, {SEEDS} seeds\n")
+    began = time.perf_counter()
+    if options.part == "ev":
+        equal_variances(sizes)
+    else:
+        free_variances(sizes, options.flopsearch)
+    print(f"{time.perf_counter() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
