@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from golem.graph import cpdag, is_dag, meek_closure, topological_order
+from golem.graph import cpdag, is_dag, meek_closure, member_of_class, topological_order
 from golem.simulate import random_dag
 
 
@@ -62,6 +62,19 @@ def test_meek_closure_with_knowledge_leaves_exactly_what_members_disagree_on(all
         agreeing = [member for member in members if member[i, j]]
         pattern[j, i] = False
         np.testing.assert_array_equal(meek_closure(pattern), np.logical_or.reduce(agreeing))
+
+
+def test_a_member_of_a_class_has_that_class(all_dags):
+    for dag in [*all_dags(4)[::3], *(random_dag(15, "ER2", seed) for seed in range(20))]:
+        pattern = cpdag(dag)
+        member = member_of_class(pattern)
+        assert is_dag(member)
+        np.testing.assert_array_equal(cpdag(member), pattern)
+    with pytest.raises(ValueError, match="no CPDAG"):
+        square = np.zeros((4, 4), dtype=bool)
+        for i in range(4):
+            square[i, (i + 1) % 4] = square[(i + 1) % 4, i] = True
+        member_of_class(square)
 
 
 @given(st.integers(0, 2**16 - 1))

@@ -142,6 +142,42 @@ def _bits_to_columns(bits: list[int]) -> BoolMatrix:
     return unpacked.T.astype(bool)
 
 
+def member_of_class(pdag: BoolMatrix) -> BoolMatrix:
+    """Direct the undirected edges of a CPDAG without a cycle or a new collider (Dor and Tarsi 1992).
+
+    Raises
+    ------
+    ValueError
+        If the graph has no such extension, and so is no CPDAG.
+
+    Examples
+    --------
+    >>> member_of_class(np.array([[False, True], [True, False]])).astype(int)
+    array([[0, 0],
+           [1, 0]])
+    """
+    graph = np.array(pdag, dtype=bool)
+    dag = graph & ~graph.T
+    left = list(range(len(graph)))
+    while left:
+        for x in left:
+            undirected = graph[x] & graph[:, x]
+            neighbours = graph[x] | graph[:, x]
+            is_sink = not np.any(graph[x] & ~graph[:, x])
+            # Every undirected neighbour is joined to all others, so that directing it to x makes no collider.
+            joined = graph | graph.T
+            if is_sink and all(
+                np.all(joined[y, neighbours] | (np.nonzero(neighbours)[0] == y)) for y in np.nonzero(undirected)[0]
+            ):
+                dag[undirected, x] = True
+                graph[x] = graph[:, x] = False
+                left.remove(x)
+                break
+        else:
+            raise ValueError("the graph is no CPDAG: its undirected edges cannot be directed without a new collider")
+    return dag
+
+
 def meek_closure(pdag: BoolMatrix) -> BoolMatrix:
     """Orient every undirected edge whose direction follows from the others (Meek 1995, rules 1 to 4).
 
