@@ -70,10 +70,10 @@ def test_a_member_of_a_class_has_that_class(all_dags):
         member = member_of_class(pattern)
         assert is_dag(member)
         np.testing.assert_array_equal(cpdag(member), pattern)
+    square = np.zeros((4, 4), dtype=bool)
+    for i in range(4):
+        square[i, (i + 1) % 4] = square[(i + 1) % 4, i] = True
     with pytest.raises(ValueError, match="no CPDAG"):
-        square = np.zeros((4, 4), dtype=bool)
-        for i in range(4):
-            square[i, (i + 1) % 4] = square[(i + 1) % 4, i] = True
         member_of_class(square)
 
 

@@ -157,7 +157,7 @@ def member_of_class(pdag: BoolMatrix) -> BoolMatrix:
            [1, 0]])
     """
     graph = np.array(pdag, dtype=bool)
-    dag = graph & ~graph.T
+    dag: BoolMatrix = graph & ~graph.T
     left = list(range(len(graph)))
     while left:
         for x in left:

@@ -10,13 +10,13 @@ In `Problem` the masks are indexed [child, parent], so that one child's candidat
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numba import njit
 
-# NumPy's division keeps checks for zero, and the code that would raise, out of the loops.
-compiled = njit(cache=True, error_model="numpy")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Residual variances of standardized columns below this are rounding, not signal: such candidates are skipped.
 COLLINEAR = 1e-10
@@ -27,7 +27,7 @@ EPSILON = 1e-3
 # From this number of parents on, K is stored between tests: to compute it is O(|P|^3).
 STORED = 10
 # Typed, because a literal -1 would compile every kernel that takes a node a second time.
-NOBODY = np.int64(-1)
+NOBODY: Any = np.int64(-1)
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -99,8 +99,13 @@ class Work(NamedTuple):
     pool_key: Any
 
 
+def compiled(function: Function) -> Function:
+    """Compile a kernel; NumPy's division keeps checks for zero, and what would raise, out of the loops."""
+    return cast(Function, njit(cache=True, error_model="numpy")(function))
+
+
 @compiled
-def node_cost(problem, j, r, k):
+def node_cost(problem: Problem, j: int, r: float, k: int) -> Any:
     """Cost of node j with k parents and residual variance r."""
     log_r = np.log(max(r, TINY))
     away = log_r - problem.centre[j]
@@ -108,11 +113,11 @@ def node_cost(problem, j, r, k):
 
 
 @compiled
-def gain_window(problem, j, r, k):
+def gain_window(problem: Problem, j: int, r: float, k: int) -> Any:
     """Return the shares of r by which an addition to k parents must lower it, at least and at most."""
     if problem.tightness == 0.0:
         return problem.threshold[k], 1.0
-    # f(l) = n l + tightness (l - centre)^2 is convex in l = log r: it has fallen far enough between two roots.
+    # f(x) = n x + tightness (x - centre)^2 is convex in x = log r: it has fallen far enough between two roots.
     slope = problem.n + 2.0 * problem.tightness * (np.log(max(r, TINY)) - problem.centre[j])
     price = problem.penalty[k + 1] - problem.penalty[k]
     discriminant = slope * slope - 4.0 * problem.tightness * price
@@ -123,7 +128,7 @@ def gain_window(problem, j, r, k):
 
 
 @compiled
-def clear(problem, work, j):
+def clear(problem: Problem, work: Work, j: int) -> None:
     """Start node j without parents."""
     S = problem.S
     for i in range(work.size[0]):
@@ -136,31 +141,31 @@ def clear(problem, work, j):
 
 
 @compiled
-def refine(problem, work, x):
+def refine(problem: Problem, work: Work, x: Any) -> None:
     """Improve a solution x of S_PP x = residual by one step: K loses digits as it is updated."""
     S, K, P, k, residual = problem.S, work.K, work.P, work.size[0], work.residual
     for i in range(k):
         row = S[P[i]]
         s = residual[i]
-        for l in range(k):
-            s -= row[P[l]] * x[l]
+        for a in range(k):
+            s -= row[P[a]] * x[a]
         residual[i] = s
     for i in range(k):
         s = 0.0
-        for l in range(k):
-            s += K[i, l] * residual[l]
+        for a in range(k):
+            s += K[i, a] * residual[a]
         x[i] += s
 
 
 @compiled
-def insert(problem, work, c):
+def insert(problem: Problem, work: Work, c: int) -> None:
     """Add c to the parents."""
     S, K, P, b, t, z, g, h = problem.S, work.K, work.P, work.b, work.t, work.z, work.g, work.h
     d, k, row = S.shape[0], work.size[0], S[c]
     for i in range(k):
         s = 0.0
-        for l in range(k):
-            s += K[i, l] * row[P[l]]
+        for a in range(k):
+            s += K[i, a] * row[P[a]]
         t[i] = s
         work.residual[i] = row[P[i]]
     refine(problem, work, t)
@@ -178,8 +183,8 @@ def insert(problem, work, c):
         h[q] -= inverse * z[q] * z[q]
     for i in range(k):
         scaled = t[i] * inverse
-        for l in range(k):
-            K[i, l] += scaled * t[l]
+        for a in range(k):
+            K[i, a] += scaled * t[a]
         K[i, k] = -scaled
         K[k, i] = -scaled
         b[i] -= beta * t[i]
@@ -192,20 +197,20 @@ def insert(problem, work, c):
 
 
 @compiled
-def delete(problem, work, i):
+def delete(problem: Problem, work: Work, i: int) -> None:
     """Drop the i-th parent."""
     S, K, P, b, t, z, g, h = problem.S, work.K, work.P, work.b, work.t, work.z, work.g, work.h
     d, k = S.shape[0], work.size[0]
-    for l in range(k):
-        t[l] = K[i, l]
-        work.residual[l] = 0.0
+    for a in range(k):
+        t[a] = K[i, a]
+        work.residual[a] = 0.0
     work.residual[i] = 1.0
     refine(problem, work, t)
     pivot, beta = t[i], b[i]
     for q in range(d):
         z[q] = 0.0
-    for l in range(k):
-        other, share = S[P[l]], t[l] / pivot
+    for a in range(k):
+        other, share = S[P[a]], t[a] / pivot
         for q in range(d):
             z[q] += share * other[q]
     for q in range(d):
@@ -213,28 +218,28 @@ def delete(problem, work, i):
         h[q] += pivot * z[q] * z[q]
     work.r[0] += beta * beta / pivot
     work.inside[P[i]] = False
-    for l in range(k):
-        b[l] -= t[l] / pivot * beta
+    for a in range(k):
+        b[a] -= t[a] / pivot * beta
     # K is downdated by its own row, not the refined one: its errors along the dropped direction leave with it.
-    for l in range(k):
-        t[l] = K[i, l]
+    for a in range(k):
+        t[a] = K[i, a]
     pivot = K[i, i]
-    for l in range(k):
-        scaled = t[l] / pivot
+    for a in range(k):
+        scaled = t[a] / pivot
         for m in range(k):
-            K[l, m] -= scaled * t[m]
+            K[a, m] -= scaled * t[m]
     last = k - 1
-    for l in range(k):
-        K[i, l] = K[last, l]
-    for l in range(k):
-        K[l, i] = K[l, last]
+    for a in range(k):
+        K[i, a] = K[last, a]
+    for a in range(k):
+        K[a, i] = K[a, last]
     P[i] = P[last]
     b[i] = b[last]
     work.size[0] = last
 
 
 @compiled
-def drop(problem, work, c):
+def drop(problem: Problem, work: Work, c: int) -> None:
     """Drop the parent c."""
     for i in range(work.size[0]):
         if work.P[i] == c:
@@ -243,39 +248,39 @@ def drop(problem, work, c):
 
 
 @compiled
-def invert(problem, work):
+def invert(problem: Problem, work: Work) -> None:
     """Compute K = S_PP^-1 by Cholesky."""
     S, L, P, K, k, row = problem.S, work.L, work.P, work.K, work.size[0], work.t
     for i in range(k):
-        for l in range(i + 1):
-            s = S[P[i], P[l]]
-            for m in range(l):
-                s -= L[i, m] * L[l, m]
-            L[i, l] = s / L[l, l] if l < i else np.sqrt(max(s, TINY))
+        for a in range(i + 1):
+            s = S[P[i], P[a]]
+            for m in range(a):
+                s -= L[i, m] * L[a, m]
+            L[i, a] = s / L[a, a] if a < i else np.sqrt(max(s, TINY))
     # L becomes its own inverse, row by row; K is the Gram matrix of that.
     for i in range(k):
-        for l in range(i):
-            row[l] = 0.0
+        for a in range(i):
+            row[a] = 0.0
         for m in range(i):
             scale = L[i, m]
-            for l in range(m + 1):
-                row[l] -= scale * L[m, l]
+            for a in range(m + 1):
+                row[a] -= scale * L[m, a]
         inverse = 1.0 / L[i, i]
-        for l in range(i):
-            L[i, l] = row[l] * inverse
+        for a in range(i):
+            L[i, a] = row[a] * inverse
         L[i, i] = inverse
     for i in range(k):
-        for l in range(k):
-            K[i, l] = 0.0
+        for a in range(k):
+            K[i, a] = 0.0
     for m in range(k):
         for i in range(m + 1):
             scale = L[m, i]
-            for l in range(m + 1):
-                K[i, l] += scale * L[m, l]
+            for a in range(m + 1):
+                K[i, a] += scale * L[m, a]
 
 
 @compiled
-def load(problem, state, work, j):
+def load(problem: Problem, state: State, work: Work, j: int) -> None:
     """Fetch the present parents of j into the scratch space."""
     S, K, P, k = problem.S, work.K, work.P, state.count[j]
     for i in range(work.size[0]):
@@ -287,8 +292,8 @@ def load(problem, state, work, j):
     start = work.pool_start[j]
     if k >= STORED and work.pool_key[j] == state.hashed[j]:
         for i in range(k):
-            for l in range(k):
-                K[i, l] = work.pool[start + i * k + l]
+            for a in range(k):
+                K[i, a] = work.pool[start + i * k + a]
     else:
         invert(problem, work)
         if k >= STORED:
@@ -307,12 +312,12 @@ def load(problem, state, work, j):
                 start = work.pool_start[j]
                 work.pool_key[j] = state.hashed[j]
                 for i in range(k):
-                    for l in range(k):
-                        work.pool[start + i * k + l] = K[i, l]
+                    for a in range(k):
+                        work.pool[start + i * k + a] = K[i, a]
     for i in range(k):
         s = 0.0
-        for l in range(k):
-            s += K[i, l] * S[j, P[l]]
+        for a in range(k):
+            s += K[i, a] * S[j, P[a]]
         work.b[i] = s
         work.residual[i] = S[j, P[i]]
     refine(problem, work, work.b)
@@ -323,9 +328,16 @@ def load(problem, state, work, j):
 
 
 @compiled
-def keep(problem, state, work, j, parents, k):
+def keep(problem: Problem, state: State, work: Work, j: int, parents: Any, k: int) -> None:
     """Give j the first k of these parents; r and the vectors are computed afresh, against drift."""
-    S, W, G, H = problem.S, work.W, state.G[j], state.H[j]
+    S, W, G, H, chosen = problem.S, work.W, state.G[j], state.H[j], state.parents[j]
+    # Sorted: what follows must not depend on the way that led to the set.
+    for i in range(k):
+        m = i
+        while m > 0 and chosen[m - 1] > parents[i]:
+            chosen[m] = chosen[m - 1]
+            m -= 1
+        chosen[m] = parents[i]
     d = S.shape[0]
     signature = np.uint64(0)
     for c in range(d):
@@ -334,12 +346,12 @@ def keep(problem, state, work, j, parents, k):
     r = 1.0
     # Rows of W are the whitened parents (Gram-Schmidt on S), the stable way to the same vectors.
     for i in range(k):
-        p = parents[i]
+        p = chosen[i]
         row, w = S[p], W[i]
         for c in range(d):
             w[c] = row[c]
-        for l in range(i):
-            other, x = W[l], W[l, p]
+        for a in range(i):
+            other, x = W[a], W[a, p]
             for c in range(d):
                 w[c] -= x * other[c]
         scale = 1.0 / np.sqrt(max(w[p], TINY))
@@ -350,7 +362,6 @@ def keep(problem, state, work, j, parents, k):
         for c in range(d):
             G[c] -= x * w[c]
         r -= x * x
-        state.parents[j, i] = p
         signature = signature * MIX + problem.keys[1, p]
     state.count[j] = k
     state.hashed[j] = signature
@@ -360,7 +371,7 @@ def keep(problem, state, work, j, parents, k):
 
 
 @compiled
-def shrink(problem, work, j):
+def shrink(problem: Problem, work: Work, j: int) -> Any:
     """Drop parents while that lowers the cost; tell whether any went."""
     any_dropped = False
     while work.size[0] > 0:
@@ -380,7 +391,7 @@ def shrink(problem, work, j):
 
 
 @compiled
-def grow_shrink(problem, state, work, j, limit, banned):
+def grow_shrink(problem: Problem, state: State, work: Work, j: int, limit: int, banned: int) -> Any:
     """Add the best of the nodes at positions before `limit`, drop the worst parent, until neither pays."""
     steps = 0
     # The bound on the steps is against cycles that rounding could make.
@@ -392,9 +403,9 @@ def grow_shrink(problem, state, work, j, limit, banned):
             for q in range(limit):
                 c = state.order[q]
                 gain, h = work.g[c] * work.g[c], work.h[c]
-                if gain > most * h and not work.inside[c] and c != banned and c != j:
-                    if h > COLLINEAR and gain < top * h and problem.allowed[j, c]:
-                        best, most = c, gain / h
+                pays_most = gain > most * h and h > COLLINEAR and gain < top * h
+                if pays_most and not work.inside[c] and c != banned and c != j and problem.allowed[j, c]:
+                    best, most = c, gain / h
             if best == NOBODY:
                 break
             insert(problem, work, best)
@@ -405,22 +416,22 @@ def grow_shrink(problem, state, work, j, limit, banned):
 
 
 @compiled
-def fill_from_blanket(problem, state, work, j, limit):
+def fill_from_blanket(problem: Problem, state: State, work: Work, j: int, limit: int) -> None:
     """Start j with its required parents and all of its blanket that stands before `limit`."""
     clear(problem, work, j)
     for turn in range(2):
         for q in range(limit):
             c = state.order[q]
             required = problem.required[j, c]
-            if required if turn == 0 else problem.blanket[j, c] and problem.allowed[j, c] and not required:
-                if work.size[0] < problem.most_parents and (required or work.h[c] > COLLINEAR):
-                    insert(problem, work, c)
+            wanted = problem.blanket[j, c] and problem.allowed[j, c] and work.h[c] > COLLINEAR and not required
+            if (required if turn == 0 else wanted) and work.size[0] < problem.most_parents:
+                insert(problem, work, c)
     shrink(problem, work, j)
 
 
 @compiled
-def choose_parents(problem, state, work, j, from_present):
-    """Find parents of j among its predecessors: grown from the present (or no) ones, or shrunk from its blanket.
+def choose_parents(problem: Problem, state: State, work: Work, j: int, from_present: bool) -> None:
+    """Find parents of j among its predecessors: from the present ones, or the better of nothing and its blanket.
 
     Growth from nothing misses hubs: each of a hundred parents explains too little while the others are absent.
     Elimination from the Markov blanket starts with all of them present.
@@ -437,14 +448,15 @@ def choose_parents(problem, state, work, j, from_present):
                 insert(problem, work, c)
     cost = grow_shrink(problem, state, work, j, limit, NOBODY)
     size = remember(work)
-    fill_from_blanket(problem, state, work, j, limit)
-    if grow_shrink(problem, state, work, j, limit, NOBODY) < cost:
-        size = remember(work)
+    if not from_present:
+        fill_from_blanket(problem, state, work, j, limit)
+        if grow_shrink(problem, state, work, j, limit, NOBODY) < cost - 1e-6:
+            size = remember(work)
     keep(problem, state, work, j, work.best, size)
 
 
 @compiled
-def remember(work):
+def remember(work: Work) -> Any:
     """Note the parents in the scratch space as the best so far; return their number."""
     for i in range(work.size[0]):
         work.best[i] = work.P[i]
@@ -452,16 +464,16 @@ def remember(work):
 
 
 @compiled
-def has_parent(state, u, v):
+def has_parent(state: State, u: int, v: int) -> Any:
     """Tell whether v is a parent of u."""
-    for i in range(state.count[u]):
+    for i in range(state.count[u]):  # noqa: SIM110 - numba compiles no generators
         if state.parents[u, i] == v:
             return True
     return False
 
 
 @compiled
-def pays(problem, j, c, r, k, g, h):
+def pays(problem: Problem, j: int, c: int, r: float, k: int, g: float, h: float) -> Any:
     """Tell whether c lowers the cost of j, which has k parents and residual variance r; g and h are those of c."""
     if k >= problem.most_parents or h < COLLINEAR or not problem.allowed[j, c]:
         return False
@@ -470,7 +482,7 @@ def pays(problem, j, c, r, k, g, h):
 
 
 @compiled
-def exchange(problem, state, work, u, v, gains):
+def exchange(problem: Problem, state: State, work: Work, u: int, v: int, gains: bool) -> Any:
     """Cost of u with v as a new predecessor, or without its parent v; the parents stay in the scratch space."""
     load(problem, state, work, u)
     if gains:
@@ -481,7 +493,7 @@ def exchange(problem, state, work, u, v, gains):
 
 
 @compiled
-def change(problem, state, work, u, v, gains):
+def change(problem: Problem, state: State, work: Work, u: int, v: int, gains: bool) -> Any:
     """Change of the cost of u when it gains or loses v as a predecessor."""
     if gains:
         if not pays(problem, u, v, state.r[u], state.count[u], state.G[u, v], state.H[u, v]):
@@ -493,11 +505,12 @@ def change(problem, state, work, u, v, gains):
         work.cache_key[u, v] = key
         work.cache_cost[u, v] = exchange(problem, state, work, u, v, gains)
     difference = work.cache_cost[u, v] - state.cost[u]
-    return min(difference, 0.0) if gains else difference
+    # A gain within rounding is none: it would wake nodes, and the walk depend on the units of the columns.
+    return difference if not gains or difference < -1e-6 else 0.0
 
 
 @compiled
-def reinsert(problem, state, work, own, v, deep, barrier):
+def reinsert(problem: Problem, state: State, work: Work, own: Work, v: int, deep: bool, barrier: float) -> Any:
     """Move v to its best position with the order of the others fixed; tell whether it moved.
 
     v walks to the right and to the left of where it stands. Passing u to the right, u loses v and v may use u; to
@@ -553,7 +566,7 @@ def reinsert(problem, state, work, own, v, deep, barrier):
 
 
 @compiled
-def wake(state, v):
+def wake(state: State, v: int) -> None:
     """Mark v and its parents to be tried again."""
     state.active[v] = True
     for i in range(state.count[v]):
@@ -561,13 +574,14 @@ def wake(state, v):
 
 
 @compiled
-def move(problem, state, work, v, place):
+def move(problem: Problem, state: State, work: Work, v: int, place: int) -> None:
     """Put v at a position, and let the nodes it passes lose or gain it as a predecessor."""
     here = state.position[v]
     step = 1 if place > here else -1
     for q in range(here + step, place + step, step):
         u = state.order[q]
-        if change(problem, state, work, u, v, step < 0) != 0.0:
+        # Who loses a parent must find others even where that costs nothing, as among collinear columns.
+        if has_parent(state, u, v) if step > 0 else change(problem, state, work, u, v, True) != 0.0:
             exchange(problem, state, work, u, v, step < 0)
             keep(problem, state, work, u, work.P, work.size[0])
             wake(state, u)
@@ -588,7 +602,7 @@ def move(problem, state, work, v, place):
 
 
 @compiled
-def visit(problem, state, work, own, nodes, deep, barrier):
+def visit(problem: Problem, state: State, work: Work, own: Work, nodes: Any, deep: bool, barrier: float) -> None:
     """Reinsert those of the nodes that are active."""
     for v in nodes:
         if state.active[v]:
@@ -597,7 +611,7 @@ def visit(problem, state, work, own, nodes, deep, barrier):
 
 
 @compiled
-def rearrange(problem, state, work, first, segment, afresh):
+def rearrange(problem: Problem, state: State, work: Work, first: int, segment: Any, afresh: bool) -> None:
     """Write a segment into the order, and find parents for its nodes where they lost or could use some.
 
     Only the nodes concerned become active. `afresh` finds parents for all of them, from nothing.
@@ -630,7 +644,7 @@ def rearrange(problem, state, work, first, segment, afresh):
 
 
 @compiled
-def copy_touched(source, target, flags):
+def copy_touched(source: State, target: State, flags: Any) -> None:
     """Copy a state, of the large arrays only the flagged rows."""
     for j in range(source.order.size):
         target.order[j] = source.order[j]
@@ -649,7 +663,7 @@ def copy_touched(source, target, flags):
 
 
 @compiled
-def find_blankets(problem, work, t2, ranked):
+def find_blankets(problem: Problem, work: Work, t2: Any, ranked: Any) -> None:
     """Fill in the Markov blankets: backward elimination from all others whose squared t-statistic exceeds 4.
 
     Row j of `ranked` lists the nodes by falling `t2[j]`.

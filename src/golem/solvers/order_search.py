@@ -81,18 +81,6 @@ class OrderSearchResult:
         return self.ending in ("agreed", "exhausted")
 
 
-def edge_penalty(n: int, d: int, *, bic: float = 1.0, gamma: float = 1.0) -> Vector:
-    """Price of k = 0 .. d-1 parents, bic k log n + 2 gamma log C(d-1, k): the EBIC of one node.
-
-    `bic=2, gamma=0` is the price of flopsearch's `lambda_bic=2`.
-    """
-    from scipy.special import gammaln
-
-    k = np.arange(d)
-    log_choices = gammaln(d) - gammaln(k + 1) - gammaln(d - k)
-    return np.asarray(bic * k * np.log(n) + 2 * gamma * log_choices)
-
-
 def search_orders(
     covariance: ArrayLike,
     n: int,
@@ -118,7 +106,7 @@ def search_orders(
     n : int
         Number of rows it came from.
     penalty : array of shape (d,)
-        Price of k parents; see `edge_penalty`.
+        Price of k parents; see `golem.sparsity.L0.prices`.
     allowed, required : array of shape (d, d), optional
         Masks: edges i -> j that may be, and that must be.
     starts : sequence
@@ -145,7 +133,7 @@ def search_orders(
     Examples
     --------
     >>> S = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.6], [0.6, 0.6, 1.0]])  # a collider
-    >>> search_orders(S, 1000, edge_penalty(1000, 3)).weights.round(2) + 0.0
+    >>> search_orders(S, 1000, np.arange(3) * 7.0).weights.round(2) + 0.0
     array([[0. , 0. , 0.6],
            [0. , 0. , 0.6],
            [0. , 0. , 0. ]])
@@ -166,8 +154,10 @@ def search_orders(
     except TimeoutError:
         ending = "time limit"
     except KeyboardInterrupt:
+        if not search.runs:
+            raise
         ending = "interrupted"
-    best = min(search.runs, key=lambda run: run.score).best
+    best = search.leader().best
     return OrderSearchResult(
         order=best.order.astype(np.intp),
         weights=_refit(S, best),
@@ -237,7 +227,8 @@ class _Search:
             blanket=np.zeros((d, d), dtype=bool),
             keys=np.random.default_rng(0).integers(1, 2**63, size=(2, d), dtype=np.uint64),
         )
-        cache = np.zeros((d, d), dtype=np.uint64), np.zeros((d, d))
+        # No key is all ones; zero is the key of a first node, which has neither predecessors nor parents.
+        cache = np.full((d, d), ~np.uint64(0)), np.zeros((d, d))
         self.work, self.own = _scratch(d, most, *cache), _scratch(d, most, *cache)
         # A walk that climbs by several edges' worth seldom ends lower; perturbations give up there.
         self.barrier = 6.0 * float(price[1] - price[0]) if d > 1 else 0.0
@@ -304,39 +295,48 @@ class _Search:
             run = _Run(self.d, self.most)
             kernels.rearrange(self.problem, run.state, self.work, 0, order, True)
             kernels.copy_touched(run.state, run.best, np.ones(self.d, dtype=bool))
-            run.state.active[:] = True
             self.runs.append(run)
-            self._climb(run, f"start {len(self.runs)}")
+            # With a barrier first: most of the way is made by short walks, and those are quicker.
+            self._climb(run, f"start {len(self.runs)}", (5 * self.barrier, np.inf))
+        # Two starts may share a local optimum: they must also have withstood some perturbations, more where cheap.
+        least = min(kicks, max(10, min(40, 2000 // self.d)))
         ending: Ending = "exhausted"
-        while True:
+        while any(run.kicks < kicks for run in self.runs):
             scores = [run.score for run in self.runs]
-            if len(scores) > 1 and max(scores) - min(scores) < AGREEMENT:
+            fresh = min(self.runs, key=lambda run: run.kicks)
+            agreed = len(scores) > 1 and max(scores) - min(scores) < AGREEMENT
+            if agreed and fresh.kicks >= least:
                 ending = "agreed"
                 break
             able = [run for run in self.runs if run.kicks < kicks]
-            if not able:
-                break
-            behind = max(able, key=lambda run: run.score)
-            for _ in range(min(5, kicks - behind.kicks)):
-                self._kick(behind)
-        leader = min(self.runs, key=lambda run: run.score)
-        leader.state.active[:] = True
-        self._climb(leader, "polish")
+            chosen = fresh if agreed else max(able, key=lambda run: run.score)
+            for _ in range(min(5, kicks - chosen.kicks)):
+                self._kick(chosen)
+        self._climb(self.leader(), "polish", (np.inf,))
         return ending
 
-    def _climb(self, run: _Run, stage: str) -> None:
+    def leader(self) -> _Run:
+        """Return the first run with the lowest score; rounding, which depends on units, does not choose."""
+        lowest = min(run.score for run in self.runs)
+        return next(run for run in self.runs if run.score < lowest + kernels.EPSILON)
+
+    def _climb(self, run: _Run, stage: str, barriers: Sequence[float]) -> None:
         """Reinsert nodes until none moves; `best` follows, so that the search can stop at any time."""
-        before = np.inf
-        chunk = max(1, 30_000 // self.d)
-        while run.state.active.any() and run.score < before - kernels.EPSILON:
-            before = run.score
-            nodes = self.rng.permutation(np.nonzero(run.state.active)[0])
-            for k in range(0, len(nodes), chunk):
-                run.state.touched[:] = False
-                kernels.visit(self.problem, run.state, self.work, self.own, nodes[k : k + chunk], True, np.inf)
-                kernels.copy_touched(run.state, run.best, run.state.touched)
-                self._check(stage)
-            self.sweeps += 1
+        state, chunk = run.state, max(1, 30_000 // self.d)
+        for barrier in barriers:
+            deep = bool(np.isinf(barrier))
+            state.active[:] = True
+            before = np.inf
+            while state.active.any() and run.score < before - kernels.EPSILON:
+                before = run.score
+                nodes = self.rng.permutation(np.nonzero(state.active)[0])
+                for k in range(0, len(nodes), chunk):
+                    state.touched[:] = False
+                    part = nodes[k : k + chunk]
+                    kernels.visit(self.problem, state, self.work, self.own, part, deep, barrier)
+                    kernels.copy_touched(state, run.best, state.touched)
+                    self._check(stage)
+                self.sweeps += 1
 
     def _kick(self, run: _Run) -> None:
         """Perturb the order, search again, keep the better."""
@@ -361,10 +361,12 @@ class _Search:
     def _perturbed(self, state: kernels.State) -> NDArray[np.int64]:
         """Reverse one edge by moving one of its ends past the other, or move a few nodes that stand together."""
         rng, d, order = self.rng, self.d, list(state.order)
-        child = int(rng.integers(d))
+        child = parent = int(rng.integers(d))
         if state.count[child] and rng.random() < 0.5:
             parent = int(state.parents[child, rng.integers(state.count[child])])
-            low, high = int(state.position[parent]), int(state.position[child])
+        low, high = int(state.position[parent]), int(state.position[child])
+        # To carry a node past hundreds of others costs more than it finds.
+        if 0 < high - low <= 100:
             if rng.random() < 0.5:
                 order.insert(low, order.pop(high))
             else:
@@ -393,8 +395,11 @@ def _refit(S: Matrix, state: kernels.State) -> Matrix:
     for j in range(len(S)):
         parents = state.parents[j, : state.count[j]]
         if len(parents):
-            block = S[np.ix_(parents, parents)]
-            B[parents, j] = np.linalg.solve(block, S[parents, j])
+            block, target = S[np.ix_(parents, parents)], S[parents, j]
+            try:
+                B[parents, j] = np.linalg.solve(block, target)
+            except np.linalg.LinAlgError:  # parents that are required and collinear
+                B[parents, j] = np.linalg.lstsq(block, target)[0]
     return B
 
 
