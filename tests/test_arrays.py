@@ -117,3 +117,26 @@ def _has_torch():
     except ImportError:
         return False
     return True
+
+
+def test_expm_of_a_huge_matrix_is_not_finite_and_no_crash():
+    with np.errstate(all="ignore"):
+        for size in (1e20, 1e100, 1e300):
+            assert not np.isfinite(arrays.expm_nonnegative(np.full((3, 3), size))).all()
+
+
+def test_overlapping_solves_leave_the_threads_as_they_were():
+    import threadpoolctl
+
+    def threads():
+        return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+
+    before = threads()
+    first, second = arrays.blas_threads_for(10), arrays.blas_threads_for(10)
+    first.__enter__()
+    second.__enter__()
+    assert set(threads()) == {1}
+    first.__exit__(None, None, None)
+    assert set(threads()) == {1}
+    second.__exit__(None, None, None)
+    assert threads() == before

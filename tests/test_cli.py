@@ -69,6 +69,15 @@ def test_options_reach_the_estimator(simulated):
     assert content["iterations"] == 30
 
 
+def test_a_certificate_on_request(simulated):
+    common = ["fit", simulated / "data.csv", "-o", simulated / "out", "--certificate"]
+    proof = json.loads(golem(*common, "--noise", "ev", "--json").output)["certificate"]
+    assert proof["stationarity"] <= 1e-6
+    assert proof["score"] < proof["start_score"]
+    assert "optimality conditions" in golem(*common, "--noise", "ev").output
+    golem(*common, "--noise", "nv", expect=1)
+
+
 def test_quiet_prints_nothing_and_json_prints_json_alone(simulated):
     assert golem("fit", simulated / "data.csv", "-o", simulated / "out", "--quiet").output == ""
     content = json.loads(golem("fit", simulated / "data.csv", "-o", simulated / "out", "--json").output)
@@ -79,7 +88,7 @@ def test_quiet_prints_nothing_and_json_prints_json_alone(simulated):
 def test_demo_learns_from_sachs(tmp_path):
     result = golem("demo", "-o", tmp_path)
     assert "11 variables, from 853 rows" in result.output
-    assert re.search(r"consensus of 17 edges: \d+ right", result.output)
+    assert re.search(r"consensus of 17 edges: \d+ of the \d+ edges found", result.output)
     assert (tmp_path / "graph.png").exists()
 
 
@@ -184,7 +193,7 @@ def test_ctrl_c_keeps_the_best_so_far(tmp_path):
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | {"PYTHONUNBUFFERED": "1"}
     )
-    time.sleep(8)
+    time.sleep(15 if os.environ.get("CI") else 8)
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -193,3 +202,25 @@ def test_ctrl_c_keeps_the_best_so_far(tmp_path):
     assert content["interrupted"]
     assert content["status"]["name"] == "interrupted"
     assert (tmp_path / "out" / "graph.png").exists()
+
+
+def test_an_output_that_cannot_be_is_refused_before_the_work(simulated):
+    result = golem("fit", simulated / "data.csv", "-o", simulated / "data.csv", expect=1)
+    assert "is a file" in result.output
+
+
+def test_empty_graphs_can_be_scored(tmp_path):
+    empty = tmp_path / "empty.csv"
+    empty.write_text("source,target\n")
+    golem("score", empty, empty, expect=1)
+    scores = json.loads(golem("score", empty, empty, "--nodes", 3, "--normalize", "--json").output)
+    assert scores["shd"] == scores["sid"] == 0
+
+
+def test_columns_can_be_dropped_and_a_missing_header_is_told(tmp_path, rng):
+    rows = "\n".join(f"u,{a},{b}" for a, b in rng.normal(size=(50, 2)))
+    path = tmp_path / "data.csv"
+    path.write_text(f"id,a,b\n{rows}\n")
+    assert json.loads(golem("fit", path, "-o", tmp_path / "out", "--drop", "id", "--quiet", "--json").output)["d"] == 2
+    path.write_text("\n".join(f"{a},{b}" for a, b in rng.normal(size=(50, 2))))
+    assert "No header line found" in golem("fit", path, "-o", tmp_path / "out").output

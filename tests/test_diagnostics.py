@@ -11,6 +11,7 @@ from golem.diagnostics import certify, edge_loss
 from golem.likelihood import GaussianEV
 from golem.objective import PAPER_PENALTIES, Objective
 from golem.simulate import simulate
+from golem.solvers import Order
 
 
 @pytest.fixture(scope="module")
@@ -95,3 +96,12 @@ def test_a_certificate_is_a_stationary_point_and_beats_the_recipe(d, graph):
 def test_free_variances_have_no_certificate(frame):
     with pytest.raises(ValueError, match="noise='ev'"):
         certify(Golem("nv").fit(frame))
+
+
+def test_a_solver_object_and_its_word_have_one_price(frame):
+    losses = []
+    for solver in ("order", Order()):
+        model = Golem("nv", solver, lambda_sparsity=0.01).fit(frame)
+        i, j = np.argwhere(model.adjacency_)[0]
+        losses.append(edge_loss(model, int(i), int(j)).drop)
+    assert losses[0] == losses[1]

@@ -273,9 +273,9 @@ def test_the_same_yardsticks_for_every_solver(drawn):
         ({"solver": "sgd"}, "'order', 'adam', 'lbfgs'"),
         ({"lambda_sparsity": "bic"}, "is for solver='order'"),
         ({"effort": "fast"}, "effort='fast' with solver='lbfgs'"),
-        ({"solver": "order", "threshold": 0.3}, "no use for it"),
-        ({"solver": "order", "lambda_dag": 5}, "no use for it"),
-        ({"solver": "order", "max_iter": 5}, "no use for it"),
+        ({"solver": "order", "threshold": 0.3}, "leave it out"),
+        ({"solver": "order", "lambda_dag": 5}, "leave it out"),
+        ({"solver": "order", "max_iter": 5}, "leave it out"),
         ({"solver": "order", "effort": "lazy"}, "effort must be one of"),
         ({"solver": "order", "lambda_sparsity": "aic"}, "one of mbic, ebic, bic or a number"),
         ({"solver": "order", "lambda_sparsity": -1.0}, "at least 0"),
@@ -317,3 +317,82 @@ def test_a_gpu_gives_the_same_graph(drawn):
     on_cpu = Golem("nv", Adam(max_iter=500)).fit(drawn.data)
     on_gpu = Golem("nv", Adam(max_iter=500), device="cuda").fit(drawn.data)
     np.testing.assert_array_equal(on_gpu.adjacency_, on_cpu.adjacency_)
+
+
+def test_nothing_of_an_earlier_fit_stays(drawn):
+    model = Golem("ev", "lbfgs").fit(drawn.data)
+    assert hasattr(model, "sem_")
+    model.set_params(lambda_dag=0, lambda_sparsity=0, cycles="none", threshold=0.0).fit(drawn.data)
+    assert not is_dag(model.adjacency_)
+    assert not hasattr(model, "sem_")
+    assert not hasattr(model, "undecided_")
+
+
+def test_required_edges_beyond_the_cap_on_parents_are_kept():
+    X = np.random.default_rng(0).normal(size=(4, 4))
+    knowledge = Knowledge.of(4, required=[(0, 3), (1, 3)], forbidden=[(2, 3)])
+    with pytest.warns(DataWarning, match="n = 4"):
+        model = Golem(knowledge=knowledge).fit(X)
+    assert model.adjacency_[0, 3]
+    assert model.adjacency_[1, 3]
+
+
+def test_knowledge_is_obeyed_by_the_search_and_by_certificates():
+    rng = np.random.default_rng(1)
+    for seed in range(4):
+        data = simulate(16, 300, "ER2", "gaussian-ev", random_state=seed).data
+        required = random_dag(16, "ER1", rng) & (rng.random((16, 16)) < 0.3)
+        forbidden = ((rng.random((16, 16)) < 0.2) & ~required) | np.eye(16, dtype=bool) | required.T
+        knowledge = Knowledge(forbidden, required)
+        for noise in ("nv", "ev"):
+            model = Golem(noise, knowledge=knowledge).fit(data)
+            assert np.all(model.adjacency_[required])
+            assert not np.any(model.adjacency_ & forbidden)
+        assert not np.any(model.certify(tolerance=1e-3).weights[forbidden])
+
+
+def test_minibatches_without_a_seed_are_repeatable(drawn):
+    first, second = (Golem("ev", Adam(max_iter=100, batch_size=50)).fit(drawn.data) for _ in range(2))
+    np.testing.assert_array_equal(first.raw_weights_, second.raw_weights_)
+    for bad in ({"batch_size": 0}, {"batch_size": -1}, {"learning_rate": 0.0}, {"max_iter": 0}):
+        with pytest.raises(ValueError, match="Adam needs"):
+            Adam(**bad)
+
+
+def test_scores_go_by_column_names(drawn):
+    frame = pd.DataFrame(drawn.data, columns=list("abcdefgh"))
+    model = Golem("ev").fit(frame)
+    turned = frame[list("hgfedcba")]
+    assert model.sem_.log_likelihood(turned) == pytest.approx(model.sem_.log_likelihood(frame))
+    assert model.score(Moments.from_table(turned)) == pytest.approx(model.score(frame))
+    with pytest.raises(ValueError, match="the columns are"):
+        model.sem_.log_likelihood(frame.rename(columns={"a": "z"}))
+
+
+def test_a_start_outside_the_domain_of_logdet_is_refused(drawn):
+    start = 3.0 * (1 - np.eye(8))
+    with pytest.raises(ValueError, match="not finite at the start"):
+        Golem("ev", "adam", acyclicity="logdet", init=start).fit(drawn.data)
+
+
+def test_equal_variances_can_be_interrupted(drawn, monkeypatch):
+    from golem.solvers import parent_selection
+
+    calls = []
+    original = parent_selection.select_parents
+
+    def interrupted(*arguments):
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return original(*arguments)
+
+    Golem("ev").fit(drawn.data)  # compile first
+    monkeypatch.setattr(parent_selection, "select_parents", interrupted)
+    with pytest.warns(ConvergenceWarning, match="Interrupted"):
+        model = Golem("ev").fit(drawn.data)
+    assert model.solution_.status is Status.INTERRUPTED
+    assert model.adjacency_.any()
+    monkeypatch.undo()
+    with pytest.warns(ConvergenceWarning, match="time limit"):
+        Golem("ev", time_limit=1e-9).fit(drawn.data)

@@ -106,7 +106,10 @@ def test_a_singular_covariance_is_accepted():
     ("table", "message"),
     [
         (pd.DataFrame({"a": [1.0, np.nan, np.inf], "b": [1, 2, 3]}), r"NaN or inf in 1 of 2 columns.*'a' \(2\)"),
-        (pd.DataFrame({"a": ["u", "v"], "b": [1, 2]}), r"1 of 2 columns are not numeric: 'a' \('u' in row 1\)"),
+        (
+            pd.DataFrame({"a": ["u", "v"], "b": [1, 2]}),
+            r"1 of 2 columns are not numeric: 'a' \('u' in row 1 and 1 more\)",
+        ),
         (pd.DataFrame({"a": pd.to_datetime(["2020-01-01", "2020-01-02"]), "b": [1, 2]}), "not numeric: 'a'"),
         (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "unique; repeated: 'a'"),
         (pd.DataFrame([[1, 2], [3, 4]], columns=["", "a"]), "column 1 has an empty name"),

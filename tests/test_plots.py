@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 
 mpl.use("Agg")
@@ -63,3 +64,12 @@ def test_an_empty_graph_can_be_drawn():
     ax = Golem("ev").fit(X).plot()
     assert len(ax.patches) == 0
     plt.close(ax.figure)
+
+
+def test_dollars_in_names_are_dollars(tmp_path):
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    model = Golem().fit(pd.DataFrame(X, columns=["$x_$", "US$", "a$\\frac$b"]))
+    for plot in (plot_graph, plot_weights):
+        ax = plot(model)
+        ax.figure.savefig(tmp_path / "graph.png")
+        plt.close(ax.figure)

@@ -25,6 +25,10 @@ VALUES = np.array([[1.5, -2.0, 3e-5], [4.0, 5.25, 6.0]])
         ('"a","b, too","c"\n1.5,-2,3e-5\n4,5.25,6\n', ["a", "b, too", "c"]),
         ("\ufeffa,b,c\r\n1.5,-2,3e-5\r\n4,5.25,6\r\n", "abc"),
         ("a, b, c\n1.5, -2, 3e-5\n4, 5.25, 6\n", "abc"),
+        ("a | b | c\n1.5 | -2 | 3e-5\n4 | 5.25 | 6\n", "abc"),
+        ("a\tb\tc\n1,5\t-2\t0,00003\n4\t5,25\t6\n", "abc"),
+        ("1,5;-2;0,00003\n4;5,25;6\n", ["x0", "x1", "x2"]),
+        ("# a,b,c\n1.5,-2,3e-5\n4,5.25,6\n", "abc"),
     ],
 )
 def test_text_tables_are_understood(tmp_path, text, names):
@@ -33,6 +37,36 @@ def test_text_tables_are_understood(tmp_path, text, names):
     table = read_table(path)
     assert list(table.names) == list(names)
     np.testing.assert_allclose(table.values, VALUES)
+
+
+def test_a_header_that_counts_is_a_header(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("2019,2020,2021\n1.5,-2.5,0.1\n4.2,5.25,6.1\n")
+    table = read_table(path)
+    assert table.names == ("2019", "2020", "2021")
+    assert not table.made_up_names
+    assert read_table(path, header=False).values.shape == (3, 3)
+    path.write_text("1,2,3\n4,5,6\n7,8,9\n")
+    assert read_table(path).made_up_names
+    assert read_table(path, header=True).names == ("1", "2", "3")
+
+
+def test_columns_can_be_dropped(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("id,a,b\nu,1,2\nv,3,4\n")
+    assert read_table(path, drop=["id"]).names == ("a", "b")
+    with pytest.raises(ValueError, match="no column 'c' to drop"):
+        read_table(path, drop=["c"])
+
+
+def test_long_lines_and_long_latin_1_files_are_read(tmp_path, rng):
+    path = tmp_path / "wide.csv"
+    X = rng.normal(size=(3, 6000))
+    np.savetxt(path, X, delimiter=",", header=",".join(f"g{j}" for j in range(6000)), comments="")
+    assert read_table(path).values.shape == (3, 6000)
+    rows = "\n".join("1.25,2.5" for _ in range(20_000))
+    path.write_bytes(f"größe,b\n{rows}\n".encode("latin-1"))
+    assert read_table(path).names == ("größe", "b")
 
 
 def test_latin_1_names_are_read(tmp_path):
@@ -63,10 +97,13 @@ def test_a_file_longer_than_the_sample_is_read_whole(tmp_path, rng):
         (b"\n\n", "no lines"),
         (b"\x00\x01\x02binary", "binary"),
         (b"PAR1 but not really", "Parquet"),
-        (b"a,b\n1,2\n3\n", "not a readable table|columns"),
+        (b"a,b\n1,2\n3\n", "different numbers of fields"),
         (b",a\n0,1\n1,2\n", "column 1 has an empty name.*row index"),
         (b"a,a\n1,2\n3,4\n", "repeated: 'a'"),
-        (b"a,b\n1,x\n2,y\n", r"not numeric: 'b' \('x' in row 1\)"),
+        (b"a,b\n1,x\n2,y\n", r"not numeric: 'b' \('x' in row 1 and 1 more\)"),
+        (b"a,b\n1,2\n3,<0.01\n", r"not numeric: 'b' \('<0.01' in row 2\)"),
+        (b"# made by the lab\na,b\n1,2\n", "different numbers of fields"),
+        (b"\x1f\x8b\x08rest", "compressed"),
     ],
 )
 def test_files_that_are_no_tables_are_named(tmp_path, content, message):

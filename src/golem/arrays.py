@@ -7,12 +7,15 @@ NumPy arrays and torch tensors stay torch tensors on their device. This is the o
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import os
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import array_api_compat
+import array_api_compat.numpy as numpy_namespace
 import numpy as np
 from array_api_compat import is_torch_array
 
@@ -26,11 +29,12 @@ Array = Any
 
 def namespace(array: Array) -> Any:
     """Return the array API namespace of an array."""
-    return array_api_compat.array_namespace(array)
+    # The usual case at a tenth of the cost: a kernel on small matrices asks several times.
+    return numpy_namespace if type(array) is np.ndarray else array_api_compat.array_namespace(array)
 
 
 def to_numpy(array: Array) -> np.ndarray[Any, np.dtype[Any]]:
-    """Copy an array of any library and device to a NumPy array."""
+    """Return an array of any library and device as a NumPy array."""
     return np.asarray(array.detach().cpu() if is_torch_array(array) else array)
 
 
@@ -58,13 +62,47 @@ def to_device(array: np.ndarray[Any, np.dtype[Any]], device: str) -> Array:
         raise ValueError(f"PyTorch cannot use device={device!r} here ({reason}); use device='cpu'") from None
 
 
+class _BlasLimit:
+    """One limit on BLAS threads, shared by all solves that run at a time.
+
+    The number of threads is a property of the process: were every solve to save and restore it, overlapping solves in
+    different threads would restore each other's limit in the end.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._solves, self._limit = threading.Lock(), 0, contextlib.ExitStack()
+
+    def enter(self) -> None:
+        """Limit BLAS to one thread, if this is the first of the running solves."""
+        import threadpoolctl
+
+        with self._lock:
+            self._solves += 1
+            if self._solves == 1:
+                self._limit.enter_context(threadpoolctl.threadpool_limits(1, user_api="blas"))
+
+    def leave(self) -> None:
+        """Lift the limit, if this was the last of the running solves."""
+        with self._lock:
+            self._solves -= 1
+            if self._solves == 0:
+                self._limit.close()
+
+
+_BLAS_LIMIT = _BlasLimit()
+
+
 @contextlib.contextmanager
 def blas_threads_for(d: int) -> Iterator[None]:
     """Keep BLAS to one thread where matrices are small."""
-    import threadpoolctl
-
-    with threadpoolctl.threadpool_limits(1 if d < _THREADS_PAY_FROM else None, user_api="blas"):
+    if d >= _THREADS_PAY_FROM:
         yield
+        return
+    _BLAS_LIMIT.enter()
+    try:
+        yield
+    finally:
+        _BLAS_LIMIT.leave()
 
 
 def available_cores() -> int:
@@ -107,23 +145,33 @@ def logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
 
 def _lapack_logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
     """One NumPy matrix: a single LU factorization serves both the determinant and the inverse."""
-    from scipy.linalg.lapack import get_lapack_funcs
-
-    factorize, invert, workspace = get_lapack_funcs(("getrf", "getri", "getri_lwork"), (M,))
+    factorize, invert, workspace = _lapack(M.dtype.char, M.shape[0])
     lu, pivots, info = factorize(M)
     if info != 0:
         return M.dtype.type(-np.inf), np.full_like(M, np.nan)
     logabsdet = np.sum(np.log(np.abs(np.diagonal(lu))))
-    inverse, _ = invert(lu, pivots, lwork=int(workspace(M.shape[0])[0].real), overwrite_lu=True)
+    inverse, _ = invert(lu, pivots, lwork=workspace, overwrite_lu=True)
     # LAPACK answers in Fortran order, so its transpose is the C-ordered gradient without a copy.
     return logabsdet, inverse.T
 
 
+@functools.lru_cache
+def _lapack(dtype: str, d: int) -> tuple[Any, Any, int]:
+    """LAPACK's LU factorization and inversion for a type, and the work space for a size."""
+    from scipy.linalg.lapack import get_lapack_funcs
+
+    factorize, invert, query = get_lapack_funcs(("getrf", "getri", "getri_lwork"), dtype=dtype)
+    return factorize, invert, int(query(d)[0].real)
+
+
 # Taylor polynomials of degree q * r cost (q - 1) + (r - 1) products by Paterson and Stockmeyer's scheme.
 _TAYLOR_SCHEMES = ((2, 1), (2, 2), (3, 2), (3, 3), (4, 3), (4, 4), (5, 4), (5, 5))
-_EXACT_POWER_NORMS = 6
+_EXACT_POWER_NORMS = 4
+# Up to this size one product makes all blocks of the polynomial faster than they are added up term by term; beyond,
+# the stack of powers no longer fits the cache.
+_BLOCKS_AT_ONCE_UP_TO = 128
 # Adding a term of the polynomial, in matrix products: about this much at d = 100, less for larger d.
-_COST_OF_A_TERM = 0.1
+_COST_OF_A_TERM = 0.05
 
 
 def expm_nonnegative(A: Array) -> Array:
@@ -158,18 +206,38 @@ def expm_nonnegative(A: Array) -> Array:
     powers = [X]
     for _ in range(q - 1):
         powers.append(powers[-1] @ X)
-    inverse_factorial = [1 / math.factorial(k) for k in range(q * r + 1)]
-    # Horner's scheme in X^q; the block of degree k is sum_j X^j / (kq + j)!, j < q.
-    E = powers[-1] * inverse_factorial[q * r]
-    for k in range(r - 1, -1, -1):
+    # Horner's scheme in X^q; block k is sum_j X^j / (kq + j)!, j < q, and the highest takes the power q as well.
+    E = powers[-1] * (1 / math.factorial(q * r))
+    for k, block in zip(range(r - 1, -1, -1), _taylor_blocks(eye, powers[:-1], q, r), strict=True):
         if k < r - 1:
             E = E @ powers[-1]
-        E += inverse_factorial[k * q] * eye
-        for j in range(1, q):
-            E += inverse_factorial[k * q + j] * powers[j - 1]
+        E += block
     for _ in range(squarings):
         E = E @ E
     return E
+
+
+@functools.lru_cache
+def _taylor_coefficients(q: int, r: int) -> tuple[tuple[float, ...], ...]:
+    """1 / (kq + j)! for j = 0 .. q-1 in row r-1-k."""
+    return tuple(tuple(1 / math.factorial(k * q + j) for j in range(q)) for k in range(r - 1, -1, -1))
+
+
+def _taylor_blocks(eye: Array, powers: list[Array], q: int, r: int) -> Iterator[Array]:
+    """Yield sum_j X^j / (kq + j)! over j = 0 .. q-1, for k = r-1 down to 0."""
+    xp, X = namespace(eye), powers[0]
+    d = X.shape[-1]
+    coefficients = _taylor_coefficients(q, r)
+    if X.ndim == 2 and d <= _BLOCKS_AT_ONCE_UP_TO:
+        weights = xp.asarray(coefficients, dtype=X.dtype, device=array_api_compat.device(X))
+        blocks = weights @ xp.reshape(xp.stack([eye, *powers]), (q, d * d))
+        yield from (xp.reshape(blocks[k, :], (d, d)) for k in range(r))
+        return
+    for row in coefficients:
+        block = row[0] * eye + row[1] * X
+        for coefficient, power in zip(row[2:], powers[1:], strict=True):
+            block += coefficient * power
+        yield block
 
 
 def _power_norms(A: Array) -> list[float]:
@@ -187,17 +255,16 @@ def _cheapest_scheme(norms: list[float], roundoff: float) -> tuple[int, int, int
     """Choose (q, r, squarings) with the fewest products whose truncation error is below the roundoff."""
     if norms[0] == 0:
         return 2, 1, 0
+    # In logarithms, as high powers of large norms overflow; a power that vanishes (a DAG) makes all later ones vanish.
+    logs = [math.log2(norm) if norm > 0 else -math.inf for norm in norms]
     exact = len(norms)
     best = (math.inf, 0, 0, 0)
     for q, r in _TAYLOR_SCHEMES:
         power = q * r + 1
-        if power <= exact:
-            norm = norms[power - 1]
-        else:
-            quotient, rest = divmod(power, exact)
-            norm = norms[-1] ** quotient * (norms[rest - 1] if rest else 1.0)
-        bound = norm / math.factorial(power) / roundoff
-        squarings = max(0, math.ceil(math.log2(bound) / (q * r))) if bound > 1 else 0
+        quotient, rest = divmod(power, exact)
+        log_norm = logs[power - 1] if power <= exact else logs[-1] * quotient + (logs[rest - 1] if rest else 0.0)
+        log_bound = log_norm - math.log2(math.factorial(power)) - math.log2(roundoff)
+        squarings = max(0, math.ceil(log_bound / (q * r))) if log_bound > 0 else 0
         cost = q + r - 2 + squarings + _COST_OF_A_TERM * q * r
         best = min(best, (cost, squarings, q, r))
     _, squarings, q, r = best

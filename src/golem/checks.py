@@ -31,6 +31,10 @@ def require_learnable(moments: Moments, *, uses_scale: bool) -> None:
     """
     if moments.d < 2:
         raise ValueError(f"a graph needs at least 2 columns; got n_features = {moments.d}: {quoted(moments.names)}")
+    if moments.n <= 2:
+        raise ValueError(
+            f"{moments.n} rows correlate perfectly in all columns; at least 3 are needed, better 10 a column"
+        )
     _require_variation(moments)
     scale = np.sqrt(moments.variances)
     R = moments.covariance / np.outer(scale, scale)
@@ -68,11 +72,11 @@ def warn_of_equal_scales(moments: Moments) -> None:
 
 def _require_variation(moments: Moments) -> None:
     """Raise for constant columns."""
-    # Rounding leaves a constant column of size c with a variance of about (1e-16 c)^2.
-    constant = moments.variances <= _CONSTANT**2 * np.maximum(moments.mean**2, np.finfo(float).tiny)
+    # Rounding leaves a constant column of size c with a variance of about (1e-16 c)^2; below 1e-150 squares underflow.
+    constant = moments.variances <= np.maximum(_CONSTANT**2 * moments.mean**2, 1e-300)
     if constant.any():
         bad = [moments.names[j] for j in np.nonzero(constant)[0]]
-        raise ValueError(f"constant columns carry no information: {quoted(bad)}; drop them")
+        raise ValueError(f"constant columns carry no information: {quoted(bad)}; drop them (or rescale tiny ones)")
 
 
 def _require_distinct(R: Matrix, moments: Moments) -> None:

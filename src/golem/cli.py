@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 import warnings
 from collections.abc import Iterator
 from enum import StrEnum
@@ -18,6 +20,7 @@ import golem
 if TYPE_CHECKING:
     from golem.estimator import Golem
     from golem.metrics import GraphScores
+    from golem.moments import Moments
 
 app = typer.Typer(
     name="golem",
@@ -68,7 +71,7 @@ class SimulatedNoise(StrEnum):
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
-Seed = Annotated[int, typer.Option(help="Seed of all that is random.")]
+Seed = Annotated[int, typer.Option(help="Seed of all that is random.", min=0)]
 
 
 def _version(value: bool) -> None:
@@ -111,7 +114,14 @@ def fit(
     max_iter: Annotated[
         int | None, typer.Option(help="Most iterations.  [default: 10000 (lbfgs), 100000 (adam)]", min=1)
     ] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Most seconds for a solve.", min=0)] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Most seconds for a solve.", min=0.001)] = None,
+    certificate: Annotated[
+        bool, typer.Option("--certificate", help="Also polish the paper's score to a stationary point (ev).")
+    ] = False,
+    drop: Annotated[list[str], typer.Option(help="Leave out a column; repeat for more.")] = [],  # noqa: B006
+    header: Annotated[
+        bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.  [default: found]")
+    ] = None,
     seed: Seed = 0,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -122,10 +132,11 @@ def fit(
     and keeps the best graph so far, marked as interrupted (exit code 130).
     """
     from golem.estimator import Golem
+    from golem.moments import Moments
     from golem.readers import read_table
 
     with _user_errors():
-        table = read_table(data)
+        table = read_table(data, drop=drop, header=header)
         model = Golem(
             noise.value,
             solver.value,
@@ -137,11 +148,23 @@ def fit(
             time_limit=time_limit,
             random_state=seed,
         )
-        _learn(model, _arrow(table.values, table.names), output, quiet=quiet or as_json)
+        if certificate and noise is not Noise.ev:
+            raise ValueError("--certificate is for --noise ev: the paper's score with equal noise variances")
+        if table.made_up_names and not quiet:
+            err.print(f"No header line found: the columns are named {table.names[0]}, {table.names[1]}, ...")
+        _learn(model, Moments.from_rows(table.values, table.names), output, quiet=quiet, bar=not (quiet or as_json))
+        proof = model.certify() if certificate else None
     if as_json:
-        _print_json(model)
+        numbers = ("score", "stationarity", "start_score")
+        _print_json(model, {"certificate": {name: getattr(proof, name) for name in numbers}} if proof else None)
     elif not quiet:
         _print_summary(model)
+        if proof is not None:
+            out.print(
+                f"Certificate: from here the paper's score (l1 and DAG penalties) descends to {proof.score:.6g}, where "
+                f"its optimality conditions hold to {proof.stationarity:.1e}.",
+                soft_wrap=True,
+            )
         _print_saved(output)
     _exit_if_interrupted(model)
 
@@ -162,11 +185,13 @@ def demo(
     from golem import metrics
     from golem.datasets import load_sachs
     from golem.estimator import Golem
+    from golem.moments import Moments
 
     with _user_errors():
         sachs = load_sachs()
         model = Golem()
-        _learn(model, _arrow(np.log(sachs.values), sachs.names), output, quiet=quiet or as_json)
+        moments = Moments.from_rows(np.log(sachs.values), sachs.names)
+        _learn(model, moments, output, quiet=quiet, bar=not (quiet or as_json))
     scores = metrics.evaluate(sachs.truth, model.adjacency_)
     if as_json:
         _print_json(model, {"consensus": vars(scores)})
@@ -207,6 +232,7 @@ def simulate(
             d, n, named, noise.value, weight_scale=weight_scale, noise_std=noise_std, standardize=standardize,
             random_state=seed,
         )  # fmt: skip
+        _require_writable(output)
         output.mkdir(parents=True, exist_ok=True)
         names = drawn.sem.names
         rows = "\n".join(",".join(map(repr, row)) for row in drawn.data.tolist())
@@ -242,6 +268,8 @@ def score(
     with _user_errors():
         first, second = read_graph(truth), read_graph(estimate)
         names = tuple(dict.fromkeys(first.names + second.names))
+        if not names and nodes is None:
+            raise ValueError("neither graph names a variable; give --nodes, or graph.json, which lists isolated ones")
         if nodes is not None:
             if nodes < len(names):
                 raise ValueError(f"--nodes {nodes}, but the two graphs name {len(names)} variables")
@@ -265,14 +293,7 @@ def _number_or_word(text: str | None) -> Any:
         return text
 
 
-def _arrow(values: Any, names: tuple[str, ...]) -> Any:
-    """Join rows and names into one table."""
-    import pyarrow as pa
-
-    return pa.table([pa.array(column) for column in values.T], names=list(names))
-
-
-def _learn(model: Golem, table: Any, output: Path, *, quiet: bool) -> None:
+def _learn(model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: bool) -> None:
     """Fit with a progress bar, and write the result files and the picture."""
     import matplotlib as mpl
 
@@ -282,26 +303,67 @@ def _learn(model: Golem, table: Any, output: Path, *, quiet: bool) -> None:
     from golem import export
     from golem.plots import plot_model
 
-    with warnings.catch_warnings(record=True) as caught, _progress(model, quiet):
+    _require_writable(output)
+    _compile(model, moments.d, bar)
+    with warnings.catch_warnings(record=True) as caught, _progress(model, bar):
         warnings.simplefilter("always")
-        model.fit(table)
+        model.fit(moments)
     for warning in caught:
         if not quiet:
             err.print(f"Warning: {warning.message}", style="yellow", soft_wrap=True)
-    export.save(model, output)
-    axes: Any = plot_model(model)
-    figure = axes.figure
-    with export.replacing(output / "graph.png") as temporary:
-        figure.savefig(temporary, dpi=150)
-    plt.close(figure)
+    # A second Ctrl-C waits until the results are safe.
+    with _holding_interrupts(), warnings.catch_warnings():
+        export.save(model, output)
+        warnings.simplefilter("ignore")  # of fonts that lack a letter of a name
+        axes: Any = plot_model(model)
+        with export.replacing(output / "graph.png") as temporary:
+            axes.figure.savefig(temporary, dpi=150)
+        plt.close(axes.figure)
+
+
+def _require_writable(output: Path) -> None:
+    """Raise before the work, not after it, where the results cannot be written."""
+    existing = output
+    while not existing.exists():
+        existing = existing.parent
+    if not existing.is_dir():
+        raise ValueError(f"{existing} is a file; name a folder for the results with -o")
+    if not os.access(existing, os.W_OK):
+        raise ValueError(f"{existing} cannot be written to; name another folder for the results with -o")
+
+
+def _compile(model: Golem, d: int, talk: bool) -> None:
+    """Compile the search before the first fit, and say so; numba cannot be interrupted half-way."""
+    from golem.solvers.exact_order import LARGEST_EXACT
+    from golem.solvers.order import compile_search
+
+    equal = model.noise == "ev"
+    if model.solver != "order" or (d <= LARGEST_EXACT and not equal):
+        return
+    spinner = err.status("Loading the search (the first time it is compiled, up to half a minute)")
+    with spinner if talk else contextlib.nullcontext(), _holding_interrupts():
+        compile_search(equal)
 
 
 @contextlib.contextmanager
-def _progress(model: Golem, quiet: bool) -> Iterator[None]:
+def _holding_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C waiting until the block has ended."""
+    held: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if held:
+        raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def _progress(model: Golem, shown: bool) -> Iterator[None]:
     """Show a bar with the score, h and the time left while the model is fitted."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    if quiet:
+    if not shown or not err.is_terminal:
         yield
         return
     columns = [
@@ -342,7 +404,7 @@ def _print_summary(model: Golem) -> None:
     found = export.edges(model)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("edge", "", ""):
-        table.add_column(heading)
+        table.add_column(heading, overflow="fold")
     table.add_column("weight", justify="right")
     table.add_column("standardized", justify="right")
     table.add_column("")
@@ -358,9 +420,10 @@ def _print_summary(model: Golem) -> None:
         out.print(f"... and {len(found) - len(shown)} more in edges.csv")
     out.print()
     if about["undecided"]:
+        tie_break = " The arrows shown are a tie-break: equal noise variances would prefer them."
         out.print(
             f"The data cannot decide the direction of {about['undecided']} of {len(found)} edges: graphs with some of "
-            "these reversed fit as well. The arrows shown are a tie-break: equal noise variances would prefer them.",
+            f"these reversed fit as well.{tie_break if model.solver == 'order' else ''}",
             soft_wrap=True,
         )
     if about["cut_edges"]:
@@ -372,18 +435,21 @@ def _print_summary(model: Golem) -> None:
         soft_wrap=True,
     )
     steps = "perturbations" if model.solver == "order" else "iterations"
-    out.print(f"{about['status']['message']} {about['iterations']} {steps}, {about['seconds']:.1f} s", soft_wrap=True)
+    counted = f" {about['iterations']} {steps}," if about["iterations"] else ""
+    out.print(f"{about['status']['message']}{counted} {about['seconds']:.1f} s", soft_wrap=True)
 
 
 def _print_consensus(scores: GraphScores, truth: Any, model: Golem) -> None:
     """Print how the demo's graph compares with the reference."""
-    reversed_edges = int((truth & model.adjacency_.T).sum())
-    right = int((truth & model.adjacency_).sum())
+    found = model.adjacency_
+    adjacent = int((found & (truth | truth.T)).sum())
+    decided = found & ~model.undecided_
+    right, turned = int((truth & decided).sum()), int((truth.T & decided).sum())
     out.print(
-        f"\nAgainst the consensus of {int(truth.sum())} edges: {right} right, {reversed_edges} reversed, "
-        f"{scores.edges - right - reversed_edges} extra, {int(truth.sum()) - right - reversed_edges} missing "
-        f"(SHD {scores.shd:.0f}, SHD-C {scores.shd_c:.0f}, SID {scores.sid:.0f}; the empty graph has SHD "
-        f"{int(truth.sum())}).",
+        f"\nAgainst the consensus of {int(truth.sum())} edges: {adjacent} of the {scores.edges} edges found join pairs "
+        f"that it joins ({right} directed alike, {turned} opposite, {adjacent - right - turned} undecided), "
+        f"{scores.edges - adjacent} do not, and {int(truth.sum()) - adjacent} are missing. Taken as drawn: SHD "
+        f"{scores.shd:.0f}, SHD-C {scores.shd_c:.0f}, SID {scores.sid:.0f} (the empty graph: SHD {int(truth.sum())}).",
         soft_wrap=True,
     )
 
@@ -418,7 +484,7 @@ def _user_errors() -> Iterator[None]:
     except (ValueError, OSError) as error:
         _fail(str(error))
     except KeyboardInterrupt:
-        err.print("Interrupted before there was anything to keep.")
+        err.print("Interrupted.")
         raise typer.Exit(INTERRUPTED_EXIT_CODE) from None
 
 

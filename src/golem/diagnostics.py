@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from golem.graph import BoolMatrix, is_dag
 from golem.likelihood import GaussianEV
@@ -15,7 +16,6 @@ from golem.objective import PAPER_PENALTIES, Objective
 from golem.solvers.polish import Certificate
 from golem.solvers.polish import certify as polish_to_certificate
 from golem.solvers.tie_break import residual_variance
-from golem.sparsity import L0
 
 if TYPE_CHECKING:
     from golem.estimator import Golem
@@ -41,8 +41,8 @@ class EdgeLoss:
 def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
     """Tell what the score loses by dropping or reversing one edge of a fitted model.
 
-    The score is that of the order solver, 2 n L(B) + price of the edges, under the model's noise assumption, with the
-    remaining weights refitted.
+    The score is that of the order solver, 2 n L(B) + price of the edges (`model.edge_price_`), under the model's noise
+    assumption, with the remaining weights refitted.
 
     Examples
     --------
@@ -54,6 +54,7 @@ def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
     >>> loss.drop > 10, abs(loss.reverse) < 1e-6
     (True, True)
     """
+    check_is_fitted(model, "moments_")
     i, j = _node(model, source), _node(model, target)
     graph = model.adjacency_
     if not graph[i, j]:
@@ -80,11 +81,17 @@ def certify(model: Golem, tolerance: float = 1e-6) -> Certificate:
     ValueError
         If the model has free noise variances: the tie-break, not the data, would choose the stationary point.
     """
+    check_is_fitted(model, "moments_")
     if model.noise != "ev":
         raise ValueError("a certificate is for noise='ev', whose graph is a start for the paper's GOLEM-EV score")
     lambda_sparsity, lambda_dag = PAPER_PENALTIES["ev"]
     objective = Objective(
-        model.moments_.covariance, GaussianEV(), lambda_sparsity=lambda_sparsity, lambda_dag=lambda_dag
+        model.moments_.covariance,
+        GaussianEV(),
+        lambda_sparsity=lambda_sparsity,
+        lambda_dag=lambda_dag,
+        allowed=model.knowledge_.allowed,
+        unpenalized=model.knowledge_.required,
     )
     return polish_to_certificate(objective, model.weights_, tolerance)
 
@@ -96,6 +103,8 @@ def _node(model: Golem, name: str | int) -> int:
         if name not in names:
             raise ValueError(f"no variable {name!r} among {quoted(names)}")
         return names.index(name)
+    if not 0 <= name < len(names):
+        raise ValueError(f"no variable number {name}; they are numbered 0 to {len(names) - 1}")
     return int(name)
 
 
@@ -103,8 +112,7 @@ def _deviance(model: Golem, graph: BoolMatrix) -> float:
     """2 n L(B) + the price of the edges, at the best weights for a graph."""
     moments = model.moments_
     S, n, d = moments.covariance, moments.n, moments.d
-    counted = isinstance(model.lambda_sparsity, str) or (model.lambda_sparsity is not None and model.solver == "order")
-    prices = (L0(model.lambda_sparsity) if counted and model.lambda_sparsity is not None else L0()).prices(n, d)
+    prices = model.edge_price_.prices(n, d)
     r: NDArray[np.float64] = np.array([residual_variance(S, j, graph[:, j]) for j in range(d)])
     fit = n * d * np.log(r.mean()) if model.noise == "ev" else n * np.log(r).sum()
     return float(fit + prices[graph.sum(axis=0)].sum())

@@ -118,6 +118,10 @@ class Golem(BaseEstimator):
         The solve of GOLEM-EV that `init="ev"` started from.
     moments_ : Moments
         The sufficient statistics of the data.
+    knowledge_ : Knowledge
+        The masks that were obeyed.
+    edge_price_ : L0
+        The price of edges: the one minimized by solver="order", else the default, as a yardstick.
     n_iter_ : int
         Iterations of the last solve.
     n_features_in_, feature_names_in_
@@ -199,12 +203,15 @@ class Golem(BaseEstimator):
         """
         noise = _named(NOISE_MODELS, self.noise, "noise")
         solver = self._solver()
+        for attribute in ("sem_", "cpdag_", "undecided_"):  # a cyclic graph has none; none of an earlier fit may stay
+            self.__dict__.pop(attribute, None)
         moments, rows = self._read(X)
         require_learnable(moments, uses_scale=self.noise == "ev" or not isinstance(solver, Order))
         if self.noise == "ev":
             warn_of_equal_scales(moments)
         knowledge = Knowledge.none(moments.d) if self.knowledge is None else self.knowledge
         _require_shape(knowledge.forbidden, moments.d, "the knowledge masks")
+        self.knowledge_, self.edge_price_ = knowledge, self._edge_price(solver)
 
         self.start_solution_: Solution | None = None
         if isinstance(solver, Order):
@@ -215,13 +222,17 @@ class Golem(BaseEstimator):
             weights = self._round(knowledge)
         self._describe(weights, moments, noise.likelihood, knowledge)
         if not self.solution_.status.is_final:
-            warnings.warn(self.solution_.status.value, ConvergenceWarning, stacklevel=2)
+            stage = (
+                " (in the solve of GOLEM-EV that was to be the start)" if self.solution_ is self.start_solution_ else ""
+            )
+            warnings.warn(self.solution_.status.value + stage, ConvergenceWarning, stacklevel=2)
         return self
 
     def score(self, X: Any, y: None = None) -> float:
         """Mean Gaussian log-likelihood of a row of X under the fitted model; higher is better."""
         check_is_fitted(self, "sem_")
         moments = X if isinstance(X, Moments) else self._read(X, reset=False)[0]
+        moments = moments.reordered(self.sem_.names)
         return self.sem_.log_likelihood(moments) / moments.n
 
     def certify(self, tolerance: float = 1e-6) -> Any:
@@ -231,10 +242,10 @@ class Golem(BaseEstimator):
         return certify(self, tolerance)
 
     def plot(self, **options: Any) -> Any:
-        """Draw the learned graph; see `golem.plots.plot_graph`."""
-        from golem.plots import plot_graph
+        """Draw the learned graph, or the weights where it is large; see `golem.plots.plot_model`."""
+        from golem.plots import plot_model
 
-        return plot_graph(self, **options)
+        return plot_model(self, **options)
 
     def _solver(self) -> Order | Adam | LBFGS:
         """Return the solver with the estimator's own settings, after checking that it has a use for them."""
@@ -247,13 +258,17 @@ class Golem(BaseEstimator):
                 raise ValueError(f"{name} must be positive; got {value}")
         for name in ("lambda_sparsity", "lambda_dag", "threshold"):
             value = getattr(self, name)
-            if not (value is None or isinstance(value, str) or value >= 0):
-                raise ValueError(f"{name} must be at least 0; got {value}")
+            if not (value is None or isinstance(value, str) or 0 <= value < np.inf):
+                raise ValueError(f"{name} must be at least 0 and finite; got {value}")
         if self.cycles not in (None, *CYCLE_REMOVALS):
             raise ValueError(f"cycles must be one of {', '.join(CYCLE_REMOVALS)}; got {self.cycles!r}")
         if isinstance(solver, Order):
             useless = ["lambda_dag", "threshold", "max_iter", "acyclicity", "cycles"]
-            remedy = "the order solver counts edges and is acyclic by construction; it has no use for it"
+            remedy = "the order solver counts edges and is acyclic by construction; leave it out, or use solver='lbfgs'"
+            if self.noise == "ev" and self.effort is not None:
+                raise ValueError(
+                    f"effort={self.effort!r} with noise='ev': equal variances need no search; leave it out"
+                )
         else:
             useless = ["effort"]
             remedy = "it is for solver='order'"
@@ -268,10 +283,14 @@ class Golem(BaseEstimator):
         given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
         return dataclasses.replace(solver, **given)
 
+    def _edge_price(self, solver: Order | Adam | LBFGS) -> L0:
+        """Return the price by which edges are counted; where they are not, the default, as a yardstick."""
+        counted = isinstance(solver, Order) and self.lambda_sparsity is not None
+        return L0(self.lambda_sparsity) if counted else L0()  # type: ignore[arg-type]
+
     def _search(self, solver: Order, moments: Moments, noise: NoiseModel, knowledge: Knowledge) -> Solution:
         """Count edges along orders of the nodes."""
-        criterion = "mbic" if self.lambda_sparsity is None else self.lambda_sparsity
-        sparsity, init = L0(criterion), self.init
+        sparsity, init = self.edge_price_, self.init
         allowed, required = (None, None) if knowledge.is_empty else (knowledge.allowed, knowledge.required)
         if isinstance(init, str):
             if init != "ev" or self.noise == "ev":
@@ -301,6 +320,10 @@ class Golem(BaseEstimator):
                 return self.start_solution_
             weights = self.start_solution_.weights
         objective = self._objective(moments, self._penalized(noise), knowledge)
+        if not isinstance(self.init, str | None) and not np.isfinite(
+            objective.value_and_grad(to_device(weights, self.device))[0]
+        ):
+            raise ValueError("the score is not finite at the start matrix (init); choose smaller weights")
         return self._solve(solver, objective, weights, rows, stage=f"golem-{self.noise}")
 
     def _round(self, knowledge: Knowledge) -> Matrix:
@@ -320,7 +343,7 @@ class Golem(BaseEstimator):
             values, names = rows_and_names(X)
             # scikit-learn's own record of the columns; it does not know every kind of table.
             validate_data(self, X, reset=reset, skip_check_array=True)
-            if reset and not hasattr(self, "feature_names_in_"):
+            if reset and hasattr(X, "column_names"):
                 self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
         else:
             values = validate_data(self, X, reset=reset, dtype=float, ensure_all_finite=False, ensure_min_samples=2)
@@ -381,7 +404,7 @@ class Golem(BaseEstimator):
         """Set the attributes that follow from the rounded weights."""
         self.moments_ = moments
         self.raw_weights_ = self.solution_.weights
-        self.n_iter_ = self.solution_.iterations
+        self.n_iter_ = max(1, self.solution_.iterations)
         self.weights_ = weights
         self.adjacency_: BoolMatrix = (weights != 0) | knowledge.required
         try:

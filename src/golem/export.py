@@ -73,6 +73,8 @@ def summary(model: Golem) -> dict[str, Any]:
         "seconds": solution.seconds,
         "stationarity": _number(solution.stationarity),
         "settings": settings(model),
+        "used": used(model),
+        "graph_scores": dict(solution.graph_scores or {}),
         "versions": {"python": platform.python_version(), "numpy": np.__version__},
     }
 
@@ -80,6 +82,23 @@ def summary(model: Golem) -> dict[str, Any]:
 def settings(model: Golem) -> dict[str, Any]:
     """Return the parameters of the estimator as JSON can hold them."""
     return {name: _plain(value) for name, value in model.get_params().items() if name != "callback"}
+
+
+def used(model: Golem) -> dict[str, Any]:
+    """Return the penalties that a fit used, with the defaults filled in."""
+    from golem.estimator import NOISE_MODELS, PAPER_THRESHOLD
+    from golem.solvers import Order
+
+    if model.solver == "order" or isinstance(model.solver, Order):
+        return {"edge_price": _plain(model.edge_price_)}
+    paper = NOISE_MODELS[model.noise]
+    return {
+        "lambda_sparsity": paper.lambda_sparsity if model.lambda_sparsity is None else model.lambda_sparsity,
+        "lambda_dag": paper.lambda_dag if model.lambda_dag is None else model.lambda_dag,
+        "threshold": PAPER_THRESHOLD if model.threshold is None else model.threshold,
+        "acyclicity": _plain(model.acyclicity or "expm"),
+        "cycles": model.cycles or "paper",
+    }
 
 
 def graph_document(model: Golem) -> dict[str, Any]:

@@ -184,19 +184,19 @@ def meek_closure(pdag: BoolMatrix) -> BoolMatrix:
     Used where knowledge directs some edges of a CPDAG: what those directions imply is then decided as well.
     """
     graph = np.array(pdag, dtype=bool)
+    adjacent = graph | graph.T  # directing edges does not change it
     changed = True
     while changed:
         changed = False
         for a, b in np.argwhere(graph & graph.T):
-            if graph[b, a] and graph[a, b] and _follows(graph, a, b):
+            if graph[b, a] and graph[a, b] and _follows(graph, adjacent, a, b):
                 graph[b, a] = False
                 changed = True
     return graph
 
 
-def _follows(graph: BoolMatrix, a: int, b: int) -> bool:
+def _follows(graph: BoolMatrix, adjacent: BoolMatrix, a: int, b: int) -> bool:
     """Tell whether one of Meek's rules directs the undirected edge a - b as a -> b."""
-    adjacent = graph | graph.T
     into_a = graph[:, a] & ~graph[a]
     out_of_a = graph[a] & ~graph[:, a]
     undirected_a = graph[a] & graph[:, a]
@@ -213,5 +213,4 @@ def _follows(graph: BoolMatrix, a: int, b: int) -> bool:
     # rule 4: a - c -> d -> b, c and b not adjacent, a and d adjacent
     middle = into_b & adjacent[a]
     first = undirected_a & apart_from_b
-    directed = graph & ~graph.T
-    return bool(np.any(directed[np.ix_(first, middle)]))
+    return bool(np.any(graph[np.ix_(first, middle)] & ~graph[np.ix_(middle, first)].T))

@@ -37,7 +37,8 @@ class GaussianNV:
         r = xp.sum(M * SM, axis=-2)
         logabsdet, inverse_transpose = logabsdet_and_inverse_transpose(M)
         value = xp.sum(xp.log(r), axis=-1) / 2 - logabsdet
-        return value, inverse_transpose - SM / r[..., None, :]
+        SM /= r[..., None, :]
+        return value, inverse_transpose - SM
 
     def noise_variances(self, B: Array, S: Array) -> Array:
         """Return r, one variance a node."""
@@ -60,7 +61,8 @@ class GaussianEV:
         total = xp.sum(M * SM, axis=(-2, -1))
         logabsdet, inverse_transpose = logabsdet_and_inverse_transpose(M)
         value = d / 2 * xp.log(total) - logabsdet
-        return value, inverse_transpose - SM * (d / total)[..., None, None]
+        SM *= (d / total)[..., None, None]
+        return value, inverse_transpose - SM
 
     def noise_variances(self, B: Array, S: Array) -> Array:
         """Return the mean of r for every node (appendix C.2 prints it without its 1/d)."""

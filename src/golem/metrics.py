@@ -36,10 +36,10 @@ def shd_c(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False, normali
     NaN where the estimate is a directed graph with a cycle, which has no CPDAG.
     """
     T, E = _pair(truth, estimate)
-    if not cpdag:
-        if not is_dag(E):
-            return float("nan")
+    if is_dag(E):  # a CPDAG that is a DAG is its own CPDAG
         E = to_cpdag(E)
+    elif not cpdag:
+        return float("nan")
     return _differing_pairs(to_cpdag(T), E) / _divisor(T, normalize)
 
 
@@ -54,6 +54,8 @@ def sid(truth: ArrayLike, estimate: ArrayLike, *, normalize: bool = False) -> fl
     T, E = _pair(truth, estimate)
     if not is_dag(E):
         return float("nan")
+    if not len(T):
+        return 0.0
     _, mistakes = gadjid.sid(T.astype(np.int8), E.astype(np.int8), edge_direction="from row to column")
     return float(mistakes) / _divisor(T, normalize)
 
@@ -141,7 +143,7 @@ def _differing_pairs(first: BoolMatrix, second: BoolMatrix) -> int:
 
 
 def _divisor(truth: BoolMatrix, normalize: bool) -> int:
-    return len(truth) if normalize else 1
+    return max(1, len(truth)) if normalize else 1
 
 
 def _ratio(part: Any, whole: Any) -> float:

@@ -91,7 +91,7 @@ class Moments:
         if not np.isfinite(S).all():
             bad = [names[j] for j in np.nonzero(~np.isfinite(S).all(axis=0))[0]]
             raise ValueError(f"the covariance has NaN or infinite entries in columns {quoted(bad)}")
-        if n < 2:
+        if n < 2 or n != int(n):
             raise ValueError(f"a covariance needs the number of rows it came from, at least 2; got n={n}")
         scale = np.sqrt(np.maximum(np.diagonal(S), 0))
         unit = np.outer(scale, scale)
@@ -114,8 +114,8 @@ class Moments:
                 + "; covariances from pairwise-complete data often are not: use complete rows"
             )
         centre = np.zeros(len(S)) if mean is None else np.array(mean, dtype=float)
-        if centre.shape != (len(S),):
-            raise ValueError(f"the mean must have shape ({len(S)},); got {centre.shape}")
+        if centre.shape != (len(S),) or not np.isfinite(centre).all():
+            raise ValueError(f"the mean must have shape ({len(S)},) and be finite; got shape {centre.shape}")
         return cls(int(n), centre, np.zeros(len(S)), S * n, names)
 
     @property
@@ -143,6 +143,22 @@ class Moments:
         scale = np.sqrt(self.variances)
         S = self.covariance / np.outer(scale, scale)
         return Moments(self.n, np.zeros(self.d), np.zeros(self.d), (S + S.T) / 2 * self.n, self.names)
+
+    def reordered(self, names: Sequence[str]) -> Moments:
+        """Return the same moments with the columns in another order.
+
+        Raises
+        ------
+        ValueError
+            If the names are not those of the columns.
+        """
+        names = tuple(names)
+        if names == self.names:
+            return self
+        if sorted(names) != sorted(self.names):
+            raise ValueError(f"the columns are {quoted(self.names)}, not {quoted(names)}")
+        index = [self.names.index(name) for name in names]
+        return Moments(self.n, self.shift[index], self.offset[index], self.scatter[np.ix_(index, index)], names)
 
     def __add__(self, other: Moments) -> Moments:
         """Moments of the rows of both (Chan, Golub and LeVeque's merge around a common shift)."""
@@ -229,13 +245,24 @@ def _float_column(series: Any) -> Vector:
         values = series.to_numpy()
         return np.asarray(values if values.dtype != object else series.to_list(), dtype=float)
     values = series.to_list()
-    for row, value in enumerate(values, start=1):
-        if isinstance(value, str | bytes):
-            raise TypeError(f"{value!r} in row {row}")
+    text = [(value, row) for row, value in enumerate(values, start=1) if isinstance(value, str | bytes)]
+    if text:
+        # Where one cell is no number, readers take the whole column for text: name the culprit.
+        culprits = [(value, row) for value, row in text if not _is_number(value)] or text
+        others = f" and {len(culprits) - 1} more" if len(culprits) > 1 else ""
+        raise TypeError(f"{culprits[0][0]!r} in row {culprits[0][1]}{others}")
     try:
         return np.array([np.nan if value is None else value for value in values], dtype=float)
     except (ValueError, TypeError):
         raise TypeError(f"type {series.dtype}") from None
+
+
+def _is_number(text: str | bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _float_rows(rows: Any) -> Matrix:
@@ -246,6 +273,8 @@ def _float_rows(rows: Any) -> Matrix:
         raise ValueError(f"the data must be a table of numbers: {error}") from None
     if X.ndim != 2:
         raise ValueError(f"the data must be a table of shape (rows, columns); got shape {X.shape}")
+    if X.size and np.abs(X[np.isfinite(X)]).max(initial=0) > 1e150:
+        raise ValueError("values beyond 1e150 have no finite variance in floating point; rescale the columns")
     if len(X) < 2:
         raise ValueError(f"at least 2 rows are needed to estimate a covariance; got n_samples = {len(X)}")
     return X

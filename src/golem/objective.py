@@ -10,7 +10,7 @@ import numpy as np
 
 from golem.acyclicity import Acyclicity, Expm
 from golem.arrays import Array, namespace
-from golem.likelihood import Likelihood
+from golem.likelihood import GaussianNV, Likelihood
 from golem.moments import Matrix
 from golem.sparsity import L1, Sparsity
 
@@ -87,16 +87,21 @@ class Objective:
             value, grad = self.likelihood.value_and_grad(B, self.S if S is None else S)
             if self.lambda_dag:
                 h, h_grad = self.acyclicity.value_and_grad(B)
-                value, grad = value + self.lambda_dag * h, grad + self.lambda_dag * h_grad
-            return value, grad * self._free
+                h_grad *= self.lambda_dag
+                grad += h_grad
+                value = value + self.lambda_dag * h
+            grad *= self._free
+            return value, grad
 
     def value_and_grad(self, B: Array, S: Array | None = None) -> tuple[Array, Array]:
         """Value and masked (sub)gradient of S(B)."""
         value, grad = self.smooth_value_and_grad(B, S)
         if not self.lambda_sparsity:
             return value, grad
-        size, sign = self.sparsity.value_and_grad(B * self._priced)
-        return value + self.lambda_sparsity * size, grad + self.lambda_sparsity * sign
+        size, sign = self.sparsity.value_and_grad(B if self.unpenalized is None else B * self._priced)
+        sign *= self.lambda_sparsity
+        grad += sign
+        return value + self.lambda_sparsity * size, grad
 
     def terms(self, B: Array) -> Mapping[str, Array]:
         """Every term of S(B) as it enters the sum, the sum itself, and the bare ||B||_1 and h(B)."""
@@ -139,8 +144,7 @@ def graph_scores(B: Matrix, S: Matrix, n: int) -> dict[str, float]:
     neither is computed) and the BIC for both, -2 log-likelihood + (edges + noise variances + intercepts) log n.
     """
     d = len(B)
-    M = np.eye(d) - B
-    r = np.maximum(np.sum(M * (S @ M), axis=0), np.finfo(float).tiny)
+    r = np.maximum(GaussianNV().noise_variances(B, S), np.finfo(float).tiny)
     edges, size = np.count_nonzero(B), np.abs(B).sum()
     likelihood = {"ev": d / 2 * np.log(r.sum()), "nv": np.log(r).sum() / 2}
     deviance = {"ev": n * d * np.log(r.mean()), "nv": n * np.log(r).sum()}

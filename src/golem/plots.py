@@ -39,7 +39,10 @@ def plot_graph(model: Golem, ax: Axes | None = None, title: str | None = None) -
     positions = layered_layout(adjacency)
     height, width = np.ptp(positions, axis=0)[::-1] + 1
     if ax is None:
-        _, ax = plt.subplots(figsize=(max(5.0, 1.35 * width + 1), max(3.5, 1.15 * height + 1)), layout="constrained")
+        # Room for the longest name, at about 0.085 inches a character.
+        pitch = max(1.35, 0.45 + 0.085 * max(map(len, names)))
+        size = (max(5.0, pitch * width + 1), max(3.5, 1.15 * height + 1))
+        _, ax = plt.subplots(figsize=size, layout="constrained")
     scale = np.sqrt(model.moments_.variances)
     standardized = model.weights_ * scale[:, None] / scale[None, :]
     largest = max(float(np.abs(standardized).max(initial=0)), 1e-300)
@@ -47,7 +50,7 @@ def plot_graph(model: Golem, ax: Axes | None = None, title: str | None = None) -
 
     labels = [
         ax.text(
-            x, y, name, ha="center", va="center", color=TEXT, fontsize=10, zorder=3,
+            x, y, name, parse_math=False, ha="center", va="center", color=TEXT, fontsize=10, zorder=3,
             bbox={"boxstyle": "round,pad=0.35", "facecolor": NODE_FILL, "edgecolor": NODE_EDGE},
         )
         for (x, y), name in zip(positions, names, strict=True)
@@ -94,6 +97,8 @@ def plot_weights(model: Golem, ax: Axes | None = None, title: str | None = None)
         names = [model.moments_.names[j] for j in order]
         ax.set_xticks(range(len(order)), names, rotation=90, fontsize=7)
         ax.set_yticks(range(len(order)), names, fontsize=7)
+        for label in (*ax.get_xticklabels(), *ax.get_yticklabels()):
+            label.set_parse_math(False)
     ax.set_xlabel("effect, in causal order")
     ax.set_ylabel("cause, in causal order")
     ax.set_title(title or f"{int(model.adjacency_.sum())} edges among {len(order)} variables", fontsize=11)
@@ -101,7 +106,7 @@ def plot_weights(model: Golem, ax: Axes | None = None, title: str | None = None)
 
 
 def layered_layout(adjacency: BoolMatrix, sweeps: int = 12) -> NDArray[np.float64]:
-    """Place nodes in rows: causes above effects, few crossings; isolated nodes in a row of their own at the bottom.
+    """Place nodes in rows: causes above effects, few crossings; isolated nodes in rows of their own at the bottom.
 
     Rows are longest paths from the sources; within a row nodes are sorted by the mean position of their neighbours
     in the rows around it, down and up in turn (Sugiyama's barycentre heuristic).
@@ -115,7 +120,11 @@ def layered_layout(adjacency: BoolMatrix, sweeps: int = 12) -> NDArray[np.float6
     # A source sits right above its first effect, not at the very top.
     for i in np.nonzero(~adjacency.any(axis=0) & adjacency.any(axis=1))[0]:
         layer[i] = layer[adjacency[i]].min() - 1
-    layer[~linked.any(axis=0)] = layer.max() + 1
+    isolated = np.nonzero(~linked.any(axis=0))[0]
+    if len(isolated):
+        # As many to a row as the widest layer has, and not fewer than six.
+        widest = max(6, int(np.bincount(layer[linked.any(axis=0)]).max(initial=0)))
+        layer[isolated] = layer.max() + 1 + np.arange(len(isolated)) // widest
     rows = [list(np.nonzero(layer == k)[0]) for k in range(layer.max() + 1)]
     x = np.zeros(d)
     for row in rows:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,15 +18,17 @@ from golem.moments import Matrix, column_names, quoted, rows_and_names
 
 _SEPARATORS = (",", "\t", ";", "|", " ")
 _MISSING = {"", "na", "nan", "n/a", "null", "none", "inf", "-inf", "#n/a"}
-_SAMPLE_BYTES = 1 << 16
+_SAMPLE_BYTES, _SAMPLE_LINES, _LARGEST_SAMPLE = 1 << 16, 10, 1 << 26
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Numeric rows with column names."""
+    """Numeric rows with column names, and whether the names were made up because the file had none."""
 
     values: Matrix
     names: tuple[str, ...]
+    made_up_names: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,8 +41,17 @@ class CsvFormat:
     encoding: str
 
 
-def read_table(path: str | Path) -> Table:
+def read_table(path: str | Path, *, drop: Sequence[str] = (), header: bool | None = None) -> Table:
     """Read a CSV or Parquet file of numbers.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    drop : sequence of str
+        Columns to leave out.
+    header : bool, optional
+        Whether a CSV file has a line of names; found by itself where it is not said.
 
     Raises
     ------
@@ -50,13 +64,16 @@ def read_table(path: str | Path) -> Table:
     if path.stat().st_size == 0:
         raise ValueError(f"{path}: the file is empty")
     try:
-        table = _read_parquet(path) if _is_parquet(path) else _read_csv(path)
-        values, names = rows_and_names(table)
+        table, made_up = (_read_parquet(path), False) if _is_parquet(path) else _read_csv(path, header)
+        unknown = [name for name in drop if name not in table.column_names]
+        if unknown:
+            raise ValueError(f"no column {quoted(unknown)} to drop; there are {quoted(table.column_names)}")
+        values, names = rows_and_names(table.drop_columns(list(drop)))
     except UnicodeDecodeError:
         raise ValueError(f"{path}: not a text file in UTF-8; save it as CSV or Parquet") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    return Table(values, names)
+    return Table(values, names, made_up)
 
 
 def _is_parquet(path: Path) -> bool:
@@ -74,13 +91,13 @@ def _read_parquet(path: Path) -> Any:
         raise ValueError(f"not a readable Parquet file ({_first_line(error)})") from None
 
 
-def _read_csv(path: Path) -> Any:
+def _read_csv(path: Path, header: bool | None) -> tuple[Any, bool]:
     import pyarrow as pa
     import pyarrow.csv as pacsv
 
-    with path.open("rb") as file:
-        sample = file.read(_SAMPLE_BYTES)
+    sample = _sample(path)
     found = sniff_csv(sample, truncated=path.stat().st_size > len(sample))
+    has_header = found.has_header if header is None else header
     source: Any = path
     separator = found.separator
     if separator == " ":  # any run of blanks separates; PyArrow knows single characters only
@@ -92,22 +109,36 @@ def _read_csv(path: Path) -> Any:
             source,
             read_options=pacsv.ReadOptions(
                 encoding="utf8" if source is not path else found.encoding,
-                autogenerate_column_names=not found.has_header,
+                autogenerate_column_names=not has_header,
             ),
             parse_options=pacsv.ParseOptions(delimiter=separator),
             convert_options=pacsv.ConvertOptions(decimal_point="," if found.decimal_comma else "."),
         )
     except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"not a readable table ({_first_line(error)})") from None
-    names = [name.strip() for name in table.column_names] if found.has_header else None
-    return table.rename_columns(list(column_names(names, table.num_columns)))
+    # NumPy's savetxt marks its header as a comment.
+    names = [name.strip().removeprefix("#").strip() for name in table.column_names] if has_header else None
+    return table.rename_columns(list(column_names(names, table.num_columns))), not has_header
+
+
+def _sample(path: Path) -> bytes:
+    """Read the start of a file: enough for a few lines, however long they are."""
+    with path.open("rb") as file:
+        sample = file.read(_SAMPLE_BYTES)
+        while sample.count(b"\n") < _SAMPLE_LINES and len(sample) < _LARGEST_SAMPLE:
+            more = file.read(len(sample))
+            if not more:
+                break
+            sample += more
+    return sample
 
 
 def sniff_csv(sample: bytes, truncated: bool = False) -> CsvFormat:
     r"""Find the separator, the header, the decimal mark and the encoding from the start of a text table.
 
-    The separator is the one that splits every line into the same number of fields, the more the better. The first
-    line is a header if one of its fields is not a number. A semicolon table of numbers like `1,5` has decimal commas.
+    The separator splits every line into the same number of fields and leaves as many numbers as possible below the
+    first line. The first line is a header if one of its fields is not a number, or if it counts (whole numbers that
+    grow, such as years) above numbers that do not. Where the comma does not separate, `1,5` is a number.
 
     Examples
     --------
@@ -117,48 +148,78 @@ def sniff_csv(sample: bytes, truncated: bool = False) -> CsvFormat:
     Raises
     ------
     ValueError
-        If the sample is binary or has no lines.
+        If the sample is binary, has no lines or no separator.
     """
-    if b"\0" in sample:
-        raise ValueError("a binary file, not text; CSV and Parquet files can be read")
-    try:
-        text, encoding = sample.decode("utf-8-sig", errors="ignore" if truncated else "strict"), "utf8"
-    except UnicodeDecodeError:
-        text, encoding = sample.decode("latin-1"), "latin-1"
+    if b"\0" in sample or sample.startswith(b"\x1f\x8b"):
+        raise ValueError("a binary or compressed file; CSV text in UTF-8 and Parquet can be read")
+    text, encoding = _decoded(sample, truncated)
     lines = [line for line in text.splitlines() if line.strip()]
     if truncated:
         lines = lines[:-1]
     if not lines:
         raise ValueError("the file has no lines of data")
     lines = lines[:50]
-    separator = max(_SEPARATORS, key=lambda mark: _columns(lines, mark))
+    separator = max(_SEPARATORS, key=lambda mark: _quality(lines, mark))
+    one_column = len(_fields(lines[0], separator)) == 1
+    if _quality(lines, separator) < (0, 0) or (one_column and any(mark in line for line in lines for mark in ",;\t|")):
+        counts = [len(_fields(line, ",")) for line in lines]
+        where = next(k for k, count in enumerate(counts) if count != counts[0]) if len(set(counts)) > 1 else 1
+        raise ValueError(
+            f"the lines have different numbers of fields (line 1 has {counts[0]} by commas, line {where + 1} has "
+            f"{counts[where]}); is there a comment or a title above the table?"
+        )
     header, *body = (_fields(line, separator) for line in lines)
-    decimal_comma = separator == ";" and any("," in field for row in body for field in row)
-
-    def is_number(field: str) -> bool:
-        try:
-            float(field.replace(",", ".") if decimal_comma else field)
-        except ValueError:
-            return field.lower() in _MISSING
-        return True
-
+    decimal_comma = separator != "," and any(_DECIMAL_COMMA.fullmatch(field) for row in body for field in row)
+    names = not all(_is_number(field, decimal_comma) for field in header)
     # A blank first field, as a saved row index leaves it, also marks a header: data hardly start with one.
-    has_header = not all(is_number(field) for field in header) or (
-        len(body) > 0 and header[0] == "" and body[0][0] != ""
-    )
-    return CsvFormat(separator, has_header, decimal_comma, encoding)
+    index = len(body) > 0 and header[0] == "" and body[0][0] != ""
+    return CsvFormat(separator, names or index or _counts(header, body), decimal_comma, encoding)
+
+
+def _decoded(sample: bytes, truncated: bool) -> tuple[str, str]:
+    """Decode UTF-8, whose last character may be cut off, or else Latin-1, which takes anything."""
+    for cut in range(4 if truncated else 1):
+        try:
+            return sample[: len(sample) - cut].decode("utf-8-sig"), "utf8"
+        except UnicodeDecodeError:
+            continue
+    return sample.decode("latin-1"), "latin-1"
+
+
+def _quality(lines: list[str], separator: str) -> tuple[float, int]:
+    """How well a separator explains the lines: the share of numbers below the first, then the columns."""
+    rows = [_fields(line, separator) for line in lines]
+    columns = len(rows[0])
+    if any(len(row) != columns for row in rows):
+        return (-1.0, 0)
+    fields = [field for row in rows[1:] for field in row]
+    numbers = sum(_is_number(field, separator != ",") for field in fields)
+    # One column is no table, whatever it holds: any separator that finds more is better.
+    return (numbers / len(fields) if fields and columns > 1 else 0.0, columns)
+
+
+def _counts(header: list[str], body: list[list[str]]) -> bool:
+    """Tell whether a first line of whole numbers that grow stands above numbers that are not whole."""
+    if not body or not all(re.fullmatch(r"\d+", field) for field in header):
+        return False
+    numbers = [int(field) for field in header]
+    grows = all(a < b for a, b in itertools.pairwise(numbers))
+    broken = sum(not re.fullmatch(r"[+-]?\d+", field) for field in body[0])
+    return len(numbers) > 1 and grows and broken > len(numbers) / 2
+
+
+def _is_number(field: str, decimal_comma: bool) -> bool:
+    try:
+        float(field.replace(",", ".") if decimal_comma and _DECIMAL_COMMA.fullmatch(field) else field)
+    except ValueError:
+        return field.lower() in _MISSING
+    return True
 
 
 def _fields(line: str, separator: str) -> list[str]:
     if separator == " ":
         return line.split()
     return [field.strip() for field in next(csv.reader([line], delimiter=separator))]
-
-
-def _columns(lines: list[str], separator: str) -> int:
-    """Count the columns a separator gives, 0 where the lines disagree."""
-    counts = {len(_fields(line, separator)) for line in lines}
-    return counts.pop() if len(counts) == 1 else 0
 
 
 def _first_line(error: Exception) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golem.graph import BoolMatrix, is_dag, topological_order
-from golem.moments import Matrix, Moments, Vector, column_names
+from golem.moments import Matrix, Moments, Vector, column_names, is_table
 
 NOISE_SHAPES = ("gaussian", "exponential", "gumbel")
 
@@ -130,17 +130,25 @@ class LinearSEM:
 
     def log_likelihood(self, data: Moments | ArrayLike) -> float:
         """Gaussian log-likelihood of all rows (log|det(I - B)| = 0 on a DAG, Lemma 1)."""
-        moments = data if isinstance(data, Moments) else Moments.from_rows(data, self.names)
+        moments = self._moments(data)
         M = np.eye(self.d) - self.weights
         bias = moments.mean @ M - self.intercepts
         r = np.sum(M * (moments.covariance @ M), axis=0) + bias**2
         return float(-moments.n / 2 * np.sum(np.log(2 * np.pi * self.noise_variances) + r / self.noise_variances))
+
+    def _moments(self, data: Moments | ArrayLike) -> Moments:
+        """Moments of the data with the columns in the model's order; tables are matched by name."""
+        if isinstance(data, Moments):
+            return data.reordered(self.names)
+        if is_table(data):
+            return Moments.from_table(data).reordered(self.names)
+        return Moments.from_rows(data, self.names)
 
     def bic(self, data: Moments | ArrayLike, *, equal_variances: bool = False) -> float:
         """Bayesian information criterion, -2 log-likelihood + k log n; lower is better.
 
         k counts the edges, the noise variances (one, if `equal_variances`) and the intercepts.
         """
-        moments = data if isinstance(data, Moments) else Moments.from_rows(data, self.names)
+        moments = self._moments(data)
         k = int(self.adjacency.sum()) + (1 if equal_variances else self.d) + self.d
         return -2 * self.log_likelihood(moments) + k * float(np.log(moments.n))

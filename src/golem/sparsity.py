@@ -66,8 +66,8 @@ class L0:
                 raise ValueError(
                     f"the price of edges is one of {', '.join(CRITERIA)} or a number; got {self.criterion!r}"
                 )
-        elif not self.criterion >= 0:
-            raise ValueError(f"the price of edges must be at least 0; got {self.criterion}")
+        elif not 0 <= self.criterion < np.inf:
+            raise ValueError(f"the price of edges must be at least 0 and finite; got {self.criterion}")
 
     def prices(self, n: int, d: int) -> NDArray[np.float64]:
         """Price of 0, 1, ..., d - 1 parents of a node."""

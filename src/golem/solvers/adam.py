@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from array_api_compat import device
 
 from golem.arrays import Array, blas_threads_for, namespace
 from golem.objective import Objective
@@ -49,6 +51,13 @@ class Adam:
     batch_size: int | None = None
     time_limit: float | None = None
 
+    def __post_init__(self) -> None:
+        if not (self.max_iter >= 1 and self.learning_rate > 0 and (self.batch_size is None or self.batch_size >= 1)):
+            raise ValueError(
+                "Adam needs max_iter >= 1, learning_rate > 0 and batch_size >= 1; got "
+                f"{self.max_iter}, {self.learning_rate} and {self.batch_size}"
+            )
+
     def solve(
         self,
         objective: Objective,
@@ -77,7 +86,7 @@ class Adam:
         xp = namespace(objective.S)
         covariances = self._covariances(rows, objective.S, random_state)
         last = B = (xp.zeros_like(objective.S) if init is None else init) * objective.free
-        m = v = xp.zeros_like(B)
+        m, v = xp.zeros_like(B), xp.zeros_like(B)
         status, step = Status.COMPLETED, 0
         try:
             for step in range(self.max_iter + 1):
@@ -98,10 +107,14 @@ class Adam:
                     if float(xp.max(residual)) <= self.tolerance:
                         status = Status.CONVERGED
                         break
-                m = self.beta1 * m + (1 - self.beta1) * grad
-                v = self.beta2 * v + (1 - self.beta2) * grad * grad
-                rate = self.learning_rate / (1 - self.beta1 ** (step + 1))
-                B = B - rate * m / (xp.sqrt(v / (1 - self.beta2 ** (step + 1))) + self.epsilon)
+                m *= self.beta1
+                m += (1 - self.beta1) * grad
+                grad *= grad
+                v *= self.beta2
+                v += (1 - self.beta2) * grad
+                size = xp.sqrt(v / (1 - self.beta2 ** (step + 1)))
+                size += self.epsilon
+                B = B - self.learning_rate / (1 - self.beta1 ** (step + 1)) * m / size
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         if status is Status.COMPLETED and self.tolerance:
@@ -113,10 +126,10 @@ class Adam:
         xp = namespace(B)
         for _ in range(_MOST_HALVINGS):
             value, grad = objective.value_and_grad(B, S)
-            finite = xp.isfinite(value + xp.sum(grad, axis=(-2, -1)))
-            if bool(xp.all(finite)):
+            total = value + xp.sum(grad, axis=(-2, -1))
+            if math.isfinite(float(xp.sum(total))):  # one number tells for all problems of a stack
                 return B, grad
-            B = xp.where(finite[..., None, None], B, (B + last) / 2)
+            B = xp.where(xp.isfinite(total)[..., None, None], B, (B + last) / 2)
         return last, None
 
     def _covariances(
@@ -126,10 +139,12 @@ class Adam:
         if self.batch_size is None or rows is None:
             while True:
                 yield S
-        xp, rng, n = namespace(rows), np.random.default_rng(random_state), rows.shape[0]
+        xp, n = namespace(rows), rows.shape[0]
+        rng = np.random.default_rng(0 if random_state is None else random_state)
         size = min(self.batch_size, n)
         while True:
             order = rng.permutation(n)
             for start in range(0, n - size + 1, size):
-                batch = xp.take(rows, xp.asarray(order[start : start + size]), axis=0)
+                where = xp.asarray(order[start : start + size], device=device(rows))
+                batch = xp.take(rows, where, axis=0)
                 yield xp.matrix_transpose(batch) @ batch / size

@@ -61,7 +61,8 @@ def exact_minimum(
         if required is not None:
             forbidden |= (~members & required[:, j]).any(axis=1)
         if most_parents is not None:
-            forbidden |= sizes > most_parents
+            needed = 0 if required is None else int(required[:, j].sum())
+            forbidden |= sizes > max(most_parents, needed)
         cost[forbidden] = np.inf
         best_cost[j], best_parents[j] = _best_subsets(cost, d)
     return _best_dag(best_cost, best_parents, members, sizes)
@@ -108,6 +109,8 @@ def _best_dag(
     graph = np.zeros((d, d), dtype=bool)
     left = (1 << d) - 1
     while left:
+        if np.isinf(total[left]):
+            raise ValueError("no directed acyclic graph obeys the masks")
         j = int(last[left])
         left &= ~(1 << j)
         graph[:, j] = members[best_parents[j, left]]

@@ -142,7 +142,7 @@ def search_orders(
     S = np.array(covariance, dtype=float)
     search = _Search(S, n, penalty, allowed, required, max_parents, centre, spread, random_state)
     search.watch(began, time_limit, on_progress)
-    wanted, base, factor = EFFORTS[effort]
+    wanted = EFFORTS[effort][0]
     orders = [search.start(start) for start in starts]
     while len(orders) < wanted:
         orders.append(search.start("random"))
@@ -150,7 +150,7 @@ def search_orders(
         orders = orders[:1]
     ending: Ending
     try:
-        ending = search.race(orders, base + int(factor * np.sqrt(len(S))))
+        ending = search.race(orders, _perturbations_a_start(effort, len(S)))
     except TimeoutError:
         ending = "time limit"
     except KeyboardInterrupt:
@@ -168,6 +168,16 @@ def search_orders(
         perturbations=search.perturbations,
         seconds=time.perf_counter() - began,
     )
+
+
+def _perturbations_a_start(effort: Effort, d: int) -> int:
+    _, base, factor = EFFORTS[effort]
+    return base + int(factor * np.sqrt(d))
+
+
+def planned_perturbations(effort: Effort, d: int) -> int:
+    """Most perturbations that an effort makes; the search ends before where its starts agree."""
+    return EFFORTS[effort][0] * _perturbations_a_start(effort, d)
 
 
 class _Run:

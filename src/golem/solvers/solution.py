@@ -96,6 +96,10 @@ class Solution:
     graph_scores: Mapping[str, float] | None = None
 
 
+# A trace point costs as much as a step or two.
+_LEAST_SPACING = 20
+
+
 class Limits(Protocol):
     """What a solver allows itself."""
 
@@ -125,7 +129,7 @@ class Recorder:
     ) -> None:
         self._objective, self._max_iter, self._time_limit = objective, limits.max_iter, limits.time_limit
         self._callback, self._stage = callback, stage
-        self._every = max(1, limits.max_iter // points)
+        self._every = max(_LEAST_SPACING, limits.max_iter // points)
         self._start = time.perf_counter()
         self._next_call = 0.0
         self._trace: list[TracePoint] = []

@@ -8,10 +8,12 @@ which screen the edges; what remains is one small regression a node. No threshol
 
 from __future__ import annotations
 
+import contextlib
 import math
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from array_api_compat import device
@@ -31,6 +33,9 @@ _MOST_SWEEPS = 100
 _THREADS_PAY_FROM = 300
 
 
+Ending = Literal["settled", "unsettled", "time limit", "interrupted"]
+
+
 @dataclass(frozen=True, eq=False)
 class EqualVarianceFit:
     """A DAG fitted under equal noise variances.
@@ -45,15 +50,16 @@ class EqualVarianceFit:
         Variance r_j of each node given its parents, divided by n.
     score : float
         n d log(sum_j r_j / d) + sum_j penalty[number of parents of j]; lower is better.
-    converged : bool
-        Whether no edge added, dropped or turned was found to lower the score any more.
+    ending : {"settled", "unsettled", "time limit", "interrupted"}
+        Whether no edge added or dropped along the order, and no edge turned, was found to lower the score any more, or
+        why the sweeps ended before.
     """
 
     order: NDArray[np.intp]
     weights: Matrix
     residual_variances: Vector
     score: float
-    converged: bool
+    ending: Ending
 
 
 class Screen(NamedTuple):
@@ -74,6 +80,7 @@ def fit_equal_variances(
     penalty: ArrayLike,
     allowed: BoolMatrix | None = None,
     required: BoolMatrix | None = None,
+    deadline: float = math.inf,
 ) -> EqualVarianceFit:
     """Learn a DAG with equal noise variances from a covariance matrix.
 
@@ -117,7 +124,8 @@ def fit_equal_variances(
         candidates = to_numpy(t_squared(W, n) > max(_LEAST_T_SQUARED, step / 4))
         precisions = to_numpy(xp.sum(W * W, axis=0))
         del W
-    return fit_order(S, n, order, penalty, allowed, required, Screen(candidates, variances, precisions))
+    screen = Screen(candidates, variances, precisions)
+    return fit_order(S, n, order, penalty, allowed, required, screen, deadline)
 
 
 def precedence(d: int, allowed: BoolMatrix | None, required: BoolMatrix | None) -> BoolMatrix | None:
@@ -284,6 +292,7 @@ def fit_order(
     allowed: BoolMatrix | None = None,
     required: BoolMatrix | None = None,
     screen: Screen | None = None,
+    deadline: float = math.inf,
 ) -> EqualVarianceFit:
     """Choose parents along an order, fit their weights by least squares, and improve the order.
 
@@ -305,6 +314,8 @@ def fit_order(
         Nodes, causes first.
     screen : Screen, optional
         Where to start; by default from no edges: a forward selection, which works where n <= d too.
+    deadline : float
+        Moment of `time.perf_counter()` after which no further sweep begins.
     """
     from golem.solvers.edge_turning import turn_edges
     from golem.solvers.parent_selection import select_parents
@@ -334,8 +345,13 @@ def fit_order(
         bounds = np.expm1(steps / (n * d)), -np.expm1(-steps / (n * d))
     state = (place, parents, may, must, precisions, B, residuals, *bounds)
     workers = available_cores() if d >= _THREADS_PAY_FROM else 1
-    with ThreadPoolExecutor(workers) as pool:
-        for _ in range(_MOST_SWEEPS):
+    ending: Ending = "unsettled"
+    with ThreadPoolExecutor(workers) as pool, contextlib.suppress(KeyboardInterrupt):
+        ending = "interrupted"  # unless the sweeps come to another end
+        for sweep in range(_MOST_SWEEPS):
+            if sweep and time.perf_counter() >= deadline:
+                ending = "time limit"
+                break
             total = residuals.sum()
             # Late nodes have more predecessors: deal them out in turn.
             shares = [order[k::workers].copy() for k in range(workers)]
@@ -344,6 +360,9 @@ def fit_order(
             if changed == 0 and math.isclose(total, residuals.sum(), rel_tol=1e-12):
                 changed = turn_edges(C, order, *state, np.ascontiguousarray(parents.T), price, float(n * d))
                 if changed == 0:
+                    ending = "settled"
                     break
+        else:
+            ending = "unsettled"
     score = n * d * math.log(residuals.mean()) + float(price[parents.sum(axis=1)].sum())
-    return EqualVarianceFit(order, np.ascontiguousarray(B.T), residuals, score, changed == 0)
+    return EqualVarianceFit(order, np.ascontiguousarray(B.T), residuals, score, ending)
