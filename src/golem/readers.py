@@ -219,6 +219,8 @@ def _is_number(field: str, decimal_comma: bool) -> bool:
 def _fields(line: str, separator: str) -> list[str]:
     if separator == " ":
         return line.split()
+    if separator not in line:  # also spares the csv module a field beyond its limit
+        return [line.strip().strip('"')]
     return [field.strip() for field in next(csv.reader([line], delimiter=separator))]
 
 
