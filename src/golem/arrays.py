@@ -166,7 +166,6 @@ def _lapack(dtype: str, d: int) -> tuple[Any, Any, int]:
 
 # Taylor polynomials of degree q * r cost (q - 1) + (r - 1) products by Paterson and Stockmeyer's scheme.
 _TAYLOR_SCHEMES = ((2, 1), (2, 2), (3, 2), (3, 3), (4, 3), (4, 4), (5, 4), (5, 5))
-_EXACT_POWER_NORMS = 4
 # Up to this size one product makes all blocks of the polynomial faster than they are added up term by term; beyond,
 # the stack of powers no longer fits the cache.
 _BLOCKS_AT_ONCE_UP_TO = 128
@@ -242,30 +241,42 @@ def _taylor_blocks(eye: Array, powers: list[Array], q: int, r: int) -> Iterator[
 
 def _power_norms(A: Array) -> list[float]:
     """||A^k||_1 for k = 1, 2, ..., the largest over the stack."""
-    xp = namespace(A)
+    xp, d = namespace(A), A.shape[-1]
+    # A product with a vector is cheap beside one with a matrix, the more so the larger they are.
+    count = 4 if d < 64 else 8 if d < 256 else 12
     sums = xp.sum(A, axis=-2, keepdims=True)
     norms = [xp.max(sums)]
-    for _ in range(_EXACT_POWER_NORMS - 1):
+    for _ in range(count - 1):
         sums = sums @ A
         norms.append(xp.max(sums))
     return [float(norm) for norm in norms]
 
 
-def _cheapest_scheme(norms: list[float], roundoff: float) -> tuple[int, int, int]:
-    """Choose (q, r, squarings) with the fewest products whose truncation error is below the roundoff."""
-    if norms[0] == 0:
-        return 2, 1, 0
-    # In logarithms, as high powers of large norms overflow; a power that vanishes (a DAG) makes all later ones vanish.
-    logs = [math.log2(norm) if norm > 0 else -math.inf for norm in norms]
-    exact = len(norms)
-    best = (math.inf, 0, 0, 0)
+@functools.lru_cache
+def _scheme_table(exact: int) -> list[tuple[int, int, int, int, int, float, float]]:
+    """For every scheme: q, r, degree m, how ||A^(m+1)|| follows from exact norms, log2 (m+1)!, and its cost."""
+    table = []
     for q, r in _TAYLOR_SCHEMES:
         power = q * r + 1
-        quotient, rest = divmod(power, exact)
-        log_norm = logs[power - 1] if power <= exact else logs[-1] * quotient + (logs[rest - 1] if rest else 0.0)
-        log_bound = log_norm - math.log2(math.factorial(power)) - math.log2(roundoff)
-        squarings = max(0, math.ceil(log_bound / (q * r))) if log_bound > 0 else 0
-        cost = q + r - 2 + squarings + _COST_OF_A_TERM * q * r
-        best = min(best, (cost, squarings, q, r))
-    _, squarings, q, r = best
-    return q, r, squarings
+        # ||A^power|| <= ||A^exact||^quotient ||A^rest||, or the exact norm itself.
+        quotient, rest = (0, power) if power <= exact else divmod(power, exact)
+        cost = q + r - 2 + _COST_OF_A_TERM * q * r
+        table.append((q, r, q * r, quotient, rest, math.log2(math.factorial(power)), cost))
+    return table
+
+
+def _cheapest_scheme(norms: list[float], roundoff: float) -> tuple[int, int, int]:
+    """Choose (q, r, squarings) with the fewest products whose truncation error is below the roundoff."""
+    # In logarithms, as high powers of large norms overflow; a power that vanishes (a DAG) makes all later ones vanish.
+    logs = [0.0, *(math.log2(norm) if norm > 0 else -math.inf for norm in norms)]
+    log_roundoff = math.log2(roundoff)
+    best, lowest = (2, 1, 0), math.inf
+    for q, r, degree, quotient, rest, log_factorial, cost in _scheme_table(len(norms)):
+        log_norm = logs[-1] * quotient + logs[rest] if quotient else logs[rest]
+        excess = log_norm - log_factorial - log_roundoff
+        squarings = math.ceil(excess / degree) if excess > 0 else 0
+        if cost + squarings < lowest:
+            best, lowest = (q, r, squarings), cost + squarings
+        elif cost > lowest:
+            break  # the schemes that follow cost more without any squaring
+    return best

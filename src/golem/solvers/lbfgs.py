@@ -49,7 +49,7 @@ class LBFGS:
     ) -> Solution:
         """Minimize the objective from a start matrix, by default zeros."""
         with blas_threads_for(objective.d):
-            return self._descend(objective, init, Recorder(objective, self, callback, stage, points=1000))
+            return self._descend(objective, init, Recorder(objective, self, callback, stage, points=1000, spacing=10))
 
     def _descend(self, objective: Objective, init: Matrix | None, recorder: Recorder) -> Solution:
         """Run SciPy's solver, again where a line search failed."""

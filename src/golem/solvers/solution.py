@@ -96,10 +96,6 @@ class Solution:
     graph_scores: Mapping[str, float] | None = None
 
 
-# A trace point costs as much as a step or two.
-_LEAST_SPACING = 20
-
-
 class Limits(Protocol):
     """What a solver allows itself."""
 
@@ -126,10 +122,12 @@ class Recorder:
         callback: Callback | None = None,
         stage: str = "",
         points: int = 200,
+        spacing: int = 100,
     ) -> None:
         self._objective, self._max_iter, self._time_limit = objective, limits.max_iter, limits.time_limit
         self._callback, self._stage = callback, stage
-        self._every = max(_LEAST_SPACING, limits.max_iter // points)
+        # A trace point costs as much as one or two steps.
+        self._every = max(spacing, limits.max_iter // points)
         self._start = time.perf_counter()
         self._next_call = 0.0
         self._trace: list[TracePoint] = []
