@@ -82,7 +82,7 @@ def step_table(sizes: list[int], repetitions: int, steps: int, python: str | Non
         for _ in range(repetitions):
             ours.append(our_seconds(objective, steps))
             if python:
-                theirs.append(gcastle_seconds(python, data, max(50, steps // 5)))
+                theirs.append(gcastle_seconds(python, data, max(100, steps // 8)))
         mine = statistics.median(ours)
         if theirs:
             other = statistics.median(theirs)
@@ -126,7 +126,8 @@ def main() -> None:
         step_table([20, 50, 100], 3, 300, options.gcastle)
         score_table([20], 3000)
     else:
-        step_table([20, 50, 100, 200], 5, 500, options.gcastle)
+        step_table([20, 50, 100], 5, 2000, options.gcastle)
+        step_table([200], 3, 500, options.gcastle)
         score_table([20, 50, 100], options.steps)
     print(f"{time.perf_counter() - began:.0f} s")
 

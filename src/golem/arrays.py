@@ -149,7 +149,7 @@ def _lapack_logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
     lu, pivots, info = factorize(M)
     if info != 0:
         return M.dtype.type(-np.inf), np.full_like(M, np.nan)
-    logabsdet = np.sum(np.log(np.abs(np.diagonal(lu))))
+    logabsdet = np.log(np.abs(lu.diagonal())).sum()
     inverse, _ = invert(lu, pivots, lwork=workspace, overwrite_lu=True)
     # LAPACK answers in Fortran order, so its transpose is the C-ordered gradient without a copy.
     return logabsdet, inverse.T
@@ -169,8 +169,8 @@ _TAYLOR_SCHEMES = ((2, 1), (2, 2), (3, 2), (3, 3), (4, 3), (4, 4), (5, 4), (5, 5
 # Up to this size one product makes all blocks of the polynomial faster than they are added up term by term; beyond,
 # the stack of powers no longer fits the cache.
 _BLOCKS_AT_ONCE_UP_TO = 128
-# Adding a term of the polynomial, in matrix products: about this much at d = 100, less for larger d.
-_COST_OF_A_TERM = 0.05
+# Adding a term of the polynomial costs about this many matrix products, below and from the second size.
+_COST_OF_A_TERM, _LARGER_COST_BELOW = (0.2, 0.05), 64
 
 
 def expm_nonnegative(A: Array) -> Array:
@@ -199,7 +199,7 @@ def expm_nonnegative(A: Array) -> Array:
     norms = _power_norms(A)
     if not math.isfinite(norms[-1]):
         return A * xp.nan
-    q, r, squarings = _cheapest_scheme(norms, roundoff=float(xp.finfo(A.dtype).eps) / 2)
+    q, r, squarings = _cheapest_scheme(norms, float(xp.finfo(A.dtype).eps) / 2, d)
 
     X = A * 2.0**-squarings if squarings else A
     powers = [X]
@@ -245,38 +245,39 @@ def _power_norms(A: Array) -> list[float]:
     # A product with a vector is cheap beside one with a matrix, the more so the larger they are.
     count = 4 if d < 64 else 8 if d < 256 else 12
     sums = xp.sum(A, axis=-2, keepdims=True)
-    norms = [xp.max(sums)]
+    norms = [sums.max()]
     for _ in range(count - 1):
         sums = sums @ A
-        norms.append(xp.max(sums))
+        norms.append(sums.max())
     return [float(norm) for norm in norms]
 
 
 @functools.lru_cache
-def _scheme_table(exact: int) -> list[tuple[int, int, int, int, int, float, float]]:
+def _scheme_table(exact: int, cost_of_a_term: float) -> list[tuple[int, int, int, int, int, float, float]]:
     """For every scheme: q, r, degree m, how ||A^(m+1)|| follows from exact norms, log2 (m+1)!, and its cost."""
     table = []
     for q, r in _TAYLOR_SCHEMES:
         power = q * r + 1
         # ||A^power|| <= ||A^exact||^quotient ||A^rest||, or the exact norm itself.
         quotient, rest = (0, power) if power <= exact else divmod(power, exact)
-        cost = q + r - 2 + _COST_OF_A_TERM * q * r
+        cost = q + r - 2 + cost_of_a_term * q * r
         table.append((q, r, q * r, quotient, rest, math.log2(math.factorial(power)), cost))
     return table
 
 
-def _cheapest_scheme(norms: list[float], roundoff: float) -> tuple[int, int, int]:
+def _cheapest_scheme(norms: list[float], roundoff: float, d: int) -> tuple[int, int, int]:
     """Choose (q, r, squarings) with the fewest products whose truncation error is below the roundoff."""
     # In logarithms, as high powers of large norms overflow; a power that vanishes (a DAG) makes all later ones vanish.
     logs = [0.0, *(math.log2(norm) if norm > 0 else -math.inf for norm in norms)]
     log_roundoff = math.log2(roundoff)
+    cost_of_a_term = _COST_OF_A_TERM[0 if d < _LARGER_COST_BELOW else 1]
     best, lowest = (2, 1, 0), math.inf
-    for q, r, degree, quotient, rest, log_factorial, cost in _scheme_table(len(norms)):
+    for q, r, degree, quotient, rest, log_factorial, cost in _scheme_table(len(norms), cost_of_a_term):
         log_norm = logs[-1] * quotient + logs[rest] if quotient else logs[rest]
         excess = log_norm - log_factorial - log_roundoff
         squarings = math.ceil(excess / degree) if excess > 0 else 0
         if cost + squarings < lowest:
             best, lowest = (q, r, squarings), cost + squarings
         elif cost > lowest:
-            break  # the schemes that follow cost more without any squaring
+            break  # the schemes that follow cost more even without squarings
     return best
