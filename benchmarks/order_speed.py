@@ -33,6 +33,8 @@ import golem
 from golem import Golem, Moments, metrics
 from golem.simulate import Simulation, simulate
 
+Series = dict[str, list[tuple[int, float]]]
+
 DAGMA = """
 import json, sys, time
 import numpy as np
@@ -180,7 +182,7 @@ def against_flopsearch(python: str) -> None:
 
 def growth(plot: Path | None) -> None:
     """Time against d, and against n."""
-    rows: dict[str, list[tuple[int, float]]] = {"order-ev": [], "order-nv": [], "Gram product": []}
+    rows: Series = {"order-ev": [], "order-nv": [], "Gram product": []}
     print("\n| d (n = 5000) | Gram product, s | order-ev, s | order-nv, s |")
     print("|---|---|---|---|")
     for d in (100, 200, 400, 800, 1600, 3200):
@@ -197,6 +199,7 @@ def growth(plot: Path | None) -> None:
             rows["order-nv"].append((d, nv))
             shown = f"{nv:.2f}"
         print(f"| {d} | {gram:.4f} | {ev:.3f} | {shown} |", flush=True)
+    by_n: Series = {"order-ev": [], "order-nv": [], "moments": []}
     print("\n| n (d = 100) | moments, s | order-ev from the moments, s | order-nv from the moments, s |")
     print("|---|---|---|---|")
     for n in (300, 1000, 10_000, 100_000, 1_000_000):
@@ -204,28 +207,35 @@ def growth(plot: Path | None) -> None:
         reading, moments = timed(lambda one=one: Moments.from_rows(one.data))
         ev = min(timed(lambda moments=moments: Golem("ev").fit(moments))[0] for _ in range(3))
         nv = timed(lambda moments=moments: Golem("nv").fit(moments))[0]
+        for name, seconds in (("order-ev", ev), ("order-nv", nv), ("moments", reading)):
+            by_n[name].append((n, seconds))
         print(f"| {n} | {reading:.3f} | {ev:.4f} | {nv:.3f} |", flush=True)
     if plot is not None:
-        draw(rows, plot)
+        draw(rows, by_n, plot)
 
 
-def draw(rows: dict[str, list[tuple[int, float]]], plot: Path) -> None:
-    """Save the growth with d as a figure."""
+def draw(by_d: Series, by_n: Series, plot: Path) -> None:
+    """Save the growth with d and with n as a figure."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    _, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-    for (name, points), marker, colour in zip(rows.items(), "osd", ("#2166ac", "#d6701c", "#5b5b5b"), strict=True):
-        ax.loglog(*zip(*points, strict=True), marker=marker, label=name, color=colour)
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
+    labels = ("variables d (ER2, n = 5000)", "rows n (ER2, d = 100)")
+    for ax, series, label in zip(axes, (by_d, by_n), labels, strict=True):
+        for (name, points), marker, colour in zip(
+            series.items(), "osd", ("#2166ac", "#d6701c", "#5b5b5b"), strict=True
+        ):
+            ax.loglog(*zip(*points, strict=True), marker=marker, label=name, color=colour)
+        ax.set_xlabel(label)
+        ax.grid(alpha=0.3)
     reference = np.array([400, 3200])
-    ax.loglog(reference, rows["order-ev"][2][1] * (reference / 400) ** 3, ":", color="#999999", label="cubic")
-    ax.set_xlabel("variables d (ER2, n = 5000)")
-    ax.set_ylabel("seconds")
-    ax.legend(frameon=False)
-    ax.grid(alpha=0.3)
-    ax.figure.savefig(plot, dpi=150)
+    axes[0].loglog(reference, by_d["order-ev"][2][1] * (reference / 400) ** 3, ":", color="#999999", label="cubic")
+    axes[0].set_ylabel("seconds")
+    for ax in axes:
+        ax.legend(frameon=False)
+    figure.savefig(plot, dpi=120)
 
 
 def compile_time() -> None:
