@@ -91,7 +91,8 @@ def fits(moments: Moments, recipe_steps: int) -> dict[str, Callable[[], np.ndarr
         "sort-regress-r2": lambda: sort_regress(standardized, r2),
     }
     if recipe_steps:
-        # Weights here are in the units of the networks, some of them tiny; the recipe's threshold is for unit scales.
+        # Weights are in the units of the networks, some of them tiny; the recipe's threshold is for unit scales.
+        methods["golem-nv"] = lambda: Golem.paper("nv", max_iter=recipe_steps).fit(moments).weights_
         methods["golem-nv, standardized"] = lambda: Golem.paper("nv", max_iter=recipe_steps).fit(standardized).weights_
     return methods
 
