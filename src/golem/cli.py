@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
 
 import golem
+from golem.terminal import err, out, print_consensus, print_json, print_saved, print_summary, progress
 
 if TYPE_CHECKING:
     from golem.estimator import Golem
-    from golem.metrics import GraphScores
     from golem.moments import Moments
 
 app = typer.Typer(
@@ -31,9 +30,6 @@ app = typer.Typer(
     help="Learn linear directed acyclic graphs from data.",
     epilog="Try `golem demo`, or `golem fit data.csv -o out/`.",
 )
-# No markup: column names are other people's text, and "[red]" is a name like any other.
-out = Console(highlight=False, markup=False)
-err = Console(stderr=True, highlight=False, markup=False)
 INTERRUPTED_EXIT_CODE = 130
 
 
@@ -156,16 +152,16 @@ def fit(
         proof = model.certify() if certificate else None
     if as_json:
         numbers = ("score", "stationarity", "start_score")
-        _print_json(model, {"certificate": {name: getattr(proof, name) for name in numbers}} if proof else None)
+        print_json(model, {"certificate": {name: getattr(proof, name) for name in numbers}} if proof else None)
     elif not quiet:
-        _print_summary(model)
+        print_summary(model)
         if proof is not None:
             out.print(
                 f"Certificate: from here the paper's score (l1 and DAG penalties) descends to {proof.score:.6g}, where "
                 f"its optimality conditions hold to {proof.stationarity:.1e}.",
                 soft_wrap=True,
             )
-        _print_saved(output)
+        print_saved(output)
     _exit_if_interrupted(model)
 
 
@@ -194,12 +190,12 @@ def demo(
         _learn(model, moments, output, quiet=quiet, bar=not (quiet or as_json))
     scores = metrics.evaluate(sachs.truth, model.adjacency_)
     if as_json:
-        _print_json(model, {"consensus": vars(scores)})
+        print_json(model, {"consensus": vars(scores)})
     elif not quiet:
         out.print("Sachs et al. (2005): 853 cells, 11 proteins and phospholipids, log intensities\n")
-        _print_summary(model)
-        _print_consensus(scores, sachs.truth, model)
-        _print_saved(output)
+        print_summary(model)
+        print_consensus(scores, sachs.truth, model)
+        print_saved(output)
     _exit_if_interrupted(model)
 
 
@@ -305,7 +301,7 @@ def _learn(model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: bo
 
     _require_writable(output)
     _compile(model, moments.d, bar)
-    with warnings.catch_warnings(record=True) as caught, _progress(model, bar):
+    with warnings.catch_warnings(record=True) as caught, progress(model, bar):
         warnings.simplefilter("always")
         model.fit(moments)
     for warning in caught:
@@ -356,117 +352,6 @@ def _holding_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
     if held:
         raise KeyboardInterrupt
-
-
-@contextlib.contextmanager
-def _progress(model: Golem, shown: bool) -> Iterator[None]:
-    """Show a bar with the score, h and the time left while the model is fitted."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    if not shown or not err.is_terminal:
-        yield
-        return
-    columns = [
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        TextColumn("score {task.fields[score]:.4f}  h {task.fields[h]:.1e}"),
-        TimeRemainingColumn(),
-    ]
-    with Progress(*columns, console=err, transient=True) as bar:
-        tasks: dict[str, Any] = {}
-
-        def show(progress: Any) -> None:
-            if progress.stage not in tasks:
-                tasks[progress.stage] = bar.add_task(progress.stage, total=progress.max_iter, score=0.0, h=0.0)
-            bar.update(
-                tasks[progress.stage],
-                completed=progress.iteration,
-                total=progress.max_iter,
-                score=progress.score,
-                h=progress.h,
-            )
-
-        model.set_params(callback=show)
-        try:
-            yield
-        finally:
-            model.set_params(callback=None)
-
-
-def _print_summary(model: Golem) -> None:
-    """Print the edges, what is undecided, and how the solve went."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from golem import export
-
-    about = export.summary(model)
-    found = export.edges(model)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("edge", "", ""):
-        table.add_column(heading, overflow="fold")
-    table.add_column("weight", justify="right")
-    table.add_column("standardized", justify="right")
-    table.add_column("")
-    shown = found[:50]
-    for edge in shown:
-        note = "direction undecided" if edge.undecided else ""
-        numbers = (f"{edge.weight:+.3g}", f"{edge.standardized_weight:+.2f}")
-        table.add_row(Text(edge.source), "->", Text(edge.target), *numbers, note)
-    out.print(f"{about['edges']} edges among {about['d']} variables, from {about['n']} rows")
-    if shown:
-        out.print(table)
-    if len(found) > len(shown):
-        out.print(f"... and {len(found) - len(shown)} more in edges.csv")
-    out.print()
-    if about["undecided"]:
-        tie_break = " The arrows shown are a tie-break: equal noise variances would prefer them."
-        out.print(
-            f"The data cannot decide the direction of {about['undecided']} of {len(found)} edges: graphs with some of "
-            f"these reversed fit as well.{tie_break if model.solver == 'order' else ''}",
-            soft_wrap=True,
-        )
-    if about["cut_edges"]:
-        out.print(f"{about['cut_edges']} edges were removed because they closed cycles.")
-    terms = about["objective"]
-    out.print(
-        f"Score {_shown(terms['score'])} = likelihood {_shown(terms['likelihood'])} + sparsity "
-        f"{_shown(terms['sparsity'])} + dag {_shown(terms['dag'])}; h {_shown(terms['h'])}; BIC {_shown(about['bic'])}",
-        soft_wrap=True,
-    )
-    steps = "perturbations" if model.solver == "order" else "iterations"
-    counted = f" {about['iterations']} {steps}," if about["iterations"] else ""
-    out.print(f"{about['status']['message']}{counted} {about['seconds']:.1f} s", soft_wrap=True)
-
-
-def _print_consensus(scores: GraphScores, truth: Any, model: Golem) -> None:
-    """Print how the demo's graph compares with the reference."""
-    found = model.adjacency_
-    adjacent = int((found & (truth | truth.T)).sum())
-    decided = found & ~model.undecided_
-    right, turned = int((truth & decided).sum()), int((truth.T & decided).sum())
-    out.print(
-        f"\nAgainst the consensus of {int(truth.sum())} edges: {adjacent} of the {scores.edges} edges found join pairs "
-        f"that it joins ({right} directed alike, {turned} opposite, {adjacent - right - turned} undecided), "
-        f"{scores.edges - adjacent} do not, and {int(truth.sum()) - adjacent} are missing. Taken as drawn: SHD "
-        f"{scores.shd:.0f}, SHD-C {scores.shd_c:.0f}, SID {scores.sid:.0f} (the empty graph: SHD {int(truth.sum())}).",
-        soft_wrap=True,
-    )
-
-
-def _print_saved(output: Path) -> None:
-    out.print(f"\nSaved {output}/graph.json, edges.csv, weights.csv, graph.png", soft_wrap=True)
-
-
-def _print_json(model: Golem, more: dict[str, Any] | None = None) -> None:
-    from golem import export
-
-    found = [vars(edge) for edge in export.edges(model)]
-    print(json.dumps(export.summary(model) | {"edge_list": found} | (more or {}), allow_nan=False))  # noqa: T201
-
-
-def _shown(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.5g}"
 
 
 def _exit_if_interrupted(model: Golem) -> None:
