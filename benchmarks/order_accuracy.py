@@ -58,7 +58,7 @@ def flopsearch(python: str, drawn: list[Simulation]) -> list[dict]:
         return json.loads(done.stdout)
 
 
-def equal_variances(sizes: list[int]) -> None:
+def equal_variances(sizes: list[int], first_seed: int) -> None:
     """Print SHD per node beside the recipe's."""
     with (Path(__file__).parent / "anchors.csv").open() as file:
         anchors = {
@@ -74,7 +74,7 @@ def equal_variances(sizes: list[int]) -> None:
             row = []
             for d in sizes:
                 shd = []
-                for seed in range(SEEDS):
+                for seed in range(first_seed, first_seed + SEEDS):
                     one = simulate(d, 1000, graph, noise, random_state=seed)
                     shd.append(metrics.shd(one.sem.adjacency, Golem("ev").fit(one.data).weights_, normalize=True))
                 ours.append(float(np.mean(shd)))
@@ -87,7 +87,7 @@ def equal_variances(sizes: list[int]) -> None:
     print(f"largest cell: order-ev {max(ours):.4f}; cells above 0.02: {sum(value > 0.02 for value in ours)}")
 
 
-def free_variances(sizes: list[int], python: str | None) -> None:
+def free_variances(sizes: list[int], python: str | None, first_seed: int) -> None:
     """Print SHD-C per node beside flopsearch's."""
     print("| columns | graph | d | order-nv | flopsearch | difference (SE) | s, order-nv | s, flopsearch |")
     print("|---|---|---|---|---|---|---|---|")
@@ -95,7 +95,10 @@ def free_variances(sizes: list[int], python: str | None) -> None:
     for name, options in COLUMNS.items():
         for d in sizes:
             for graph in GRAPHS:
-                drawn = [simulate(d, 1000, graph, "gaussian-nv", random_state=s, **options) for s in range(SEEDS)]
+                drawn = [
+                    simulate(d, 1000, graph, "gaussian-nv", random_state=first_seed + s, **options)
+                    for s in range(SEEDS)
+                ]
                 ours, seconds = [], []
                 for one in drawn:
                     began = time.perf_counter()
@@ -134,14 +137,15 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 20, 50, 100])
     parser.add_argument("--flopsearch", metavar="PYTHON", help="interpreter of an environment with flopsearch 0.3.0")
+    parser.add_argument("--first-seed", type=int, default=0)
     options = parser.parse_args()
     sizes = [10, 20] if options.quick else options.sizes
     print(f"golem {golem.__version__}, numpy {np.__version__}, Python {platform.python_version()}, {SEEDS} seeds\n")
     began = time.perf_counter()
     if options.part == "ev":
-        equal_variances(sizes)
+        equal_variances(sizes, options.first_seed)
     else:
-        free_variances(sizes, options.flopsearch)
+        free_variances(sizes, options.flopsearch, options.first_seed)
     print(f"{time.perf_counter() - began:.0f} s")
 
 
