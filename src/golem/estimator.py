@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -18,28 +19,30 @@ from golem.arrays import to_device
 from golem.checks import require_learnable, warn_of_equal_scales
 from golem.graph import BoolMatrix, cpdag, meek_closure
 from golem.knowledge import Knowledge
-from golem.likelihood import GaussianEV, GaussianNV, Likelihood
+from golem.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 from golem.moments import Matrix, Moments, is_table, rows_and_names
 from golem.objective import PAPER_PENALTIES, Objective, graph_scores
 from golem.rounding import CycleRemoval, round_to_dag
 from golem.sem import LinearSEM
 from golem.solvers import LBFGS, Adam, Callback, Order, Solution, Status
+from golem.solvers.tie_break import without_evidence
 from golem.sparsity import L0, Criterion
 
 
 @dataclass(frozen=True)
 class NoiseModel:
-    """A likelihood with the paper's penalties for it (appendix F)."""
+    """A likelihood, given the number of rows, with the paper's penalties for it (appendix F)."""
 
-    likelihood: Likelihood
+    likelihood: Callable[[int], Likelihood]
     lambda_sparsity: float
     lambda_dag: float
 
 
 # Where words become objects; nothing below this module sees the words.
 NOISE_MODELS = {
-    "ev": NoiseModel(GaussianEV(), *PAPER_PENALTIES["ev"]),
-    "nv": NoiseModel(GaussianNV(), *PAPER_PENALTIES["nv"]),
+    "auto": NoiseModel(GaussianTied, *PAPER_PENALTIES["nv"]),
+    "ev": NoiseModel(lambda n: GaussianEV(), *PAPER_PENALTIES["ev"]),
+    "nv": NoiseModel(lambda n: GaussianNV(), *PAPER_PENALTIES["nv"]),
 }
 SOLVERS: dict[str, Order | Adam | LBFGS] = {"order": Order(), "adam": Adam(), "lbfgs": LBFGS()}
 ACYCLICITIES: dict[str, Acyclicity] = {"expm": Expm(), "polynomial": Polynomial(), "logdet": LogDet()}
@@ -58,30 +61,32 @@ class Golem(BaseEstimator):
 
     Parameters
     ----------
-    noise : {"nv", "ev"}
-        Noise variances: free ("nv", GOLEM-NV) or all equal ("ev", GOLEM-EV). Equal variances decide every
-        direction, and believe the units of the columns.
+    noise : {"auto", "nv", "ev"}
+        Noise variances: free ("nv", GOLEM-NV), all equal ("ev", GOLEM-EV), or whatever the data speak for ("auto"):
+        equal, tied by a common prior, or free (order; see `noise_choice_` and docs/noise.md). Equal and tied
+        variances decide directions that free ones leave open, and believe the units of the columns for it. With
+        Adam and L-BFGS "auto" is the prior with its mean and spread estimated along the way.
     solver : {"order", "lbfgs", "adam"} or an object of `golem.solvers`
         How to minimize; an object carries its own settings, such as `Adam(batch_size=256)`. A parameter that a
         solver has no use for is refused, not ignored.
     lambda_sparsity : float or {"mbic", "ebic", "bic"}, optional
         The price of edges. Order: a criterion (see `golem.sparsity.L0`; default "mbic") or lambda in S(B) = L(B) +
-        lambda (number of edges). Adam and L-BFGS: the weight of ||B||_1; by default the paper's, 2e-3 (nv) or
-        2e-2 (ev).
+        lambda (number of edges). Adam and L-BFGS: the weight of ||B||_1; by default the paper's, 2e-2 (ev)
+        or 2e-3.
     lambda_dag : float, optional
         Weight of h(B) (Adam, L-BFGS); by default 5, as in the paper. With 0 this is the -L1 variant, with
         `lambda_sparsity=0` as well the -Plain variant.
     effort : {"fast", "default", "thorough"}, optional
-        How long the order is searched for with noise="nv" (order).
+        How long the order is searched for, unless noise="ev" (order).
     threshold : float, optional
         Edges with smaller absolute weights are dropped (Adam, L-BFGS); by default 0.3, as in the paper. It is in the
         units of the weights: small true effects need a smaller one.
     max_iter : int, optional
         Most iterations (Adam, L-BFGS); by default the solver's own.
     init : {"zeros", "ev"} or array, optional
-        Start. Adam and L-BFGS: zeros, the raw weights of GOLEM-EV, or a (d, d) matrix; by default "ev" for noise="nv"
-        and "zeros" for noise="ev", as in the paper. Order: an order of the nodes, causes first, or a (d, d) graph;
-        "ev" is the order of noise="ev".
+        Start. Adam and L-BFGS: zeros, the raw weights of GOLEM-EV, or a (d, d) matrix; by default "zeros" for
+        noise="ev" and "ev" for the others, as in the paper. Order: an order of the nodes, causes first, or a (d, d)
+        graph; "ev" is the order of noise="ev".
     acyclicity : {"expm", "polynomial", "logdet"} or a term of `golem.acyclicity`, optional
         The function h (Adam, L-BFGS); by default "expm".
     cycles : {"paper", "gentle", "none"}, optional
@@ -110,6 +115,13 @@ class Golem(BaseEstimator):
         Its Markov equivalence class; both directions set means undirected.
     undecided_ : ndarray of shape (d, d), bool
         Edges whose direction rests on no evidence under the noise model used.
+    by_variance_ : ndarray of shape (d, d), bool
+        Edges whose direction rests on the noise variances alone: those that noise="nv" would leave undecided in this
+        graph, less `undecided_`.
+    noise_choice_ : NoiseChoice or None
+        What noise="auto" chose, tau, the scores of the alternatives and the reason in a sentence (order).
+    likelihood_ : Likelihood
+        The noise model used in the end.
     sem_ : LinearSEM
         The fitted model over the named variables.
     solution_ : Solution
@@ -138,7 +150,7 @@ class Golem(BaseEstimator):
 
     def __init__(
         self,
-        noise: Literal["nv", "ev"] = "nv",
+        noise: Literal["auto", "nv", "ev"] = "auto",
         solver: Literal["order", "lbfgs", "adam"] | Order | Adam | LBFGS = "order",
         *,
         lambda_sparsity: float | Criterion | None = None,
@@ -178,7 +190,9 @@ class Golem(BaseEstimator):
         Adam from zeros (ev) or from the raw weights of GOLEM-EV (nv), 1e5 steps of 1e-3 on all rows, the paper's
         penalties, threshold 0.3, then its cycle removal.
         """
-        model = _named(NOISE_MODELS, noise, "noise")
+        if noise not in PAPER_PENALTIES:
+            raise ValueError(f"the paper has noise='ev' and 'nv'; got {noise!r}")
+        model = NOISE_MODELS[noise]
         recipe: dict[str, Any] = {
             "noise": noise,
             "solver": "adam",
@@ -203,7 +217,8 @@ class Golem(BaseEstimator):
         """
         noise = _named(NOISE_MODELS, self.noise, "noise")
         solver = self._solver()
-        for attribute in ("sem_", "cpdag_", "undecided_"):  # a cyclic graph has none; none of an earlier fit may stay
+        # A cyclic graph has none of these, and none of an earlier fit may stay.
+        for attribute in ("sem_", "cpdag_", "undecided_", "by_variance_"):
             self.__dict__.pop(attribute, None)
         moments, rows = self._read(X)
         require_learnable(moments, uses_scale=self.noise == "ev" or not isinstance(solver, Order))
@@ -220,7 +235,9 @@ class Golem(BaseEstimator):
         else:
             self.solution_ = self._descend(solver, moments, rows, noise, knowledge)
             weights = self._round(knowledge)
-        self._describe(weights, moments, noise.likelihood, knowledge)
+        self.noise_choice_ = self.solution_.noise_choice
+        self.likelihood_ = noise.likelihood(moments.n) if self.noise_choice_ is None else self.noise_choice_.likelihood
+        self._describe(weights, moments, knowledge)
         if not self.solution_.status.is_final:
             stage = (
                 " (in the solve of GOLEM-EV that was to be the start)" if self.solution_ is self.start_solution_ else ""
@@ -294,18 +311,20 @@ class Golem(BaseEstimator):
         allowed, required = (None, None) if knowledge.is_empty else (knowledge.allowed, knowledge.required)
         if isinstance(init, str):
             if init != "ev" or self.noise == "ev":
-                raise ValueError(f"init={init!r}: with solver='order' a start is an order, a graph or, for 'nv', 'ev'")
+                raise ValueError(
+                    f"init={init!r}: with solver='order' a start is an order, a graph or, for 'nv' and 'auto', 'ev'"
+                )
             init = solver.solve(moments, GaussianEV(), sparsity, allowed=allowed, required=required).weights
         return solver.solve(
             moments,
-            noise.likelihood,
+            noise.likelihood(moments.n),
             sparsity,
             None if init is None else np.asarray(init),
             allowed=allowed,
             required=required,
             random_state=self.random_state,
             callback=self.callback,
-            stage=f"order-{self.noise}",
+            stage="order" if self.noise == "auto" else f"order-{self.noise}",
         )
 
     def _descend(
@@ -352,7 +371,7 @@ class Golem(BaseEstimator):
 
     def _start(self, d: int) -> Matrix | None:
         """Return the start of the weights, or None where GOLEM-EV is to be solved for it."""
-        init = ("ev" if self.noise == "nv" else "zeros") if self.init is None else self.init
+        init = ("zeros" if self.noise == "ev" else "ev") if self.init is None else self.init
         if isinstance(init, str):
             if init not in STARTS:
                 raise ValueError(f"init must be one of {', '.join(STARTS)} or a (d, d) array; got {init!r}")
@@ -377,7 +396,7 @@ class Golem(BaseEstimator):
         acyclicity = "expm" if self.acyclicity is None else self.acyclicity
         return Objective(
             to_device(moments.covariance, self.device),
-            noise.likelihood,
+            noise.likelihood(moments.n),
             acyclicity=_named(ACYCLICITIES, acyclicity, "acyclicity") if isinstance(acyclicity, str) else acyclicity,
             lambda_sparsity=noise.lambda_sparsity,
             lambda_dag=noise.lambda_dag,
@@ -400,7 +419,7 @@ class Golem(BaseEstimator):
             stage=stage,
         )
 
-    def _describe(self, weights: Matrix, moments: Moments, likelihood: Likelihood, knowledge: Knowledge) -> None:
+    def _describe(self, weights: Matrix, moments: Moments, knowledge: Knowledge) -> None:
         """Set the attributes that follow from the rounded weights."""
         self.moments_ = moments
         self.raw_weights_ = self.solution_.weights
@@ -413,12 +432,12 @@ class Golem(BaseEstimator):
             return  # cycles="none" left a cycle: there is neither an equivalence class nor a model
         scores = graph_scores(weights, moments.covariance, moments.n)
         self.solution_ = dataclasses.replace(self.solution_, graph_scores=scores)
-        self.undecided_ = np.zeros_like(self.adjacency_)
-        if not isinstance(likelihood, GaussianEV):
-            self.undecided_ = _undecided(self.adjacency_, self.cpdag_, knowledge)
+        open_directions = _undecided(self.adjacency_, self.cpdag_, knowledge)
+        self.undecided_ = open_directions & without_evidence(self.adjacency_, moments.covariance, self.likelihood_)
+        self.by_variance_ = open_directions & ~self.undecided_
         # Where n <= d a residual can vanish; a model needs a positive variance all the same.
         floor = np.finfo(float).eps * moments.variances
-        noise_variances = np.maximum(likelihood.noise_variances(weights, moments.covariance), floor)
+        noise_variances = np.maximum(self.likelihood_.noise_variances(weights, moments.covariance), floor)
         intercepts = moments.mean - moments.mean @ weights
         self.sem_ = LinearSEM(weights, noise_variances, intercepts, moments.names)
 

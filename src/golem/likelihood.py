@@ -19,8 +19,11 @@ class Likelihood(Protocol):
     def value_and_grad(self, B: Array, S: Array) -> tuple[Array, Array]:
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
 
+    def on_dag(self, r: Array) -> Array:
+        """Return the value `(...,)` for a DAG, where log|det M| = 0, from its residual variances `(..., d)`."""
+
     def noise_variances(self, B: Array, S: Array) -> Array:
-        """Return the maximum likelihood noise variances `(..., d)` given B."""
+        """Return the estimated noise variances `(..., d)` given B."""
 
 
 @dataclass(frozen=True)
@@ -32,18 +35,90 @@ class GaussianNV:
 
     def value_and_grad(self, B: Array, S: Array) -> tuple[Array, Array]:
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
-        xp = namespace(B)
         M, SM = _residuals(B, S)
-        r = xp.sum(M * SM, axis=-2)
+        r = namespace(B).sum(M * SM, axis=-2)
         logabsdet, inverse_transpose = logabsdet_and_inverse_transpose(M)
-        value = xp.sum(xp.log(r), axis=-1) / 2 - logabsdet
         SM /= r[..., None, :]
-        return value, inverse_transpose - SM
+        return self.on_dag(r) - logabsdet, inverse_transpose - SM
+
+    def on_dag(self, r: Array) -> Array:
+        """Return 1/2 sum_j log r_j."""
+        xp = namespace(r)
+        return xp.sum(xp.log(r), axis=-1) / 2
 
     def noise_variances(self, B: Array, S: Array) -> Array:
         """Return r, one variance a node."""
         M, SM = _residuals(B, S)
         return namespace(B).sum(M * SM, axis=-2)
+
+
+@dataclass(frozen=True)
+class GaussianTied:
+    """Between the two: log noise variances drawn from one normal distribution, N(mu, tau^2), and integrated out.
+
+    Seen from n rows, log r_j is normal around the log variance of node j with variance 2/n, so that with
+    v = tau^2 + 2/n, by Laplace's approximation and up to a constant,
+
+        L = 1/2 sum_j log r_j + 1/(2n) sum_j [(log r_j - mu)^2 / v + log v] - log|det M|.
+
+    tau = 0 is near likelihood-EV, a large tau likelihood-NV; thanks to log v values at different tau can be compared.
+    With weights w_j = 1 + 2 (log r_j - mu) / (n v) the gradient is -S M diag(w/r) + M^-T. Where mu and tau are
+    estimated, the gradient is the same, as the value is at its minimum in them (docs/noise.md has the derivation).
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    tau : float, optional
+        Standard deviation of the log noise variances; by default estimated at each B, by maximum likelihood.
+    centre : float, optional
+        Their mean mu; by default estimated likewise.
+    """
+
+    n: int
+    tau: float | None = None
+    centre: float | None = None
+
+    def value_and_grad(self, B: Array, S: Array) -> tuple[Array, Array]:
+        """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
+        xp = namespace(B)
+        M, SM = _residuals(B, S)
+        r = xp.sum(M * SM, axis=-2)
+        logabsdet, inverse_transpose = logabsdet_and_inverse_transpose(M)
+        away, v = self._away(xp.log(r))
+        SM *= ((1 + 2 * away / (self.n * v)) / r)[..., None, :]
+        return self.on_dag(r) - logabsdet, inverse_transpose - SM
+
+    def on_dag(self, r: Array) -> Array:
+        """Return 1/2 sum_j [log r_j + ((log r_j - mu)^2 / v + log v) / n]."""
+        xp = namespace(r)
+        log_r = xp.log(r)
+        away, v = self._away(log_r)
+        return xp.sum(log_r + (away**2 / v + xp.log(v)) / self.n, axis=-1) / 2
+
+    def noise_variances(self, B: Array, S: Array) -> Array:
+        """Return exp(posterior mean of the log variances): log r drawn towards mu by the share of 2/n in v."""
+        xp = namespace(B)
+        log_r = xp.log(GaussianNV().noise_variances(B, S))
+        away, v = self._away(log_r)
+        return xp.exp(log_r - away * (2 / self.n / v))
+
+    def prior(self, r: Array) -> tuple[Array, Array]:
+        """Return mu and v `(...,)` for residual variances `(..., d)`: as given, or estimated."""
+        log_r = namespace(r).log(r)
+        away, v = self._away(log_r)
+        return (log_r - away)[..., 0], v[..., 0]
+
+    def _away(self, log_r: Array) -> tuple[Array, Array]:
+        """Return log r - mu and v, the latter of shape (..., 1)."""
+        xp = namespace(log_r)
+        mu = xp.mean(log_r, axis=-1, keepdims=True) if self.centre is None else self.centre
+        away = log_r - mu
+        if self.tau is None:
+            v = xp.clip(xp.mean(away**2, axis=-1, keepdims=True), min=2 / self.n)
+        else:
+            v = xp.zeros_like(away[..., :1]) + (self.tau**2 + 2 / self.n)
+        return away, v
 
 
 @dataclass(frozen=True)
@@ -60,9 +135,13 @@ class GaussianEV:
         M, SM = _residuals(B, S)
         total = xp.sum(M * SM, axis=(-2, -1))
         logabsdet, inverse_transpose = logabsdet_and_inverse_transpose(M)
-        value = d / 2 * xp.log(total) - logabsdet
         SM *= (d / total)[..., None, None]
-        return value, inverse_transpose - SM
+        return d / 2 * xp.log(total) - logabsdet, inverse_transpose - SM
+
+    def on_dag(self, r: Array) -> Array:
+        """Return d/2 log sum_j r_j."""
+        xp = namespace(r)
+        return r.shape[-1] / 2 * xp.log(xp.sum(r, axis=-1))
 
     def noise_variances(self, B: Array, S: Array) -> Array:
         """Return the mean of r for every node (appendix C.2 prints it without its 1/d)."""
@@ -83,6 +162,10 @@ class LeastSquares:
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
         M, SM = _residuals(B, S)
         return namespace(B).sum(M * SM, axis=(-2, -1)) / 2, -SM
+
+    def on_dag(self, r: Array) -> Array:
+        """Return 1/2 sum_j r_j."""
+        return namespace(r).sum(r, axis=-1) / 2
 
     def noise_variances(self, B: Array, S: Array) -> Array:
         """Return r, one variance a node."""

@@ -11,7 +11,7 @@ import numpy as np
 from golem.acyclicity import Acyclicity, Expm
 from golem.arrays import Array, namespace
 from golem.likelihood import GaussianNV, Likelihood
-from golem.moments import Matrix
+from golem.moments import Matrix, Vector
 from golem.sparsity import L1, Sparsity
 
 
@@ -137,6 +137,11 @@ class Objective:
 PAPER_PENALTIES = {"ev": (2e-2, 5.0), "nv": (2e-3, 5.0)}
 
 
+def residual_variances(B: Matrix, S: Matrix) -> Vector:
+    """Residual variances of the nodes, kept from vanishing where n <= d."""
+    return np.asarray(np.maximum(GaussianNV().noise_variances(B, S), np.finfo(float).tiny))
+
+
 def graph_scores(B: Matrix, S: Matrix, n: int) -> dict[str, float]:
     """Scores of a DAG by which the answers of different solvers can be compared, whatever each minimized.
 
@@ -144,7 +149,7 @@ def graph_scores(B: Matrix, S: Matrix, n: int) -> dict[str, float]:
     neither is computed) and the BIC for both, -2 log-likelihood + (edges + noise variances + intercepts) log n.
     """
     d = len(B)
-    r = np.maximum(GaussianNV().noise_variances(B, S), np.finfo(float).tiny)
+    r = residual_variances(B, S)
     edges, size = np.count_nonzero(B), np.abs(B).sum()
     likelihood = {"ev": d / 2 * np.log(r.sum()), "nv": np.log(r).sum() / 2}
     deviance = {"ev": n * d * np.log(r.mean()), "nv": n * np.log(r).sum()}

@@ -23,6 +23,8 @@ def exact_minimum(
     allowed: BoolMatrix | None = None,
     required: BoolMatrix | None = None,
     most_parents: int | None = None,
+    centre: float | Vector = 0.0,
+    spread: float = np.inf,
 ) -> BoolMatrix:
     """Return a DAG that minimizes sum_j n log r_j + price, over all DAGs that the masks allow.
 
@@ -38,6 +40,8 @@ def exact_minimum(
         Edges that may be, and that must be (acyclic).
     most_parents : int, optional
         Most parents of a node.
+    centre, spread : float or array of shape (d,), float
+        A prior on the noise variances: node j costs (log r_j - centre_j)^2 / spread more, r_j in the units of R.
 
     Examples
     --------
@@ -52,11 +56,13 @@ def exact_minimum(
     members = (sets[:, None] >> np.arange(d)) & 1 == 1
     sizes = members.sum(axis=1)
     logdet = _logdets(R, members, sizes)
+    centres = np.broadcast_to(centre, d)
     best_cost, best_parents = np.empty((d, 1 << d)), np.empty((d, 1 << d), dtype=np.int64)
     for j in range(d):
         without = ~members[:, j]
         cost = np.full(1 << d, np.inf)
-        cost[without] = n * (logdet[sets[without] | 1 << j] - logdet[sets[without]]) + prices[sizes[without]]
+        log_r = logdet[sets[without] | 1 << j] - logdet[sets[without]]
+        cost[without] = n * log_r + (log_r - centres[j]) ** 2 / spread + prices[sizes[without]]
         forbidden = np.zeros(1 << d, dtype=bool) if allowed is None else (members & ~allowed[:, j]).any(axis=1)
         if required is not None:
             forbidden |= (~members & required[:, j]).any(axis=1)

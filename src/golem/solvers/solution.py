@@ -6,12 +6,15 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from golem.arrays import Array, to_numpy
 from golem.objective import Objective
+
+if TYPE_CHECKING:
+    from golem.solvers.noise_choice import NoiseChoice
 
 
 class Status(Enum):
@@ -83,6 +86,8 @@ class Solution:
     graph_scores : mapping of str to float, optional
         Likelihoods, the paper's S(B) and BICs of the final graph, by which solutions of different solvers can be
         compared (see `golem.objective.graph_scores`).
+    noise_choice : NoiseChoice, optional
+        Which noise variances were assumed and why, where the solver chose.
     """
 
     weights: Array
@@ -94,6 +99,7 @@ class Solution:
     stationarity: float
     cut_edges: int | None = None
     graph_scores: Mapping[str, float] | None = None
+    noise_choice: NoiseChoice | None = None
 
 
 class Limits(Protocol):

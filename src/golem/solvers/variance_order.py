@@ -128,6 +128,32 @@ def fit_equal_variances(
     return fit_order(S, n, order, penalty, allowed, required, screen, deadline)
 
 
+def learn_equal_variances(
+    S: Matrix,
+    n: int,
+    penalty: ArrayLike,
+    allowed: BoolMatrix | None = None,
+    required: BoolMatrix | None = None,
+    deadline: float = math.inf,
+) -> EqualVarianceFit:
+    """Learn a DAG with equal noise variances, also where rows are too few for regressions on all predecessors."""
+    d = len(S)
+    if n > d:
+        return fit_equal_variances(S, n, penalty, allowed, required, deadline)
+    order, _ = robust_variance_order(S, n, precedence(d, allowed, required))
+    # Parents are then added one by one.
+    return fit_order(S, n, order, penalty, allowed, required, deadline=deadline)
+
+
+def robust_variance_order(S: Matrix, n: int, before: BoolMatrix | None = None) -> tuple[Array, Array]:
+    """Order nodes as `variance_order` does, with a ridge where S is singular because of few rows.
+
+    The ridge is a third of the smallest variance, which is about the common noise variance: enough to rank the nodes.
+    """
+    ridge = 0.0 if n > len(S) else 0.3 * float(np.diagonal(S).min())
+    return variance_order(S + ridge * np.eye(len(S)) if ridge else S, before)
+
+
 def precedence(d: int, allowed: BoolMatrix | None, required: BoolMatrix | None) -> BoolMatrix | None:
     """Tell which nodes must be placed before which, or None where nothing is known.
 
