@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from golem.acyclicity import Expm, LogDet, Polynomial
 from golem.graph import is_dag
-from golem.likelihood import GaussianEV, GaussianNV, LeastSquares
+from golem.likelihood import GaussianEV, GaussianNV, GaussianTied, LeastSquares
 from golem.simulate import random_dag, random_weights
 from golem.sparsity import L1
 
-LIKELIHOODS = [GaussianEV(), GaussianNV(), LeastSquares()]
+LIKELIHOODS = [GaussianEV(), GaussianNV(), GaussianTied(50), GaussianTied(50, tau=0.3, centre=1.0), LeastSquares()]
 ACYCLICITIES = [Expm(), Polynomial(), LogDet(s=2.0)]
 
 
@@ -60,9 +60,16 @@ def test_gradients_are_autograds(seed):
     C, T, eye = torch.tensor(B, requires_grad=True), torch.asarray(S), torch.eye(d, dtype=torch.float64)
     M = eye - C
     residual = torch.diagonal(M.T @ T @ M)
+    nv = torch.log(residual).sum() / 2 - torch.linalg.slogdet(M)[1]
+
+    def tied(r, mu, v):
+        return ((r.log() - mu) ** 2 / v + v.log()).sum() / 100
+
     expected = {
         GaussianEV(): d / 2 * torch.log(residual.sum()) - torch.linalg.slogdet(M)[1],
-        GaussianNV(): torch.log(residual).sum() / 2 - torch.linalg.slogdet(M)[1],
+        GaussianNV(): nv,
+        GaussianTied(50): tied(residual, residual.log().mean(), residual.log().var(correction=0)) + nv,
+        GaussianTied(50, 0.3, 1.0): tied(residual, 1.0, torch.tensor(0.3**2 + 2 / 50, dtype=torch.float64)) + nv,
         LeastSquares(): residual.sum() / 2,
         Expm(): torch.trace(torch.matrix_exp(C * C)) - d,
         Polynomial(): torch.trace(torch.matrix_power(eye + C * C / d, d)) - d,

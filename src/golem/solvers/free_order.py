@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from golem.graph import BoolMatrix
 from golem.moments import Moments, Vector
-from golem.solvers.exact_order import LARGEST_EXACT, exact_minimum
+from golem.solvers.exact_order import LARGEST_EXACT, ExactOrders
 from golem.solvers.solution import Callback, Progress, Status, TracePoint
 
 Effort = Literal["fast", "default", "thorough"]
@@ -61,6 +62,11 @@ class OrderProblem:
     random_state: int | np.random.Generator = 0
     callback: Callback | None = None
 
+    @functools.cached_property
+    def exact(self) -> ExactOrders:
+        """What exact searches share, for few nodes."""
+        return ExactOrders(self.moments.standardized().covariance, self.moments.n)
+
 
 def find_order(
     problem: OrderProblem,
@@ -78,10 +84,9 @@ def find_order(
     if d <= LARGEST_EXACT:
         # Near n parents the likelihood is unbounded; with fewer than 2 d rows the minimum is one under this cap.
         most = max(1, (n - 2) // 2)
-        R = moments.standardized().covariance
         masks = problem.allowed, problem.required
-        exact = exact_minimum(R, n, problem.prices, *masks, most, centre - log_variances, spread)
-        return FoundGraph(exact, Status.EXACT if most >= d - 1 else Status.SEARCHED)
+        graph = problem.exact.minimum(problem.prices, *masks, most, centre - log_variances, spread)
+        return FoundGraph(graph, Status.EXACT if most >= d - 1 else Status.SEARCHED)
     from golem.solvers.order_search import planned_perturbations, search_orders
 
     # The search's score is the deviance of standardized columns; L(B) of the columns as they are differs by this.

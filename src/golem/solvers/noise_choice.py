@@ -89,12 +89,16 @@ class NoiseScores:
     def __init__(self, moments: Moments, sparsity: L0, tied: GaussianTied) -> None:
         self.moments, self.sparsity, self.tied = moments, sparsity, tied
         self._floor = np.finfo(float).eps * moments.variances
+        self._residuals: dict[bytes, Vector] = {}
 
     def residuals(self, graph: BoolMatrix) -> Vector:
         """Residual variances of a graph, kept from vanishing where n <= d."""
-        S = self.moments.covariance
-        r = np.array([residual_variance(S, j, graph[:, j]) for j in range(len(graph))])
-        return np.asarray(np.maximum(r, self._floor))
+        key = graph.tobytes()
+        if key not in self._residuals:
+            S = self.moments.covariance
+            r = np.array([residual_variance(S, j, graph[:, j]) for j in range(len(graph))])
+            self._residuals[key] = np.maximum(r, self._floor)
+        return self._residuals[key]
 
     def fit(self, graph: BoolMatrix, r: Vector) -> float:
         """N sum_j log r_j + the price of the graph."""

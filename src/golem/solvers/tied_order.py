@@ -27,6 +27,7 @@ from golem.sparsity import L0
 # The rounds settle after two or three.
 _MOST_ROUNDS = 5
 _SETTLED = 0.01
+_AGREEMENT = 1e-2
 # Columns in units this far apart cannot have noise of one size; their order by variance would be rounding.
 _WIDEST_SCALES = 1e6
 
@@ -44,8 +45,8 @@ def choose_and_search(
     """Find a graph under the noise assumption that the data speak for; a given tau leaves no choice."""
     search = _TiedSearch(problem, NoiseScores(problem.moments, sparsity, likelihood), effort, time_limit, stage)
     search.from_free_variances(init)
-    if not search.stopped:
-        search.from_equal_variances()
+    search.from_equal_variances()
+    search.settle()
     graph, choice = search.scores.choose(search.candidates, search.free.graph)
     trace, perturbations = search.free.trace, sum(found.perturbations for found in search.found)
     return FoundGraph(graph, search.status(choice), perturbations, trace), choice
@@ -60,6 +61,7 @@ class _TiedSearch:
         self.problem, self.scores, self.effort, self.stage = problem, scores, effort, stage
         self.candidates: list[BoolMatrix] = []
         self.found: list[FoundGraph] = []
+        self._ends: list[BoolMatrix] = []
         self._deadline = None if time_limit is None else time.perf_counter() + time_limit
 
     @property
@@ -82,36 +84,50 @@ class _TiedSearch:
         moments, masks = self.problem.moments, (self.problem.allowed, self.problem.required)
         graph = prefer_equal_variances(found.graph, moments.covariance, *masks)
         self.free = FoundGraph(graph, found.status, found.perturbations, found.trace)
-        self.candidates.append(graph)
-        if not self.stopped:
-            self._climb(graph, self.scores.residuals(graph), "fast")
+        self._climb(graph, self.scores.residuals(graph))
 
     def from_equal_variances(self) -> None:
         """Start from the order that equal variances give."""
         scale = np.sqrt(self.problem.moments.variances)
-        if scale.max() > _WIDEST_SCALES * scale.min():
+        if self.stopped or scale.max() > _WIDEST_SCALES * scale.min():
             return
         graph, r = self._equal_variances()
         if graph is None:
             # A prior without spread but for sampling is as good as equal variances, and the search exact.
             mu, _ = self.scores.tied.prior(r)
             graph = self._find((), self.effort, Prior(float(mu), 2 / self.problem.moments.n)).graph
-        self.candidates.append(graph)
-        self._climb(graph, r, self.effort)
+        self._climb(graph, r)
 
-    def _climb(self, graph: BoolMatrix, r: Vector, effort: Effort) -> None:
+    def settle(self) -> None:
+        """Search at full effort, unless both sides have come to the same score or a search would be exact anyway."""
+        if self.stopped or self.effort == "fast" or self.problem.moments.d <= LARGEST_EXACT:
+            return
+        ends = sorted(self._ends, key=self.scores.between)
+        if len(ends) < 2 or self.scores.between(ends[-1]) - self.scores.between(ends[0]) < _AGREEMENT:
+            return
+        graph = self._find(tuple(ends), self.effort, self._prior(ends[0])).graph
+        self._climb(graph, self.scores.residuals(graph))
+
+    def _climb(self, graph: BoolMatrix, r: Vector) -> None:
         """Alternate between the prior's mean and spread and the graph until the score no longer falls."""
         mu, v = map(float, self.scores.tied.prior(r))
         lowest = self.scores.between(graph)
+        self.candidates.append(graph)
         for _ in range(_MOST_ROUNDS):
-            starts: tuple[str | NDArray[Any], ...] = (graph,) if effort == "fast" else (graph, "r2")
-            graph = self._find(starts, effort, Prior(mu, v)).graph
+            if self.stopped:
+                break
+            graph = self._find((graph,), "fast", Prior(mu, v)).graph
             self.candidates.append(graph)
             score, before = self.scores.between(graph), v
             mu, v = map(float, self.scores.tied.prior(self.scores.residuals(graph)))
-            if self.stopped or score >= lowest or abs(math.log(v / before)) < _SETTLED:
+            if score >= lowest or abs(math.log(v / before)) < _SETTLED:
                 break
-            lowest, effort = score, "fast"
+            lowest = score
+        self._ends.append(graph)
+
+    def _prior(self, graph: BoolMatrix) -> Prior:
+        """Estimate the prior from a graph."""
+        return Prior(*map(float, self.scores.tied.prior(self.scores.residuals(graph))))
 
     def _find(
         self, starts: tuple[str | NDArray[Any], ...], effort: Effort, prior: Prior | None, share: float = 1.0
