@@ -12,7 +12,7 @@ import math
 import os
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import array_api_compat
 import array_api_compat.numpy as numpy_namespace
@@ -164,13 +164,50 @@ def _lapack(dtype: str, d: int) -> tuple[Any, Any, int]:
     return factorize, invert, int(query(d)[0].real)
 
 
-# Taylor polynomials of degree q * r cost (q - 1) + (r - 1) products by Paterson and Stockmeyer's scheme.
-_TAYLOR_SCHEMES = ((2, 1), (2, 2), (3, 2), (3, 3), (4, 3), (4, 4), (5, 4), (5, 5))
-# Up to this size one product makes all blocks of the polynomial faster than they are added up term by term; beyond,
-# the stack of powers no longer fits the cache.
-_BLOCKS_AT_ONCE_UP_TO = 128
-# Adding a term of the polynomial costs about this many matrix products, below and from the second size.
-_COST_OF_A_TERM, _LARGER_COST_BELOW = (0.2, 0.05), 64
+class _TaylorScheme(NamedTuple):
+    """A Taylor polynomial of exp as two nested products, with nonnegative coefficients.
+
+    With X = [I, A, A^2, ...] up to the highest power H and the rows k, l, p, q, c of `rows`,
+
+        Q = H (k X) + l X,    exp(A) ~ (Q + p X)(Q + q X) + c X.
+
+    Paterson and Stockmeyer's scheme needs a product more for the same degree. The rows solve the equations "coefficient
+    of A^i = 1/i!" for i up to `degree`; the constant in c is 1 and the others are in q or k alone, which keeps the
+    diagonal of a DAG's exponential exactly one.
+    """
+
+    degree: int
+    products: int
+    rows: tuple[tuple[float, ...], ...]
+
+
+_TAYLOR_SCHEMES = (
+    _TaylorScheme(
+        degree=8,
+        products=3,
+        rows=(
+            (0.0, 0.019920476822239894, 0.004980119205559973),
+            (0.0, 0.0, 0.07665265321119147),
+            (0.0, 0.0, 0.04589946180001601),
+            (2.9743072048476265, 0.8765009801785554, 0.0),
+            (1.0, 1.0, 0.13549236135285064),
+        ),
+    ),
+    _TaylorScheme(
+        degree=12,
+        products=4,
+        rows=(
+            (0.016248202146986992, 0.0021931723165325634, 0.0002741465395665704, 4.569108992776174e-05),
+            (0.0, 0.16709177069573491, 0.03954965153965499, 0.0),
+            (0.0, 0.0, 0.0, 0.0014977666122807474),
+            (5.0192866999814205, 0.9751403315784705, 0.154473548631408, 0.0),
+            (1.0, 0.16131849767055254, 0.11063137552360125, 0.0),
+        ),
+    ),
+)
+# Up to this size one product makes all sums of powers faster than they are added up term by term; beyond, the stack
+# of powers no longer fits the cache.
+_SUMS_AT_ONCE_UP_TO = 128
 
 
 def expm_nonnegative(A: Array) -> Array:
@@ -181,10 +218,9 @@ def expm_nonnegative(A: Array) -> Array:
 
         2^s ||X^(m+1)||_1 / (m+1)!
 
-    The norms of the first powers of a nonnegative matrix are exact and cheap, as ||A^k||_1 is the largest entry of
-    the vector 1'A^k; those of higher powers follow from submultiplicativity. This sees that a nearly acyclic matrix
-    is nearly nilpotent, where ||A||_1 alone would ask for many squarings. Degree and scaling are the cheapest pair
-    whose bound is below the unit roundoff.
+    The norms of powers of a nonnegative matrix are exact and cheap, as ||A^k||_1 is the largest entry of the vector
+    1'A^k. This sees that a nearly acyclic matrix is nearly nilpotent, where ||A||_1 alone would ask for many squarings.
+    Degree and scaling are the cheapest pair whose bound is below the unit roundoff.
 
     Examples
     --------
@@ -194,90 +230,68 @@ def expm_nonnegative(A: Array) -> Array:
            [0., 1.]])
     """
     xp = namespace(A)
-    d = A.shape[-1]
-    eye = xp.eye(d, dtype=A.dtype, device=array_api_compat.device(A))
-    norms = _power_norms(A)
-    if not math.isfinite(norms[-1]):
+    square = A @ A
+    norms = _power_norms(A, square)
+    if not math.isfinite(sum(norms)):
         return A * xp.nan
-    q, r, squarings = _cheapest_scheme(norms, float(xp.finfo(A.dtype).eps) / 2, d)
-
-    X = A * 2.0**-squarings if squarings else A
-    powers = [X]
-    for _ in range(q - 1):
-        powers.append(powers[-1] @ X)
-    # Horner's scheme in X^q; block k is sum_j X^j / (kq + j)!, j < q, and the highest takes the power q as well.
-    E = powers[-1] * (1 / math.factorial(q * r))
-    for k, block in zip(range(r - 1, -1, -1), _taylor_blocks(eye, powers[:-1], q, r), strict=True):
-        if k < r - 1:
-            E = E @ powers[-1]
-        E += block
+    scheme, squarings = _cheapest_scheme(norms, float(xp.finfo(A.dtype).eps) / 2)
+    powers = [A, square]
+    while len(powers) < len(scheme.rows[0]) - 1:
+        powers.append(powers[-1] @ A)
+    if squarings:
+        powers = [power * 2.0 ** (-squarings * k) for k, power in enumerate(powers, start=1)]
+    kernel, low, left, right, constant = _sums_of_powers(powers, scheme.rows)
+    Q = powers[-1] @ kernel
+    Q += low
+    left += Q
+    right += Q
+    E = left @ right
+    E += constant
     for _ in range(squarings):
         E = E @ E
     return E
 
 
-@functools.lru_cache
-def _taylor_coefficients(q: int, r: int) -> tuple[tuple[float, ...], ...]:
-    """1 / (kq + j)! for j = 0 .. q-1 in row r-1-k."""
-    return tuple(tuple(1 / math.factorial(k * q + j) for j in range(q)) for k in range(r - 1, -1, -1))
+def _sums_of_powers(powers: list[Array], rows: tuple[tuple[float, ...], ...]) -> list[Array]:
+    """Return one linear combination of I, A, A^2, ... for each row of coefficients."""
+    A, xp = powers[0], namespace(powers[0])
+    d, where = A.shape[-1], array_api_compat.device(A)
+    eye = xp.eye(d, dtype=A.dtype, device=where)
+    if A.ndim == 2 and d <= _SUMS_AT_ONCE_UP_TO:
+        sums = xp.asarray(rows, dtype=A.dtype, device=where) @ xp.reshape(xp.stack([eye, *powers]), (len(powers) + 1, d * d))
+        return [xp.reshape(sums[k, :], (d, d)) for k in range(len(rows))]
+    result = []
+    for row in rows:
+        total = xp.zeros_like(A)
+        for coefficient, power in zip(row, [eye, *powers], strict=True):
+            if coefficient:
+                total += coefficient * power
+        result.append(total)
+    return result
 
 
-def _taylor_blocks(eye: Array, powers: list[Array], q: int, r: int) -> Iterator[Array]:
-    """Yield sum_j X^j / (kq + j)! over j = 0 .. q-1, for k = r-1 down to 0."""
-    xp, X = namespace(eye), powers[0]
-    d = X.shape[-1]
-    coefficients = _taylor_coefficients(q, r)
-    if X.ndim == 2 and d <= _BLOCKS_AT_ONCE_UP_TO:
-        weights = xp.asarray(coefficients, dtype=X.dtype, device=array_api_compat.device(X))
-        blocks = weights @ xp.reshape(xp.stack([eye, *powers]), (q, d * d))
-        yield from (xp.reshape(blocks[k, :], (d, d)) for k in range(r))
-        return
-    for row in coefficients:
-        block = row[0] * eye + row[1] * X
-        for coefficient, power in zip(row[2:], powers[1:], strict=True):
-            block += coefficient * power
-        yield block
+def _power_norms(A: Array, square: Array) -> tuple[float, ...]:
+    """||A^k||_1 for k = 1, 2, ..., as many as the schemes ask for, each the largest over the stack."""
+    xp = namespace(A)
+    first = xp.sum(A, axis=-2, keepdims=True)
+    # 1'A and 1'A^2 times A^2 are 1'A^3 and 1'A^4, and so on: half the products.
+    sums = [xp.concat([first, first @ A], axis=-2)]
+    for _ in range(_TAYLOR_SCHEMES[-1].degree // 2):
+        sums.append(sums[-1] @ square)
+    largest = xp.max(xp.concat(sums, axis=-2), axis=-1)
+    if largest.ndim > 1:
+        largest = xp.max(xp.reshape(largest, (-1, largest.shape[-1])), axis=0)
+    return tuple(largest.tolist())
 
 
-def _power_norms(A: Array) -> list[float]:
-    """||A^k||_1 for k = 1, 2, ..., the largest over the stack."""
-    xp, d = namespace(A), A.shape[-1]
-    # A product with a vector is cheap beside one with a matrix, the more so the larger they are.
-    count = 4 if d < 64 else 8 if d < 256 else 12
-    sums = xp.sum(A, axis=-2, keepdims=True)
-    norms = [sums.max()]
-    for _ in range(count - 1):
-        sums = sums @ A
-        norms.append(sums.max())
-    return [float(norm) for norm in norms]
-
-
-@functools.lru_cache
-def _scheme_table(exact: int, cost_of_a_term: float) -> list[tuple[int, int, int, int, int, float, float]]:
-    """For every scheme: q, r, degree m, how ||A^(m+1)|| follows from exact norms, log2 (m+1)!, and its cost."""
-    table = []
-    for q, r in _TAYLOR_SCHEMES:
-        power = q * r + 1
-        # ||A^power|| <= ||A^exact||^quotient ||A^rest||, or the exact norm itself.
-        quotient, rest = (0, power) if power <= exact else divmod(power, exact)
-        cost = q + r - 2 + cost_of_a_term * q * r
-        table.append((q, r, q * r, quotient, rest, math.log2(math.factorial(power)), cost))
-    return table
-
-
-def _cheapest_scheme(norms: list[float], roundoff: float, d: int) -> tuple[int, int, int]:
-    """Choose (q, r, squarings) with the fewest products whose truncation error is below the roundoff."""
-    # In logarithms, as high powers of large norms overflow; a power that vanishes (a DAG) makes all later ones vanish.
-    logs = [0.0, *(math.log2(norm) if norm > 0 else -math.inf for norm in norms)]
-    log_roundoff = math.log2(roundoff)
-    cost_of_a_term = _COST_OF_A_TERM[0 if d < _LARGER_COST_BELOW else 1]
-    best, lowest = (2, 1, 0), math.inf
-    for q, r, degree, quotient, rest, log_factorial, cost in _scheme_table(len(norms), cost_of_a_term):
-        log_norm = logs[-1] * quotient + logs[rest] if quotient else logs[rest]
-        excess = log_norm - log_factorial - log_roundoff
-        squarings = math.ceil(excess / degree) if excess > 0 else 0
-        if cost + squarings < lowest:
-            best, lowest = (q, r, squarings), cost + squarings
-        elif cost > lowest:
-            break  # the schemes that follow cost more even without squarings
-    return best
+def _cheapest_scheme(norms: tuple[float, ...], roundoff: float) -> tuple[_TaylorScheme, int]:
+    """Choose the scheme and the squarings with the fewest products whose truncation error is below the roundoff."""
+    plans = []
+    for scheme in _TAYLOR_SCHEMES:
+        norm = norms[scheme.degree]  # of the power degree + 1
+        # In logarithms, as powers of large norms overflow; 2^s ||A^(m+1)|| / 2^(s(m+1)) falls by 2^m a squaring.
+        excess = math.log2(norm / roundoff) - math.log2(math.factorial(scheme.degree + 1)) if norm > 0 else 0.0
+        squarings = max(0, math.ceil(excess / scheme.degree))
+        plans.append((scheme.products + squarings, squarings, scheme))
+    _, squarings, scheme = min(plans, key=lambda plan: plan[0])
+    return scheme, squarings
