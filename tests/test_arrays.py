@@ -103,12 +103,12 @@ def test_torch_tensors_give_the_same_numbers(rng):
 
 def test_device_without_torch_or_gpu_says_what_to_do():
     with pytest.raises(ValueError, match="device='cpu'"):
-        arrays.to_device(np.eye(2), "cuda:7" if _has_torch() else "cuda")
+        arrays.Placement("cuda:7" if _has_torch() else "cuda").put(np.eye(2))
 
 
 def test_cpu_keeps_the_array():
     A = np.eye(2)
-    assert arrays.to_device(A, "cpu") is A
+    assert arrays.Placement().put(A) is A
 
 
 def _has_torch():

@@ -294,7 +294,7 @@ def test_the_same_yardsticks_for_every_solver(drawn):
         ({"max_iter": 0}, "max_iter must be positive"),
         ({"time_limit": 0}, "time_limit must be positive"),
         ({"cycles": "all"}, "cycles must be one of"),
-        ({"device": "cuda"}, "device='cuda' is for solver='adam'"),
+        ({"device": "cuda"}, "device='cuda' and dtype='float64': solver='adam', and"),
         ({"knowledge": Knowledge.none(3)}, r"knowledge masks must have shape \(4, 4\)"),
     ],
 )

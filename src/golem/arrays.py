@@ -8,23 +8,44 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib.util
 import math
 import os
 import threading
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import array_api_compat
 import array_api_compat.numpy as numpy_namespace
 import numpy as np
-from array_api_compat import is_torch_array
+from array_api_compat import is_torch_array as is_tensor
 
 # Below this size a second BLAS thread costs more than it brings, and the pools of NumPy and SciPy get in each other's
 # way: on two cores a step of Adam at d = 100 to 400 takes twice as long with threads as without.
 _THREADS_PAY_FROM = 800
+_WARM_INVERSE_PAYS_FROM = 256
 
 # The array API has no nominal type; an Array is whatever `namespace` accepts.
 Array = Any
+
+__all__ = [
+    "Array",
+    "Inverter",
+    "Placement",
+    "WarmInverse",
+    "available_cores",
+    "blas_threads_for",
+    "expm_nonnegative",
+    "gpu_is_there",
+    "identity_minus",
+    "inverter_for",
+    "is_tensor",
+    "logabsdet_and_inverse_transpose",
+    "namespace",
+    "to_numpy",
+    "transpose",
+]
 
 
 def namespace(array: Array) -> Any:
@@ -35,31 +56,82 @@ def namespace(array: Array) -> Any:
 
 def to_numpy(array: Array) -> np.ndarray[Any, np.dtype[Any]]:
     """Return an array of any library and device as a NumPy array."""
-    return np.asarray(array.detach().cpu() if is_torch_array(array) else array)
+    return np.asarray(array.detach().cpu() if is_tensor(array) else array)
 
 
-def to_device(array: np.ndarray[Any, np.dtype[Any]], device: str) -> Array:
-    """Place a NumPy array: `"cpu"` keeps NumPy, anything else is the name of a torch device.
+@dataclass(frozen=True)
+class Placement:
+    """Where arrays live while a solver works on them.
 
-    Raises
-    ------
-    ValueError
-        If torch is not installed or does not see the device.
+    Parameters
+    ----------
+    device : str
+        "cpu" keeps NumPy arrays; anything else is the name of a torch device, such as "cuda" or "cuda:1".
+    dtype : {"float64", "float32"}
+        Their numbers.
     """
-    if device == "cpu":
-        return array
-    try:
-        import torch
-    except ImportError:
-        raise ValueError(
-            f"device={device!r} needs PyTorch, which is not installed: pip install 'golem-dag[gpu]', "
-            "or use device='cpu'"
-        ) from None
-    try:
-        return torch.asarray(array, device=torch.device(device))
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"PyTorch cannot use device={device!r} here ({reason}); use device='cpu'") from None
+
+    device: str = "cpu"
+    dtype: Literal["float64", "float32"] = "float64"
+
+    def put(self, array: Any) -> Array:
+        """Place a NumPy array.
+
+        Raises
+        ------
+        ValueError
+            If torch is not installed or does not see the device.
+        """
+        if self.device == "cpu":
+            return np.asarray(array, dtype=self.dtype)
+        torch = self._torch()
+        try:
+            return torch.asarray(array, dtype=getattr(torch, self.dtype), device=torch.device(self.device))
+        except (RuntimeError, AssertionError) as error:
+            reason = str(error).splitlines()[0]
+            raise ValueError(f"PyTorch cannot use device={self.device!r} here ({reason}); use device='cpu'") from None
+
+    def require_memory(self, matrices: float, d: int, task: str, stack: int = 1) -> None:
+        """Check that so many (d, d) matrices fit the free memory of a GPU.
+
+        Raises
+        ------
+        ValueError
+            If they do not, with the need, the free memory and the remedy.
+        """
+        if not self.device.startswith("cuda"):
+            return
+        torch = self._torch()
+        if not torch.cuda.is_available():
+            return  # `put` says so in better words
+        free, _ = torch.cuda.mem_get_info(torch.device(self.device))
+        need = matrices * d * d * stack * np.dtype(self.dtype).itemsize
+        if need > free:
+            half = "dtype='float32' needs half, " if self.dtype == "float64" else ""
+            fewer = "solve fewer problems at once" if stack > 1 else "take fewer columns"
+            raise ValueError(
+                f"{task} of {d} variables needs about {need / 2**30:.1f} GiB on {self.device}, of which "
+                f"{free / 2**30:.1f} GiB are free: {half}{fewer}, or use device='cpu'"
+            )
+
+    def _torch(self) -> Any:
+        try:
+            import torch
+        except ImportError:
+            raise ValueError(
+                f"device={self.device!r} needs PyTorch, which is not installed: pip install 'golem-dag[gpu]', "
+                "or use device='cpu'"
+            ) from None
+        return torch
+
+
+def gpu_is_there() -> bool:
+    """Tell whether PyTorch is installed and sees an NVIDIA GPU."""
+    if importlib.util.find_spec("torch") is None:
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())
 
 
 class _BlasLimit:
@@ -129,7 +201,7 @@ def logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
     A singular matrix has log|det M| = -inf and an inverse of NaNs: the caller sees a non-finite score and steps
     back, instead of an exception in the middle of a batch.
     """
-    if is_torch_array(M):
+    if is_tensor(M):
         import torch
 
         inverse, _ = torch.linalg.inv_ex(M)
@@ -153,6 +225,60 @@ def _lapack_logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
     inverse, _ = invert(lu, pivots, lwork=workspace, overwrite_lu=True)
     # LAPACK answers in Fortran order, so its transpose is the C-ordered gradient without a copy.
     return logabsdet, inverse.T
+
+
+class WarmInverse:
+    """log|det M| and M^-T of a matrix that moves in small steps, from those of the step before.
+
+    With X the last inverse and R = I - M X, one step of Newton and Schulz, X + X R, leaves an error of ||R||^2, and the
+    next, times I + R^2, one of ||R||^4 relative to the inverse. Each costs two products, where LU and inverse cost as
+    much as a dozen on a GPU. R is measured at every call, so errors do not pile up; where it is too large, LU is the
+    fallback. The determinant follows from log det(I - R) up to the third power of R.
+
+    Parameters
+    ----------
+    tolerance : float
+        Largest relative error of an inverse.
+    """
+
+    def __init__(self, tolerance: float = 1e-11) -> None:
+        self.tolerance = tolerance
+        self.cold_starts = self.calls = 0
+        self._inverse: Array | None = None
+        self._logabsdet: Array = None
+
+    def __call__(self, M: Array) -> tuple[Array, Array]:
+        """Return log|det M| and M^-T."""
+        self.calls += 1
+        if self._inverse is None or self._inverse.shape != M.shape or not self._improve(M):
+            self.cold_starts += 1
+            self._logabsdet, inverse_transpose = logabsdet_and_inverse_transpose(M)
+            self._inverse = transpose(inverse_transpose)
+        return self._logabsdet, transpose(self._inverse)
+
+    def _improve(self, M: Array) -> bool:
+        """Take Newton's steps from the last inverse; False where they would not reach the tolerance."""
+        xp, X = namespace(M), self._inverse
+        R = identity_minus(M @ X)
+        size = math.sqrt(float(xp.max(xp.sum(R * R, axis=(-2, -1)))))  # bounds the spectral norm
+        if not size**4 <= self.tolerance:  # also where it is NaN
+            return False
+        trace, second = xp.linalg.trace(R), xp.sum(R * transpose(R), axis=(-2, -1))
+        self._logabsdet = self._logabsdet - trace - second / 2
+        X = X + X @ R
+        if size**2 > self.tolerance:
+            X = X + X @ (R @ R)
+        self._inverse = X
+        return True
+
+
+Inverter = Callable[[Array], tuple[Array, Array]]
+
+
+def inverter_for(M: Array) -> Inverter:
+    """Return how to invert a matrix that moves in small steps: warm where products are cheap beside LU."""
+    warm = is_tensor(M) and M.device.type != "cpu" and M.shape[-1] >= _WARM_INVERSE_PAYS_FROM
+    return WarmInverse() if warm else logabsdet_and_inverse_transpose
 
 
 @functools.lru_cache
@@ -206,7 +332,7 @@ _TAYLOR_SCHEMES = (
     ),
 )
 # Up to this size one product makes all sums of powers faster than they are added up term by term; beyond, the stack
-# of powers no longer fits the cache.
+# of powers no longer fits a CPU's cache. A GPU has fewer passes over memory that way at any size.
 _SUMS_AT_ONCE_UP_TO = 128
 
 
@@ -257,9 +383,10 @@ def _sums_of_powers(powers: list[Array], rows: tuple[tuple[float, ...], ...]) ->
     A, xp = powers[0], namespace(powers[0])
     d, where = A.shape[-1], array_api_compat.device(A)
     eye = xp.eye(d, dtype=A.dtype, device=where)
-    if A.ndim == 2 and d <= _SUMS_AT_ONCE_UP_TO:
-        sums = xp.asarray(rows, dtype=A.dtype, device=where) @ xp.reshape(xp.stack([eye, *powers]), (len(powers) + 1, d * d))
-        return [xp.reshape(sums[k, :], (d, d)) for k in range(len(rows))]
+    if is_tensor(A) or (A.ndim == 2 and d <= _SUMS_AT_ONCE_UP_TO):
+        stacked = xp.stack([xp.broadcast_to(eye, A.shape), *powers])
+        sums = xp.asarray(rows, dtype=A.dtype, device=where) @ xp.reshape(stacked, (len(powers) + 1, -1))
+        return [xp.reshape(sums[k, :], A.shape) for k in range(len(rows))]
     result = []
     for row in rows:
         total = xp.zeros_like(A)

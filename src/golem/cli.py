@@ -333,7 +333,7 @@ def _require_writable(output: Path) -> None:
 
 def _compile(model: Golem, d: int, talk: bool) -> None:
     """Compile the search before the first fit, and say so; numba cannot be interrupted half-way."""
-    from golem.estimator import NOISE_MODELS
+    from golem.descent import NOISE_MODELS
     from golem.solvers.order import compile_search
 
     if model.solver != "order":

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,40 +13,30 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from golem.acyclicity import Acyclicity, Expm, LogDet, Polynomial
-from golem.arrays import to_device
+from golem.arrays import Placement, gpu_is_there, is_tensor
 from golem.checks import require_learnable, warn_of_equal_scales
+from golem.descent import NOISE_MODELS, Descent, NoiseModel
 from golem.graph import BoolMatrix, cpdag, meek_closure
 from golem.knowledge import Knowledge
-from golem.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
+from golem.likelihood import GaussianEV
 from golem.moments import Matrix, Moments, is_table, rows_and_names
-from golem.objective import PAPER_PENALTIES, Objective, graph_scores
+from golem.objective import PAPER_PENALTIES, graph_scores
 from golem.rounding import CycleRemoval, round_to_dag
 from golem.sem import LinearSEM
-from golem.solvers import LBFGS, Adam, Callback, Order, Solution, Status
+from golem.solvers import LBFGS, Adam, Callback, Order, Solution
 from golem.solvers.tie_break import without_evidence
 from golem.sparsity import L0, Criterion
 
-
-@dataclass(frozen=True)
-class NoiseModel:
-    """A likelihood, given the number of rows, with the paper's penalties for it (appendix F)."""
-
-    likelihood: Callable[[int], Likelihood]
-    lambda_sparsity: float
-    lambda_dag: float
-
-
-# Where words become objects; nothing below this module sees the words.
-NOISE_MODELS = {
-    "auto": NoiseModel(GaussianTied, *PAPER_PENALTIES["nv"]),
-    "ev": NoiseModel(lambda n: GaussianEV(), *PAPER_PENALTIES["ev"]),
-    "nv": NoiseModel(lambda n: GaussianNV(), *PAPER_PENALTIES["nv"]),
-}
+# Where words become objects; below this module only `descent.NOISE_MODELS` knows a word.
 SOLVERS: dict[str, Order | Adam | LBFGS] = {"order": Order(), "adam": Adam(), "lbfgs": LBFGS()}
 ACYCLICITIES: dict[str, Acyclicity] = {"expm": Expm(), "polynomial": Polynomial(), "logdet": LogDet()}
 STARTS = ("zeros", "ev")
 CYCLE_REMOVALS = ("paper", "gentle", "none")
 PAPER_THRESHOLD = 0.3
+# Below these sizes a GPU is no faster than a few cores (docs/scale.md).
+GPU_PAYS_FROM = {"order": 1000, "adam": 200}
+# Matrices on the device at the peak: measured, and rounded up.
+_MATRICES = {"order": 6, "adam": 20}
 
 
 class Golem(BaseEstimator):
@@ -97,7 +85,11 @@ class Golem(BaseEstimator):
     random_state : int, Generator or None
         Seed of the search and of minibatches; without one it is 0, so that the same data give the same graph.
     device : str
-        "cpu", or a torch device such as "cuda" for solver="adam".
+        "cpu"; a torch device such as "cuda", for solver="adam" and for solver="order" with noise="ev"; or "auto": a GPU
+        where there is one and the problem is large enough to gain by it.
+    dtype : {"float64", "float32"}
+        Numbers of the solver where it works on a device, or Adam's anywhere. Single precision halves the memory;
+        docs/scale.md tells what it costs.
     time_limit : float, optional
         Seconds for each solve; what was reached by then is the answer, marked by `solution_.status`.
     callback : callable, optional
@@ -164,6 +156,7 @@ class Golem(BaseEstimator):
         knowledge: Knowledge | None = None,
         random_state: int | np.random.Generator | None = None,
         device: str = "cpu",
+        dtype: Literal["float64", "float32"] = "float64",
         time_limit: float | None = None,
         callback: Callback | None = None,
     ) -> None:
@@ -180,6 +173,7 @@ class Golem(BaseEstimator):
         self.knowledge = knowledge
         self.random_state = random_state
         self.device = device
+        self.dtype = dtype
         self.time_limit = time_limit
         self.callback = callback
 
@@ -210,39 +204,50 @@ class Golem(BaseEstimator):
 
         Parameters
         ----------
-        X : array, DataFrame (pandas, Polars), PyArrow table or Moments
+        X : array, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
             Data, samples in rows; or their moments, for a precomputed covariance.
         y : None
             Ignored, there for scikit-learn.
         """
-        noise = _named(NOISE_MODELS, self.noise, "noise")
-        solver = self._solver()
+        noise, solver = _named(NOISE_MODELS, self.noise, "noise"), self._solver()
+        rows = self._prepare(X, solver)
+        if isinstance(solver, Order):
+            return self._conclude(self._search(solver, noise), None)
+        init = self._start(self.moments_.d)
+        descent = self._descent(solver, self.moments_.d)
+        covariance, n = self.moments_.covariance, self.moments_.n
+        return self._conclude(*descent.run(covariance, n, self._penalized(noise), self.noise, init, rows))
+
+    def _prepare(self, X: Any, solver: Order | Adam | LBFGS) -> Matrix | None:
+        """Read and check the data; return the rows where there are any."""
         # A cyclic graph has none of these, and none of an earlier fit may stay.
         for attribute in ("sem_", "cpdag_", "undecided_", "by_variance_"):
             self.__dict__.pop(attribute, None)
-        moments, rows = self._read(X)
-        require_learnable(moments, uses_scale=self.noise == "ev" or not isinstance(solver, Order))
+        self.moments_, rows = self._read(X)
+        require_learnable(self.moments_, uses_scale=self.noise == "ev" or not isinstance(solver, Order))
         if self.noise == "ev":
-            warn_of_equal_scales(moments)
-        knowledge = Knowledge.none(moments.d) if self.knowledge is None else self.knowledge
-        _require_shape(knowledge.forbidden, moments.d, "the knowledge masks")
-        self.knowledge_, self.edge_price_ = knowledge, self._edge_price(solver)
+            warn_of_equal_scales(self.moments_)
+        self.knowledge_ = Knowledge.none(self.moments_.d) if self.knowledge is None else self.knowledge
+        _require_shape(self.knowledge_.forbidden, self.moments_.d, "the knowledge masks")
+        self.edge_price_ = self._edge_price(solver)
+        return rows
 
-        self.start_solution_: Solution | None = None
-        if isinstance(solver, Order):
-            self.solution_ = self._search(solver, moments, noise, knowledge)
-            weights = self.solution_.weights
-        else:
-            self.solution_ = self._descend(solver, moments, rows, noise, knowledge)
-            weights = self._round(knowledge)
-        self.noise_choice_ = self.solution_.noise_choice
-        self.likelihood_ = noise.likelihood(moments.n) if self.noise_choice_ is None else self.noise_choice_.likelihood
-        self._describe(weights, moments, knowledge)
+    def _conclude(self, solution: Solution, start: Solution | None) -> Self:
+        """Round the solution to a graph where it needs it, and set what follows from it."""
+        self.solution_, self.start_solution_ = solution, start
+        self.noise_choice_ = solution.noise_choice
+        self.likelihood_ = (
+            NOISE_MODELS[self.noise].likelihood(self.moments_.n)
+            if self.noise_choice_ is None
+            else self.noise_choice_.likelihood
+        )
+        counted = self.solver == "order" or isinstance(self.solver, Order)
+        self._describe(solution.weights if counted else self._round())
         if not self.solution_.status.is_final:
             stage = (
                 " (in the solve of GOLEM-EV that was to be the start)" if self.solution_ is self.start_solution_ else ""
             )
-            warnings.warn(self.solution_.status.value + stage, ConvergenceWarning, stacklevel=2)
+            warnings.warn(self.solution_.status.value + stage, ConvergenceWarning, stacklevel=3)
         return self
 
     def score(self, X: Any, y: None = None) -> float:
@@ -294,8 +299,14 @@ class Golem(BaseEstimator):
                 raise ValueError(f"{name}={getattr(self, name)!r} with solver={self.solver!r}: {remedy}")
         if isinstance(self.lambda_sparsity, str) and not isinstance(solver, Order):
             raise ValueError(f"lambda_sparsity={self.lambda_sparsity!r} is for solver='order'; here it is a number")
-        if self.device != "cpu" and not isinstance(solver, Adam):
-            raise ValueError(f"device={self.device!r} is for solver='adam'; the others run on the CPU")
+        if self.dtype not in ("float64", "float32"):
+            raise ValueError(f"dtype must be 'float64' or 'float32'; got {self.dtype!r}")
+        on_device = isinstance(solver, Adam) or (isinstance(solver, Order) and self.noise == "ev")
+        if (self.device not in ("cpu", "auto") or self.dtype != "float64") and not on_device:
+            raise ValueError(
+                f"device={self.device!r} and dtype={self.dtype!r}: solver='adam', and solver='order' with noise='ev', "
+                "run on a device; the search over orders and L-BFGS run on the CPU in double precision"
+            )
         settings = {"max_iter": self.max_iter, "time_limit": self.time_limit, "effort": self.effort}
         given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
         return dataclasses.replace(solver, **given)
@@ -305,9 +316,9 @@ class Golem(BaseEstimator):
         counted = isinstance(solver, Order) and self.lambda_sparsity is not None
         return L0(self.lambda_sparsity) if counted else L0()  # type: ignore[arg-type]
 
-    def _search(self, solver: Order, moments: Moments, noise: NoiseModel, knowledge: Knowledge) -> Solution:
+    def _search(self, solver: Order, noise: NoiseModel) -> Solution:
         """Count edges along orders of the nodes."""
-        sparsity, init = self.edge_price_, self.init
+        moments, knowledge, sparsity, init = self.moments_, self.knowledge_, self.edge_price_, self.init
         allowed, required = (None, None) if knowledge.is_empty else (knowledge.allowed, knowledge.required)
         if isinstance(init, str):
             if init != "ev" or self.noise == "ev":
@@ -315,7 +326,9 @@ class Golem(BaseEstimator):
                     f"init={init!r}: with solver='order' a start is an order, a graph or, for 'nv' and 'auto', 'ev'"
                 )
             init = solver.solve(moments, GaussianEV(), sparsity, allowed=allowed, required=required).weights
-        return solver.solve(
+        placement = self._placement(solver, moments.d)
+        placement.require_memory(_MATRICES["order"], moments.d, "The order")
+        return dataclasses.replace(solver, placement=placement).solve(
             moments,
             noise.likelihood(moments.n),
             sparsity,
@@ -327,28 +340,27 @@ class Golem(BaseEstimator):
             stage="order" if self.noise == "auto" else f"order-{self.noise}",
         )
 
-    def _descend(
-        self, solver: Adam | LBFGS, moments: Moments, rows: Matrix | None, noise: NoiseModel, knowledge: Knowledge
-    ) -> Solution:
-        """Minimize the paper's score, from GOLEM-EV where that is the start."""
-        weights = self._start(moments.d)
-        if weights is None:
-            golem_ev = self._objective(moments, NOISE_MODELS["ev"], knowledge)
-            self.start_solution_ = self._solve(solver, golem_ev, None, rows, stage="golem-ev (start)")
-            if self.start_solution_.status in (Status.INTERRUPTED, Status.TIME_LIMIT):
-                return self.start_solution_
-            weights = self.start_solution_.weights
-        objective = self._objective(moments, self._penalized(noise), knowledge)
-        if not isinstance(self.init, str | None) and not np.isfinite(
-            objective.value_and_grad(to_device(weights, self.device))[0]
-        ):
-            raise ValueError("the score is not finite at the start matrix (init); choose smaller weights")
-        return self._solve(solver, objective, weights, rows, stage=f"golem-{self.noise}")
+    def _descent(self, solver: Adam | LBFGS, d: int, stack: int = 1) -> Descent:
+        """Gather what the gradient solvers need."""
+        acyclicity = "expm" if self.acyclicity is None else self.acyclicity
+        h = _named(ACYCLICITIES, acyclicity, "acyclicity") if isinstance(acyclicity, str) else acyclicity
+        placement = self._placement(solver, d)
+        placement.require_memory(_MATRICES["adam"], d, "Adam", stack)
+        return Descent(solver, h, self.knowledge_, placement, self.random_state, self.callback)
 
-    def _round(self, knowledge: Knowledge) -> Matrix:
+    def _placement(self, solver: Order | Adam | LBFGS, d: int) -> Placement:
+        """Tell where to work; "auto" takes a GPU where it gains."""
+        name = "adam" if isinstance(solver, Adam) else "order" if isinstance(solver, Order) else "lbfgs"
+        if self.device != "auto":
+            return Placement(self.device, self.dtype)
+        usable = name == "adam" or (name == "order" and self.noise == "ev")
+        gains = usable and d >= GPU_PAYS_FROM[name] and gpu_is_there()
+        return Placement("cuda" if gains else "cpu", self.dtype)
+
+    def _round(self) -> Matrix:
         """Round the raw weights to a graph, and note how many edges it cost."""
         threshold = PAPER_THRESHOLD if self.threshold is None else self.threshold
-        rounded = round_to_dag(self.solution_.weights, threshold, knowledge.required, self.cycles or "paper")
+        rounded = round_to_dag(self.solution_.weights, threshold, self.knowledge_.required, self.cycles or "paper")
         self.solution_ = dataclasses.replace(self.solution_, cut_edges=rounded.cut)
         return rounded.weights
 
@@ -358,6 +370,10 @@ class Golem(BaseEstimator):
             self.n_features_in_ = X.d
             self.feature_names_in_ = np.array(X.names, dtype=object)
             return X, None
+        if is_tensor(X):
+            moments = Moments.from_rows(X)
+            self.n_features_in_ = moments.d
+            return moments, None
         if is_table(X):
             values, names = rows_and_names(X)
             # scikit-learn's own record of the columns; it does not know every kind of table.
@@ -391,37 +407,9 @@ class Golem(BaseEstimator):
         penalties: dict[str, Any] = {"lambda_sparsity": self.lambda_sparsity, "lambda_dag": self.lambda_dag}
         return dataclasses.replace(noise, **{name: value for name, value in penalties.items() if value is not None})
 
-    def _objective(self, moments: Moments, noise: NoiseModel, knowledge: Knowledge) -> Objective:
-        """Assemble S(B)."""
-        acyclicity = "expm" if self.acyclicity is None else self.acyclicity
-        return Objective(
-            to_device(moments.covariance, self.device),
-            noise.likelihood(moments.n),
-            acyclicity=_named(ACYCLICITIES, acyclicity, "acyclicity") if isinstance(acyclicity, str) else acyclicity,
-            lambda_sparsity=noise.lambda_sparsity,
-            lambda_dag=noise.lambda_dag,
-            allowed=knowledge.allowed,
-            unpenalized=knowledge.required,
-        )
-
-    def _solve(
-        self, solver: Adam | LBFGS, objective: Objective, init: Matrix | None, rows: Matrix | None, stage: str
-    ) -> Solution:
-        """Run a solver on the device."""
-        if isinstance(solver, LBFGS):
-            return solver.solve(objective, init, callback=self.callback, stage=stage)
-        return solver.solve(
-            objective,
-            None if init is None else to_device(init, self.device),
-            rows=None if rows is None else to_device(rows - rows.mean(axis=0), self.device),
-            random_state=self.random_state,
-            callback=self.callback,
-            stage=stage,
-        )
-
-    def _describe(self, weights: Matrix, moments: Moments, knowledge: Knowledge) -> None:
+    def _describe(self, weights: Matrix) -> None:
         """Set the attributes that follow from the rounded weights."""
-        self.moments_ = moments
+        moments, knowledge = self.moments_, self.knowledge_
         self.raw_weights_ = self.solution_.weights
         self.n_iter_ = max(1, self.solution_.iterations)
         self.weights_ = weights

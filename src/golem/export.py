@@ -103,7 +103,8 @@ def settings(model: Golem) -> dict[str, Any]:
 
 def used(model: Golem) -> dict[str, Any]:
     """Return the penalties that a fit used, with the defaults filled in."""
-    from golem.estimator import NOISE_MODELS, PAPER_THRESHOLD
+    from golem.descent import NOISE_MODELS
+    from golem.estimator import PAPER_THRESHOLD
     from golem.solvers import Order
 
     if model.solver == "order" or isinstance(model.solver, Order):

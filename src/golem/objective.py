@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from golem.acyclicity import Acyclicity, Expm
-from golem.arrays import Array, namespace
+from golem.arrays import Array, Inverter, logabsdet_and_inverse_transpose, namespace
 from golem.likelihood import GaussianNV, Likelihood
 from golem.moments import Matrix, Vector
 from golem.sparsity import L1, Sparsity
@@ -78,13 +78,16 @@ class Objective:
         """Price of a unit of |B| in each entry: lambda_sparsity, or 0 for required edges."""
         return self.lambda_sparsity * self._priced
 
-    def smooth_value_and_grad(self, B: Array, S: Array | None = None) -> tuple[Array, Array]:
+    def smooth_value_and_grad(
+        self, B: Array, S: Array | None = None, invert: Inverter = logabsdet_and_inverse_transpose
+    ) -> tuple[Array, Array]:
         """Value and masked gradient of L(B) + lambda_dag h(B), all but the sparsity term.
 
-        Another covariance, say of a minibatch, can stand in for that of the objective.
+        Another covariance, say of a minibatch, can stand in for that of the objective, and another way to invert I - B,
+        say from the step before.
         """
         with np.errstate(all="ignore"):  # a non-finite score is an answer that solvers act on
-            value, grad = self.likelihood.value_and_grad(B, self.S if S is None else S)
+            value, grad = self.likelihood.value_and_grad(B, self.S if S is None else S, invert)
             if self.lambda_dag:
                 h, h_grad = self.acyclicity.value_and_grad(B)
                 h_grad *= self.lambda_dag
@@ -93,9 +96,11 @@ class Objective:
             grad *= self._free
             return value, grad
 
-    def value_and_grad(self, B: Array, S: Array | None = None) -> tuple[Array, Array]:
+    def value_and_grad(
+        self, B: Array, S: Array | None = None, invert: Inverter = logabsdet_and_inverse_transpose
+    ) -> tuple[Array, Array]:
         """Value and masked (sub)gradient of S(B)."""
-        value, grad = self.smooth_value_and_grad(B, S)
+        value, grad = self.smooth_value_and_grad(B, S, invert)
         if not self.lambda_sparsity:
             return value, grad
         size, sign = self.sparsity.value_and_grad(B if self.unpenalized is None else B * self._priced)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from array_api_compat import device
 
-from golem.arrays import Array, blas_threads_for, namespace
+from golem.arrays import Array, Inverter, blas_threads_for, inverter_for, namespace
 from golem.objective import Objective
 from golem.solvers.solution import Callback, Recorder, Solution, Status
 
@@ -87,11 +87,12 @@ class Adam:
         covariances = self._covariances(rows, objective.S, random_state)
         last = B = (xp.zeros_like(objective.S) if init is None else init) * objective.free
         m, v = xp.zeros_like(B), xp.zeros_like(B)
+        invert = inverter_for(B)
         status, step = Status.COMPLETED, 0
         try:
             for step in range(self.max_iter + 1):
                 S = next(covariances)
-                B, grad = self._finite(objective, B, last, S)
+                B, grad = self._finite(objective, B, last, S, invert)
                 if grad is None:
                     status = Status.NON_FINITE
                     break
@@ -126,11 +127,13 @@ class Adam:
             status = Status.MAX_ITER
         return recorder.solution(last, status, step)
 
-    def _finite(self, objective: Objective, B: Array, last: Array, S: Array) -> tuple[Array, Array | None]:
+    def _finite(
+        self, objective: Objective, B: Array, last: Array, S: Array, invert: Inverter
+    ) -> tuple[Array, Array | None]:
         """Gradient at B, after halving the step from `last` in the problems where the score is not finite."""
         xp = namespace(B)
         for _ in range(_MOST_HALVINGS):
-            value, grad = objective.value_and_grad(B, S)
+            value, grad = objective.value_and_grad(B, S, invert)
             total = value + xp.sum(grad, axis=(-2, -1))
             if math.isfinite(float(xp.sum(total))):  # one number tells for all problems of a stack
                 return B, grad

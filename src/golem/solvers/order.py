@@ -11,12 +11,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from golem.arrays import Placement
 from golem.graph import BoolMatrix, is_dag, topological_order
 from golem.likelihood import GaussianEV, GaussianTied, Likelihood
 from golem.moments import Matrix, Moments
@@ -41,10 +42,13 @@ class Order:
         starts agree. Up to 12 nodes the minimum is exact whatever the effort. Equal variances need no search.
     time_limit : float, optional
         Seconds after which the best graph so far is returned.
+    placement : Placement
+        Device and number type for the order and the screening under equal variances; the rest runs on the CPU.
     """
 
     effort: Effort = "default"
     time_limit: float | None = None
+    placement: Placement = field(default_factory=Placement)
 
     def __post_init__(self) -> None:
         if self.effort not in EFFORTS:
@@ -118,7 +122,8 @@ class Order:
         S, n, masks = problem.moments.covariance, problem.moments.n, (problem.allowed, problem.required)
         deadline = time.perf_counter() + (np.inf if self.time_limit is None else self.time_limit)
         if init is None:
-            fit = learn_equal_variances(S, n, problem.prices, *masks, deadline)
+            working = self.placement.put(S) if n > problem.moments.d else None
+            fit = learn_equal_variances(S, n, problem.prices, *masks, deadline, working)
         else:
             fit = fit_order(S, n, init, problem.prices, *masks, deadline=deadline)
         status = {

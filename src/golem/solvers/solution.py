@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -80,7 +81,7 @@ class Solution:
     seconds : float
         Wall-clock time.
     stationarity : float
-        The largest violation of the optimality conditions at `weights`.
+        The largest violation of the optimality conditions at `weights`; an array for a stack, as the terms are.
     cut_edges : int, optional
         Edges that rounding removed because of cycles, once it has been done.
     graph_scores : mapping of str to float, optional
@@ -100,6 +101,23 @@ class Solution:
     cut_edges: int | None = None
     graph_scores: Mapping[str, float] | None = None
     noise_choice: NoiseChoice | None = None
+
+    def split(self) -> list[Solution]:
+        """Take the solution of a stack `(m, d, d)` apart into those of its problems."""
+
+        def part(value: Any, i: int) -> Any:
+            return {name: float(values[i]) for name, values in value.items()}
+
+        return [
+            dataclasses.replace(
+                self,
+                weights=self.weights[i],
+                terms=part(self.terms, i),
+                trace=tuple(dataclasses.replace(point, terms=part(point.terms, i)) for point in self.trace),
+                stationarity=float(np.asarray(self.stationarity)[i]),
+            )
+            for i in range(len(self.weights))
+        ]
 
 
 class Limits(Protocol):
@@ -178,7 +196,7 @@ class Recorder:
             trace=tuple(self._trace),
             iterations=iterations,
             seconds=seconds,
-            stationarity=float(np.max(to_numpy(residual))),
+            stationarity=_as_numbers({"residual": residual})["residual"],
         )
 
 
