@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from golem import DataWarning, Golem, Knowledge, Moments, metrics
 from golem.graph import cpdag, is_dag
 from golem.likelihood import GaussianNV, GaussianTied
+from golem.objective import residual_variances
 from golem.simulate import simulate
 from golem.solvers import Order, Status
 from golem.solvers.noise_choice import NoiseScores
@@ -65,11 +66,11 @@ def test_mu_and_tau_are_where_the_value_is_lowest():
 
 
 def test_noise_variances_are_drawn_towards_their_mean():
-    S = np.diag([1.0, 2.0, 4.0])
-    variances = GaussianTied(20, tau=0.5).noise_variances(np.zeros((3, 3)), S)
+    r = np.array([1.0, 2.0, 4.0])
+    variances = GaussianTied(20, tau=0.5).noise_variances(r)
     assert 1 < variances[0] < 2 < variances[2] < 4
-    np.testing.assert_allclose(GaussianTied(20, tau=0.0).noise_variances(np.zeros((3, 3)), S), 2.0)
-    np.testing.assert_allclose(GaussianTied(20, tau=1e3).noise_variances(np.zeros((3, 3)), S), [1, 2, 4], rtol=1e-5)
+    np.testing.assert_allclose(GaussianTied(20, tau=0.0).noise_variances(r), 2.0)
+    np.testing.assert_allclose(GaussianTied(20, tau=1e3).noise_variances(r), r, rtol=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -124,7 +125,7 @@ def test_the_choice_has_the_lowest_score_and_says_so():
     assert scores.between(model.adjacency_) == pytest.approx(choice.scores["between"])
     assert f"tau = {choice.tau:.2f}" in choice.reason
     # The terms of the solution are those of the model chosen.
-    r = GaussianNV().noise_variances(model.weights_, model.moments_.covariance)
+    r = residual_variances(model.weights_, model.moments_.covariance)
     assert model.solution_.terms["likelihood"] == pytest.approx(float(choice.likelihood.on_dag(r)))
 
 

@@ -20,7 +20,7 @@ from golem.graph import BoolMatrix, cpdag, meek_closure
 from golem.knowledge import Knowledge
 from golem.likelihood import GaussianEV
 from golem.moments import Matrix, Moments, is_table, rows_and_names
-from golem.objective import PAPER_PENALTIES, graph_scores
+from golem.objective import PAPER_PENALTIES, graph_scores, residual_variances
 from golem.rounding import CycleRemoval, round_to_dag
 from golem.sem import LinearSEM
 from golem.solvers import LBFGS, Adam, Callback, Order, Solution
@@ -425,7 +425,8 @@ class Golem(BaseEstimator):
         self.by_variance_ = open_directions & ~self.undecided_
         # Where n <= d a residual can vanish; a model needs a positive variance all the same.
         floor = np.finfo(float).eps * moments.variances
-        noise_variances = np.maximum(self.likelihood_.noise_variances(weights, moments.covariance), floor)
+        r = residual_variances(weights, moments.covariance)
+        noise_variances = np.maximum(self.likelihood_.noise_variances(r), floor)
         intercepts = moments.mean - moments.mean @ weights
         self.sem_ = LinearSEM(weights, noise_variances, intercepts, moments.names)
 

@@ -103,8 +103,9 @@ class Order:
             likelihood = choice.likelihood
         else:
             found = self._free_variances(problem, start, stage)
-        B = least_squares_weights(found.graph, moments.covariance)
-        terms = _terms(B, moments, likelihood, sparsity)
+        S = moments.covariance
+        B = least_squares_weights(found.graph, S)
+        terms = _terms(B, S, moments.n, likelihood, sparsity)
         seconds = time.perf_counter() - began
         trace = (*found.trace, TracePoint(found.perturbations, seconds, terms))
         if callback is not None:
@@ -183,11 +184,10 @@ def as_order(init: NDArray[Any], d: int) -> NDArray[np.intp]:
     return given.astype(np.intp)
 
 
-def _terms(B: Matrix, moments: Moments, likelihood: Likelihood, sparsity: L0) -> dict[str, float]:
+def _terms(B: Matrix, S: Matrix, n: int, likelihood: Likelihood, sparsity: L0) -> dict[str, float]:
     """Terms of the score on a DAG, where log|det(I - B)| and h vanish and are not computed."""
-    n = moments.n
-    L = float(likelihood.on_dag(residual_variances(B, moments.covariance)))
-    price = float(sparsity.prices(n, moments.d)[np.count_nonzero(B, axis=0)].sum()) / (2 * n)
+    L = float(likelihood.on_dag(residual_variances(B, S)))
+    price = float(sparsity.prices(n, len(B))[np.count_nonzero(B, axis=0)].sum()) / (2 * n)
     return {
         "likelihood": L,
         "sparsity": price,

@@ -9,6 +9,7 @@ import numpy as np
 from golem.graph import BoolMatrix
 from golem.likelihood import GaussianEV, GaussianTied, Likelihood
 from golem.moments import Matrix
+from golem.objective import grouped
 
 _LEAST_GAIN = 1e-9
 _MOST_ROUNDS = 100
@@ -98,8 +99,8 @@ def residual_variance(S: Matrix, j: int, parents: BoolMatrix) -> float:
 
 def least_squares_weights(adjacency: BoolMatrix, S: Matrix) -> Matrix:
     """Weights of every node on its parents, by least squares."""
-    B = np.zeros_like(S)
-    for j in np.nonzero(adjacency.any(axis=0))[0]:
-        where = np.nonzero(adjacency[:, j])[0]
-        B[where, j] = np.linalg.solve(S[np.ix_(where, where)], S[where, j])
+    B = np.zeros(S.shape)
+    for j, where in grouped(*np.nonzero(np.ascontiguousarray(adjacency.T))):
+        # Rows of a symmetric S lie together in memory, its columns do not.
+        B[where, j] = np.linalg.solve(S[np.ix_(where, where)], S[j, where])
     return B

@@ -234,6 +234,8 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
         with np.errstate(all="ignore"):  # of a singular S, which is refused in a moment
             panel, picked, pivots, left = _factor_panel(T, min(_PANEL, nodes.shape[0]), follows)
         if not bool(xp.all(pivots > xp.take(floor, picked))):
+            if S.dtype == xp.float32:
+                raise ValueError("the covariance is singular in single precision; use dtype='float64'")
             raise ValueError("the covariance is singular: some variables are linear combinations of others")
         panels.append(panel)
         pieces.append(xp.take(nodes, picked))
