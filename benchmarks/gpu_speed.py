@@ -181,10 +181,16 @@ def same(options: argparse.Namespace) -> None:
         tables.append(simulate((30, 60, 100, 300)[seed // 5 % 4], 1000, graph, noise, random_state=seed).data)
     ours = [Golem("ev").fit(X).weights_ for X in tables]
     for dtype in ("float64", "float32"):
-        theirs = [Golem("ev", device=options.device, dtype=dtype).fit(X).weights_ for X in tables]
-        alike = [np.array_equal(a != 0, b != 0) for a, b in zip(ours, theirs, strict=True)]
-        largest = max(np.abs(a - b).max() for a, b in zip(ours, theirs, strict=True))
-        print(f"| order-ev {dtype} | {sum(alike)} of {len(alike)} | {largest:.1e} |", flush=True)
+        alike, differences, refused = 0, [0.0], 0
+        for X, a in zip(tables, ours, strict=True):
+            try:
+                b = Golem("ev", device=options.device, dtype=dtype).fit(X).weights_
+            except ValueError:  # singular in single precision
+                refused += 1
+                continue
+            alike += np.array_equal(a != 0, b != 0)
+            differences.append(np.abs(a - b).max())
+        print(f"| order-ev {dtype} | {alike} of {len(ours)}, {refused} refused | {max(differences):.1e} |", flush=True)
     small = tables[:4]
     steps = 50 if options.quick else 2000
     ours = [Golem("ev", "adam", max_iter=steps).fit(X) for X in small]

@@ -270,3 +270,30 @@ def test_swaps_mend_a_disturbed_order():
         disturbed = good.order.copy()
         disturbed[[k, k + 1]] = disturbed[[k + 1, k]]
         assert np.array_equal(fit_order(S, 2000, disturbed, price(30, 2000)).weights != 0, truth)
+
+
+@pytest.mark.parametrize("graph", ["ER1", "ER4", "SF2"])
+@pytest.mark.parametrize("constrained", [False, True])
+def test_looking_ahead_gives_the_order_of_pivoting_among_all(graph, constrained, monkeypatch):
+    """What a GPU does, on the CPU; few candidates, so that many are missed at first."""
+    d = 150
+    S = covariance(simulate(d, 400, graph, random_state=3).data)
+    before = None
+    if constrained:
+        rank = np.random.default_rng(0).integers(4, size=d)
+        before = rank[:, None] < rank
+    expected, factor = variance_order(S, before)
+    monkeypatch.setattr(vo, "_PANEL", 32)
+    for candidates in (1, 2, 4):
+        monkeypatch.setattr(vo, "_CANDIDATES_A_PIVOT", candidates)
+        monkeypatch.setattr(vo, "_factor_panel", vo._factor_panel_ahead)
+        order, ahead = variance_order(S, before)
+        np.testing.assert_array_equal(order, expected)
+        np.testing.assert_allclose(ahead, factor, atol=1e-8 * np.abs(factor).max())
+
+
+def test_looking_ahead_refuses_singular_covariances(monkeypatch):
+    monkeypatch.setattr(vo, "_factor_panel", vo._factor_panel_ahead)
+    S, _ = drawn(20, 15)
+    with pytest.raises(ValueError, match="singular"):
+        variance_order(S)

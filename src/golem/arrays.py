@@ -12,7 +12,9 @@ import importlib.util
 import math
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -24,6 +26,7 @@ from array_api_compat import is_torch_array as is_tensor
 # Below this size a second BLAS thread costs more than it brings, and the pools of NumPy and SciPy get in each other's
 # way: on two cores a step of Adam at d = 100 to 400 takes twice as long with threads as without.
 _THREADS_PAY_FROM = 800
+_THREADS_DIVIDE_FROM = 2**24
 _WARM_INVERSE_PAYS_FROM = 256
 _MOST_NEWTON_STEPS = 3
 
@@ -37,6 +40,7 @@ __all__ = [
     "WarmInverse",
     "available_cores",
     "blas_threads_for",
+    "divided",
     "expm_nonnegative",
     "gpu_is_there",
     "identity_minus",
@@ -44,6 +48,7 @@ __all__ = [
     "is_tensor",
     "logabsdet_and_inverse_transpose",
     "namespace",
+    "on_accelerator",
     "to_numpy",
     "transpose",
 ]
@@ -57,7 +62,32 @@ def namespace(array: Array) -> Any:
 
 def to_numpy(array: Array) -> np.ndarray[Any, np.dtype[Any]]:
     """Return an array of any library and device as a NumPy array."""
-    return np.asarray(array.detach().cpu() if is_tensor(array) else array)
+    if not is_tensor(array):
+        return np.asarray(array)
+    if not on_accelerator(array):
+        return np.asarray(array.detach())
+    import torch
+
+    # Fresh memory is handed out page by page at the first touch: gigabytes of it by many threads, then filled.
+    host = torch.zeros(array.shape, dtype=array.dtype)
+    host.copy_(array)
+    return host.numpy()
+
+
+def divided(array: np.ndarray[Any, np.dtype[Any]], by: float) -> np.ndarray[Any, np.dtype[Any]]:
+    """Divide a matrix by a number, by many threads where it has gigabytes."""
+    if array.size < _THREADS_DIVIDE_FROM:
+        return array / by
+    result, cores = np.empty_like(array), available_cores()
+    edges = np.linspace(0, len(array), 4 * cores + 1).astype(int)
+    with ThreadPoolExecutor(cores) as pool:
+        list(
+            pool.map(
+                lambda k: np.divide(array[edges[k] : edges[k + 1]], by, out=result[edges[k] : edges[k + 1]]),
+                range(4 * cores),
+            )
+        )
+    return result
 
 
 @dataclass(frozen=True)
@@ -87,7 +117,10 @@ class Placement:
             return np.asarray(array, dtype=self.dtype)
         torch = self._torch()
         try:
-            return torch.asarray(array, dtype=getattr(torch, self.dtype), device=torch.device(self.device))
+            with warnings.catch_warnings():
+                # It is read-only so that nobody writes to it, and neither do we.
+                warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+                return torch.asarray(array, dtype=getattr(torch, self.dtype), device=torch.device(self.device))
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0]
             raise ValueError(f"PyTorch cannot use device={self.device!r} here ({reason}); use device='cpu'") from None
@@ -126,6 +159,11 @@ class Placement:
         return torch
 
 
+def on_accelerator(array: Array) -> bool:
+    """Tell whether an array lies on a GPU or the like, where every operation has to be started from afar."""
+    return is_tensor(array) and array.device.type != "cpu"
+
+
 def gpu_is_there() -> bool:
     """Tell whether PyTorch is installed and sees an NVIDIA GPU."""
     if importlib.util.find_spec("torch") is None:
@@ -147,12 +185,10 @@ class _BlasLimit:
 
     def enter(self) -> None:
         """Limit BLAS to one thread, if this is the first of the running solves."""
-        import threadpoolctl
-
         with self._lock:
             self._solves += 1
             if self._solves == 1:
-                self._limit.enter_context(threadpoolctl.threadpool_limits(1, user_api="blas"))
+                self._limit.enter_context(_blas_libraries().limit(limits=1, user_api="blas"))
 
     def leave(self) -> None:
         """Lift the limit, if this was the last of the running solves."""
@@ -163,6 +199,15 @@ class _BlasLimit:
 
 
 _BLAS_LIMIT = _BlasLimit()
+
+
+@functools.cache
+def _blas_libraries() -> Any:
+    """Find the BLAS libraries of NumPy and SciPy, once: it takes ten milliseconds."""
+    import scipy.linalg  # noqa: F401  # loads its own
+    import threadpoolctl
+
+    return threadpoolctl.ThreadpoolController()
 
 
 @contextlib.contextmanager
@@ -205,8 +250,13 @@ def logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
     if is_tensor(M):
         import torch
 
-        inverse, _ = torch.linalg.inv_ex(M)
-        return torch.linalg.slogdet(M)[1], inverse.mT
+        lu, pivots, _ = torch.linalg.lu_factor_ex(M)
+        diagonal = torch.diagonal(lu, dim1=-2, dim2=-1)
+        eye = torch.eye(M.shape[-1], dtype=M.dtype, device=M.device).expand(M.shape)
+        # M' Y = I gives the transposed inverse from the same factors.
+        inverse_transpose = torch.linalg.lu_solve(lu, pivots, eye, adjoint=True)
+        singular = (diagonal == 0).any(dim=-1)[..., None, None]
+        return diagonal.abs().log().sum(dim=-1), inverse_transpose.masked_fill(singular, math.nan)
     if M.ndim == 2:
         return _lapack_logabsdet_and_inverse_transpose(M)
     xp = namespace(M)
@@ -231,9 +281,10 @@ def _lapack_logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
 class WarmInverse:
     """log|det M| and M^-T of a matrix that moves in small steps, from those of the step before.
 
-    With X the last inverse and R = I - M X its residual, a step of Newton and Schulz, X + X R, has the residual R^2, the
-    next one R^4, then R^8. Each costs two products or less, where LU and inverse cost as much as a dozen on a GPU. The
-    residual is measured at every call, so errors do not pile up; where three steps do not suffice, LU is the fallback.
+    With X the last inverse and R = I - M X its residual, a step of Newton and Schulz, X + X R, has the residual R^2,
+    the next one R^4, then R^8. Each costs two products or less, where LU and inverse cost as much as a dozen on a GPU.
+    The residual is measured at every call, so errors do not pile up; where three steps do not suffice, LU is the
+    fallback.
     The determinant follows from log det(I - R) up to the third power of R.
 
     Parameters
@@ -292,7 +343,7 @@ Inverter = Callable[[Array], tuple[Array, Array]]
 
 def inverter_for(M: Array) -> Inverter:
     """Return how to invert a matrix that moves in small steps: warm where products are cheap beside LU."""
-    warm = is_tensor(M) and M.device.type != "cpu" and M.shape[-1] >= _WARM_INVERSE_PAYS_FROM
+    warm = on_accelerator(M) and M.shape[-1] >= _WARM_INVERSE_PAYS_FROM
     return WarmInverse() if warm else logabsdet_and_inverse_transpose
 
 

@@ -7,6 +7,7 @@ of all of them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from golem.arrays import is_tensor, to_numpy
+from golem.arrays import divided, is_tensor, to_numpy
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -154,10 +155,12 @@ class Moments:
         """Column means."""
         return self.shift + self.offset
 
-    @property
+    @functools.cached_property
     def covariance(self) -> Matrix:
-        """Maximum likelihood covariance: scatter divided by n."""
-        return self.scatter / self.n
+        """Maximum likelihood covariance: scatter divided by n. It is kept, and so not to be written to."""
+        S = divided(self.scatter, self.n)
+        S.flags.writeable = False
+        return S
 
     @property
     def variances(self) -> Vector:

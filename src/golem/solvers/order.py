@@ -21,12 +21,11 @@ from golem.arrays import Placement
 from golem.graph import BoolMatrix, is_dag, topological_order
 from golem.likelihood import GaussianEV, GaussianTied, Likelihood
 from golem.moments import Matrix, Moments
-from golem.objective import residual_variances
 from golem.solvers.exact_order import LARGEST_EXACT
 from golem.solvers.free_order import EFFORTS, Effort, FoundGraph, OrderProblem, find_order
 from golem.solvers.noise_choice import NoiseChoice
 from golem.solvers.solution import Callback, Progress, Solution, Status, TracePoint
-from golem.solvers.tie_break import least_squares_weights, prefer_equal_variances
+from golem.solvers.tie_break import prefer_equal_variances, regress_on_parents
 from golem.solvers.tied_order import choose_and_search
 from golem.sparsity import L0
 
@@ -104,8 +103,8 @@ class Order:
         else:
             found = self._free_variances(problem, start, stage)
         S = moments.covariance
-        B = least_squares_weights(found.graph, S)
-        terms = _terms(B, S, moments.n, likelihood, sparsity)
+        B, r = regress_on_parents(found.graph, S)
+        terms = _terms(B, found.graph, float(likelihood.on_dag(r)), prices, moments.n)
         seconds = time.perf_counter() - began
         trace = (*found.trace, TracePoint(found.perturbations, seconds, terms))
         if callback is not None:
@@ -133,7 +132,7 @@ class Order:
             "time limit": Status.TIME_LIMIT,
             "interrupted": Status.INTERRUPTED,
         }[fit.ending]
-        return FoundGraph(fit.weights != 0, status)
+        return FoundGraph(fit.graph, status)
 
     def _free_variances(self, problem: OrderProblem, init: NDArray[np.intp] | None, stage: str) -> FoundGraph:
         """Search over orders, then show the member of the class with the higher EV likelihood."""
@@ -184,15 +183,10 @@ def as_order(init: NDArray[Any], d: int) -> NDArray[np.intp]:
     return given.astype(np.intp)
 
 
-def _terms(B: Matrix, S: Matrix, n: int, likelihood: Likelihood, sparsity: L0) -> dict[str, float]:
+def _terms(B: Matrix, graph: BoolMatrix, L: float, prices: NDArray[np.float64], n: int) -> dict[str, float]:
     """Terms of the score on a DAG, where log|det(I - B)| and h vanish and are not computed."""
-    L = float(likelihood.on_dag(residual_variances(B, S)))
-    price = float(sparsity.prices(n, len(B))[np.count_nonzero(B, axis=0)].sum()) / (2 * n)
-    return {
-        "likelihood": L,
-        "sparsity": price,
-        "dag": 0.0,
-        "score": L + price,
-        "l1": float(np.abs(B).sum()),
-        "h": 0.0,
-    }
+    # From the edges, not from the matrix: it may have gigabytes of zeros.
+    children, causes = np.nonzero(np.ascontiguousarray(graph.T))
+    price = float(prices[np.bincount(children, minlength=len(B))].sum()) / (2 * n)
+    size = float(np.abs(B[causes, children]).sum())
+    return {"likelihood": L, "sparsity": price, "dag": 0.0, "score": L + price, "l1": size, "h": 0.0}

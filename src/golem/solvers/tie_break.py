@@ -8,7 +8,7 @@ import numpy as np
 
 from golem.graph import BoolMatrix
 from golem.likelihood import GaussianEV, GaussianTied, Likelihood
-from golem.moments import Matrix
+from golem.moments import Matrix, Vector
 from golem.objective import grouped
 
 _LEAST_GAIN = 1e-9
@@ -99,8 +99,15 @@ def residual_variance(S: Matrix, j: int, parents: BoolMatrix) -> float:
 
 def least_squares_weights(adjacency: BoolMatrix, S: Matrix) -> Matrix:
     """Weights of every node on its parents, by least squares."""
-    B = np.zeros(S.shape)
+    return regress_on_parents(adjacency, S)[0]
+
+
+def regress_on_parents(adjacency: BoolMatrix, S: Matrix) -> tuple[Matrix, Vector]:
+    """Weights of every node on its parents by least squares, and the residual variances."""
+    B, r = np.zeros(S.shape), np.diagonal(S).copy()
     for j, where in grouped(*np.nonzero(np.ascontiguousarray(adjacency.T))):
         # Rows of a symmetric S lie together in memory, its columns do not.
-        B[where, j] = np.linalg.solve(S[np.ix_(where, where)], S[j, where])
-    return B
+        b = np.linalg.solve(S[np.ix_(where, where)], S[j, where])
+        B[where, j] = b
+        r[j] -= S[j, where] @ b
+    return B, np.maximum(r, np.finfo(float).tiny)

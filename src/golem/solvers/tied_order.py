@@ -149,4 +149,4 @@ class _TiedSearch:
             return None, np.diagonal(factor) ** 2
         deadline = math.inf if self._deadline is None else self._deadline
         fit = learn_equal_variances(moments.covariance, moments.n, self.problem.prices, *masks, deadline)
-        return fit.weights != 0, np.maximum(fit.residual_variances, np.finfo(float).eps * moments.variances)
+        return fit.graph, np.maximum(fit.residual_variances, np.finfo(float).eps * moments.variances)

@@ -19,12 +19,14 @@ import numpy as np
 from array_api_compat import device
 from numpy.typing import ArrayLike, NDArray
 
-from golem.arrays import Array, available_cores, blas_threads_for, namespace, to_numpy
+from golem.arrays import Array, available_cores, blas_threads_for, namespace, on_accelerator, to_numpy
 from golem.graph import BoolMatrix, is_dag
 from golem.moments import Matrix, Vector
 
 # Pivots a panel: enough for the matrix product to dominate, few enough for a panel to stay in cache.
 _PANEL = 128
+# Candidates that the pivots of a panel are chosen from: more are seldom needed.
+_CANDIDATES_A_PIVOT = 4
 _SMALL = 64
 # Below this there is hardly a hint of an edge.
 _LEAST_T_SQUARED = 4.0
@@ -44,6 +46,8 @@ class EqualVarianceFit:
     ----------
     order : ndarray of shape (d,)
         Nodes, causes first.
+    graph : ndarray of shape (d, d), bool
+        Entry [i, j] tells whether there is an edge i -> j.
     weights : ndarray of shape (d, d)
         B: entry [i, j] is the least-squares weight of the edge i -> j, zero where there is none.
     residual_variances : ndarray of shape (d,)
@@ -56,6 +60,7 @@ class EqualVarianceFit:
     """
 
     order: NDArray[np.intp]
+    graph: BoolMatrix
     weights: Matrix
     residual_variances: Vector
     score: float
@@ -231,15 +236,14 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
     nodes, T = xp.arange(d, device=device(S)), S
     panels, pieces = [], []
     while nodes.shape[0]:
-        with np.errstate(all="ignore"):  # of a singular S, which is refused in a moment
-            panel, picked, pivots, left = _factor_panel(T, min(_PANEL, nodes.shape[0]), follows)
+        panel, picked, pivots = _factor_panel(T, min(_PANEL, nodes.shape[0]), follows)
         if not bool(xp.all(pivots > xp.take(floor, picked))):
             if S.dtype == xp.float32:
                 raise ValueError("the covariance is singular in single precision; use dtype='float64'")
             raise ValueError("the covariance is singular: some variables are linear combinations of others")
         panels.append(panel)
         pieces.append(xp.take(nodes, picked))
-        kept = xp.nonzero(left)[0]
+        kept = _complement(picked, nodes.shape[0])
         nodes, floor = xp.take(nodes, kept), xp.take(floor, kept)
         if follows is not None:
             follows = xp.take(xp.take(follows, kept, axis=0), kept, axis=1)
@@ -258,35 +262,129 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
     return order, factor
 
 
-def _factor_panel(T: Array, size: int, follows: Array | None) -> tuple[Array, ...]:
-    """Place `size` nodes: rows of the factor, places in T, pivots, and the mask of the nodes left.
+def _factor_panel(T: Array, size: int, follows: Array | None) -> tuple[Array, Array, Array]:
+    """Place up to `size` nodes: rows of the factor, places in T, pivots."""
+    if on_accelerator(T):
+        return _factor_panel_ahead(T, size, follows)
+    xp = namespace(T)
+    edges = None if follows is None else to_numpy(follows)
+    none = np.zeros(0, dtype=np.intp)
+    waiting = None if edges is None else edges.sum(axis=0)
+    panel = _pivot(to_numpy(T), size, waiting, edges, none, np.zeros((0, len(T))))
+    return tuple(xp.asarray(x) for x in (panel.rows, panel.places, panel.pivots))
 
-    On a GPU the time goes into starting a dozen small kernels for each node, so every operation counts.
+
+def _factor_panel_ahead(T: Array, size: int, follows: Array | None) -> tuple[Array, Array, Array]:
+    """Do the same with few operations on T.
+
+    Pivoting step by step on a GPU would spend its time on starting small kernels. So the CPU pivots among a few hundred
+    candidates, those of the smallest variance. Then all rows are made by one product, and every other node is checked:
+    those whose variance would have been below a pivot's become candidates as well, and the panel is done again from
+    there. The order is that of pivoting among all nodes.
     """
     xp, m = namespace(T), T.shape[0]
-    panel = xp.zeros((size, m), dtype=T.dtype, device=device(T))
-    positions = xp.arange(m, device=device(T))
+    variances = xp.linalg.diagonal(T)
     waits_for = None if follows is None else xp.sum(follows, axis=0)
-    variances = xp.linalg.diagonal(T)  # given the placed nodes; infinite for those
-    picked, pivots = [], []
-    for k in range(size):
-        eligible = variances if waits_for is None else xp.where(waits_for < 0.5, variances, xp.inf)
-        # j stays an array: no value leaves the device within a panel, so a GPU never waits for Python.
-        j = xp.argmin(eligible, keepdims=True)
-        row = xp.take(T, j, axis=0)
-        if k:
-            row = row - xp.take(panel[:k, :], j, axis=1).T @ panel[:k, :]
-        row = row[0, :]
-        pivot = xp.take(row, j)
-        # A pivot that is not positive is refused after the panel; until then it must not make NaNs.
-        row = row / xp.sqrt(xp.abs(pivot))
-        panel[k, :] = row
-        variances = xp.where(positions == j, xp.inf, variances - row * row)
+    eligible = variances if waits_for is None else xp.where(waits_for < 0.5, variances, xp.inf)
+    candidates = xp.argsort(eligible)[: min(m, _CANDIDATES_A_PIVOT * size)]
+    known = xp.zeros((0, candidates.shape[0]), dtype=T.dtype, device=device(T))
+    chosen = np.zeros(0, dtype=np.intp)
+    while True:
+        block = to_numpy(xp.take(xp.take(T, candidates, axis=0), candidates, axis=1))
+        waiting = edges = None
         if follows is not None:
-            waits_for = waits_for - xp.take(follows, j, axis=0)[0, :]
-        picked.append(j)
-        pivots.append(pivot)
-    return panel, xp.concat(picked), xp.concat(pivots), variances < xp.inf
+            waiting = to_numpy(xp.take(waits_for, candidates))
+            edges = to_numpy(xp.take(xp.take(follows, candidates, axis=0), candidates, axis=1))
+        with blas_threads_for(_SMALL):
+            found = _pivot(block, size, waiting, edges, chosen, to_numpy(known))
+            if found.pivots[-1] > 0:
+                inverse = inverse_factor(np.triu(found.rows[:, found.places]))
+        picked = xp.take(candidates, xp.asarray(found.places, device=device(T)))
+        pivots = xp.asarray(found.pivots, device=device(T))
+        if not found.pivots[-1] > 0:
+            return xp.zeros_like(T[: picked.shape[0], :]), picked, pivots  # singular: to be refused
+        panel = xp.asarray(inverse, device=device(T)) @ xp.take(T, picked, axis=0)
+        step, missed = _missed(panel, pivots, picked, candidates, variances, follows, waits_for)
+        if not len(missed):
+            return panel, picked, pivots
+        # What was chosen before the first miss stays.
+        candidates = xp.concat([candidates, xp.asarray(missed, device=device(T))])
+        chosen, known = found.places[:step], xp.take(panel[:step, :], candidates, axis=1)
+
+
+class _Panel(NamedTuple):
+    """Nodes placed one after the other, their rows of the factor, and the pivots, the last <= 0 where S is singular."""
+
+    places: NDArray[np.intp]
+    rows: Matrix
+    pivots: Vector
+
+
+def _pivot(
+    block: Matrix, size: int, waiting: Vector | None, follows: Matrix | None, chosen: NDArray[np.intp], known: Matrix
+) -> _Panel:
+    """Pivot on the smallest variance, on from the nodes chosen, whose rows are known."""
+    count, done = len(block), len(chosen)
+    rows = np.zeros((min(size, count), count), dtype=block.dtype)
+    rows[:done] = known
+    places = np.zeros(len(rows), dtype=np.intp)
+    places[:done] = chosen
+    pivots = np.zeros(len(rows), dtype=block.dtype)
+    pivots[:done] = rows[np.arange(done), places[:done]] ** 2
+    variances = np.diagonal(block) - (rows[:done] ** 2).sum(axis=0)
+    variances[places[:done]] = np.inf
+    if waiting is not None and follows is not None:
+        waiting = waiting - follows[places[:done]].sum(axis=0)
+    for k in range(done, len(rows)):
+        j = int(np.argmin(variances if waiting is None else np.where(waiting < 0.5, variances, np.inf)))
+        if waiting is not None and (waiting[j] > 0.5 or np.isinf(variances[j])):
+            break  # none of the candidates may come next
+        row = block[j] - rows[:k, j] @ rows[:k]
+        places[k], pivots[k], done = j, row[j], k + 1
+        if row[j] <= 0:
+            break  # singular
+        rows[k] = row / np.sqrt(row[j])
+        variances -= rows[k] ** 2
+        variances[j] = np.inf
+        if waiting is not None and follows is not None:
+            waiting = waiting - follows[j]
+    return _Panel(places[:done], rows[:done], pivots[:done])
+
+
+def _missed(
+    panel: Array,
+    pivots: Array,
+    picked: Array,
+    candidates: Array,
+    variances: Array,
+    follows: Array | None,
+    waits_for: Array | None,
+) -> tuple[int, NDArray[np.intp]]:
+    """Nodes, not among the candidates, whose variance given the pivots before was below that of the next pivot.
+
+    Returns the first pivot for which there is one, and the nodes.
+    """
+    xp = namespace(panel)
+    explained = xp.cumulative_sum(panel**2, axis=0, include_initial=True)[:-1, :]
+    # Rounding must not send a node back and forth.
+    below = variances - explained < pivots[:, None] * (1 - 1e-9)
+    if follows is not None:
+        placed = xp.cumulative_sum(xp.take(follows, picked, axis=0), axis=0, include_initial=True)[:-1, :]
+        below = below & (waits_for - placed < 0.5)
+    nodes = to_numpy(xp.nonzero(xp.any(below, axis=0))[0])
+    nodes = nodes[~np.isin(nodes, to_numpy(candidates))]
+    if not len(nodes):
+        return 0, nodes
+    steps = xp.any(xp.take(below, xp.asarray(nodes, device=device(panel)), axis=1), axis=1)
+    return int(np.argmax(to_numpy(steps))), nodes
+
+
+def _complement(picked: Array, m: int) -> Array:
+    """Numbers 0 .. m - 1 without those picked, ascending."""
+    xp = namespace(picked)
+    left = np.ones(m, dtype=bool)
+    left[to_numpy(picked)] = False
+    return xp.asarray(np.nonzero(left)[0], device=device(picked))
 
 
 def inverse_factor(U: Array) -> Array:
@@ -405,8 +503,4 @@ def fit_order(
         else:
             ending = "unsettled"
     score = n * d * math.log(residuals.mean()) + float(price[parents.sum(axis=1)].sum())
-    weights = np.zeros((d, d))
-    children, causes = np.nonzero(parents)
-    # Entry by entry: to transpose a matrix of gigabytes takes longer than all of the above.
-    weights[causes, children] = B[children, causes]
-    return EqualVarianceFit(order, weights, residuals, score, ending)
+    return EqualVarianceFit(order, parents.T, B.T, residuals, score, ending)
