@@ -3,9 +3,9 @@
 Numba optimizes a kernel together with all that it calls, and so everything below it anew: a leaf under seven levels of
 calls is compiled seven times. What keeps that short, without a change of the code that runs:
 
-- Only an `entry` gets the wrapper through which Python calls it, and a place in the cache. It unpacks every array of
+- Only an `entry` has a place in the cache, and the wrapper through which Python calls it. That unpacks every array of
   every tuple, and takes longer to compile than most kernels.
-- A function that is called in one or two places is `inlined`; one that is called in many is a `kernel`.
+- A short function that calls much, and is called in one or two places, is `inlined`; any other is a `kernel`.
 - A loop that is needed twice is a kernel of its own. It takes arrays, not the tuples they lie in: to LLVM a call with
   hundreds of arguments is dearer than another copy of the loop.
 - No kernel is called with a literal. A literal is a type of its own, for which numba compiles the kernel again.
