@@ -376,10 +376,10 @@ def test_a_start_outside_the_domain_of_logdet_is_refused(drawn):
 
 
 def test_equal_variances_can_be_interrupted(drawn, monkeypatch):
-    from golem.solvers import parent_selection
+    from golem.solvers import variance_kernels
 
     calls = []
-    original = parent_selection.select_parents
+    original = variance_kernels.select_parents
 
     def interrupted(*arguments):
         calls.append(1)
@@ -388,7 +388,7 @@ def test_equal_variances_can_be_interrupted(drawn, monkeypatch):
         return original(*arguments)
 
     Golem("ev").fit(drawn.data)  # compile first
-    monkeypatch.setattr(parent_selection, "select_parents", interrupted)
+    monkeypatch.setattr(variance_kernels, "select_parents", interrupted)
     with pytest.warns(ConvergenceWarning, match="Interrupted"):
         model = Golem("ev").fit(drawn.data)
     assert model.solution_.status is Status.INTERRUPTED

@@ -10,13 +10,11 @@ In `Problem` the masks are indexed [child, parent], so that one child's candidat
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+from golem.solvers.jit import entry, inlined, kernel
 
 # Residual variances of standardized columns below this are rounding, not signal: such candidates are skipped.
 COLLINEAR = 1e-10
@@ -26,7 +24,7 @@ TINY = 1e-14
 EPSILON = 1e-3
 # From this number of parents on, K is stored between tests: to compute it is O(|P|^3).
 STORED = 10
-# Typed, because a literal -1 would compile every kernel that takes a node a second time.
+# Typed: a literal -1 would compile every kernel that takes a node a second time.
 NOBODY: Any = np.int64(-1)
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -71,7 +69,7 @@ class State(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Scratch space for one node (its parents P, K, coefficients b, r, g and h), and caches shared by all."""
+    """Scratch space for one node: its parents P, K, coefficients b, r, g and h."""
 
     P: Any
     size: Any
@@ -84,13 +82,18 @@ class Work(NamedTuple):
     t: Any
     residual: Any
     z: Any
-    L: Any
     W: Any
     best: Any
+
+
+class Cache(NamedTuple):
+    """What is remembered from one test to the next."""
+
+    # What the others gain or lose with the node that walks at each position.
     shift: Any
     # Cost of u with or without v, valid while the hash of u's predecessors and parents is the key.
-    cache_key: Any
-    cache_cost: Any
+    key: Any
+    cost: Any
     # Inverses K of nodes with many parents: a pool of numbers, filled from the front.
     pool: Any
     pool_end: Any
@@ -99,12 +102,7 @@ class Work(NamedTuple):
     pool_key: Any
 
 
-def compiled(function: Function) -> Function:
-    """Compile a kernel; NumPy's division keeps checks for zero, and what would raise, out of the loops."""
-    return cast(Function, njit(cache=True, error_model="numpy")(function))
-
-
-@compiled
+@kernel
 def node_cost(problem: Problem, j: int, r: float, k: int) -> Any:
     """Cost of node j with k parents and residual variance r."""
     log_r = np.log(max(r, TINY))
@@ -112,7 +110,7 @@ def node_cost(problem: Problem, j: int, r: float, k: int) -> Any:
     return problem.n * log_r + problem.tightness * away * away + problem.penalty[k]
 
 
-@compiled
+@kernel
 def gain_window(problem: Problem, j: int, r: float, k: int) -> Any:
     """Return the shares of r by which an addition to k parents must lower it, at least and at most."""
     if problem.tightness == 0.0:
@@ -127,23 +125,32 @@ def gain_window(problem: Problem, j: int, r: float, k: int) -> Any:
     return 1.0 - np.exp(-2.0 * price / both), 1.0 - np.exp(-both / (2.0 * problem.tightness))
 
 
-@compiled
-def clear(problem: Problem, work: Work, j: int) -> None:
-    """Start node j without parents."""
-    S = problem.S
-    for i in range(work.size[0]):
-        work.inside[work.P[i]] = False
-    work.size[0] = 0
-    work.r[0] = 1.0
-    for c in range(S.shape[0]):
-        work.g[c] = S[j, c]
-        work.h[c] = 1.0
+@kernel
+def add_multiple(y: Any, factor: float, x: Any) -> None:
+    """Add a multiple of x to y."""
+    for c in range(y.size):
+        y[c] += factor * x[c]
 
 
-@compiled
-def refine(problem: Problem, work: Work, x: Any) -> None:
+@kernel
+def add_outer(K: Any, x: Any, y: Any, k: int) -> None:
+    """Add the outer product of the first k entries of x and y to K."""
+    for i in range(k):
+        for a in range(k):
+            K[i, a] += x[i] * y[a]
+
+
+@kernel
+def take_out(z: Any, beta: float, weight: float, g: Any, h: Any) -> None:
+    """Take the direction z out of the residual covariances g, by beta, and out of the residual variances h."""
+    for c in range(z.size):
+        g[c] -= beta * z[c]
+        h[c] -= weight * z[c] * z[c]
+
+
+@kernel
+def refine(S: Any, P: Any, k: int, K: Any, residual: Any, x: Any) -> None:
     """Improve a solution x of S_PP x = residual by one step: K loses digits as it is updated."""
-    S, K, P, k, residual = problem.S, work.K, work.P, work.size[0], work.residual
     for i in range(k):
         row = S[P[i]]
         s = residual[i]
@@ -157,37 +164,53 @@ def refine(problem: Problem, work: Work, x: Any) -> None:
         x[i] += s
 
 
-@compiled
-def insert(problem: Problem, work: Work, c: int) -> None:
-    """Add c to the parents."""
-    S, K, P, b, t, z, g, h = problem.S, work.K, work.P, work.b, work.t, work.z, work.g, work.h
-    d, k, row = S.shape[0], work.size[0], S[c]
+@kernel
+def solve(S: Any, P: Any, k: int, K: Any, c: int, residual: Any, x: Any) -> None:
+    """Solve S_PP x = S_Pc: the coefficients of c on P."""
+    for i in range(k):
+        residual[i] = S[c, P[i]]
     for i in range(k):
         s = 0.0
         for a in range(k):
-            s += K[i, a] * row[P[a]]
-        t[i] = s
-        work.residual[i] = row[P[i]]
-    refine(problem, work, t)
-    variance = max(h[c], TINY)
-    covariance = g[c]
+            s += K[i, a] * residual[a]
+        x[i] = s
+    refine(S, P, k, K, residual, x)
+
+
+@kernel
+def clear(problem: Problem, work: Work, j: int) -> None:
+    """Start node j without parents."""
+    S = problem.S
+    for i in range(work.size[0]):
+        work.inside[work.P[i]] = False
+    work.size[0] = 0
+    work.r[0] = 1.0
+    for c in range(S.shape[0]):
+        work.g[c] = S[j, c]
+        work.h[c] = 1.0
+
+
+@kernel
+def insert(problem: Problem, work: Work, c: int) -> None:
+    """Add c to the parents."""
+    S, K, P, b, t, z = problem.S, work.K, work.P, work.b, work.t, work.z
+    k = work.size[0]
+    solve(S, P, k, K, c, work.residual, t)
+    variance = max(work.h[c], TINY)
+    covariance = work.g[c]
     beta, inverse = covariance / variance, 1.0 / variance
-    for q in range(d):
-        z[q] = row[q]
+    for q in range(z.size):
+        z[q] = S[c, q]
     for i in range(k):
-        other, ti = S[P[i]], t[i]
-        for q in range(d):
-            z[q] -= ti * other[q]
-    for q in range(d):
-        g[q] -= beta * z[q]
-        h[q] -= inverse * z[q] * z[q]
+        add_multiple(z, -t[i], S[P[i]])
+    take_out(z, beta, inverse, work.g, work.h)
+    scaled = work.residual
     for i in range(k):
-        scaled = t[i] * inverse
-        for a in range(k):
-            K[i, a] += scaled * t[a]
-        K[i, k] = -scaled
-        K[k, i] = -scaled
+        scaled[i] = t[i] * inverse
+        K[i, k] = -scaled[i]
+        K[k, i] = -scaled[i]
         b[i] -= beta * t[i]
+    add_outer(K, scaled, t, k)
     K[k, k] = inverse
     b[k] = beta
     P[k] = c
@@ -196,38 +219,34 @@ def insert(problem: Problem, work: Work, c: int) -> None:
     work.r[0] = max(work.r[0] - covariance * beta, TINY)
 
 
-@compiled
-def delete(problem: Problem, work: Work, i: int) -> None:
-    """Drop the i-th parent."""
-    S, K, P, b, t, z, g, h = problem.S, work.K, work.P, work.b, work.t, work.z, work.g, work.h
-    d, k = S.shape[0], work.size[0]
+@kernel
+def delete(problem: Problem, work: Work, c: int) -> None:
+    """Drop the parent c; the last parent takes its place."""
+    S, K, P, b, t, z = problem.S, work.K, work.P, work.b, work.t, work.z
+    k, i = work.size[0], 0
+    while P[i] != c:
+        i += 1
     for a in range(k):
         t[a] = K[i, a]
         work.residual[a] = 0.0
     work.residual[i] = 1.0
-    refine(problem, work, t)
+    refine(S, P, k, K, work.residual, t)
     pivot, beta = t[i], b[i]
-    for q in range(d):
+    for q in range(z.size):
         z[q] = 0.0
     for a in range(k):
-        other, share = S[P[a]], t[a] / pivot
-        for q in range(d):
-            z[q] += share * other[q]
-    for q in range(d):
-        g[q] += beta * z[q]
-        h[q] += pivot * z[q] * z[q]
+        share = t[a] / pivot
+        add_multiple(z, share, S[P[a]])
+        b[a] -= share * beta
+    take_out(z, -beta, -pivot, work.g, work.h)
     work.r[0] += beta * beta / pivot
-    work.inside[P[i]] = False
-    for a in range(k):
-        b[a] -= t[a] / pivot * beta
     # K is downdated by its own row, not the refined one: its errors along the dropped direction leave with it.
     for a in range(k):
         t[a] = K[i, a]
-    pivot = K[i, i]
+    pivot, scaled = K[i, i], work.residual
     for a in range(k):
-        scaled = t[a] / pivot
-        for m in range(k):
-            K[a, m] -= scaled * t[m]
+        scaled[a] = -t[a] / pivot
+    add_outer(K, scaled, t, k)
     last = k - 1
     for a in range(k):
         K[i, a] = K[last, a]
@@ -235,22 +254,13 @@ def delete(problem: Problem, work: Work, i: int) -> None:
         K[a, i] = K[a, last]
     P[i] = P[last]
     b[i] = b[last]
+    work.inside[c] = False
     work.size[0] = last
 
 
-@compiled
-def drop(problem: Problem, work: Work, c: int) -> None:
-    """Drop the parent c."""
-    for i in range(work.size[0]):
-        if work.P[i] == c:
-            delete(problem, work, i)
-            break
-
-
-@compiled
-def invert(problem: Problem, work: Work) -> None:
-    """Compute K = S_PP^-1 by Cholesky."""
-    S, L, P, K, k, row = problem.S, work.L, work.P, work.K, work.size[0], work.t
+@entry
+def invert(S: Any, P: Any, k: int, K: Any, L: Any, row: Any) -> None:
+    """Compute K = S_PP^-1 for the first k of P by Cholesky; L and row are scratch space."""
     for i in range(k):
         for a in range(i + 1):
             s = S[P[i], P[a]]
@@ -262,9 +272,8 @@ def invert(problem: Problem, work: Work) -> None:
         for a in range(i):
             row[a] = 0.0
         for m in range(i):
-            scale = L[i, m]
             for a in range(m + 1):
-                row[a] -= scale * L[m, a]
+                row[a] -= L[i, m] * L[m, a]
         inverse = 1.0 / L[i, i]
         for a in range(i):
             L[i, a] = row[a] * inverse
@@ -273,61 +282,52 @@ def invert(problem: Problem, work: Work) -> None:
         for a in range(k):
             K[i, a] = 0.0
     for m in range(k):
-        for i in range(m + 1):
-            scale = L[m, i]
-            for a in range(m + 1):
-                K[i, a] += scale * L[m, a]
+        add_outer(K, L[m], L[m], m + 1)
 
 
-@compiled
-def load(problem: Problem, state: State, work: Work, j: int) -> None:
+@kernel
+def load(problem: Problem, state: State, cache: Cache, work: Work, j: int) -> None:
     """Fetch the present parents of j into the scratch space."""
-    S, K, P, k = problem.S, work.K, work.P, state.count[j]
+    S, K, P, k, pool = problem.S, work.K, work.P, state.count[j], cache.pool
     for i in range(work.size[0]):
         work.inside[P[i]] = False
     for i in range(k):
         P[i] = state.parents[j, i]
         work.inside[P[i]] = True
     work.size[0] = k
-    start = work.pool_start[j]
-    if k >= STORED and work.pool_key[j] == state.hashed[j]:
+    start = cache.pool_start[j]
+    if k >= STORED and cache.pool_key[j] == state.hashed[j]:
         for i in range(k):
             for a in range(k):
-                K[i, a] = work.pool[start + i * k + a]
+                K[i, a] = pool[start + i * k + a]
     else:
-        invert(problem, work)
+        invert(S, P, k, K, work.W, work.t)
         if k >= STORED:
-            if k * k > work.pool_room[j]:
+            if k * k > cache.pool_room[j]:
                 room = (k + 8) * (k + 8)
-                if work.pool_end[0] + room > work.pool.size:
-                    work.pool_end[0] = 0
+                if cache.pool_end[0] + room > pool.size:
+                    cache.pool_end[0] = 0
                     for c in range(S.shape[0]):
-                        work.pool_room[c] = 0
-                        work.pool_key[c] = 0
-                if room <= work.pool.size:
-                    work.pool_start[j] = work.pool_end[0]
-                    work.pool_room[j] = room
-                    work.pool_end[0] += room
-            if k * k <= work.pool_room[j]:
-                start = work.pool_start[j]
-                work.pool_key[j] = state.hashed[j]
+                        cache.pool_room[c] = 0
+                        cache.pool_key[c] = 0
+                if room <= pool.size:
+                    cache.pool_start[j] = cache.pool_end[0]
+                    cache.pool_room[j] = room
+                    cache.pool_end[0] += room
+            if k * k <= cache.pool_room[j]:
+                start = cache.pool_start[j]
+                cache.pool_key[j] = state.hashed[j]
                 for i in range(k):
                     for a in range(k):
-                        work.pool[start + i * k + a] = K[i, a]
-    for i in range(k):
-        s = 0.0
-        for a in range(k):
-            s += K[i, a] * S[j, P[a]]
-        work.b[i] = s
-        work.residual[i] = S[j, P[i]]
-    refine(problem, work, work.b)
+                        pool[start + i * k + a] = K[i, a]
+    solve(S, P, k, K, j, work.residual, work.b)
     work.r[0] = state.r[j]
     for c in range(S.shape[0]):
         work.g[c] = state.G[j, c]
         work.h[c] = state.H[j, c]
 
 
-@compiled
+@kernel
 def keep(problem: Problem, state: State, work: Work, j: int, parents: Any, k: int) -> None:
     """Give j the first k of these parents; r and the vectors are computed afresh, against drift."""
     S, W, G, H, chosen = problem.S, work.W, state.G[j], state.H[j], state.parents[j]
@@ -346,21 +346,16 @@ def keep(problem: Problem, state: State, work: Work, j: int, parents: Any, k: in
     r = 1.0
     # Rows of W are the whitened parents (Gram-Schmidt on S), the stable way to the same vectors.
     for i in range(k):
-        p = chosen[i]
-        row, w = S[p], W[i]
+        p, w = chosen[i], W[i]
         for c in range(d):
-            w[c] = row[c]
+            w[c] = S[p, c]
         for a in range(i):
-            other, x = W[a], W[a, p]
-            for c in range(d):
-                w[c] -= x * other[c]
+            add_multiple(w, -W[a, p], W[a])
         scale = 1.0 / np.sqrt(max(w[p], TINY))
         for c in range(d):
             w[c] *= scale
-            H[c] -= w[c] * w[c]
         x = w[j]
-        for c in range(d):
-            G[c] -= x * w[c]
+        take_out(w, x, 1.0, G, H)
         r -= x * x
         signature = signature * MIX + problem.keys[1, p]
     state.count[j] = k
@@ -370,7 +365,7 @@ def keep(problem: Problem, state: State, work: Work, j: int, parents: Any, k: in
     state.touched[j] = True
 
 
-@compiled
+@kernel
 def shrink(problem: Problem, work: Work, j: int) -> Any:
     """Drop parents while that lowers the cost; tell whether any went."""
     any_dropped = False
@@ -385,13 +380,13 @@ def shrink(problem: Problem, work: Work, j: int) -> Any:
             break
         if node_cost(problem, j, work.r[0] + least, k - 1) > node_cost(problem, j, work.r[0], k) - 1e-9:
             break
-        delete(problem, work, weakest)
+        delete(problem, work, work.P[weakest])
         any_dropped = True
     return any_dropped
 
 
-@compiled
-def grow_shrink(problem: Problem, state: State, work: Work, j: int, limit: int, banned: int) -> Any:
+@kernel
+def grow_shrink(problem: Problem, order: Any, work: Work, j: int, limit: int, banned: int) -> Any:
     """Add the best of the nodes at positions before `limit`, drop the worst parent, until neither pays."""
     steps = 0
     # The bound on the steps is against cycles that rounding could make.
@@ -401,7 +396,7 @@ def grow_shrink(problem: Problem, state: State, work: Work, j: int, limit: int, 
             low, high = gain_window(problem, j, r, work.size[0])
             best, most, top = NOBODY, low * r, high * r
             for q in range(limit):
-                c = state.order[q]
+                c = order[q]
                 gain, h = work.g[c] * work.g[c], work.h[c]
                 pays_most = gain > most * h and h > COLLINEAR and gain < top * h
                 if pays_most and not work.inside[c] and c != banned and c != j and problem.allowed[j, c]:
@@ -415,13 +410,13 @@ def grow_shrink(problem: Problem, state: State, work: Work, j: int, limit: int, 
     return node_cost(problem, j, work.r[0], work.size[0])
 
 
-@compiled
-def fill_from_blanket(problem: Problem, state: State, work: Work, j: int, limit: int) -> None:
+@inlined
+def fill_from_blanket(problem: Problem, order: Any, work: Work, j: int, limit: int) -> None:
     """Start j with its required parents and all of its blanket that stands before `limit`."""
     clear(problem, work, j)
     for turn in range(2):
         for q in range(limit):
-            c = state.order[q]
+            c = order[q]
             required = problem.required[j, c]
             wanted = problem.blanket[j, c] and problem.allowed[j, c] and work.h[c] > COLLINEAR and not required
             if (required if turn == 0 else wanted) and work.size[0] < problem.most_parents:
@@ -429,7 +424,7 @@ def fill_from_blanket(problem: Problem, state: State, work: Work, j: int, limit:
     shrink(problem, work, j)
 
 
-@compiled
+@inlined
 def choose_parents(problem: Problem, state: State, work: Work, j: int, from_present: bool) -> None:
     """Find parents of j among its predecessors: from the present ones, or the better of nothing and its blanket.
 
@@ -446,16 +441,16 @@ def choose_parents(problem: Problem, state: State, work: Work, j: int, from_pres
             c = state.parents[j, i]
             if state.position[c] < limit and not work.inside[c]:
                 insert(problem, work, c)
-    cost = grow_shrink(problem, state, work, j, limit, NOBODY)
+    cost = grow_shrink(problem, state.order, work, j, limit, NOBODY)
     size = remember(work)
     if not from_present:
-        fill_from_blanket(problem, state, work, j, limit)
-        if grow_shrink(problem, state, work, j, limit, NOBODY) < cost - 1e-6:
+        fill_from_blanket(problem, state.order, work, j, limit)
+        if grow_shrink(problem, state.order, work, j, limit, NOBODY) < cost - 1e-6:
             size = remember(work)
     keep(problem, state, work, j, work.best, size)
 
 
-@compiled
+@kernel
 def remember(work: Work) -> Any:
     """Note the parents in the scratch space as the best so far; return their number."""
     for i in range(work.size[0]):
@@ -463,7 +458,7 @@ def remember(work: Work) -> Any:
     return work.size[0]
 
 
-@compiled
+@kernel
 def has_parent(state: State, u: int, v: int) -> Any:
     """Tell whether v is a parent of u."""
     for i in range(state.count[u]):  # noqa: SIM110 - numba compiles no generators
@@ -472,7 +467,7 @@ def has_parent(state: State, u: int, v: int) -> Any:
     return False
 
 
-@compiled
+@kernel
 def pays(problem: Problem, j: int, c: int, r: float, k: int, g: float, h: float) -> Any:
     """Tell whether c lowers the cost of j, which has k parents and residual variance r; g and h are those of c."""
     if k >= problem.most_parents or h < COLLINEAR or not problem.allowed[j, c]:
@@ -481,19 +476,19 @@ def pays(problem: Problem, j: int, c: int, r: float, k: int, g: float, h: float)
     return low * h * r < g * g < high * h * r
 
 
-@compiled
-def exchange(problem: Problem, state: State, work: Work, u: int, v: int, gains: bool) -> Any:
+@kernel
+def exchange(problem: Problem, state: State, cache: Cache, work: Work, u: int, v: int, gains: bool) -> Any:
     """Cost of u with v as a new predecessor, or without its parent v; the parents stay in the scratch space."""
-    load(problem, state, work, u)
+    load(problem, state, cache, work, u)
     if gains:
         insert(problem, work, v)
     else:
-        drop(problem, work, v)
-    return grow_shrink(problem, state, work, u, state.position[u], v)
+        delete(problem, work, v)
+    return grow_shrink(problem, state.order, work, u, state.position[u], v)
 
 
-@compiled
-def change(problem: Problem, state: State, work: Work, u: int, v: int, gains: bool) -> Any:
+@inlined
+def change(problem: Problem, state: State, cache: Cache, work: Work, u: int, v: int, gains: bool) -> Any:
     """Change of the cost of u when it gains or loses v as a predecessor."""
     if gains:
         if not pays(problem, u, v, state.r[u], state.count[u], state.G[u, v], state.H[u, v]):
@@ -501,24 +496,27 @@ def change(problem: Problem, state: State, work: Work, u: int, v: int, gains: bo
     elif not has_parent(state, u, v):
         return 0.0
     key = (state.before[u] * MIX) ^ state.hashed[u]
-    if work.cache_key[u, v] != key:
-        work.cache_key[u, v] = key
-        work.cache_cost[u, v] = exchange(problem, state, work, u, v, gains)
-    difference = work.cache_cost[u, v] - state.cost[u]
+    if cache.key[u, v] != key:
+        cache.key[u, v] = key
+        cache.cost[u, v] = exchange(problem, state, cache, work, u, v, gains)
+    difference = cache.cost[u, v] - state.cost[u]
     # A gain within rounding is none: it would wake nodes, and the walk depend on the units of the columns.
     return difference if not gains or difference < -1e-6 else 0.0
 
 
-@compiled
-def reinsert(problem: Problem, state: State, work: Work, own: Work, v: int, deep: bool, barrier: float) -> Any:
-    """Move v to its best position with the order of the others fixed; tell whether it moved.
+@inlined
+def best_place(
+    problem: Problem, state: State, cache: Cache, work: Work, own: Work, v: int, deep: bool, barrier: float
+) -> Any:
+    """Find a better position of v with the order of the others fixed; return it and the number of parents there.
 
     v walks to the right and to the left of where it stands. Passing u to the right, u loses v and v may use u; to
     the left the reverse. `shift[q]` sums up what the others gain or lose with v at position q; the parents of v
     are carried from one position to the next in `own`. A walk ends where the score lies more than `barrier` above
-    the present one. `deep` walks once more from the right end to the left, starting with the blanket of v.
+    the present one. `deep` walks once more from the right end to the left, starting with the blanket of v. The parents
+    at the best position are left in `own.best`; where v stands best already, the position is NOBODY.
     """
-    shift, here, present = work.shift, state.position[v], state.cost[v]
+    shift, here, present = cache.shift, state.position[v], state.cost[v]
     best, place, size = present, NOBODY, NOBODY
     shift[here] = 0.0
     ends = (here, here)
@@ -526,18 +524,18 @@ def reinsert(problem: Problem, state: State, work: Work, own: Work, v: int, deep
         step = 1 - 2 * side
         q = here + step
         cost = present
-        load(problem, state, own, v)
+        load(problem, state, cache, own, v)
         while 0 <= q < state.order.size:
             u = state.order[q]
             if problem.required[u, v] if step > 0 else problem.required[v, u]:
                 break
-            shift[q] = shift[q - step] + change(problem, state, work, u, v, step < 0)
+            shift[q] = shift[q - step] + change(problem, state, cache, work, u, v, step < 0)
             if step < 0 and own.inside[u]:
-                drop(problem, own, u)
-                cost = grow_shrink(problem, state, own, v, q, NOBODY)
+                delete(problem, own, u)
+                cost = grow_shrink(problem, state.order, own, v, q, NOBODY)
             elif step > 0 and pays(problem, v, u, own.r[0], own.size[0], own.g[u], own.h[u]):
                 insert(problem, own, u)
-                cost = grow_shrink(problem, state, own, v, q + 1, NOBODY)
+                cost = grow_shrink(problem, state.order, own, v, q + 1, NOBODY)
             ends = (ends[0], q) if step > 0 else (q, ends[1])
             total = cost + shift[q]
             if total < best - EPSILON:
@@ -551,21 +549,17 @@ def reinsert(problem: Problem, state: State, work: Work, own: Work, v: int, deep
             # The nodes before v at position q, counted in the order that still has v at `here`.
             limit = q if q < here else q + 1
             if q == last:
-                fill_from_blanket(problem, state, own, v, limit)
-                cost = grow_shrink(problem, state, own, v, limit, NOBODY)
+                fill_from_blanket(problem, state.order, own, v, limit)
+                cost = grow_shrink(problem, state.order, own, v, limit, NOBODY)
             elif own.inside[state.order[limit]]:
-                drop(problem, own, state.order[limit])
-                cost = grow_shrink(problem, state, own, v, limit, NOBODY)
+                delete(problem, own, state.order[limit])
+                cost = grow_shrink(problem, state.order, own, v, limit, NOBODY)
             if cost + shift[q] < best - EPSILON:
                 best, place, size = cost + shift[q], q, remember(own)
-    if place == NOBODY:
-        return False
-    keep(problem, state, own, v, own.best, size)
-    move(problem, state, work, v, place)
-    return True
+    return place, size
 
 
-@compiled
+@kernel
 def wake(state: State, v: int) -> None:
     """Mark v and its parents to be tried again."""
     state.active[v] = True
@@ -573,16 +567,16 @@ def wake(state: State, v: int) -> None:
         state.active[state.parents[v, i]] = True
 
 
-@compiled
-def move(problem: Problem, state: State, work: Work, v: int, place: int) -> None:
+@inlined
+def move(problem: Problem, state: State, cache: Cache, work: Work, v: int, place: int) -> None:
     """Put v at a position, and let the nodes it passes lose or gain it as a predecessor."""
     here = state.position[v]
     step = 1 if place > here else -1
     for q in range(here + step, place + step, step):
         u = state.order[q]
         # Who loses a parent must find others even where that costs nothing, as among collinear columns.
-        if has_parent(state, u, v) if step > 0 else change(problem, state, work, u, v, True) != 0.0:
-            exchange(problem, state, work, u, v, step < 0)
+        if has_parent(state, u, v) if step > 0 else change(problem, state, cache, work, u, v, step < 0) != 0.0:
+            exchange(problem, state, cache, work, u, v, step < 0)
             keep(problem, state, work, u, work.P, work.size[0])
             wake(state, u)
         state.active[u] = True
@@ -601,16 +595,21 @@ def move(problem: Problem, state: State, work: Work, v: int, place: int) -> None
     wake(state, v)
 
 
-@compiled
-def visit(problem: Problem, state: State, work: Work, own: Work, nodes: Any, deep: bool, barrier: float) -> None:
-    """Reinsert those of the nodes that are active."""
+@entry
+def visit(
+    problem: Problem, state: State, cache: Cache, work: Work, own: Work, nodes: Any, deep: bool, barrier: float
+) -> None:
+    """Move those of the nodes that are active to their best positions."""
     for v in nodes:
         if state.active[v]:
             state.active[v] = False
-            reinsert(problem, state, work, own, v, deep, barrier)
+            place, size = best_place(problem, state, cache, work, own, v, deep, barrier)
+            if place != NOBODY:
+                keep(problem, state, own, v, own.best, size)
+                move(problem, state, cache, work, v, place)
 
 
-@compiled
+@entry
 def rearrange(problem: Problem, state: State, work: Work, first: int, segment: Any, afresh: bool) -> None:
     """Write a segment into the order, and find parents for its nodes where they lost or could use some.
 
@@ -643,7 +642,7 @@ def rearrange(problem: Problem, state: State, work: Work, first: int, segment: A
             wake(state, u)
 
 
-@compiled
+@entry
 def copy_touched(source: State, target: State, flags: Any) -> None:
     """Copy a state, of the large arrays only the flagged rows."""
     for j in range(source.order.size):
@@ -662,7 +661,7 @@ def copy_touched(source: State, target: State, flags: Any) -> None:
                 target.H[j, c] = source.H[j, c]
 
 
-@compiled
+@entry
 def find_blankets(problem: Problem, work: Work, t2: Any, ranked: Any) -> None:
     """Fill in the Markov blankets: backward elimination from all others whose squared t-statistic exceeds 4.
 

@@ -237,9 +237,18 @@ class _Search:
             blanket=np.zeros((d, d), dtype=bool),
             keys=np.random.default_rng(0).integers(1, 2**63, size=(2, d), dtype=np.uint64),
         )
-        # No key is all ones; zero is the key of a first node, which has neither predecessors nor parents.
-        cache = np.full((d, d), ~np.uint64(0)), np.zeros((d, d))
-        self.work, self.own = _scratch(d, most, *cache), _scratch(d, most, *cache)
+        self.cache = kernels.Cache(
+            shift=np.zeros(d),
+            # No key is all ones; zero is the key of a first node, which has neither predecessors nor parents.
+            key=np.full((d, d), ~np.uint64(0)),
+            cost=np.zeros((d, d)),
+            pool=np.zeros(2 * d * d),
+            pool_end=np.zeros(1, dtype=np.int64),
+            pool_start=np.zeros(d, dtype=np.int64),
+            pool_room=np.zeros(d, dtype=np.int64),
+            pool_key=np.zeros(d, dtype=np.uint64),
+        )
+        self.work, self.own = _scratch(d, most), _scratch(d, most)
         # A walk that climbs by several edges' worth seldom ends lower; perturbations give up there.
         self.barrier = 6.0 * float(price[1] - price[0]) if d > 1 else 0.0
         self.runs: list[_Run] = []
@@ -256,9 +265,8 @@ class _Search:
         # Full regressions need more rows than columns; with few rows a ridge at least ranks the nodes.
         enough = n >= 1.2 * d + 10
         if enough and d <= min(SMALL, self.most + 1):
-            self.work.P[:d], self.work.size[0] = np.arange(d), d
-            kernels.invert(self.problem, self.work)
-            precision = self.work.K[:d, :d].copy()
+            precision = np.empty((d, d))
+            kernels.invert(R, np.arange(d), d, precision, self.work.W, self.work.t)
         else:
             precision = np.linalg.inv(R + (1e-12 if enough else 0.3) * np.eye(d))
         diagonal = np.diagonal(precision)
@@ -343,7 +351,7 @@ class _Search:
                 for k in range(0, len(nodes), chunk):
                     state.touched[:] = False
                     part = nodes[k : k + chunk]
-                    kernels.visit(self.problem, state, self.work, self.own, part, deep, barrier)
+                    kernels.visit(self.problem, state, self.cache, self.work, self.own, part, deep, barrier)
                     kernels.copy_touched(state, run.best, state.touched)
                     self._check(stage)
                 self.sweeps += 1
@@ -361,7 +369,8 @@ class _Search:
             kernels.rearrange(self.problem, state, self.work, int(changed[0]), segment, False)
             score, before = float(state.cost.sum()), np.inf
             while score < before - kernels.EPSILON:
-                kernels.visit(self.problem, state, self.work, self.own, state.order.copy(), False, self.barrier)
+                nodes = state.order.copy()
+                kernels.visit(self.problem, state, self.cache, self.work, self.own, nodes, False, self.barrier)
                 before, score = score, float(state.cost.sum())
             # Equals are kept too: the search may drift through an equivalence class.
             better = score < run.score + kernels.EPSILON
@@ -431,16 +440,15 @@ def _empty_state(d: int, most: int) -> kernels.State:
     )
 
 
-def _scratch(d: int, most: int, cache_key: NDArray[np.uint64], cache_cost: Matrix) -> kernels.Work:
+def _scratch(d: int, most: int) -> kernels.Work:
     """Allocate scratch space."""
     nodes, floats = np.zeros((2, most + 1), dtype=np.int64), np.zeros((3, most + 1))
-    K, L = np.zeros((2, most + 1, most + 1))
-    z, g, h, shift = np.zeros((4, d))
+    z, g, h = np.zeros((3, d))
     return kernels.Work(
         P=nodes[0],
         size=np.zeros(1, dtype=np.int64),
         inside=np.zeros(d, dtype=bool),
-        K=K,
+        K=np.zeros((most + 1, most + 1)),
         b=floats[0],
         r=np.ones(1),
         g=g,
@@ -448,15 +456,6 @@ def _scratch(d: int, most: int, cache_key: NDArray[np.uint64], cache_cost: Matri
         t=floats[1],
         residual=floats[2],
         z=z,
-        L=L,
         W=np.zeros((most + 1, d)),
         best=nodes[1],
-        shift=shift,
-        cache_key=cache_key,
-        cache_cost=cache_cost,
-        pool=np.zeros(2 * d * d),
-        pool_end=np.zeros(1, dtype=np.int64),
-        pool_start=np.zeros(d, dtype=np.int64),
-        pool_room=np.zeros(d, dtype=np.int64),
-        pool_key=np.zeros(d, dtype=np.uint64),
     )

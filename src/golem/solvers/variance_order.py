@@ -455,8 +455,7 @@ def fit_order(
     deadline : float
         Moment of `time.perf_counter()` after which no further sweep begins.
     """
-    from golem.solvers.edge_turning import turn_edges
-    from golem.solvers.parent_selection import select_parents
+    from golem.solvers import variance_kernels as kernels
 
     d = S.shape[0]
     C = np.ascontiguousarray(to_numpy(S), dtype=np.float64)
@@ -481,7 +480,7 @@ def fit_order(
     steps[1 : most + 1] = np.maximum(np.diff(price)[:most], 0)
     with np.errstate(over="ignore"):
         bounds = np.expm1(steps / (n * d)), -np.expm1(-steps / (n * d))
-    state = (place, parents, may, must, precisions, B, residuals, *bounds)
+    choice = kernels.Choice(C, place, parents, may, must, precisions, B, residuals, *bounds)
     workers = available_cores() if d >= _THREADS_PAY_FROM else 1
     ending: Ending = "unsettled"
     with ThreadPoolExecutor(workers) as pool, contextlib.suppress(KeyboardInterrupt):
@@ -493,10 +492,10 @@ def fit_order(
             total = residuals.sum()
             # Late nodes have more predecessors: deal them out in turn.
             shares = [order[k::workers].copy() for k in range(workers)]
-            jobs = [pool.submit(select_parents, C, share, *state, total) for share in shares]
+            jobs = [pool.submit(kernels.select_parents, choice, share, total) for share in shares]
             changed = sum(job.result() for job in jobs)
             if changed == 0 and math.isclose(total, residuals.sum(), rel_tol=1e-12):
-                changed = turn_edges(C, order, *state, np.ascontiguousarray(parents.T), price, float(n * d))
+                changed = kernels.turn_edges(choice, order, np.ascontiguousarray(parents.T), price, float(n * d))
                 if changed == 0:
                     ending = "settled"
                     break
