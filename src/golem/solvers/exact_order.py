@@ -29,10 +29,16 @@ class ExactOrders:
 
     def __init__(self, R: Matrix, n: int) -> None:
         d = len(R)
-        self.n, self.sets = n, np.arange(1 << d)
-        self.members = (self.sets[:, None] >> np.arange(d)) & 1 == 1
+        sets = np.arange(1 << d)
+        self.n = n
+        self.members = (sets[:, None] >> np.arange(d)) & 1 == 1
         self.sizes = self.members.sum(axis=1)
-        self.logdet = _logdets(R, self.members, self.sizes)
+        logdet = _logdets(R, self.members, self.sizes)
+        bits = 1 << np.arange(d)
+        # log r_j(P) = logdet(P + j) - logdet(P), meaningless and 0 where j is in P itself.
+        self.log_r = logdet[sets | bits[:, None]] - logdet[sets]
+        self.of_size = [sets[self.sizes == size] for size in range(d + 1)]
+        self.rests = [where[:, None] & ~bits for where in self.of_size]
 
     def minimum(
         self,
@@ -66,20 +72,38 @@ class ExactOrders:
         """
         members, sizes = self.members, self.sizes
         d = members.shape[1]
-        centres = np.broadcast_to(centre, d)
-        cost = np.full((d, 1 << d), np.inf)
+        away = self.log_r - np.broadcast_to(centre, d)[:, None]
+        cost = self.n * self.log_r + away**2 / spread + prices[np.minimum(sizes, d - 1)]
+        cost[members.T] = np.inf
+        needed = np.zeros(d, dtype=int) if required is None else required.sum(axis=0)
         for j in range(d):
-            without = self.sets[~members[:, j]]
-            log_r = self.logdet[without | 1 << j] - self.logdet[without]
-            cost[j, without] = self.n * log_r + (log_r - centres[j]) ** 2 / spread + prices[sizes[without]]
             if allowed is not None:
                 cost[j, (members & ~allowed[:, j]).any(axis=1)] = np.inf
             if required is not None:
                 cost[j, (~members & required[:, j]).any(axis=1)] = np.inf
-            if most_parents is not None:
-                needed = 0 if required is None else int(required[:, j].sum())
-                cost[j, sizes > max(most_parents, needed)] = np.inf
-        return _best_dag(*_best_subsets(cost), members, sizes)
+            if most_parents is not None and most_parents < d - 1:
+                cost[j, sizes > max(most_parents, needed[j])] = np.inf
+        best_cost, best_parents = _best_subsets(cost)
+        return self._best_dag(best_cost, best_parents)
+
+    def _best_dag(self, best_cost: Matrix, best_parents: NDArray[np.int64]) -> BoolMatrix:
+        """Recursion over sets by size: the cheapest DAG on a set takes some node last, its parents within the rest."""
+        d = len(best_cost)
+        nodes = np.arange(d)
+        total, last = np.zeros(1 << d), np.zeros(1 << d, dtype=np.int64)
+        for where, rest in zip(self.of_size[1:], self.rests[1:], strict=True):
+            options = np.where(self.members[where], total[rest] + best_cost[nodes, rest], np.inf)
+            last[where] = options.argmin(axis=1)
+            total[where] = options.min(axis=1)
+        graph = np.zeros((d, d), dtype=bool)
+        left = (1 << d) - 1
+        while left:
+            if np.isinf(total[left]):
+                raise ValueError("no directed acyclic graph obeys the masks")
+            j = int(last[left])
+            left &= ~(1 << j)
+            graph[:, j] = self.members[best_parents[j, left]]
+        return graph
 
 
 def _logdets(R: Matrix, members: BoolMatrix, sizes: NDArray[np.intp]) -> Vector:
@@ -104,29 +128,3 @@ def _best_subsets(cost: Matrix) -> tuple[Matrix, NDArray[np.int64]]:
         np.copyto(pairs[:, :, 1], pairs[:, :, 0], where=smaller)
         np.copyto(names[:, :, 1], names[:, :, 0], where=smaller)
     return best, which
-
-
-def _best_dag(
-    best_cost: Matrix, best_parents: NDArray[np.int64], members: BoolMatrix, sizes: NDArray[np.intp]
-) -> BoolMatrix:
-    """Recursion over sets by size: the cheapest DAG on a set takes some node last, its parents within the rest."""
-    d = len(best_cost)
-    total, last = np.zeros(1 << d), np.zeros(1 << d, dtype=np.int64)
-    for size in range(1, d + 1):
-        where = np.nonzero(sizes == size)[0]
-        options = np.full((len(where), d), np.inf)
-        for j in range(d):
-            has = members[where, j]
-            rest = where[has] & ~(1 << j)
-            options[has, j] = total[rest] + best_cost[j, rest]
-        last[where] = options.argmin(axis=1)
-        total[where] = options.min(axis=1)
-    graph = np.zeros((d, d), dtype=bool)
-    left = (1 << d) - 1
-    while left:
-        if np.isinf(total[left]):
-            raise ValueError("no directed acyclic graph obeys the masks")
-        j = int(last[left])
-        left &= ~(1 << j)
-        graph[:, j] = members[best_parents[j, left]]
-    return graph

@@ -84,7 +84,9 @@ class _TiedSearch:
         moments, masks = self.problem.moments, (self.problem.allowed, self.problem.required)
         graph = prefer_equal_variances(found.graph, moments.covariance, *masks)
         self.free = FoundGraph(graph, found.status, found.perturbations, found.trace)
-        self._climb(graph, self.scores.residuals(graph))
+        self.candidates.append(graph)
+        if moments.d > LARGEST_EXACT:  # an exact search gains nothing by a second start
+            self._climb(graph, self.scores.residuals(graph))
 
     def from_equal_variances(self) -> None:
         """Start from the order that equal variances give."""
