@@ -284,8 +284,8 @@ def test_looking_ahead_gives_the_order_of_pivoting_among_all(graph, constrained,
         before = rank[:, None] < rank
     expected, factor = variance_order(S, before)
     monkeypatch.setattr(vo, "_PANEL", 32)
-    for candidates in (1, 2, 4):
-        monkeypatch.setattr(vo, "_CANDIDATES_A_PIVOT", candidates)
+    for candidates in (0, 1, 4):
+        monkeypatch.setattr(vo, "_MORE_CANDIDATES", candidates)
         monkeypatch.setattr(vo, "_factor_panel", vo._factor_panel_ahead)
         order, ahead = variance_order(S, before)
         np.testing.assert_array_equal(order, expected)

@@ -327,9 +327,7 @@ def turned_variances(S: Array, u: int, v: int, fit: Regression, k: int, parents:
 
 
 @kernel
-def turn(
-    choice: Choice, order: Array, children: Array, price: Array, scale: float, at: int, to: int, total: float
-) -> float:
+def turn(choice: Choice, order: Array, price: Array, scale: float, at: int, to: int, total: float) -> float:
     """Make v, at place `to`, a parent of u, at place `at`, if that pays; return the new R."""
     parents, weights, residuals = choice.parents, choice.weights, choice.residuals
     d = len(order)
@@ -352,21 +350,19 @@ def turn(
     if gain <= _LEAST_GAIN or not bring_forward(order, choice.place, parents, at, to):
         return total
     for p in range(d):
-        parents[u, p] = children[p, u] = parents_u[p]
-        parents[v, p] = children[p, v] = parents_v[p]
+        parents[u, p], parents[v, p] = parents_u[p], parents_v[p]
         weights[u, p], weights[v, p] = weights_u[p], weights_v[p]
     residuals[u], residuals[v] = r_u, r_v
     return float(rest + r_u + r_v)
 
 
 @entry
-def turn_edges(choice: Choice, order: Array, children: Array, price: Array, scale: float) -> int:
+def turn_edges(choice: Choice, order: Array, price: Array, scale: float) -> int:
     """Turn edges, or make edges into earlier nodes, where that lowers the score; count the changes.
 
     An edge u -> v can be turned if no other path leads from u to v: v and its ancestors then move before u,
     past nodes that are not their parents, at no loss. Likewise v can become a parent of an earlier u, here if
-    all parents of v precede u. Only u and v change parents. `children`, the transpose of `parents`, is there for
-    speed. The graph and the order are updated.
+    all parents of v precede u. Only u and v change parents. The graph and the order are updated.
     """
     S, place, parents, allowed, residuals = choice.S, choice.place, choice.parents, choice.allowed, choice.residuals
     d = len(S)
@@ -395,7 +391,7 @@ def turn_edges(choice: Choice, order: Array, children: Array, price: Array, scal
             # At best u needs none of its old parents any more, and v a few less.
             if scale * np.log(best / total) > price[k_u] + price[min(k_v, _SPARED)]:
                 continue
-            turned = turn(choice, order, children, price, scale, at, to, total)
+            turned = turn(choice, order, price, scale, at, to, total)
             moved = order[at] != u
             if moved:
                 total = turned
@@ -420,7 +416,7 @@ def turn_edges(choice: Choice, order: Array, children: Array, price: Array, scal
                 or c[v] * c[v] <= enough * project(S, v, fit, m)
             ):
                 continue
-            turned = turn(choice, order, children, price, scale, at, to, total)
+            turned = turn(choice, order, price, scale, at, to, total)
             moved = order[at] != u
             if moved:
                 total = turned

@@ -25,12 +25,14 @@ from golem.moments import Matrix, Vector
 
 # Pivots a panel: enough for the matrix product to dominate, few enough for a panel to stay in cache.
 _PANEL = 128
-# Candidates that the pivots of a panel are chosen from: more are seldom needed.
-_CANDIDATES_A_PIVOT = 4
+# Candidates for a pivot beyond the two of the smallest variance: more are seldom needed.
+_MORE_CANDIDATES = 6
 _SMALL = 64
 # Below this there is hardly a hint of an edge.
 _LEAST_T_SQUARED = 4.0
 _MOST_SWEEPS = 100
+# A relative change of R that moves no decision but one that is a toss-up anyway.
+_STILL = 1e-7
 # From this many nodes on, threads share the regressions.
 _THREADS_PAY_FROM = 300
 
@@ -278,15 +280,18 @@ def _factor_panel_ahead(T: Array, size: int, follows: Array | None) -> tuple[Arr
     """Do the same with few operations on T.
 
     Pivoting step by step on a GPU would spend its time on starting small kernels. So the CPU pivots among a few hundred
-    candidates, those of the smallest variance. Then all rows are made by one product, and every other node is checked:
+    candidates. Then all rows are made by one product, and every other node is checked:
     those whose variance would have been below a pivot's become candidates as well, and the panel is done again from
     there. The order is that of pivoting among all nodes.
     """
-    xp, m = namespace(T), T.shape[0]
+    xp = namespace(T)
     variances = xp.linalg.diagonal(T)
     waits_for = None if follows is None else xp.sum(follows, axis=0)
     eligible = variances if waits_for is None else xp.where(waits_for < 0.5, variances, xp.inf)
-    candidates = xp.argsort(eligible)[: min(m, _CANDIDATES_A_PIVOT * size)]
+    # The next nodes are those of the smallest variance, and those that will have one once one of these is placed.
+    first = xp.argsort(eligible)[: 2 * size]
+    explained = xp.max(xp.take(T, first, axis=0) ** 2 / xp.take(variances, first)[:, None], axis=0)
+    candidates = xp.argsort(variances - explained)[: (2 + _MORE_CANDIDATES) * size]
     known = xp.zeros((0, candidates.shape[0]), dtype=T.dtype, device=device(T))
     chosen = np.zeros(0, dtype=np.intp)
     while True:
@@ -483,6 +488,7 @@ def fit_order(
     choice = kernels.Choice(C, place, parents, may, must, precisions, B, residuals, *bounds)
     workers = available_cores() if d >= _THREADS_PAY_FROM else 1
     ending: Ending = "unsettled"
+    active = order
     with ThreadPoolExecutor(workers) as pool, contextlib.suppress(KeyboardInterrupt):
         ending = "interrupted"  # unless the sweeps come to another end
         for sweep in range(_MOST_SWEEPS):
@@ -491,14 +497,19 @@ def fit_order(
                 break
             total = residuals.sum()
             # Late nodes have more predecessors: deal them out in turn.
-            shares = [order[k::workers].copy() for k in range(workers)]
+            shares = [active[k::workers].copy() for k in range(workers)]
             jobs = [pool.submit(kernels.select_parents, choice, share, total) for share in shares]
             changed = sum(job.result() for job in jobs)
-            if changed == 0 and math.isclose(total, residuals.sum(), rel_tol=1e-12):
-                changed = kernels.turn_edges(choice, order, np.ascontiguousarray(parents.T), price, float(n * d))
-                if changed == 0:
-                    ending = "settled"
-                    break
+            # Nodes see each other through R alone: where that stands still, so do they.
+            if not math.isclose(total, residuals.sum(), rel_tol=_STILL if changed else 1e-12):
+                active = order
+                continue
+            total, before = residuals.sum(), residuals.copy()
+            if kernels.turn_edges(choice, order, price, float(n * d)) == 0:
+                ending = "settled"
+                break
+            still = math.isclose(total, residuals.sum(), rel_tol=_STILL)
+            active = order[(residuals != before)[order]] if still else order
         else:
             ending = "unsettled"
     score = n * d * math.log(residuals.mean()) + float(price[parents.sum(axis=1)].sum())
