@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from golem.acyclicity import Acyclicity, Expm, LogDet, Polynomial
 from golem.arrays import to_device
 from golem.checks import require_learnable, warn_of_equal_scales
 from golem.graph import BoolMatrix, cpdag, meek_closure
+from golem.inputs import read_data, read_knowledge, require_shape
 from golem.knowledge import Knowledge
 from golem.likelihood import GaussianEV, GaussianNV, Likelihood
-from golem.moments import Matrix, Moments, is_table, rows_and_names
+from golem.moments import Matrix, Moments
 from golem.objective import PAPER_PENALTIES, Objective, graph_scores
 from golem.rounding import CycleRemoval, round_to_dag
 from golem.sem import LinearSEM
@@ -205,12 +206,11 @@ class Golem(BaseEstimator):
         solver = self._solver()
         for attribute in ("sem_", "cpdag_", "undecided_"):  # a cyclic graph has none; none of an earlier fit may stay
             self.__dict__.pop(attribute, None)
-        moments, rows = self._read(X)
+        moments, rows = read_data(self, X)
         require_learnable(moments, uses_scale=self.noise == "ev" or not isinstance(solver, Order))
         if self.noise == "ev":
             warn_of_equal_scales(moments)
-        knowledge = Knowledge.none(moments.d) if self.knowledge is None else self.knowledge
-        _require_shape(knowledge.forbidden, moments.d, "the knowledge masks")
+        knowledge = read_knowledge(self.knowledge, moments.d)
         self.knowledge_, self.edge_price_ = knowledge, self._edge_price(solver)
 
         self.start_solution_: Solution | None = None
@@ -231,7 +231,7 @@ class Golem(BaseEstimator):
     def score(self, X: Any, y: None = None) -> float:
         """Mean Gaussian log-likelihood of a row of X under the fitted model; higher is better."""
         check_is_fitted(self, "sem_")
-        moments = X if isinstance(X, Moments) else self._read(X, reset=False)[0]
+        moments = X if isinstance(X, Moments) else read_data(self, X, reset=False)[0]
         moments = moments.reordered(self.sem_.names)
         return self.sem_.log_likelihood(moments) / moments.n
 
@@ -333,23 +333,6 @@ class Golem(BaseEstimator):
         self.solution_ = dataclasses.replace(self.solution_, cut_edges=rounded.cut)
         return rounded.weights
 
-    def _read(self, X: Any, reset: bool = True) -> tuple[Moments, Matrix | None]:
-        """Turn data into moments and, where there are any, rows."""
-        if isinstance(X, Moments):
-            self.n_features_in_ = X.d
-            self.feature_names_in_ = np.array(X.names, dtype=object)
-            return X, None
-        if is_table(X):
-            values, names = rows_and_names(X)
-            # scikit-learn's own record of the columns; it does not know every kind of table.
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            if reset and hasattr(X, "column_names"):
-                self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
-        else:
-            values = validate_data(self, X, reset=reset, dtype=float, ensure_all_finite=False, ensure_min_samples=2)
-            names = None
-        return Moments.from_rows(values, names), values
-
     def _start(self, d: int) -> Matrix | None:
         """Return the start of the weights, or None where GOLEM-EV is to be solved for it."""
         init = ("ev" if self.noise == "nv" else "zeros") if self.init is None else self.init
@@ -358,7 +341,7 @@ class Golem(BaseEstimator):
                 raise ValueError(f"init must be one of {', '.join(STARTS)} or a (d, d) array; got {init!r}")
             return None if init == "ev" else np.zeros((d, d))
         start = np.array(init, dtype=float)
-        _require_shape(start, d, "the start matrix")
+        require_shape(start, d, "the start matrix")
         if not np.isfinite(start).all():
             raise ValueError("the start matrix has NaN or infinite entries")
         if np.diagonal(start).any():
@@ -416,11 +399,8 @@ class Golem(BaseEstimator):
         self.undecided_ = np.zeros_like(self.adjacency_)
         if not isinstance(likelihood, GaussianEV):
             self.undecided_ = _undecided(self.adjacency_, self.cpdag_, knowledge)
-        # Where n <= d a residual can vanish; a model needs a positive variance all the same.
-        floor = np.finfo(float).eps * moments.variances
-        noise_variances = np.maximum(likelihood.noise_variances(weights, moments.covariance), floor)
-        intercepts = moments.mean - moments.mean @ weights
-        self.sem_ = LinearSEM(weights, noise_variances, intercepts, moments.names)
+        noise_variances = likelihood.noise_variances(weights, moments.covariance)
+        self.sem_ = LinearSEM.from_moments(weights, noise_variances, moments)
 
 
 def _undecided(adjacency: BoolMatrix, equivalence_class: BoolMatrix, knowledge: Knowledge) -> BoolMatrix:
@@ -430,12 +410,6 @@ def _undecided(adjacency: BoolMatrix, equivalence_class: BoolMatrix, knowledge: 
         known = adjacency & (knowledge.required | knowledge.forbidden.T)
         graph = meek_closure(graph & ~(graph & graph.T & known.T))
     return adjacency & graph & graph.T
-
-
-def _require_shape(array: np.ndarray[Any, Any], d: int, what: str) -> None:
-    """Raise where a (d, d) matrix is expected and something else comes."""
-    if array.shape != (d, d):
-        raise ValueError(f"{what} must have shape ({d}, {d}), one row and column a variable; got {array.shape}")
 
 
 def _named(table: dict[str, Any], name: str, parameter: str) -> Any:
