@@ -154,5 +154,5 @@ def meek_closure(pdag: BoolMatrix) -> BoolMatrix:
     Used where knowledge directs some edges of a CPDAG: what those directions imply is then decided as well.
     """
     graph = Pdag.from_matrix(np.asarray(pdag, dtype=bool))
-    graph.close()
+    graph.close(fourth=True)
     return graph.matrix()

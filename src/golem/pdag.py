@@ -122,16 +122,14 @@ class Pdag:
             self.neighbours[u] &= keep
             self.adjacent[u] &= keep
 
-    def follows(self, a: int, b: int, ambiguous: Ambiguity | None = None) -> bool:
+    def follows(self, a: int, b: int, ambiguous: Ambiguity, *, fourth: bool) -> bool:
         """Tell whether one of Meek's (1995) rules directs the undirected edge a - b as a -> b.
 
         Rules 1, 3 and 4 rest on an unshielded triple with a in the middle that is no collider, and skip those that
-        are `ambiguous`.
+        are `ambiguous`. Where all arrows follow from colliders, the `fourth` rule adds nothing.
         """
         adjacent, parents, neighbours = self.adjacent, self.parents, self.neighbours
-        apart = ~(adjacent[b] | 1 << b)
-        if ambiguous is not None:
-            apart &= ~ambiguous.get((a, b), 0)
+        apart = ~(adjacent[b] | 1 << b | ambiguous.get((a, b), 0))
         if parents[a] & apart:  # rule 1: c -> a - b, c and b not adjacent
             return True
         if self.children[a] & parents[b]:  # rule 2: a -> c -> b
@@ -139,33 +137,36 @@ class Pdag:
         spouses = neighbours[a] & parents[b]  # rule 3: a - c -> b, a - d -> b, c and d not adjacent
         if spouses & (spouses - 1):
             for c in members(spouses):
-                others = spouses & ~(adjacent[c] | 1 << c)
-                if ambiguous is not None:
-                    others &= ~ambiguous.get((a, c), 0)
-                if others:
+                if spouses & ~(adjacent[c] | 1 << c | ambiguous.get((a, c), 0)):
                     return True
-        middle = parents[b] & adjacent[a]  # rule 4: a - c -> d -> b, c and b not adjacent, a and d adjacent
+        middle = parents[b] & adjacent[a] if fourth else 0
+        # rule 4: a - c -> d -> b, c and b not adjacent, a and d adjacent
         return bool(middle) and any(self.children[c] & middle for c in members(neighbours[a] & apart))
 
-    def close(self, dirty: int | None = None, ambiguous: Ambiguity | None = None) -> int:
-        """Direct every undirected edge whose direction follows from the others.
+    def close(self, dirty: int | None = None, ambiguous: Ambiguity | None = None, *, fourth: bool = False) -> int:
+        """Direct every undirected edge whose direction follows from the others by Meek's rules.
 
         Only edges at nodes of `dirty` are looked at first (all by default), then those near edges that were
         directed. All edges that follow from one state are directed together, so that the numbers of the nodes do
-        not matter even where the arrows contradict each other; an edge that follows in both directions becomes a
-        conflict (see `add_conflict`). Returns the ends of all edges that changed.
+        not matter even where the arrows contradict each other: an edge that follows in both directions becomes a
+        conflict (see `add_conflict`). Where `ambiguous` triples are given, the arrows come from tests and may do
+        so; an edge that would close a directed cycle is then a conflict too. Returns the ends of all edges that
+        changed.
         """
         neighbours, follows = self.neighbours, self.follows
         dirty = (1 << len(neighbours)) - 1 if dirty is None else dirty
+        skipped = {} if ambiguous is None else ambiguous
         changed = 0
         while dirty:
             claims = set()
             for a in members(dirty):
                 for b in members(neighbours[a]):
-                    if follows(a, b, ambiguous):
+                    if follows(a, b, skipped, fourth=fourth):
                         claims.add((a, b))
-                    if follows(b, a, ambiguous):
+                    if follows(b, a, skipped, fourth=fourth):
                         claims.add((b, a))
+            if ambiguous is not None:
+                claims |= {(b, a) for a, b in claims if self.leads_to(b, a)}
             dirty = 0
             for a, b in claims:
                 changed |= 1 << a | 1 << b
@@ -173,9 +174,21 @@ class Pdag:
                     self.add_conflict(a, b)
                     continue
                 self.add_arrow(a, b)
-                # Rule 4 looks at edges two steps away.
-                dirty |= 1 << a | 1 << b | neighbours[a] & self.adjacent[b]
+                dirty |= 1 << a | 1 << b
+                if fourth:  # it looks at edges two steps away
+                    dirty |= neighbours[a] & self.adjacent[b]
         return changed
+
+    def leads_to(self, a: int, b: int) -> bool:
+        """Tell whether arrows lead from a to b."""
+        seen = frontier = self.children[a]
+        while frontier and not seen >> b & 1:
+            reached = 0
+            for v in members(frontier):
+                reached |= self.children[v]
+            frontier = reached & ~seen
+            seen |= frontier
+        return bool(seen >> b & 1)
 
     def extension(self, ambiguous: Ambiguity | None = None) -> list[int] | None:
         """Direct the undirected edges without a cycle or a new collider (Dor and Tarsi 1992); return the parents.

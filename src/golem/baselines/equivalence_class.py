@@ -20,7 +20,7 @@ class EquivalenceClass(Pdag):
     Examples
     --------
     >>> graph = EquivalenceClass(3)
-    >>> changed = graph.insert(0, 1, 0), graph.insert(2, 1, 0)
+    >>> changed = graph.insert(0, 1, clique=0), graph.insert(2, 1, clique=0b1)  # 0 stays a parent of 1
     >>> graph.matrix().astype(int)
     array([[0, 1, 0],
            [0, 0, 0],

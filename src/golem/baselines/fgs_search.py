@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.baselines.equivalence_class import EquivalenceClass
-from golem.graph import cpdag
+from golem.graph import BoolMatrix, cpdag
 from golem.knowledge import Knowledge
 from golem.moments import Matrix, Vector
-from golem.pdag import bits_of, column_bits, members
+from golem.pdag import bits_of, bits_to_columns, column_bits, members
 
 # Gain in score, source, clique.
 Operator = tuple[float, int, int]
@@ -134,6 +134,12 @@ class GreedySearch:
         self._cached.clear()
         self._climb(self._deletions, self._delete)
         return self.graph
+
+    def member(self) -> BoolMatrix:
+        """Return a directed acyclic graph of the present class, one that obeys the knowledge."""
+        parents = self.graph.extension() if self.knowledge is None else self.knowledge.member(self.graph)
+        assert parents is not None  # every class that is visited has one
+        return bits_to_columns(parents)
 
     def _climb(
         self, operators_into: Callable[[int], list[Operator]], apply: Callable[[int, int, int], Outcome]
@@ -310,7 +316,7 @@ class KnownEdges:
         return directed.extension()
 
 
-def as_mask(bits: int, d: int) -> NDArray[np.bool_]:
+def as_mask(bits: int, d: int) -> BoolMatrix:
     """Turn a set of nodes into a boolean array."""
     packed = np.frombuffer(bits.to_bytes((d + 7) // 8, "little"), dtype=np.uint8)
     return np.unpackbits(packed, count=d, bitorder="little").view(bool)
