@@ -32,7 +32,7 @@ ALPHA = 0.01
 MODELS = ("ER1", "ER2", "ER3", "SF2")
 ROWS = (200, 1000, 5000)
 LAMBDAS = (0.5, 1.0)
-PROBLEMS = 72
+PROBLEMS = 120
 
 
 def directions(graph: np.ndarray) -> np.ndarray:

@@ -160,11 +160,10 @@ def find_separators(test: FisherZ, adjacent: BoolMatrix, most: int) -> Separator
 def _note(separators: Separators, x: int, y: int, sets: IntArray) -> None:
     """Add separating sets of a pair, in rows, to what is noted of it."""
     pair = min(x, y), max(x, y)
-    if sets.shape[1] == 0:
-        separators[pair] = 0, 0
-        return
-    nodes, counts = np.unique(sets, return_counts=True)
-    some, every = bits_of(nodes.tolist()), bits_of(nodes[counts == len(sets)].tolist())
+    some = every = 0
+    if sets.size:
+        nodes, counts = np.unique(sets, return_counts=True)
+        some, every = bits_of(nodes.tolist()), bits_of(nodes[counts == len(sets)].tolist())
     if pair in separators:
         some, every = separators[pair][0] | some, separators[pair][1] & every
     separators[pair] = some, every
