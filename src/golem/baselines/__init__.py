@@ -2,3 +2,11 @@
 
 Each is a scikit-learn estimator with the attributes of `Golem`; see `golem.baselines.base.Baseline`.
 """
+
+from golem.baselines.direct_lingam import DirectLiNGAM
+from golem.baselines.fgs import FGS
+from golem.baselines.notears import Notears
+from golem.baselines.pc import PC
+from golem.baselines.sort_regress import SortRegress
+
+__all__ = ["FGS", "PC", "DirectLiNGAM", "Notears", "SortRegress"]

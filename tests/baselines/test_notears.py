@@ -21,7 +21,7 @@ from golem.simulate import simulate
 from golem.solvers import LBFGS, AugmentedLagrangian, Status
 from golem.solvers.augmented_lagrangian import _Multiplied
 
-ORACLE = Path(__file__).parent / "oracles" / "notears.npz"
+ORACLE = Path(__file__).parents[1] / "oracles" / "notears.npz"
 
 
 @parametrize_with_checks([Notears(), Notears(l1=0.1)])

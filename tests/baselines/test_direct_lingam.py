@@ -15,7 +15,7 @@ from golem.baselines.pairwise_measure import entropy, most_exogenous
 from golem.graph import cpdag, is_dag
 from golem.simulate import simulate
 
-ORACLE = Path(__file__).parent / "oracles" / "direct_lingam.npz"
+ORACLE = Path(__file__).parents[1] / "oracles" / "direct_lingam.npz"
 
 
 @parametrize_with_checks([DirectLiNGAM(), DirectLiNGAM(threshold=0.1)])
