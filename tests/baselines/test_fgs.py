@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from golem.baselines.fgs import FGS
 from golem.checks import DataWarning
@@ -223,6 +224,13 @@ def test_columns_that_are_combinations_of_others(rng):
         warnings.simplefilter("ignore", DataWarning)
         model = FGS().fit(few)
     assert np.isfinite(model.bic_)
+
+
+@parametrize_with_checks([FGS(), FGS(2.0, structure_prior=0.5)])
+def test_scikit_learn_rules(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        check(estimator)
 
 
 def test_it_is_an_estimator():

@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from golem.baselines.pc import PC
 from golem.baselines.pc_search import FisherZ, find_separators, find_skeleton, unshielded
@@ -280,6 +281,13 @@ def test_columns_that_are_combinations_of_others(rng):
 def test_bad_parameters_are_refused(options, words):
     with pytest.raises(ValueError, match=words):
         PC(**options).fit(simulate(5, 50, "ER1", random_state=0).data)
+
+
+@parametrize_with_checks([PC(), PC(conservative=False)])
+def test_scikit_learn_rules(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        check(estimator)
 
 
 def test_it_is_an_estimator():
