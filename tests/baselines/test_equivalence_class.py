@@ -113,3 +113,6 @@ def test_cliques_are_all_of_them(rng):
         found = list(graph.cliques(sum(1 << v for v in nodes)))
         assert set(found) == expected
         assert len(found) == len(expected)
+        for largest in range(4):
+            small = list(graph.cliques(sum(1 << v for v in nodes), largest))
+            assert sorted(small) == sorted(clique for clique in expected if clique.bit_count() <= largest)

@@ -94,6 +94,30 @@ def test_a_population_gives_the_true_class():
         np.testing.assert_array_equal(model.cpdag_, cpdag(sem.adjacency), err_msg=f"seed {seed}")
 
 
+def test_no_operator_is_lost_that_would_lower_the_score():
+    # What waits for a path to close, or was not computed again, must not be worth anything in the end.
+    from golem.baselines.fgs_search import EdgeScores, GreedySearch
+    from golem.pdag import members
+
+    for seed in range(4):
+        moments = Moments.from_rows(simulate(25, 400, "ER2", random_state=seed).data)
+        scores = EdgeScores(moments.standardized().covariance, 400, np.log(400))
+        search = GreedySearch(scores, 25)
+        search._climb(search._insertions, search._insert)
+        graph = search.graph
+        for y in range(25):
+            for clique in graph.cliques(graph.neighbours[y]):
+                gains = scores.gains(y, list(members(graph.parents[y] | clique)))
+                for x in np.nonzero(gains > 0)[0].tolist():
+                    assert not graph.may_insert(x, y, clique) or graph.open_path(y, x, clique)
+        graph = search.run()
+        for y in range(25):
+            for x in members(graph.parents[y] | graph.neighbours[y]):
+                for clique in graph.cliques(graph.neighbours[y] & graph.adjacent[x]):
+                    given = (graph.parents[y] | clique) & ~(1 << x)
+                    assert scores.gain(x, y, list(members(given))) >= 0
+
+
 def test_the_answer_follows_the_columns_and_ignores_their_units(rng):
     data = simulate(12, 300, "ER2", random_state=3).data
     model = FGS().fit(data)

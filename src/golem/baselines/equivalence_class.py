@@ -100,12 +100,15 @@ class EquivalenceClass(Pdag):
                 return False
         return True
 
-    def cliques(self, nodes: int) -> Iterator[int]:
-        """Iterate over all cliques within a set of nodes, the empty one included."""
+    def cliques(self, nodes: int, largest: int | None = None) -> Iterator[int]:
+        """Iterate over all cliques within a set of nodes, up to a size, the empty one included."""
         yield 0
+        if largest == 0:
+            return
+        rest_size = None if largest is None else largest - 1
         for v in members(nodes):
             nodes &= ~(1 << v)
-            for rest in self.cliques(nodes & self.adjacent[v]):
+            for rest in self.cliques(nodes & self.adjacent[v], rest_size):
                 yield rest | 1 << v
 
     def _complete(

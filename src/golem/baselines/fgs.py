@@ -38,7 +38,9 @@ class FGS(Baseline):
         Parents that a node is expected to have, below d - 1; 0 leaves the prior out. It matters where there are many
         columns: the BIC alone then adds false edges.
     max_parents : int, optional
-        Largest number of parents of a node; by default (n - 2) / 2, so that residual variances exist.
+        Largest number of parents of a node; by default (n - 2) / 2, so that residual variances exist. The number of
+        operators grows exponentially with the size of cliques; where columns are many and all depend on each other,
+        this bounds it.
     knowledge : Knowledge, optional
         Forbidden and required edges. The search starts at the class of the required edges and visits only classes
         with a member that obeys, and `adjacency_` is such a member.

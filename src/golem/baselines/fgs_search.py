@@ -197,12 +197,13 @@ class GreedySearch:
         around, parents = graph.neighbours[y], graph.parents[y]
         cached, self._cached[y] = self._cached[y], {}
         barred = graph.adjacent[y] | 1 << y | (0 if self.knowledge is None else self.knowledge.never[y])
-        parts = []
-        cliques = []
-        for clique in graph.cliques(around):
+        parts: list[tuple[Vector, NDArray[np.intp]]] = []
+        cliques: list[int] = []
+        room = self.most_parents - 1 - parents.bit_count()  # in the clique, when x is to be a parent as well
+        if room < 0:
+            return []
+        for clique in graph.cliques(around, room):
             given = parents | clique
-            if given.bit_count() >= self.most_parents:
-                continue
             if given not in cached:
                 gains = self.scores.gains(y, list(members(given)))
                 sources = np.nonzero(gains > 0)[0]
