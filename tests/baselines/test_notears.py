@@ -59,13 +59,14 @@ def test_answers_are_those_of_gcastle_or_better(answers):
     same = 0
     for S, l1, W, model in answers:
         theirs, ours = objective(W, S, l1), objective(model.raw_weights_, S, l1)
-        assert ours <= theirs * (1 + 1e-4)
-        if ours >= theirs * (1 - 2e-4):
+        # Weights that h <= 1e-8 lets go on closing cycles are worth this much.
+        assert ours <= theirs * (1 + 2e-4)
+        if ours >= theirs * (1 - 5e-4):
             same += 1
             np.testing.assert_array_equal(model.adjacency_, np.abs(W) > 0.3)
             # gcastle's solves end at a relative change of the objective of 2e-9; along flat ways that is this much.
-            np.testing.assert_allclose(model.raw_weights_, W, atol=0.08)
-    assert same >= 12  # the others are lower minima without the l1 penalty
+            np.testing.assert_allclose(model.raw_weights_, W, atol=0.12)
+    assert same >= 15  # the other is a lower minimum
 
 
 def test_no_answer_is_below_the_best_over_all_orders(answers):

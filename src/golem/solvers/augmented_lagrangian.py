@@ -23,7 +23,7 @@ class AugmentedLagrangian:
     """Minimize L(B) + R_sparse(B) subject to h(B) = 0 by a sequence of smoother problems.
 
     Each minimizes L + R_sparse + alpha h + rho/2 h^2 from where the last one ended. When h fell to less than a quarter
-    the multiplier alpha grows by rho h, otherwise rho grows tenfold and the problem is solved again.
+    the multiplier alpha grows by rho h, otherwise rho grows tenfold.
 
     On the way the curvature of the problems becomes uneven by many orders of magnitude: an entry that would close a
     cycle has 2 (alpha + rho h) exp(B*B)_ji on top of that of the likelihood. The variables are measured in the square
@@ -61,21 +61,26 @@ class AugmentedLagrangian:
     def _ascend(self, objective: Objective, B: Matrix, recorder: Recorder) -> Solution:
         """Raise alpha and rho until the weights are acyclic."""
         alpha, rho, h, iterations = 0.0, 1.0, np.inf, 0
-        while rho < self.largest_rho:
-            term = _Multiplied(objective.acyclicity, alpha, rho)
-            reached, status, iterations = self._descend(objective, term, B, recorder, iterations)
-            if status in (Status.TIME_LIMIT, Status.INTERRUPTED, Status.MAX_ITER, Status.NON_FINITE):
-                return recorder.solution(reached, status, iterations)
-            h_reached = float(objective.acyclicity.value_and_grad(reached)[0])
-            fell = h_reached <= h / 4
-            if not fell:
-                rho *= 10
-            if fell or rho >= self.largest_rho:
-                B, h = reached, h_reached
-                alpha += rho * h
-            if h <= self.tolerance:
-                return recorder.solution(B, Status.ACYCLIC, iterations)
-        return recorder.solution(B, Status.STALLED, iterations)
+        status = Status.STALLED
+        try:
+            while rho < self.largest_rho:
+                term = _Multiplied(objective.acyclicity, alpha, rho)
+                B, status, iterations = self._descend(objective, term, B, recorder, iterations)
+                if status in (Status.TIME_LIMIT, Status.INTERRUPTED, Status.MAX_ITER, Status.NON_FINITE):
+                    break
+                reached = float(objective.acyclicity.value_and_grad(B)[0])
+                fell = reached <= h / 4
+                if not fell:
+                    rho *= 10
+                if fell or rho >= self.largest_rho:
+                    h = reached
+                    alpha += rho * h
+                status = Status.ACYCLIC if h <= self.tolerance else Status.STALLED
+                if status is Status.ACYCLIC:
+                    break
+        except KeyboardInterrupt:  # between two descents
+            status = Status.INTERRUPTED
+        return recorder.solution(B, status, iterations)
 
     def _descend(
         self, objective: Objective, term: _Multiplied, B: Matrix, recorder: Recorder, iterations: int
