@@ -20,28 +20,13 @@ from pathlib import Path
 import numpy as np
 
 import golem
-from golem import metrics
-from golem.estimator import NOISE_MODELS, PAPER_THRESHOLD
-from golem.moments import Moments
-from golem.objective import Objective
-from golem.rounding import round_to_dag
+from golem import Golem, metrics
+from golem.batches import fit_batch
 from golem.simulate import simulate
-from golem.solvers import Adam
 
 SEEDS = 12
 CASES = (("gaussian-ev", "golem-ev"), ("gaussian-nv", "golem-nv"))
 GRAPHS = ("ER1", "ER2", "ER4", "SF4")
-
-
-def recipe(S: np.ndarray, noise: str, steps: int) -> np.ndarray:
-    """Raw weights of the paper's recipe for a stack of covariances."""
-    solver = Adam(max_iter=steps)
-    init = None
-    for name in ("ev",) if noise == "ev" else ("ev", "nv"):
-        model = NOISE_MODELS[name]
-        objective = Objective(S, model.likelihood, lambda_sparsity=model.lambda_sparsity, lambda_dag=model.lambda_dag)
-        init = solver.solve(objective, init).weights
-    return init
 
 
 def cell(
@@ -49,11 +34,11 @@ def cell(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """SHD and SHD-C per node and TPR of every seed."""
     drawn = [simulate(d, 1000, graph, noise, random_state=seed) for seed in range(first_seed, first_seed + SEEDS)]
-    S = np.stack([Moments.from_rows(one.data).covariance for one in drawn])
-    raw = recipe(S, method.removeprefix("golem-"), steps)
+    recipe = Golem.paper(method.removeprefix("golem-"), max_iter=steps)
+    models = fit_batch(recipe, [one.data for one in drawn])
     scores = [
-        metrics.evaluate(one.sem.adjacency, round_to_dag(B, PAPER_THRESHOLD).weights, normalize=True)
-        for one, B in zip(drawn, raw, strict=True)
+        metrics.evaluate(one.sem.adjacency, model.weights_, normalize=True)
+        for one, model in zip(drawn, models, strict=True)
     ]
     return tuple(np.array([getattr(score, name) for score in scores]) for name in ("shd", "shd_c", "tpr"))
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from golem import Moments, metrics
-from golem.estimator import NOISE_MODELS, PAPER_THRESHOLD
+from golem.descent import NOISE_MODELS
+from golem.estimator import PAPER_THRESHOLD
 from golem.objective import Objective
 from golem.rounding import round_to_dag
 from golem.simulate import simulate
@@ -27,7 +28,7 @@ def test_golem_ev_is_as_accurate_as_its_anchor(graph):
     drawn = [simulate(10, 1000, graph, "gaussian-ev", random_state=seed) for seed in range(12)]
     S = np.stack([Moments.from_rows(one.data).covariance for one in drawn])
     paper = NOISE_MODELS["ev"]
-    objective = Objective(S, paper.likelihood, lambda_sparsity=paper.lambda_sparsity, lambda_dag=paper.lambda_dag)
+    objective = Objective(S, paper.likelihood(1000), lambda_sparsity=paper.lambda_sparsity, lambda_dag=paper.lambda_dag)
     raw = Adam().solve(objective).weights
     shd = [
         metrics.shd(one.sem.adjacency, round_to_dag(B, PAPER_THRESHOLD).weights, normalize=True)

@@ -103,12 +103,12 @@ def test_torch_tensors_give_the_same_numbers(rng):
 
 def test_device_without_torch_or_gpu_says_what_to_do():
     with pytest.raises(ValueError, match="device='cpu'"):
-        arrays.to_device(np.eye(2), "cuda:7" if _has_torch() else "cuda")
+        arrays.Placement("cuda:7" if _has_torch() else "cuda").put(np.eye(2))
 
 
 def test_cpu_keeps_the_array():
     A = np.eye(2)
-    assert arrays.to_device(A, "cpu") is A
+    assert arrays.Placement().put(A) is A
 
 
 def _has_torch():
@@ -140,3 +140,55 @@ def test_overlapping_solves_leave_the_threads_as_they_were():
     assert set(threads()) == {1}
     second.__exit__(None, None, None)
     assert threads() == before
+
+
+@pytest.mark.parametrize("stacked", [False, True])
+def test_a_warm_inverse_is_the_inverse(stacked, rng):
+    warm = arrays.WarmInverse()
+    M = np.eye(20) - 0.3 * rng.normal(size=(3, 20, 20) if stacked else (20, 20)) / np.sqrt(20)
+    for k in range(60):
+        logabsdet, inverse_transpose = warm(M)
+        exact, exact_inverse = arrays.logabsdet_and_inverse_transpose(M)
+        np.testing.assert_allclose(inverse_transpose, exact_inverse, atol=1e-9)
+        np.testing.assert_allclose(logabsdet, exact, atol=1e-6)
+        jump = 0.5 if k == 40 else 1e-4
+        M = M + jump * rng.normal(size=M.shape)
+    assert warm.calls == 60
+    assert 2 <= warm.cold_starts <= 4  # the first call, and the jump
+
+
+@pytest.mark.torch
+def test_a_warm_inverse_of_tensors(rng):
+    torch = pytest.importorskip("torch")
+    warm, other = arrays.WarmInverse(), arrays.WarmInverse()
+    M = np.eye(10) - 0.05 * rng.normal(size=(10, 10))
+    for _ in range(5):
+        for ours, theirs in zip(warm(M), other(torch.asarray(M)), strict=True):
+            np.testing.assert_allclose(theirs.numpy(), ours, rtol=1e-10, atol=1e-12)
+        M = M + 1e-3 * rng.normal(size=M.shape)
+
+
+def test_a_warm_inverse_survives_a_singular_matrix():
+    warm = arrays.WarmInverse()
+    warm(np.eye(3))
+    assert not np.isfinite(warm(np.zeros((3, 3)))[0])
+    np.testing.assert_allclose(warm(2 * np.eye(3))[1], np.eye(3) / 2)
+
+
+def test_memory_is_asked_for_before_the_work(monkeypatch):
+    class Cuda:
+        is_available = staticmethod(lambda: True)
+        mem_get_info = staticmethod(lambda device: (8 * 2**30, 16 * 2**30))
+
+    class Torch:
+        cuda = Cuda
+        device = staticmethod(lambda name: name)
+
+    monkeypatch.setattr(arrays.Placement, "_torch", lambda self: Torch)
+    placement = arrays.Placement("cuda")
+    placement.require_memory(6, 1000, "The order")
+    with pytest.raises(
+        ValueError, match=r"The order of 20000 variables needs about 17\.9 GiB on cuda, of which 8\.0 GiB"
+    ):
+        placement.require_memory(6, 20_000, "The order")
+    arrays.Placement("cpu").require_memory(6, 10**6, "The order")  # left to the operating system

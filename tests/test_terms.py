@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from golem.acyclicity import Expm, LogDet, Polynomial
 from golem.graph import is_dag
-from golem.likelihood import GaussianEV, GaussianNV, LeastSquares
+from golem.likelihood import GaussianEV, GaussianNV, GaussianTied, LeastSquares
+from golem.objective import residual_variances
 from golem.simulate import random_dag, random_weights
 from golem.sparsity import L1
 
-LIKELIHOODS = [GaussianEV(), GaussianNV(), LeastSquares()]
+LIKELIHOODS = [GaussianEV(), GaussianNV(), GaussianTied(50), GaussianTied(50, tau=0.3, centre=1.0), LeastSquares()]
 ACYCLICITIES = [Expm(), Polynomial(), LogDet(s=2.0)]
 
 
@@ -60,9 +61,16 @@ def test_gradients_are_autograds(seed):
     C, T, eye = torch.tensor(B, requires_grad=True), torch.asarray(S), torch.eye(d, dtype=torch.float64)
     M = eye - C
     residual = torch.diagonal(M.T @ T @ M)
+    nv = torch.log(residual).sum() / 2 - torch.linalg.slogdet(M)[1]
+
+    def tied(r, mu, v):
+        return ((r.log() - mu) ** 2 / v + v.log()).sum() / 100
+
     expected = {
         GaussianEV(): d / 2 * torch.log(residual.sum()) - torch.linalg.slogdet(M)[1],
-        GaussianNV(): torch.log(residual).sum() / 2 - torch.linalg.slogdet(M)[1],
+        GaussianNV(): nv,
+        GaussianTied(50): tied(residual, residual.log().mean(), residual.log().var(correction=0)) + nv,
+        GaussianTied(50, 0.3, 1.0): tied(residual, 1.0, torch.tensor(0.3**2 + 2 / 50, dtype=torch.float64)) + nv,
         LeastSquares(): residual.sum() / 2,
         Expm(): torch.trace(torch.matrix_exp(C * C)) - d,
         Polynomial(): torch.trace(torch.matrix_power(eye + C * C / d, d)) - d,
@@ -81,13 +89,14 @@ def test_a_stack_is_solved_problem_by_problem(rng):
     B, S = (np.stack(part).reshape(2, 3, 6, 6) for part in zip(*points, strict=True))
     for term in LIKELIHOODS:
         value, grad = term.value_and_grad(B, S)
-        variances = term.noise_variances(B, S)
+        r = np.abs(B[..., 0, :]) + 0.1
+        variances = term.noise_variances(r)
         assert value.shape == (2, 3)
         for index in np.ndindex(2, 3):
             one, one_grad = term.value_and_grad(B[index], S[index])
             np.testing.assert_allclose(value[index], one)
             np.testing.assert_allclose(grad[index], one_grad, rtol=1e-9, atol=1e-12)
-            np.testing.assert_allclose(variances[index], term.noise_variances(B[index], S[index]))
+            np.testing.assert_allclose(variances[index], term.noise_variances(r[index]))
     for penalty in [*ACYCLICITIES, L1()]:
         value, grad = penalty.value_and_grad(B)
         for index in np.ndindex(2, 3):
@@ -161,5 +170,6 @@ def test_logdet_outside_its_domain_is_infinite():
 
 def test_ev_noise_variance_is_the_mean_residual_variance(rng):
     B, S = random_point(rng)
-    free, common = GaussianNV().noise_variances(B, S), GaussianEV().noise_variances(B, S)
+    r = residual_variances(B, S)
+    free, common = GaussianNV().noise_variances(r), GaussianEV().noise_variances(r)
     np.testing.assert_allclose(common, np.full(6, free.mean()))

@@ -8,23 +8,45 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib.util
 import math
 import os
 import threading
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import array_api_compat
 import array_api_compat.numpy as numpy_namespace
 import numpy as np
-from array_api_compat import is_torch_array
+from array_api_compat import is_torch_array as is_tensor
 
 # Below this size a second BLAS thread costs more than it brings, and the pools of NumPy and SciPy get in each other's
 # way: on two cores a step of Adam at d = 100 to 400 takes twice as long with threads as without.
 _THREADS_PAY_FROM = 800
+_WARM_INVERSE_PAYS_FROM = 256
+_MOST_NEWTON_STEPS = 3
 
 # The array API has no nominal type; an Array is whatever `namespace` accepts.
 Array = Any
+
+__all__ = [
+    "Array",
+    "Inverter",
+    "Placement",
+    "WarmInverse",
+    "available_cores",
+    "blas_threads_for",
+    "expm_nonnegative",
+    "gpu_is_there",
+    "identity_minus",
+    "inverter_for",
+    "is_tensor",
+    "logabsdet_and_inverse_transpose",
+    "namespace",
+    "to_numpy",
+    "transpose",
+]
 
 
 def namespace(array: Array) -> Any:
@@ -35,31 +57,82 @@ def namespace(array: Array) -> Any:
 
 def to_numpy(array: Array) -> np.ndarray[Any, np.dtype[Any]]:
     """Return an array of any library and device as a NumPy array."""
-    return np.asarray(array.detach().cpu() if is_torch_array(array) else array)
+    return np.asarray(array.detach().cpu() if is_tensor(array) else array)
 
 
-def to_device(array: np.ndarray[Any, np.dtype[Any]], device: str) -> Array:
-    """Place a NumPy array: `"cpu"` keeps NumPy, anything else is the name of a torch device.
+@dataclass(frozen=True)
+class Placement:
+    """Where arrays live while a solver works on them.
 
-    Raises
-    ------
-    ValueError
-        If torch is not installed or does not see the device.
+    Parameters
+    ----------
+    device : str
+        "cpu" keeps NumPy arrays; anything else is the name of a torch device, such as "cuda" or "cuda:1".
+    dtype : {"float64", "float32"}
+        Their numbers.
     """
-    if device == "cpu":
-        return array
-    try:
-        import torch
-    except ImportError:
-        raise ValueError(
-            f"device={device!r} needs PyTorch, which is not installed: pip install 'golem-dag[gpu]', "
-            "or use device='cpu'"
-        ) from None
-    try:
-        return torch.asarray(array, device=torch.device(device))
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"PyTorch cannot use device={device!r} here ({reason}); use device='cpu'") from None
+
+    device: str = "cpu"
+    dtype: Literal["float64", "float32"] = "float64"
+
+    def put(self, array: Any) -> Array:
+        """Place a NumPy array.
+
+        Raises
+        ------
+        ValueError
+            If torch is not installed or does not see the device.
+        """
+        if self.device == "cpu":
+            return np.asarray(array, dtype=self.dtype)
+        torch = self._torch()
+        try:
+            return torch.asarray(array, dtype=getattr(torch, self.dtype), device=torch.device(self.device))
+        except (RuntimeError, AssertionError) as error:
+            reason = str(error).splitlines()[0]
+            raise ValueError(f"PyTorch cannot use device={self.device!r} here ({reason}); use device='cpu'") from None
+
+    def require_memory(self, matrices: float, d: int, task: str, stack: int = 1) -> None:
+        """Check that so many (d, d) matrices fit the free memory of a GPU.
+
+        Raises
+        ------
+        ValueError
+            If they do not, with the need, the free memory and the remedy.
+        """
+        if not self.device.startswith("cuda"):
+            return
+        torch = self._torch()
+        if not torch.cuda.is_available():
+            return  # `put` says so in better words
+        free, _ = torch.cuda.mem_get_info(torch.device(self.device))
+        need = matrices * d * d * stack * np.dtype(self.dtype).itemsize
+        if need > free:
+            half = "dtype='float32' needs half, " if self.dtype == "float64" else ""
+            fewer = "solve fewer problems at once" if stack > 1 else "take fewer columns"
+            raise ValueError(
+                f"{task} of {d} variables needs about {need / 2**30:.1f} GiB on {self.device}, of which "
+                f"{free / 2**30:.1f} GiB are free: {half}{fewer}, or use device='cpu'"
+            )
+
+    def _torch(self) -> Any:
+        try:
+            import torch
+        except ImportError:
+            raise ValueError(
+                f"device={self.device!r} needs PyTorch, which is not installed: pip install 'golem-dag[gpu]', "
+                "or use device='cpu'"
+            ) from None
+        return torch
+
+
+def gpu_is_there() -> bool:
+    """Tell whether PyTorch is installed and sees an NVIDIA GPU."""
+    if importlib.util.find_spec("torch") is None:
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())
 
 
 class _BlasLimit:
@@ -129,7 +202,7 @@ def logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
     A singular matrix has log|det M| = -inf and an inverse of NaNs: the caller sees a non-finite score and steps
     back, instead of an exception in the middle of a batch.
     """
-    if is_torch_array(M):
+    if is_tensor(M):
         import torch
 
         inverse, _ = torch.linalg.inv_ex(M)
@@ -155,6 +228,74 @@ def _lapack_logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
     return logabsdet, inverse.T
 
 
+class WarmInverse:
+    """log|det M| and M^-T of a matrix that moves in small steps, from those of the step before.
+
+    With X the last inverse and R = I - M X its residual, a step of Newton and Schulz, X + X R, has the residual R^2, the
+    next one R^4, then R^8. Each costs two products or less, where LU and inverse cost as much as a dozen on a GPU. The
+    residual is measured at every call, so errors do not pile up; where three steps do not suffice, LU is the fallback.
+    The determinant follows from log det(I - R) up to the third power of R.
+
+    Parameters
+    ----------
+    tolerance : float
+        Largest residual of an inverse, in the Frobenius norm.
+    """
+
+    def __init__(self, tolerance: float = 1e-10) -> None:
+        self.tolerance = tolerance
+        self.calls = self.cold_starts = self.products = 0
+        self._inverse: Array | None = None
+        self._logabsdet: Array = None
+
+    def __call__(self, M: Array) -> tuple[Array, Array]:
+        """Return log|det M| and M^-T."""
+        self.calls += 1
+        if self._inverse is None or self._inverse.shape != M.shape or not self._improve(M):
+            self.cold_starts += 1
+            self._logabsdet, inverse_transpose = logabsdet_and_inverse_transpose(M)
+            self._inverse = transpose(inverse_transpose)
+        return self._logabsdet, transpose(self._inverse)
+
+    def _improve(self, M: Array) -> bool:
+        """Take Newton's steps from the last inverse; False where they do not reach the tolerance."""
+        xp, X = namespace(M), self._inverse
+        R = identity_minus(M @ X)
+        self.products += 1
+        size = _largest_norm(R)
+        if not size < 1:  # also where it is NaN
+            return False
+        trace, second = xp.linalg.trace(R), xp.sum(R * transpose(R), axis=(-2, -1))
+        for _ in range(_MOST_NEWTON_STEPS):
+            X = X + X @ R
+            self.products += 1
+            if size**2 > self.tolerance:
+                R = R @ R
+                self.products += 1
+                size = _largest_norm(R)
+            else:
+                size = size**2
+            if size <= self.tolerance:
+                self._inverse, self._logabsdet = X, self._logabsdet - trace - second / 2
+                return True
+        return False
+
+
+def _largest_norm(A: Array) -> float:
+    """Largest Frobenius norm of a stack of matrices."""
+    xp = namespace(A)
+    return math.sqrt(float(xp.max(xp.sum(A * A, axis=(-2, -1)))))
+
+
+Inverter = Callable[[Array], tuple[Array, Array]]
+
+
+def inverter_for(M: Array) -> Inverter:
+    """Return how to invert a matrix that moves in small steps: warm where products are cheap beside LU."""
+    warm = is_tensor(M) and M.device.type != "cpu" and M.shape[-1] >= _WARM_INVERSE_PAYS_FROM
+    return WarmInverse() if warm else logabsdet_and_inverse_transpose
+
+
 @functools.lru_cache
 def _lapack(dtype: str, d: int) -> tuple[Any, Any, int]:
     """LAPACK's LU factorization and inversion for a type, and the work space for a size."""
@@ -164,13 +305,50 @@ def _lapack(dtype: str, d: int) -> tuple[Any, Any, int]:
     return factorize, invert, int(query(d)[0].real)
 
 
-# Taylor polynomials of degree q * r cost (q - 1) + (r - 1) products by Paterson and Stockmeyer's scheme.
-_TAYLOR_SCHEMES = ((2, 1), (2, 2), (3, 2), (3, 3), (4, 3), (4, 4), (5, 4), (5, 5))
-# Up to this size one product makes all blocks of the polynomial faster than they are added up term by term; beyond,
-# the stack of powers no longer fits the cache.
-_BLOCKS_AT_ONCE_UP_TO = 128
-# Adding a term of the polynomial costs about this many matrix products, below and from the second size.
-_COST_OF_A_TERM, _LARGER_COST_BELOW = (0.2, 0.05), 64
+class _TaylorScheme(NamedTuple):
+    """A Taylor polynomial of exp as two nested products, with nonnegative coefficients.
+
+    With X = [I, A, A^2, ...] up to the highest power H and the rows k, l, p, q, c of `rows`,
+
+        Q = H (k X) + l X,    exp(A) ~ (Q + p X)(Q + q X) + c X.
+
+    Paterson and Stockmeyer's scheme needs a product more for the same degree. The rows solve the equations "coefficient
+    of A^i = 1/i!" for i up to `degree`; the constant in c is 1 and the others are in q or k alone, which keeps the
+    diagonal of a DAG's exponential exactly one.
+    """
+
+    degree: int
+    products: int
+    rows: tuple[tuple[float, ...], ...]
+
+
+_TAYLOR_SCHEMES = (
+    _TaylorScheme(
+        degree=8,
+        products=3,
+        rows=(
+            (0.0, 0.019920476822239894, 0.004980119205559973),
+            (0.0, 0.0, 0.07665265321119147),
+            (0.0, 0.0, 0.04589946180001601),
+            (2.9743072048476265, 0.8765009801785554, 0.0),
+            (1.0, 1.0, 0.13549236135285064),
+        ),
+    ),
+    _TaylorScheme(
+        degree=12,
+        products=4,
+        rows=(
+            (0.016248202146986992, 0.0021931723165325634, 0.0002741465395665704, 4.569108992776174e-05),
+            (0.0, 0.16709177069573491, 0.03954965153965499, 0.0),
+            (0.0, 0.0, 0.0, 0.0014977666122807474),
+            (5.0192866999814205, 0.9751403315784705, 0.154473548631408, 0.0),
+            (1.0, 0.16131849767055254, 0.11063137552360125, 0.0),
+        ),
+    ),
+)
+# Up to this size one product makes all sums of powers faster than they are added up term by term; beyond, the stack
+# of powers no longer fits a CPU's cache. A GPU has fewer passes over memory that way at any size.
+_SUMS_AT_ONCE_UP_TO = 128
 
 
 def expm_nonnegative(A: Array) -> Array:
@@ -181,10 +359,9 @@ def expm_nonnegative(A: Array) -> Array:
 
         2^s ||X^(m+1)||_1 / (m+1)!
 
-    The norms of the first powers of a nonnegative matrix are exact and cheap, as ||A^k||_1 is the largest entry of
-    the vector 1'A^k; those of higher powers follow from submultiplicativity. This sees that a nearly acyclic matrix
-    is nearly nilpotent, where ||A||_1 alone would ask for many squarings. Degree and scaling are the cheapest pair
-    whose bound is below the unit roundoff.
+    The norms of powers of a nonnegative matrix are exact and cheap, as ||A^k||_1 is the largest entry of the vector
+    1'A^k. This sees that a nearly acyclic matrix is nearly nilpotent, where ||A||_1 alone would ask for many squarings.
+    Degree and scaling are the cheapest pair whose bound is below the unit roundoff.
 
     Examples
     --------
@@ -194,90 +371,69 @@ def expm_nonnegative(A: Array) -> Array:
            [0., 1.]])
     """
     xp = namespace(A)
-    d = A.shape[-1]
-    eye = xp.eye(d, dtype=A.dtype, device=array_api_compat.device(A))
-    norms = _power_norms(A)
-    if not math.isfinite(norms[-1]):
+    square = A @ A
+    norms = _power_norms(A, square)
+    if not math.isfinite(sum(norms)):
         return A * xp.nan
-    q, r, squarings = _cheapest_scheme(norms, float(xp.finfo(A.dtype).eps) / 2, d)
-
-    X = A * 2.0**-squarings if squarings else A
-    powers = [X]
-    for _ in range(q - 1):
-        powers.append(powers[-1] @ X)
-    # Horner's scheme in X^q; block k is sum_j X^j / (kq + j)!, j < q, and the highest takes the power q as well.
-    E = powers[-1] * (1 / math.factorial(q * r))
-    for k, block in zip(range(r - 1, -1, -1), _taylor_blocks(eye, powers[:-1], q, r), strict=True):
-        if k < r - 1:
-            E = E @ powers[-1]
-        E += block
+    scheme, squarings = _cheapest_scheme(norms, float(xp.finfo(A.dtype).eps) / 2)
+    powers = [A, square]
+    while len(powers) < len(scheme.rows[0]) - 1:
+        powers.append(powers[-1] @ A)
+    if squarings:
+        powers = [power * 2.0 ** (-squarings * k) for k, power in enumerate(powers, start=1)]
+    kernel, low, left, right, constant = _sums_of_powers(powers, scheme.rows)
+    Q = powers[-1] @ kernel
+    Q += low
+    left += Q
+    right += Q
+    E = left @ right
+    E += constant
     for _ in range(squarings):
         E = E @ E
     return E
 
 
-@functools.lru_cache
-def _taylor_coefficients(q: int, r: int) -> tuple[tuple[float, ...], ...]:
-    """1 / (kq + j)! for j = 0 .. q-1 in row r-1-k."""
-    return tuple(tuple(1 / math.factorial(k * q + j) for j in range(q)) for k in range(r - 1, -1, -1))
+def _sums_of_powers(powers: list[Array], rows: tuple[tuple[float, ...], ...]) -> list[Array]:
+    """Return one linear combination of I, A, A^2, ... for each row of coefficients."""
+    A, xp = powers[0], namespace(powers[0])
+    d, where = A.shape[-1], array_api_compat.device(A)
+    eye = xp.eye(d, dtype=A.dtype, device=where)
+    if is_tensor(A) or (A.ndim == 2 and d <= _SUMS_AT_ONCE_UP_TO):
+        stacked = xp.stack([xp.broadcast_to(eye, A.shape), *powers])
+        sums = xp.asarray(rows, dtype=A.dtype, device=where) @ xp.reshape(stacked, (len(powers) + 1, -1))
+        return [xp.reshape(sums[k, :], A.shape) for k in range(len(rows))]
+    result = []
+    for row in rows:
+        total = xp.zeros_like(A)
+        for coefficient, power in zip(row, [eye, *powers], strict=True):
+            if coefficient:
+                total += coefficient * power
+        result.append(total)
+    return result
 
 
-def _taylor_blocks(eye: Array, powers: list[Array], q: int, r: int) -> Iterator[Array]:
-    """Yield sum_j X^j / (kq + j)! over j = 0 .. q-1, for k = r-1 down to 0."""
-    xp, X = namespace(eye), powers[0]
-    d = X.shape[-1]
-    coefficients = _taylor_coefficients(q, r)
-    if X.ndim == 2 and d <= _BLOCKS_AT_ONCE_UP_TO:
-        weights = xp.asarray(coefficients, dtype=X.dtype, device=array_api_compat.device(X))
-        blocks = weights @ xp.reshape(xp.stack([eye, *powers]), (q, d * d))
-        yield from (xp.reshape(blocks[k, :], (d, d)) for k in range(r))
-        return
-    for row in coefficients:
-        block = row[0] * eye + row[1] * X
-        for coefficient, power in zip(row[2:], powers[1:], strict=True):
-            block += coefficient * power
-        yield block
+def _power_norms(A: Array, square: Array) -> tuple[float, ...]:
+    """||A^k||_1 for k = 1, 2, ..., as many as the schemes ask for, each the largest over the stack."""
+    xp = namespace(A)
+    first = xp.sum(A, axis=-2, keepdims=True)
+    # 1'A and 1'A^2 times A^2 are 1'A^3 and 1'A^4, and so on: half the products.
+    sums = [xp.concat([first, first @ A], axis=-2)]
+    for _ in range(_TAYLOR_SCHEMES[-1].degree // 2):
+        sums.append(sums[-1] @ square)
+    largest = xp.max(xp.concat(sums, axis=-2), axis=-1)
+    if largest.ndim > 1:
+        largest = xp.max(xp.reshape(largest, (-1, largest.shape[-1])), axis=0)
+    return tuple(largest.tolist())
 
 
-def _power_norms(A: Array) -> list[float]:
-    """||A^k||_1 for k = 1, 2, ..., the largest over the stack."""
-    xp, d = namespace(A), A.shape[-1]
-    # A product with a vector is cheap beside one with a matrix, the more so the larger they are.
-    count = 4 if d < 64 else 8 if d < 256 else 12
-    sums = xp.sum(A, axis=-2, keepdims=True)
-    norms = [sums.max()]
-    for _ in range(count - 1):
-        sums = sums @ A
-        norms.append(sums.max())
-    return [float(norm) for norm in norms]
-
-
-@functools.lru_cache
-def _scheme_table(exact: int, cost_of_a_term: float) -> list[tuple[int, int, int, int, int, float, float]]:
-    """For every scheme: q, r, degree m, how ||A^(m+1)|| follows from exact norms, log2 (m+1)!, and its cost."""
-    table = []
-    for q, r in _TAYLOR_SCHEMES:
-        power = q * r + 1
-        # ||A^power|| <= ||A^exact||^quotient ||A^rest||, or the exact norm itself.
-        quotient, rest = (0, power) if power <= exact else divmod(power, exact)
-        cost = q + r - 2 + cost_of_a_term * q * r
-        table.append((q, r, q * r, quotient, rest, math.log2(math.factorial(power)), cost))
-    return table
-
-
-def _cheapest_scheme(norms: list[float], roundoff: float, d: int) -> tuple[int, int, int]:
-    """Choose (q, r, squarings) with the fewest products whose truncation error is below the roundoff."""
-    # In logarithms, as high powers of large norms overflow; a power that vanishes (a DAG) makes all later ones vanish.
-    logs = [0.0, *(math.log2(norm) if norm > 0 else -math.inf for norm in norms)]
-    log_roundoff = math.log2(roundoff)
-    cost_of_a_term = _COST_OF_A_TERM[0 if d < _LARGER_COST_BELOW else 1]
-    best, lowest = (2, 1, 0), math.inf
-    for q, r, degree, quotient, rest, log_factorial, cost in _scheme_table(len(norms), cost_of_a_term):
-        log_norm = logs[-1] * quotient + logs[rest] if quotient else logs[rest]
-        excess = log_norm - log_factorial - log_roundoff
-        squarings = math.ceil(excess / degree) if excess > 0 else 0
-        if cost + squarings < lowest:
-            best, lowest = (q, r, squarings), cost + squarings
-        elif cost > lowest:
-            break  # the schemes that follow cost more even without squarings
-    return best
+def _cheapest_scheme(norms: tuple[float, ...], roundoff: float) -> tuple[_TaylorScheme, int]:
+    """Choose the scheme and the squarings with the fewest products whose truncation error is below the roundoff."""
+    plans = []
+    for scheme in _TAYLOR_SCHEMES:
+        norm = norms[scheme.degree]  # of the power degree + 1
+        # In logarithms, as powers of large norms overflow; 2^s ||A^(m+1)|| / 2^(s(m+1)) falls by 2^m a squaring.
+        excess = math.log2(norm / roundoff) - math.log2(math.factorial(scheme.degree + 1)) if norm > 0 else 0.0
+        squarings = max(0, math.ceil(excess / scheme.degree))
+        plans.append((scheme.products + squarings, squarings, scheme))
+    _, squarings, scheme = min(plans, key=lambda plan: plan[0])
+    return scheme, squarings

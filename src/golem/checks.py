@@ -13,6 +13,7 @@ from golem.moments import Matrix, Moments, quoted, shortened
 _COLLINEAR = 1e-11
 _CONSTANT = 1e-14
 _WIDEST_SCALES = 1e8
+_FEW_ROWS = 1.5
 
 
 class DataWarning(UserWarning):
@@ -41,14 +42,7 @@ def require_learnable(moments: Moments, *, uses_scale: bool) -> None:
     _require_distinct(R, moments)
     if moments.n > moments.d:
         _require_independent(R, moments)
-    else:
-        warnings.warn(
-            f"n = {moments.n} rows for d = {moments.d} columns: with n <= d the likelihood has no minimum of its own "
-            "and only the penalties hold the weights; expect false edges, and trust strong edges at most. "
-            "More rows or fewer columns help.",
-            DataWarning,
-            stacklevel=3,
-        )
+    _warn_of_few_rows(moments)
     if uses_scale and scale.max() > _WIDEST_SCALES * scale.min():
         low, high = moments.names[int(scale.argmin())], moments.names[int(scale.argmax())]
         raise ValueError(
@@ -70,6 +64,24 @@ def warn_of_equal_scales(
             DataWarning,
             stacklevel=stacklevel,
         )
+
+
+def _warn_of_few_rows(moments: Moments) -> None:
+    """Warn where rows are fewer than columns, or not many more, and say what can be trusted."""
+    n, d = moments.n, moments.d
+    if n >= _FEW_ROWS * d:
+        return
+    reason = (
+        "with n <= d the likelihood has no minimum of its own, and only the price of edges (or the penalties) holds it"
+        if n <= d
+        else "regressions on many columns are hardly determined"
+    )
+    warnings.warn(
+        f"n = {n} rows for d = {d} columns: {reason}. Trust strong edges; weak ones and directions less, and a missing "
+        "edge says little. More rows or fewer columns help.",
+        DataWarning,
+        stacklevel=4,
+    )
 
 
 def _require_variation(moments: Moments) -> None:

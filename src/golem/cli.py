@@ -46,6 +46,7 @@ INTERRUPTED_EXIT_CODE = 130
 class Noise(StrEnum):
     """Choices of --noise for fit."""
 
+    auto = "auto"
     nv = "nv"
     ev = "ev"
 
@@ -99,7 +100,9 @@ def _app(
 def fit(
     data: Annotated[Path, typer.Argument(help="CSV (separator and header are found) or Parquet file of numbers.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("golem-output"),
-    noise: Annotated[Noise, typer.Option(help="Noise variances: free (nv) or all equal (ev).")] = Noise.nv,
+    noise: Annotated[
+        Noise, typer.Option(help="Noise variances: free (nv), all equal (ev), or what the data speak for.")
+    ] = Noise.auto,
     solver: Annotated[
         Solver, typer.Option(help="Count edges over orders (order), or the paper's score (lbfgs, adam).")
     ] = Solver.order,
@@ -107,7 +110,7 @@ def fit(
         str | None,
         typer.Option(
             help="Price of edges: order takes mbic, ebic, bic or a number; lbfgs and adam the weight of the l1 norm."
-            "  [default: mbic; 0.002 (nv), 0.02 (ev)]"
+            "  [default: mbic; 0.02 (ev), 0.002 (others)]"
         ),
     ] = None,
     lambda_dag: Annotated[
@@ -116,7 +119,7 @@ def fit(
     threshold: Annotated[
         float | None, typer.Option(help="Drop edges with smaller |weight| (lbfgs, adam).  [default: 0.3]", min=0)
     ] = None,
-    effort: Annotated[Effort | None, typer.Option(help="How long to search (order, nv).  [default: default]")] = None,
+    effort: Annotated[Effort | None, typer.Option(help="How long to search (order).  [default: default]")] = None,
     max_iter: Annotated[
         int | None, typer.Option(help="Most iterations.  [default: 10000 (lbfgs), 100000 (adam)]", min=1)
     ] = None,
@@ -312,11 +315,11 @@ def compare(
 ) -> None:
     """Run several methods on one table, and show what each finds and where they agree.
 
-    Methods: golem-ev, golem-nv (the paper's recipe), order-ev, order-nv (its likelihoods with edges counted), notears,
-    notears-l1, fgs, pc, direct-lingam, sort-regress-var, sort-regress-r2; and of other packages, where they are
-    installed, dagma, gcastle-notears, lingam, causal-learn-ges, causal-learn-pc, flopsearch. A method that exceeds its
-    time or fails is reported as such, and the others go on. Writes `comparison.csv`, `agreement.csv`, `distances.csv`
-    and `comparison.png` into the output folder. Ctrl-C keeps what is there (exit code 130).
+    Methods: golem-ev, golem-nv (the paper's recipe), order-ev, order-nv, order (its likelihoods with edges counted),
+    notears, notears-l1, fgs, pc, direct-lingam, sort-regress-var, sort-regress-r2; and of other packages, where they
+    are installed, dagma, gcastle-notears, lingam, causal-learn-ges, causal-learn-pc, flopsearch. A method that exceeds
+    its time or fails is reported as such, and the others go on. Writes `comparison.csv`, `agreement.csv`,
+    `distances.csv` and `comparison.png` into the output folder. Ctrl-C keeps what is there (exit code 130).
     """
     from golem.comparison import compare_file, missing_peers
 
@@ -392,15 +395,14 @@ def _require_writable(output: Path) -> None:
 
 def _compile(model: Golem, d: int, talk: bool) -> None:
     """Compile the search before the first fit, and say so; numba cannot be interrupted half-way."""
-    from golem.solvers.exact_order import LARGEST_EXACT
+    from golem.descent import NOISE_MODELS
     from golem.solvers.order import compile_search
 
-    equal = model.noise == "ev"
-    if model.solver != "order" or (d <= LARGEST_EXACT and not equal):
+    if model.solver != "order":
         return
     spinner = err.status("Loading the search (the first time it is compiled, up to half a minute)")
     with spinner if talk else contextlib.nullcontext(), _holding_interrupts():
-        compile_search(equal)
+        compile_search(NOISE_MODELS[model.noise].likelihood(2), d)
 
 
 @contextlib.contextmanager

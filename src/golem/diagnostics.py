@@ -114,5 +114,4 @@ def _deviance(model: Golem, graph: BoolMatrix) -> float:
     S, n, d = moments.covariance, moments.n, moments.d
     prices = model.edge_price_.prices(n, d)
     r: NDArray[np.float64] = np.array([residual_variance(S, j, graph[:, j]) for j in range(d)])
-    fit = n * d * np.log(r.mean()) if model.noise == "ev" else n * np.log(r).sum()
-    return float(fit + prices[graph.sum(axis=0)].sum())
+    return float(2 * n * model.likelihood_.on_dag(r) + prices[graph.sum(axis=0)].sum())

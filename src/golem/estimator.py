@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,39 +13,31 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from golem.acyclicity import Acyclicity, Expm, LogDet, Polynomial
-from golem.arrays import to_device
+from golem.arrays import Placement, gpu_is_there
 from golem.checks import require_learnable, warn_of_equal_scales
+from golem.descent import NOISE_MODELS, Descent, NoiseModel
 from golem.graph import BoolMatrix, cpdag, meek_closure
 from golem.inputs import read_data, read_knowledge, require_shape
 from golem.knowledge import Knowledge
-from golem.likelihood import GaussianEV, GaussianNV, Likelihood
+from golem.likelihood import GaussianEV
 from golem.moments import Matrix, Moments
-from golem.objective import PAPER_PENALTIES, Objective, graph_scores
+from golem.objective import PAPER_PENALTIES, graph_scores, residual_variances
 from golem.rounding import CycleRemoval, round_to_dag
 from golem.sem import LinearSEM
-from golem.solvers import LBFGS, Adam, Callback, Order, Solution, Status
+from golem.solvers import LBFGS, Adam, Callback, Order, Solution
+from golem.solvers.tie_break import without_evidence
 from golem.sparsity import L0, Criterion
 
-
-@dataclass(frozen=True)
-class NoiseModel:
-    """A likelihood with the paper's penalties for it (appendix F)."""
-
-    likelihood: Likelihood
-    lambda_sparsity: float
-    lambda_dag: float
-
-
-# Where words become objects; nothing below this module sees the words.
-NOISE_MODELS = {
-    "ev": NoiseModel(GaussianEV(), *PAPER_PENALTIES["ev"]),
-    "nv": NoiseModel(GaussianNV(), *PAPER_PENALTIES["nv"]),
-}
+# Where words become objects; below this module only `descent.NOISE_MODELS` knows a word.
 SOLVERS: dict[str, Order | Adam | LBFGS] = {"order": Order(), "adam": Adam(), "lbfgs": LBFGS()}
 ACYCLICITIES: dict[str, Acyclicity] = {"expm": Expm(), "polynomial": Polynomial(), "logdet": LogDet()}
 STARTS = ("zeros", "ev")
 CYCLE_REMOVALS = ("paper", "gentle", "none")
 PAPER_THRESHOLD = 0.3
+# Below these sizes a GPU is no faster than a few cores (docs/scale.md).
+GPU_PAYS_FROM = {"order": 1000, "adam": 200}
+# Matrices on the device at the peak: measured, and rounded up.
+_MATRICES = {"order": 6, "adam": 20}
 
 
 class Golem(BaseEstimator):
@@ -59,30 +50,32 @@ class Golem(BaseEstimator):
 
     Parameters
     ----------
-    noise : {"nv", "ev"}
-        Noise variances: free ("nv", GOLEM-NV) or all equal ("ev", GOLEM-EV). Equal variances decide every
-        direction, and believe the units of the columns.
+    noise : {"auto", "nv", "ev"}
+        Noise variances: free ("nv", GOLEM-NV), all equal ("ev", GOLEM-EV), or whatever the data speak for ("auto"):
+        equal, tied by a common prior, or free (order; see `noise_choice_` and docs/noise.md). Equal and tied
+        variances decide directions that free ones leave open, and believe the units of the columns for it. With
+        Adam and L-BFGS "auto" is the prior with its mean and spread estimated along the way.
     solver : {"order", "lbfgs", "adam"} or an object of `golem.solvers`
         How to minimize; an object carries its own settings, such as `Adam(batch_size=256)`. A parameter that a
         solver has no use for is refused, not ignored.
     lambda_sparsity : float or {"mbic", "ebic", "bic"}, optional
         The price of edges. Order: a criterion (see `golem.sparsity.L0`; default "mbic") or lambda in S(B) = L(B) +
-        lambda (number of edges). Adam and L-BFGS: the weight of ||B||_1; by default the paper's, 2e-3 (nv) or
-        2e-2 (ev).
+        lambda (number of edges). Adam and L-BFGS: the weight of ||B||_1; by default the paper's, 2e-2 (ev)
+        or 2e-3.
     lambda_dag : float, optional
         Weight of h(B) (Adam, L-BFGS); by default 5, as in the paper. With 0 this is the -L1 variant, with
         `lambda_sparsity=0` as well the -Plain variant.
     effort : {"fast", "default", "thorough"}, optional
-        How long the order is searched for with noise="nv" (order).
+        How long the order is searched for, unless noise="ev" (order).
     threshold : float, optional
         Edges with smaller absolute weights are dropped (Adam, L-BFGS); by default 0.3, as in the paper. It is in the
         units of the weights: small true effects need a smaller one.
     max_iter : int, optional
         Most iterations (Adam, L-BFGS); by default the solver's own.
     init : {"zeros", "ev"} or array, optional
-        Start. Adam and L-BFGS: zeros, the raw weights of GOLEM-EV, or a (d, d) matrix; by default "ev" for noise="nv"
-        and "zeros" for noise="ev", as in the paper. Order: an order of the nodes, causes first, or a (d, d) graph;
-        "ev" is the order of noise="ev".
+        Start. Adam and L-BFGS: zeros, the raw weights of GOLEM-EV, or a (d, d) matrix; by default "zeros" for
+        noise="ev" and "ev" for the others, as in the paper. Order: an order of the nodes, causes first, or a (d, d)
+        graph; "ev" is the order of noise="ev".
     acyclicity : {"expm", "polynomial", "logdet"} or a term of `golem.acyclicity`, optional
         The function h (Adam, L-BFGS); by default "expm".
     cycles : {"paper", "gentle", "none"}, optional
@@ -93,7 +86,11 @@ class Golem(BaseEstimator):
     random_state : int, Generator or None
         Seed of the search and of minibatches; without one it is 0, so that the same data give the same graph.
     device : str
-        "cpu", or a torch device such as "cuda" for solver="adam".
+        "cpu"; a torch device such as "cuda", for solver="adam" and for solver="order" with noise="ev"; or "auto": a GPU
+        where there is one and the problem is large enough to gain by it.
+    dtype : {"float64", "float32"}
+        Numbers of the solver where it works on a device, or Adam's anywhere. Single precision halves the memory;
+        docs/scale.md tells what it costs.
     time_limit : float, optional
         Seconds for each solve; what was reached by then is the answer, marked by `solution_.status`.
     callback : callable, optional
@@ -111,6 +108,13 @@ class Golem(BaseEstimator):
         Its Markov equivalence class; both directions set means undirected.
     undecided_ : ndarray of shape (d, d), bool
         Edges whose direction rests on no evidence under the noise model used.
+    by_variance_ : ndarray of shape (d, d), bool
+        Edges whose direction rests on the noise variances alone: those that noise="nv" would leave undecided in this
+        graph, less `undecided_`.
+    noise_choice_ : NoiseChoice or None
+        What noise="auto" chose, tau, the scores of the alternatives and the reason in a sentence (order).
+    likelihood_ : Likelihood
+        The noise model used in the end.
     sem_ : LinearSEM
         The fitted model over the named variables.
     solution_ : Solution
@@ -139,7 +143,7 @@ class Golem(BaseEstimator):
 
     def __init__(
         self,
-        noise: Literal["nv", "ev"] = "nv",
+        noise: Literal["auto", "nv", "ev"] = "auto",
         solver: Literal["order", "lbfgs", "adam"] | Order | Adam | LBFGS = "order",
         *,
         lambda_sparsity: float | Criterion | None = None,
@@ -153,6 +157,7 @@ class Golem(BaseEstimator):
         knowledge: Knowledge | None = None,
         random_state: int | np.random.Generator | None = None,
         device: str = "cpu",
+        dtype: Literal["float64", "float32"] = "float64",
         time_limit: float | None = None,
         callback: Callback | None = None,
     ) -> None:
@@ -169,6 +174,7 @@ class Golem(BaseEstimator):
         self.knowledge = knowledge
         self.random_state = random_state
         self.device = device
+        self.dtype = dtype
         self.time_limit = time_limit
         self.callback = callback
 
@@ -179,7 +185,9 @@ class Golem(BaseEstimator):
         Adam from zeros (ev) or from the raw weights of GOLEM-EV (nv), 1e5 steps of 1e-3 on all rows, the paper's
         penalties, threshold 0.3, then its cycle removal.
         """
-        model = _named(NOISE_MODELS, noise, "noise")
+        if noise not in PAPER_PENALTIES:
+            raise ValueError(f"the paper has noise='ev' and 'nv'; got {noise!r}")
+        model = NOISE_MODELS[noise]
         recipe: dict[str, Any] = {
             "noise": noise,
             "solver": "adam",
@@ -197,35 +205,49 @@ class Golem(BaseEstimator):
 
         Parameters
         ----------
-        X : array, DataFrame (pandas, Polars), PyArrow table or Moments
+        X : array, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
             Data, samples in rows; or their moments, for a precomputed covariance.
         y : None
             Ignored, there for scikit-learn.
         """
-        noise = _named(NOISE_MODELS, self.noise, "noise")
-        solver = self._solver()
-        for attribute in ("sem_", "cpdag_", "undecided_"):  # a cyclic graph has none; none of an earlier fit may stay
-            self.__dict__.pop(attribute, None)
-        moments, rows = read_data(self, X)
-        require_learnable(moments, uses_scale=self.noise == "ev" or not isinstance(solver, Order))
-        if self.noise == "ev":
-            warn_of_equal_scales(moments)
-        knowledge = read_knowledge(self.knowledge, moments.d)
-        self.knowledge_, self.edge_price_ = knowledge, self._edge_price(solver)
-
-        self.start_solution_: Solution | None = None
+        noise, solver = _named(NOISE_MODELS, self.noise, "noise"), self._solver()
+        rows = self._prepare(X, solver)
         if isinstance(solver, Order):
-            self.solution_ = self._search(solver, moments, noise, knowledge)
-            weights = self.solution_.weights
-        else:
-            self.solution_ = self._descend(solver, moments, rows, noise, knowledge)
-            weights = self._round(knowledge)
-        self._describe(weights, moments, noise.likelihood, knowledge)
+            return self._conclude(self._search(solver, noise), None)
+        init = self._start(self.moments_.d)
+        descent = self._descent(solver, self.moments_.d)
+        covariance, n = self.moments_.covariance, self.moments_.n
+        return self._conclude(*descent.run(covariance, n, self._penalized(noise), self.noise, init, rows))
+
+    def _prepare(self, X: Any, solver: Order | Adam | LBFGS) -> Matrix | None:
+        """Read and check the data; return the rows where there are any."""
+        # A cyclic graph has none of these, and none of an earlier fit may stay.
+        for attribute in ("sem_", "cpdag_", "undecided_", "by_variance_"):
+            self.__dict__.pop(attribute, None)
+        self.moments_, rows = read_data(self, X)
+        require_learnable(self.moments_, uses_scale=self.noise == "ev" or not isinstance(solver, Order))
+        if self.noise == "ev":
+            warn_of_equal_scales(self.moments_)
+        self.knowledge_ = read_knowledge(self.knowledge, self.moments_.d)
+        self.edge_price_ = self._edge_price(solver)
+        return rows
+
+    def _conclude(self, solution: Solution, start: Solution | None) -> Self:
+        """Round the solution to a graph where it needs it, and set what follows from it."""
+        self.solution_, self.start_solution_ = solution, start
+        self.noise_choice_ = solution.noise_choice
+        self.likelihood_ = (
+            NOISE_MODELS[self.noise].likelihood(self.moments_.n)
+            if self.noise_choice_ is None
+            else self.noise_choice_.likelihood
+        )
+        counted = self.solver == "order" or isinstance(self.solver, Order)
+        self._describe(solution.weights if counted else self._round())
         if not self.solution_.status.is_final:
             stage = (
                 " (in the solve of GOLEM-EV that was to be the start)" if self.solution_ is self.start_solution_ else ""
             )
-            warnings.warn(self.solution_.status.value + stage, ConvergenceWarning, stacklevel=2)
+            warnings.warn(self.solution_.status.value + stage, ConvergenceWarning, stacklevel=3)
         return self
 
     def score(self, X: Any, y: None = None) -> float:
@@ -277,8 +299,14 @@ class Golem(BaseEstimator):
                 raise ValueError(f"{name}={getattr(self, name)!r} with solver={self.solver!r}: {remedy}")
         if isinstance(self.lambda_sparsity, str) and not isinstance(solver, Order):
             raise ValueError(f"lambda_sparsity={self.lambda_sparsity!r} is for solver='order'; here it is a number")
-        if self.device != "cpu" and not isinstance(solver, Adam):
-            raise ValueError(f"device={self.device!r} is for solver='adam'; the others run on the CPU")
+        if self.dtype not in ("float64", "float32"):
+            raise ValueError(f"dtype must be 'float64' or 'float32'; got {self.dtype!r}")
+        on_device = isinstance(solver, Adam) or (isinstance(solver, Order) and self.noise == "ev")
+        if (self.device not in ("cpu", "auto") or self.dtype != "float64") and not on_device:
+            raise ValueError(
+                f"device={self.device!r} and dtype={self.dtype!r}: solver='adam', and solver='order' with noise='ev', "
+                "run on a device; the search over orders and L-BFGS run on the CPU in double precision"
+            )
         settings = {"max_iter": self.max_iter, "time_limit": self.time_limit, "effort": self.effort}
         given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
         return dataclasses.replace(solver, **given)
@@ -288,54 +316,57 @@ class Golem(BaseEstimator):
         counted = isinstance(solver, Order) and self.lambda_sparsity is not None
         return L0(self.lambda_sparsity) if counted else L0()  # type: ignore[arg-type]
 
-    def _search(self, solver: Order, moments: Moments, noise: NoiseModel, knowledge: Knowledge) -> Solution:
+    def _search(self, solver: Order, noise: NoiseModel) -> Solution:
         """Count edges along orders of the nodes."""
-        sparsity, init = self.edge_price_, self.init
+        moments, knowledge, sparsity, init = self.moments_, self.knowledge_, self.edge_price_, self.init
         allowed, required = (None, None) if knowledge.is_empty else (knowledge.allowed, knowledge.required)
         if isinstance(init, str):
             if init != "ev" or self.noise == "ev":
-                raise ValueError(f"init={init!r}: with solver='order' a start is an order, a graph or, for 'nv', 'ev'")
+                raise ValueError(
+                    f"init={init!r}: with solver='order' a start is an order, a graph or, for 'nv' and 'auto', 'ev'"
+                )
             init = solver.solve(moments, GaussianEV(), sparsity, allowed=allowed, required=required).weights
-        return solver.solve(
+        placement = self._placement(solver, moments.d)
+        placement.require_memory(_MATRICES["order"], moments.d, "The order")
+        return dataclasses.replace(solver, placement=placement).solve(
             moments,
-            noise.likelihood,
+            noise.likelihood(moments.n),
             sparsity,
             None if init is None else np.asarray(init),
             allowed=allowed,
             required=required,
             random_state=self.random_state,
             callback=self.callback,
-            stage=f"order-{self.noise}",
+            stage="order" if self.noise == "auto" else f"order-{self.noise}",
         )
 
-    def _descend(
-        self, solver: Adam | LBFGS, moments: Moments, rows: Matrix | None, noise: NoiseModel, knowledge: Knowledge
-    ) -> Solution:
-        """Minimize the paper's score, from GOLEM-EV where that is the start."""
-        weights = self._start(moments.d)
-        if weights is None:
-            golem_ev = self._objective(moments, NOISE_MODELS["ev"], knowledge)
-            self.start_solution_ = self._solve(solver, golem_ev, None, rows, stage="golem-ev (start)")
-            if self.start_solution_.status in (Status.INTERRUPTED, Status.TIME_LIMIT):
-                return self.start_solution_
-            weights = self.start_solution_.weights
-        objective = self._objective(moments, self._penalized(noise), knowledge)
-        if not isinstance(self.init, str | None) and not np.isfinite(
-            objective.value_and_grad(to_device(weights, self.device))[0]
-        ):
-            raise ValueError("the score is not finite at the start matrix (init); choose smaller weights")
-        return self._solve(solver, objective, weights, rows, stage=f"golem-{self.noise}")
+    def _descent(self, solver: Adam | LBFGS, d: int, stack: int = 1) -> Descent:
+        """Gather what the gradient solvers need."""
+        acyclicity = "expm" if self.acyclicity is None else self.acyclicity
+        h = _named(ACYCLICITIES, acyclicity, "acyclicity") if isinstance(acyclicity, str) else acyclicity
+        placement = self._placement(solver, d)
+        placement.require_memory(_MATRICES["adam"], d, "Adam", stack)
+        return Descent(solver, h, self.knowledge_, placement, self.random_state, self.callback)
 
-    def _round(self, knowledge: Knowledge) -> Matrix:
+    def _placement(self, solver: Order | Adam | LBFGS, d: int) -> Placement:
+        """Tell where to work; "auto" takes a GPU where it gains."""
+        name = "adam" if isinstance(solver, Adam) else "order" if isinstance(solver, Order) else "lbfgs"
+        if self.device != "auto":
+            return Placement(self.device, self.dtype)
+        usable = name == "adam" or (name == "order" and self.noise == "ev")
+        gains = usable and d >= GPU_PAYS_FROM[name] and gpu_is_there()
+        return Placement("cuda" if gains else "cpu", self.dtype)
+
+    def _round(self) -> Matrix:
         """Round the raw weights to a graph, and note how many edges it cost."""
         threshold = PAPER_THRESHOLD if self.threshold is None else self.threshold
-        rounded = round_to_dag(self.solution_.weights, threshold, knowledge.required, self.cycles or "paper")
+        rounded = round_to_dag(self.solution_.weights, threshold, self.knowledge_.required, self.cycles or "paper")
         self.solution_ = dataclasses.replace(self.solution_, cut_edges=rounded.cut)
         return rounded.weights
 
     def _start(self, d: int) -> Matrix | None:
         """Return the start of the weights, or None where GOLEM-EV is to be solved for it."""
-        init = ("ev" if self.noise == "nv" else "zeros") if self.init is None else self.init
+        init = ("zeros" if self.noise == "ev" else "ev") if self.init is None else self.init
         if isinstance(init, str):
             if init not in STARTS:
                 raise ValueError(f"init must be one of {', '.join(STARTS)} or a (d, d) array; got {init!r}")
@@ -355,37 +386,9 @@ class Golem(BaseEstimator):
         penalties: dict[str, Any] = {"lambda_sparsity": self.lambda_sparsity, "lambda_dag": self.lambda_dag}
         return dataclasses.replace(noise, **{name: value for name, value in penalties.items() if value is not None})
 
-    def _objective(self, moments: Moments, noise: NoiseModel, knowledge: Knowledge) -> Objective:
-        """Assemble S(B)."""
-        acyclicity = "expm" if self.acyclicity is None else self.acyclicity
-        return Objective(
-            to_device(moments.covariance, self.device),
-            noise.likelihood,
-            acyclicity=_named(ACYCLICITIES, acyclicity, "acyclicity") if isinstance(acyclicity, str) else acyclicity,
-            lambda_sparsity=noise.lambda_sparsity,
-            lambda_dag=noise.lambda_dag,
-            allowed=knowledge.allowed,
-            unpenalized=knowledge.required,
-        )
-
-    def _solve(
-        self, solver: Adam | LBFGS, objective: Objective, init: Matrix | None, rows: Matrix | None, stage: str
-    ) -> Solution:
-        """Run a solver on the device."""
-        if isinstance(solver, LBFGS):
-            return solver.solve(objective, init, callback=self.callback, stage=stage)
-        return solver.solve(
-            objective,
-            None if init is None else to_device(init, self.device),
-            rows=None if rows is None else to_device(rows - rows.mean(axis=0), self.device),
-            random_state=self.random_state,
-            callback=self.callback,
-            stage=stage,
-        )
-
-    def _describe(self, weights: Matrix, moments: Moments, likelihood: Likelihood, knowledge: Knowledge) -> None:
+    def _describe(self, weights: Matrix) -> None:
         """Set the attributes that follow from the rounded weights."""
-        self.moments_ = moments
+        moments, knowledge = self.moments_, self.knowledge_
         self.raw_weights_ = self.solution_.weights
         self.n_iter_ = max(1, self.solution_.iterations)
         self.weights_ = weights
@@ -396,10 +399,10 @@ class Golem(BaseEstimator):
             return  # cycles="none" left a cycle: there is neither an equivalence class nor a model
         scores = graph_scores(weights, moments.covariance, moments.n)
         self.solution_ = dataclasses.replace(self.solution_, graph_scores=scores)
-        self.undecided_ = np.zeros_like(self.adjacency_)
-        if not isinstance(likelihood, GaussianEV):
-            self.undecided_ = _undecided(self.adjacency_, self.cpdag_, knowledge)
-        noise_variances = likelihood.noise_variances(weights, moments.covariance)
+        open_directions = _undecided(self.adjacency_, self.cpdag_, knowledge)
+        self.undecided_ = open_directions & without_evidence(self.adjacency_, moments.covariance, self.likelihood_)
+        self.by_variance_ = open_directions & ~self.undecided_
+        noise_variances = self.likelihood_.noise_variances(residual_variances(weights, moments.covariance))
         self.sem_ = LinearSEM.from_moments(weights, noise_variances, moments)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 import golem
 from golem.knowledge import Knowledge
+from golem.likelihood import GaussianEV
 from golem.solvers import Status
 
 if TYPE_CHECKING:
@@ -32,19 +33,23 @@ class Edge:
     weight: float
     standardized_weight: float
     undecided: bool
+    by_variance: bool
 
 
 def edges(model: Golem) -> list[Edge]:
     """List the edges of a fitted model, the strongest (by standardized weight) first."""
     names = model.moments_.names
     scale = np.sqrt(model.moments_.variances)
+    # A cyclic graph has neither.
+    undecided, by_variance = (getattr(model, name, model.adjacency_ & False) for name in ("undecided_", "by_variance_"))
     found = [
         Edge(
             names[i],
             names[j],
             float(model.weights_[i, j]),
             float(model.weights_[i, j] * scale[i] / scale[j]),
-            bool(getattr(model, "undecided_", model.adjacency_ & False)[i, j]),
+            bool(undecided[i, j]),
+            bool(by_variance[i, j]),
         )
         for i, j in np.argwhere(model.adjacency_)
     ]
@@ -62,10 +67,12 @@ def summary(model: Golem) -> dict[str, Any]:
         "d": moments.d,
         "edges": len(edges(model)),
         "undecided": sum(edge.undecided for edge in edges(model)),
+        "by_variance": sum(edge.by_variance for edge in edges(model)),
+        "noise": _noise(model),
         "status": {"name": solution.status.name.lower(), "message": solution.status.value},
         "interrupted": solution.status is Status.INTERRUPTED,
         "objective": {name: _number(value) for name, value in solution.terms.items()},
-        "bic": _number(model.sem_.bic(moments, equal_variances=model.noise == "ev"))
+        "bic": _number(model.sem_.bic(moments, equal_variances=isinstance(model.likelihood_, GaussianEV)))
         if hasattr(model, "sem_")
         else None,
         "cut_edges": solution.cut_edges,
@@ -79,6 +86,16 @@ def summary(model: Golem) -> dict[str, Any]:
     }
 
 
+def _noise(model: Golem) -> dict[str, Any]:
+    """Return the noise model used and, where it was chosen, why."""
+    choice = model.noise_choice_
+    used = {"model": _plain(model.likelihood_)}
+    if choice is None:
+        return used
+    scores = {name: _number(score) for name, score in choice.scores.items()}
+    return used | {"choice": choice.kind, "tau": choice.tau, "scores": scores, "reason": choice.reason}
+
+
 def settings(model: Golem) -> dict[str, Any]:
     """Return the parameters of the estimator as JSON can hold them."""
     return {name: _plain(value) for name, value in model.get_params().items() if name != "callback"}
@@ -86,7 +103,8 @@ def settings(model: Golem) -> dict[str, Any]:
 
 def used(model: Golem) -> dict[str, Any]:
     """Return the penalties that a fit used, with the defaults filled in."""
-    from golem.estimator import NOISE_MODELS, PAPER_THRESHOLD
+    from golem.descent import NOISE_MODELS
+    from golem.estimator import PAPER_THRESHOLD
     from golem.solvers import Order
 
     if model.solver == "order" or isinstance(model.solver, Order):

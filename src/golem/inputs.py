@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from golem.arrays import is_tensor
 from golem.knowledge import Knowledge
 from golem.moments import Matrix, Moments, is_table, rows_and_names
 
@@ -19,7 +20,7 @@ def read_data(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> tuple[
     ----------
     estimator : BaseEstimator
         Gets `n_features_in_` and, where the columns have names, `feature_names_in_`.
-    X : array, DataFrame (pandas, Polars), PyArrow table or Moments
+    X : array, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
         Data, samples in rows; or their moments.
     reset : bool
         Whether this is a fit; otherwise the columns are compared with those of the fit.
@@ -33,6 +34,10 @@ def read_data(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> tuple[
         estimator.n_features_in_ = X.d
         estimator.feature_names_in_ = np.array(X.names, dtype=object)
         return X, None
+    if is_tensor(X):
+        moments = Moments.from_rows(X)
+        estimator.n_features_in_ = moments.d
+        return moments, None
     if is_table(X):
         values, names = rows_and_names(X)
         # scikit-learn's own record of the columns; it does not know every kind of table.

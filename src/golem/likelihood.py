@@ -10,17 +10,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from golem.arrays import Array, identity_minus, logabsdet_and_inverse_transpose, namespace
+from golem.arrays import Array, Inverter, identity_minus, namespace
+from golem.arrays import logabsdet_and_inverse_transpose as invert_directly
 
 
 class Likelihood(Protocol):
     """A data term of the score."""
 
-    def value_and_grad(self, B: Array, S: Array) -> tuple[Array, Array]:
-        """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
+    def value_and_grad(self, B: Array, S: Array, invert: Inverter = invert_directly) -> tuple[Array, Array]:
+        """Return the value `(...,)` and the gradient `(..., d, d)` at B; `invert` gives log|det M| and M^-T."""
 
-    def noise_variances(self, B: Array, S: Array) -> Array:
-        """Return the maximum likelihood noise variances `(..., d)` given B."""
+    def on_dag(self, r: Array) -> Array:
+        """Return the value `(...,)` for a DAG, where log|det M| = 0, from its residual variances `(..., d)`."""
+
+    def noise_variances(self, r: Array) -> Array:
+        """Return the estimated noise variances `(..., d)` given the residual variances."""
 
 
 @dataclass(frozen=True)
@@ -30,20 +34,91 @@ class GaussianNV:
     L = 1/2 sum_j log r_j - log|det M|, with gradient -S M diag(1/r) + M^-T.
     """
 
-    def value_and_grad(self, B: Array, S: Array) -> tuple[Array, Array]:
+    def value_and_grad(self, B: Array, S: Array, invert: Inverter = invert_directly) -> tuple[Array, Array]:
+        """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
+        M, SM = _residuals(B, S)
+        r = namespace(B).sum(M * SM, axis=-2)
+        logabsdet, inverse_transpose = invert(M)
+        SM /= r[..., None, :]
+        return self.on_dag(r) - logabsdet, inverse_transpose - SM
+
+    def on_dag(self, r: Array) -> Array:
+        """Return 1/2 sum_j log r_j."""
+        xp = namespace(r)
+        return xp.sum(xp.log(r), axis=-1) / 2
+
+    def noise_variances(self, r: Array) -> Array:
+        """Return r, one variance a node."""
+        return r
+
+
+@dataclass(frozen=True)
+class GaussianTied:
+    """Between the two: log noise variances drawn from one normal distribution, N(mu, tau^2), and integrated out.
+
+    Seen from n rows, log r_j is normal around the log variance of node j with variance 2/n, so that with
+    v = tau^2 + 2/n, by Laplace's approximation and up to a constant,
+
+        L = 1/2 sum_j log r_j + 1/(2n) sum_j [(log r_j - mu)^2 / v + log v] - log|det M|.
+
+    tau = 0 is near likelihood-EV, a large tau likelihood-NV; thanks to log v values at different tau can be compared.
+    With weights w_j = 1 + 2 (log r_j - mu) / (n v) the gradient is -S M diag(w/r) + M^-T. Where mu and tau are
+    estimated, the gradient is the same, as the value is at its minimum in them (docs/noise.md has the derivation).
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    tau : float, optional
+        Standard deviation of the log noise variances; by default estimated at each B, by maximum likelihood.
+    centre : float, optional
+        Their mean mu; by default estimated likewise.
+    """
+
+    n: int
+    tau: float | None = None
+    centre: float | None = None
+
+    def value_and_grad(self, B: Array, S: Array, invert: Inverter = invert_directly) -> tuple[Array, Array]:
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
         xp = namespace(B)
         M, SM = _residuals(B, S)
         r = xp.sum(M * SM, axis=-2)
-        logabsdet, inverse_transpose = logabsdet_and_inverse_transpose(M)
-        value = xp.sum(xp.log(r), axis=-1) / 2 - logabsdet
-        SM /= r[..., None, :]
-        return value, inverse_transpose - SM
+        logabsdet, inverse_transpose = invert(M)
+        away, v = self._away(xp.log(r))
+        SM *= ((1 + 2 * away / (self.n * v)) / r)[..., None, :]
+        return self.on_dag(r) - logabsdet, inverse_transpose - SM
 
-    def noise_variances(self, B: Array, S: Array) -> Array:
-        """Return r, one variance a node."""
-        M, SM = _residuals(B, S)
-        return namespace(B).sum(M * SM, axis=-2)
+    def on_dag(self, r: Array) -> Array:
+        """Return 1/2 sum_j [log r_j + ((log r_j - mu)^2 / v + log v) / n]."""
+        xp = namespace(r)
+        log_r = xp.log(r)
+        away, v = self._away(log_r)
+        return xp.sum(log_r + (away**2 / v + xp.log(v)) / self.n, axis=-1) / 2
+
+    def noise_variances(self, r: Array) -> Array:
+        """Return exp(posterior mean of the log variances): log r drawn towards mu by the share of 2/n in v."""
+        xp = namespace(r)
+        log_r = xp.log(r)
+        away, v = self._away(log_r)
+        return xp.exp(log_r - away * (2 / self.n / v))
+
+    def prior(self, r: Array) -> tuple[Array, Array]:
+        """Return mu and v `(...,)` for residual variances `(..., d)`: as given, or estimated."""
+        log_r = namespace(r).log(r)
+        away, v = self._away(log_r)
+        return (log_r - away)[..., 0], v[..., 0]
+
+    def _away(self, log_r: Array) -> tuple[Array, Array]:
+        """Return log r - mu and v, the latter of shape (..., 1)."""
+        xp = namespace(log_r)
+        mu = xp.mean(log_r, axis=-1, keepdims=True) if self.centre is None else self.centre
+        away = log_r - mu
+        if self.tau is None:
+            v = xp.clip(xp.mean(away**2, axis=-1, keepdims=True), min=2 / self.n)
+        else:
+            v = xp.zeros_like(away[..., :1]) + (self.tau**2 + 2 / self.n)
+        return away, v
 
 
 @dataclass(frozen=True)
@@ -53,22 +128,24 @@ class GaussianEV:
     L = d/2 log tr(M'SM) - log|det M|, with gradient -d S M / tr(M'SM) + M^-T.
     """
 
-    def value_and_grad(self, B: Array, S: Array) -> tuple[Array, Array]:
+    def value_and_grad(self, B: Array, S: Array, invert: Inverter = invert_directly) -> tuple[Array, Array]:
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
         xp = namespace(B)
         d = B.shape[-1]
         M, SM = _residuals(B, S)
         total = xp.sum(M * SM, axis=(-2, -1))
-        logabsdet, inverse_transpose = logabsdet_and_inverse_transpose(M)
-        value = d / 2 * xp.log(total) - logabsdet
+        logabsdet, inverse_transpose = invert(M)
         SM *= (d / total)[..., None, None]
-        return value, inverse_transpose - SM
+        return d / 2 * xp.log(total) - logabsdet, inverse_transpose - SM
 
-    def noise_variances(self, B: Array, S: Array) -> Array:
+    def on_dag(self, r: Array) -> Array:
+        """Return d/2 log sum_j r_j."""
+        xp = namespace(r)
+        return r.shape[-1] / 2 * xp.log(xp.sum(r, axis=-1))
+
+    def noise_variances(self, r: Array) -> Array:
         """Return the mean of r for every node (appendix C.2 prints it without its 1/d)."""
-        xp = namespace(B)
-        M, SM = _residuals(B, S)
-        r = xp.sum(M * SM, axis=-2)
+        xp = namespace(r)
         return xp.mean(r, axis=-1, keepdims=True) + xp.zeros_like(r)
 
 
@@ -79,14 +156,18 @@ class LeastSquares:
     It lacks the log|det M| of the likelihoods, so it needs a hard constraint to be acyclic.
     """
 
-    def value_and_grad(self, B: Array, S: Array) -> tuple[Array, Array]:
+    def value_and_grad(self, B: Array, S: Array, invert: Inverter = invert_directly) -> tuple[Array, Array]:
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
         M, SM = _residuals(B, S)
         return namespace(B).sum(M * SM, axis=(-2, -1)) / 2, -SM
 
-    def noise_variances(self, B: Array, S: Array) -> Array:
+    def on_dag(self, r: Array) -> Array:
+        """Return 1/2 sum_j r_j."""
+        return namespace(r).sum(r, axis=-1) / 2
+
+    def noise_variances(self, r: Array) -> Array:
         """Return r, one variance a node."""
-        return GaussianNV().noise_variances(B, S)
+        return r
 
 
 def _residuals(B: Array, S: Array) -> tuple[Array, Array]:

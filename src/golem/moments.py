@@ -14,8 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from golem.arrays import is_tensor, to_numpy
+
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
+_BLOCK_BYTES = 2**30
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +56,12 @@ class Moments:
 
     @classmethod
     def from_rows(cls, rows: ArrayLike, names: Sequence[str] | None = None, shift: ArrayLike | None = None) -> Moments:
-        """Moments of an array of shape (n, d), samples in rows; `shift` defaults to the first row."""
+        """Moments of an array of shape (n, d), samples in rows; `shift` defaults to the first row.
+
+        The Gram product of a torch tensor is made where it lies, in double precision.
+        """
+        if is_tensor(rows):
+            return cls._from_tensor(rows, names)
         X = _float_rows(rows)
         names = column_names(names, X.shape[1])
         _require_finite(X, names)
@@ -62,6 +70,24 @@ class Moments:
         offset = centred.mean(axis=0)
         centred -= offset
         return cls(len(X), shift, offset, centred.T @ centred, names)
+
+    @classmethod
+    def _from_tensor(cls, X: Any, names: Sequence[str] | None) -> Moments:
+        """Moments of a torch tensor, by blocks of rows, so that no second copy of it is made."""
+        if X.ndim != 2 or X.shape[0] < 2:
+            raise ValueError(f"the data must be a table of at least 2 rows; got shape {tuple(X.shape)}")
+        names = column_names(names, X.shape[1])
+        n, block = X.shape[0], max(1, _BLOCK_BYTES // (8 * X.shape[1]))
+        shift = X[0].double()
+        offset = sum((X[k : k + block].double() - shift).sum(dim=0) for k in range(0, n, block)) / n
+        if not bool(offset.isfinite().all()):
+            _require_finite(to_numpy(X), names)
+        scatter: Any = 0
+        for k in range(0, n, block):
+            # Around the shift first: the mean itself may have lost the digits that tell it from the rows.
+            centred = X[k : k + block].double() - shift - offset
+            scatter = scatter + centred.T @ centred
+        return cls(n, to_numpy(shift), to_numpy(offset), to_numpy(scatter), names)
 
     @classmethod
     def from_table(cls, table: Any) -> Moments:

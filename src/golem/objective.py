@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from golem.acyclicity import Acyclicity, Expm
-from golem.arrays import Array, namespace
-from golem.likelihood import GaussianNV, Likelihood
-from golem.moments import Matrix
+from golem.arrays import Array, Inverter, logabsdet_and_inverse_transpose, namespace
+from golem.likelihood import Likelihood
+from golem.moments import Matrix, Vector
 from golem.sparsity import L1, Sparsity
+
+_SPARSE_FROM = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +81,16 @@ class Objective:
         """Price of a unit of |B| in each entry: lambda_sparsity, or 0 for required edges."""
         return self.lambda_sparsity * self._priced
 
-    def smooth_value_and_grad(self, B: Array, S: Array | None = None) -> tuple[Array, Array]:
+    def smooth_value_and_grad(
+        self, B: Array, S: Array | None = None, invert: Inverter = logabsdet_and_inverse_transpose
+    ) -> tuple[Array, Array]:
         """Value and masked gradient of L(B) + lambda_dag h(B), all but the sparsity term.
 
-        Another covariance, say of a minibatch, can stand in for that of the objective.
+        Another covariance, say of a minibatch, can stand in for that of the objective, and another way to invert I - B,
+        say from the step before.
         """
         with np.errstate(all="ignore"):  # a non-finite score is an answer that solvers act on
-            value, grad = self.likelihood.value_and_grad(B, self.S if S is None else S)
+            value, grad = self.likelihood.value_and_grad(B, self.S if S is None else S, invert)
             if self.lambda_dag:
                 h, h_grad = self.acyclicity.value_and_grad(B)
                 h_grad *= self.lambda_dag
@@ -93,9 +99,11 @@ class Objective:
             grad *= self._free
             return value, grad
 
-    def value_and_grad(self, B: Array, S: Array | None = None) -> tuple[Array, Array]:
+    def value_and_grad(
+        self, B: Array, S: Array | None = None, invert: Inverter = logabsdet_and_inverse_transpose
+    ) -> tuple[Array, Array]:
         """Value and masked (sub)gradient of S(B)."""
-        value, grad = self.smooth_value_and_grad(B, S)
+        value, grad = self.smooth_value_and_grad(B, S, invert)
         if not self.lambda_sparsity:
             return value, grad
         size, sign = self.sparsity.value_and_grad(B if self.unpenalized is None else B * self._priced)
@@ -137,6 +145,30 @@ class Objective:
 PAPER_PENALTIES = {"ev": (2e-2, 5.0), "nv": (2e-3, 5.0)}
 
 
+def residual_variances(B: Matrix, S: Matrix) -> Vector:
+    """Residual variances r_j = (M'SM)_jj of the nodes, M = I - B, kept from vanishing where n <= d."""
+    d = len(B)
+    if d < _SPARSE_FROM:
+        M = np.eye(d) - B
+        r = np.einsum("ij,ij->j", M, S @ M)
+    else:
+        # The weights of a large graph are few: node by node, not by a product of dense matrices.
+        r = np.diagonal(S).copy()
+        children, causes = np.nonzero(np.ascontiguousarray((B != 0).T))
+        for j, where in grouped(children, causes):
+            b = B[where, j]
+            r[j] += b @ (S[np.ix_(where, where)] @ b) - 2 * (S[j, where] @ b)
+    return np.asarray(np.maximum(r, np.finfo(float).tiny))
+
+
+def grouped(keys: NDArray[np.intp], values: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Yield each of the sorted keys with its values."""
+    if not len(keys):
+        return
+    distinct, starts = np.unique(keys, return_index=True)
+    yield from zip(map(int, distinct), np.split(values, starts[1:]), strict=True)
+
+
 def graph_scores(B: Matrix, S: Matrix, n: int) -> dict[str, float]:
     """Scores of a DAG by which the answers of different solvers can be compared, whatever each minimized.
 
@@ -144,7 +176,7 @@ def graph_scores(B: Matrix, S: Matrix, n: int) -> dict[str, float]:
     neither is computed) and the BIC for both, -2 log-likelihood + (edges + noise variances + intercepts) log n.
     """
     d = len(B)
-    r = np.maximum(GaussianNV().noise_variances(B, S), np.finfo(float).tiny)
+    r = residual_variances(B, S)
     edges, size = np.count_nonzero(B), np.abs(B).sum()
     likelihood = {"ev": d / 2 * np.log(r.sum()), "nv": np.log(r).sum() / 2}
     deviance = {"ev": n * d * np.log(r.mean()), "nv": n * np.log(r).sum()}

@@ -82,3 +82,20 @@ class L0:
 
             price += 2 * self.gamma * (gammaln(d) - gammaln(k + 1) - gammaln(d - k))
         return np.asarray(price)
+
+    def graph_price(self, parents: NDArray[np.intp], n: int) -> float:
+        """Price of a whole graph whose nodes have these numbers of parents, to compare graphs that differ widely.
+
+        It is the sum of the nodes' prices but for "mbic". That charges 2 log d an edge, which is right for one edge
+        more or less in a sparse graph, and far too much for a dense one as a whole: with 40 of 45 possible edges it
+        takes 28 and not 184 to say which they are. So here the choice of E edges among the P = d (d - 1) / 2 pairs
+        costs 2 gamma log C(P, E).
+        """
+        d = len(parents)
+        if self.criterion != "mbic":
+            return float(self.prices(n, d)[parents].sum())
+        from scipy.special import gammaln
+
+        edges, pairs = int(parents.sum()), d * (d - 1) / 2
+        choice = gammaln(pairs + 1) - gammaln(edges + 1) - gammaln(pairs - edges + 1)
+        return float(edges * np.log(n) + 2 * self.gamma * choice)

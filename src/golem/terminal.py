@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from golem.likelihood import GaussianNV
+
 if TYPE_CHECKING:
     from golem.comparison import Comparison, Step
     from golem.estimator import Golem
@@ -72,7 +74,7 @@ def print_summary(model: Golem) -> None:
     table.add_column("")
     listed = found[:50]
     for edge in listed:
-        note = "direction undecided" if edge.undecided else ""
+        note = "direction undecided" if edge.undecided else "direction by variance" if edge.by_variance else ""
         numbers = (f"{edge.weight:+.3g}", f"{edge.standardized_weight:+.2f}")
         table.add_row(Text(edge.source), "->", Text(edge.target), *numbers, note)
     out.print(f"{about['edges']} edges among {about['d']} variables, from {about['n']} rows")
@@ -81,11 +83,23 @@ def print_summary(model: Golem) -> None:
     if len(found) > len(listed):
         out.print(f"... and {len(found) - len(listed)} more in edges.csv")
     out.print()
+    choice = model.noise_choice_
+    if choice is not None:
+        ahead = {kind: score - choice.scores[choice.kind] for kind, score in choice.scores.items()}
+        others = ", ".join(f"{kind} +{more:.0f}" for kind, more in ahead.items() if kind != choice.kind)
+        out.print(f"{choice.reason} (Deviance of the alternatives: {others}.)", soft_wrap=True)
+    if about["by_variance"]:
+        out.print(
+            f"{about['by_variance']} of {len(found)} directions rest on the noise variances alone, and so on the units "
+            "of the columns; --noise nv leaves them open.",
+            soft_wrap=True,
+        )
     if about["undecided"]:
         tie_break = " The arrows shown are a tie-break: equal noise variances would prefer them."
+        broken = isinstance(model.likelihood_, GaussianNV) and model.solver == "order"
         out.print(
             f"The data cannot decide the direction of {about['undecided']} of {len(found)} edges: graphs with some of "
-            f"these reversed fit as well.{tie_break if model.solver == 'order' else ''}",
+            f"these reversed fit as well.{tie_break if broken else ''}",
             soft_wrap=True,
         )
     if about["cut_edges"]:

@@ -13,8 +13,8 @@ from golem.checks import require_learnable
 from golem.graph import BoolMatrix, cpdag, member_of_class
 from golem.inputs import read_data, read_knowledge
 from golem.knowledge import Knowledge
-from golem.likelihood import GaussianNV
 from golem.moments import Matrix, Moments
+from golem.objective import residual_variances
 from golem.sem import LinearSEM
 
 
@@ -66,12 +66,12 @@ class Baseline(BaseEstimator, ABC):
         self._check_parameters()
         for attribute in ("weights_", "sem_", "adjacency_", "cpdag_"):  # none of an earlier fit may stay
             self.__dict__.pop(attribute, None)
-        if self._needs_rows and isinstance(X, Moments):
+        moments, rows = read_data(self, X)
+        if self._needs_rows and rows is None:
             raise ValueError(
                 f"{type(self).__name__} needs the rows of the data, as it uses more of them than means and "
                 "covariances; give an array or a table, not Moments"
             )
-        moments, rows = read_data(self, X)
         require_learnable(moments, uses_scale=self._uses_scale)
         self.moments_, self.knowledge_ = moments, read_knowledge(self.knowledge, moments.d)
         began = time.perf_counter()
@@ -92,7 +92,7 @@ class Baseline(BaseEstimator, ABC):
         self.weights_ = weights
         self.adjacency_: BoolMatrix = (weights != 0) | self.knowledge_.required
         self.cpdag_ = cpdag(self.adjacency_)
-        noise_variances = GaussianNV().noise_variances(weights, self.moments_.covariance)
+        noise_variances = residual_variances(weights, self.moments_.covariance)
         self.sem_ = LinearSEM.from_moments(weights, noise_variances, self.moments_)
 
     def _present_class(self, equivalence_class: BoolMatrix, member: BoolMatrix | None = None) -> None:

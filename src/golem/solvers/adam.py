@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from array_api_compat import device
 
-from golem.arrays import Array, blas_threads_for, namespace
+from golem.arrays import Array, Inverter, blas_threads_for, inverter_for, namespace
 from golem.objective import Objective
 from golem.solvers.solution import Callback, Recorder, Solution, Status
 
@@ -87,11 +87,12 @@ class Adam:
         covariances = self._covariances(rows, objective.S, random_state)
         last = B = (xp.zeros_like(objective.S) if init is None else init) * objective.free
         m, v = xp.zeros_like(B), xp.zeros_like(B)
+        invert = inverter_for(B)
         status, step = Status.COMPLETED, 0
         try:
             for step in range(self.max_iter + 1):
                 S = next(covariances)
-                B, grad = self._finite(objective, B, last, S)
+                B, grad = self._finite(objective, B, last, S, invert)
                 if grad is None:
                     status = Status.NON_FINITE
                     break
@@ -107,25 +108,32 @@ class Adam:
                     if float(xp.max(residual)) <= self.tolerance:
                         status = Status.CONVERGED
                         break
+                # In place where it can be: at d = 100 temporaries are a tenth of a step.
                 m *= self.beta1
                 m += (1 - self.beta1) * grad
                 grad *= grad
+                grad *= 1 - self.beta2
                 v *= self.beta2
-                v += (1 - self.beta2) * grad
-                size = xp.sqrt(v / (1 - self.beta2 ** (step + 1)))
+                v += grad
+                size = xp.sqrt(v)
+                size *= (1 - self.beta2 ** (step + 1)) ** -0.5
                 size += self.epsilon
-                B = B - self.learning_rate / (1 - self.beta1 ** (step + 1)) * m / size
+                move = m / size
+                move *= self.learning_rate / (1 - self.beta1 ** (step + 1))
+                B = B - move
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         if status is Status.COMPLETED and self.tolerance:
             status = Status.MAX_ITER
         return recorder.solution(last, status, step)
 
-    def _finite(self, objective: Objective, B: Array, last: Array, S: Array) -> tuple[Array, Array | None]:
+    def _finite(
+        self, objective: Objective, B: Array, last: Array, S: Array, invert: Inverter
+    ) -> tuple[Array, Array | None]:
         """Gradient at B, after halving the step from `last` in the problems where the score is not finite."""
         xp = namespace(B)
         for _ in range(_MOST_HALVINGS):
-            value, grad = objective.value_and_grad(B, S)
+            value, grad = objective.value_and_grad(B, S, invert)
             total = value + xp.sum(grad, axis=(-2, -1))
             if math.isfinite(float(xp.sum(total))):  # one number tells for all problems of a stack
                 return B, grad

@@ -16,15 +16,8 @@ from golem.moments import Matrix, Vector
 LARGEST_EXACT = 12
 
 
-def exact_minimum(
-    R: Matrix,
-    n: int,
-    prices: Vector,
-    allowed: BoolMatrix | None = None,
-    required: BoolMatrix | None = None,
-    most_parents: int | None = None,
-) -> BoolMatrix:
-    """Return a DAG that minimizes sum_j n log r_j + price, over all DAGs that the masks allow.
+class ExactOrders:
+    """All sets of a few nodes, with the determinants from which every cost follows.
 
     Parameters
     ----------
@@ -32,40 +25,61 @@ def exact_minimum(
         Correlation or covariance matrix, d at most about 15: time and memory grow as 2^d.
     n : int
         Number of rows.
-    prices : ndarray of shape (d,)
-        Price of k parents.
-    allowed, required : ndarray of shape (d, d), bool, optional
-        Edges that may be, and that must be (acyclic).
-    most_parents : int, optional
-        Most parents of a node.
-
-    Examples
-    --------
-    >>> R = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.6], [0.6, 0.6, 1.0]])  # a collider
-    >>> exact_minimum(R, 1000, np.arange(3) * 7.0).astype(int)
-    array([[0, 0, 1],
-           [0, 0, 1],
-           [0, 0, 0]])
     """
-    d = len(R)
-    sets = np.arange(1 << d)
-    members = (sets[:, None] >> np.arange(d)) & 1 == 1
-    sizes = members.sum(axis=1)
-    logdet = _logdets(R, members, sizes)
-    best_cost, best_parents = np.empty((d, 1 << d)), np.empty((d, 1 << d), dtype=np.int64)
-    for j in range(d):
-        without = ~members[:, j]
-        cost = np.full(1 << d, np.inf)
-        cost[without] = n * (logdet[sets[without] | 1 << j] - logdet[sets[without]]) + prices[sizes[without]]
-        forbidden = np.zeros(1 << d, dtype=bool) if allowed is None else (members & ~allowed[:, j]).any(axis=1)
-        if required is not None:
-            forbidden |= (~members & required[:, j]).any(axis=1)
-        if most_parents is not None:
-            needed = 0 if required is None else int(required[:, j].sum())
-            forbidden |= sizes > max(most_parents, needed)
-        cost[forbidden] = np.inf
-        best_cost[j], best_parents[j] = _best_subsets(cost, d)
-    return _best_dag(best_cost, best_parents, members, sizes)
+
+    def __init__(self, R: Matrix, n: int) -> None:
+        d = len(R)
+        self.n, self.sets = n, np.arange(1 << d)
+        self.members = (self.sets[:, None] >> np.arange(d)) & 1 == 1
+        self.sizes = self.members.sum(axis=1)
+        self.logdet = _logdets(R, self.members, self.sizes)
+
+    def minimum(
+        self,
+        prices: Vector,
+        allowed: BoolMatrix | None = None,
+        required: BoolMatrix | None = None,
+        most_parents: int | None = None,
+        centre: float | Vector = 0.0,
+        spread: float = np.inf,
+    ) -> BoolMatrix:
+        """Return a DAG that minimizes sum_j n log r_j + price, over all DAGs that the masks allow.
+
+        Parameters
+        ----------
+        prices : ndarray of shape (d,)
+            Price of k parents.
+        allowed, required : ndarray of shape (d, d), bool, optional
+            Edges that may be, and that must be (acyclic).
+        most_parents : int, optional
+            Most parents of a node.
+        centre, spread : float or array of shape (d,), float
+            A prior on the noise variances: node j costs (log r_j - centre_j)^2 / spread more, r_j in the units of R.
+
+        Examples
+        --------
+        >>> R = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.6], [0.6, 0.6, 1.0]])  # a collider
+        >>> ExactOrders(R, 1000).minimum(np.arange(3) * 7.0).astype(int)
+        array([[0, 0, 1],
+               [0, 0, 1],
+               [0, 0, 0]])
+        """
+        members, sizes = self.members, self.sizes
+        d = members.shape[1]
+        centres = np.broadcast_to(centre, d)
+        cost = np.full((d, 1 << d), np.inf)
+        for j in range(d):
+            without = self.sets[~members[:, j]]
+            log_r = self.logdet[without | 1 << j] - self.logdet[without]
+            cost[j, without] = self.n * log_r + (log_r - centres[j]) ** 2 / spread + prices[sizes[without]]
+            if allowed is not None:
+                cost[j, (members & ~allowed[:, j]).any(axis=1)] = np.inf
+            if required is not None:
+                cost[j, (~members & required[:, j]).any(axis=1)] = np.inf
+            if most_parents is not None:
+                needed = 0 if required is None else int(required[:, j].sum())
+                cost[j, sizes > max(most_parents, needed)] = np.inf
+        return _best_dag(*_best_subsets(cost), members, sizes)
 
 
 def _logdets(R: Matrix, members: BoolMatrix, sizes: NDArray[np.intp]) -> Vector:
@@ -79,15 +93,16 @@ def _logdets(R: Matrix, members: BoolMatrix, sizes: NDArray[np.intp]) -> Vector:
     return logdet
 
 
-def _best_subsets(cost: Vector, d: int) -> tuple[Vector, NDArray[np.int64]]:
-    """For every set the cheapest of its subsets, and which that is."""
-    best, which = cost.copy(), np.arange(1 << d)
+def _best_subsets(cost: Matrix) -> tuple[Matrix, NDArray[np.int64]]:
+    """For every node and set the cheapest of the set's subsets, and which that is."""
+    d, count = cost.shape
+    best, which = cost.copy(), np.tile(np.arange(count), (d, 1))
     for bit in range(d):
-        # Axis 1 tells whether the bit is in the set.
-        pairs, names = best.reshape(-1, 2, 1 << bit), which.reshape(-1, 2, 1 << bit)
-        smaller = pairs[:, 0] < pairs[:, 1]
-        pairs[:, 1][smaller] = pairs[:, 0][smaller]
-        names[:, 1][smaller] = names[:, 0][smaller]
+        # Axis 2 tells whether the bit is in the set.
+        pairs, names = (array.reshape(d, -1, 2, 1 << bit) for array in (best, which))
+        smaller = pairs[:, :, 0] < pairs[:, :, 1]
+        np.copyto(pairs[:, :, 1], pairs[:, :, 0], where=smaller)
+        np.copyto(names[:, :, 1], names[:, :, 0], where=smaller)
     return best, which
 
 

@@ -2,30 +2,33 @@
 
 Given an order the graph is acyclic by construction: log|det(I - B)| and h(B) vanish, and likelihood + l0 becomes one
 small regression a node. What stays combinatorial is the order. With equal noise variances a Cholesky factorization
-finds it (`variance_order`); with free ones it is searched for (`order_search`), exactly where there are few nodes
-(`exact_order`).
+finds it (`variance_order`); with free ones it is searched for (`free_order`). By default the data choose between these
+and a way in between (`tied_order`).
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import time
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from golem.arrays import Placement
 from golem.graph import BoolMatrix, is_dag, topological_order
-from golem.likelihood import GaussianEV, Likelihood
+from golem.likelihood import GaussianEV, GaussianTied, Likelihood
 from golem.moments import Matrix, Moments
-from golem.objective import graph_scores
-from golem.solvers.exact_order import LARGEST_EXACT, exact_minimum
+from golem.objective import residual_variances
+from golem.solvers.exact_order import LARGEST_EXACT
+from golem.solvers.free_order import EFFORTS, Effort, FoundGraph, OrderProblem, find_order
+from golem.solvers.noise_choice import NoiseChoice
 from golem.solvers.solution import Callback, Progress, Solution, Status, TracePoint
 from golem.solvers.tie_break import least_squares_weights, prefer_equal_variances
+from golem.solvers.tied_order import choose_and_search
 from golem.sparsity import L0
-
-EFFORTS = ("fast", "default", "thorough")
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,13 @@ class Order:
         starts agree. Up to 12 nodes the minimum is exact whatever the effort. Equal variances need no search.
     time_limit : float, optional
         Seconds after which the best graph so far is returned.
+    placement : Placement
+        Device and number type for the order and the screening under equal variances; the rest runs on the CPU.
     """
 
-    effort: Literal["fast", "default", "thorough"] = "default"
+    effort: Effort = "default"
     time_limit: float | None = None
+    placement: Placement = field(default_factory=Placement)
 
     def __post_init__(self) -> None:
         if self.effort not in EFFORTS:
@@ -67,8 +73,8 @@ class Order:
         ----------
         moments : Moments
             The data.
-        likelihood : GaussianEV or GaussianNV
-            The noise model.
+        likelihood : GaussianEV, GaussianNV or GaussianTied
+            The noise model. The last lets the data choose between all three (`Solution.noise_choice`).
         sparsity : L0
             The price of edges.
         init : array of shape (d,) or (d, d), optional
@@ -82,126 +88,84 @@ class Order:
             For a progress bar.
         """
         start = None if init is None else as_order(init, moments.d)
-        equal = isinstance(likelihood, GaussianEV)
-        if equal or moments.d > LARGEST_EXACT:
-            compile_search(equal)  # before the clock starts: it happens once, and is no part of the solve
+        compile_search(likelihood, moments.d)  # before the clock starts: it happens once, and is no part of the solve
         began = time.perf_counter()
-        solve = self._equal_variances if equal else self._free_variances
-        graph, status, iterations, trace = solve(
-            moments, sparsity.prices(moments.n, moments.d), start, allowed, required, random_state, callback, stage
-        )
-        B = least_squares_weights(graph, moments.covariance)
-        terms = _terms(B, moments, likelihood, sparsity)
+        seed = 0 if random_state is None else random_state
+        prices = sparsity.prices(moments.n, moments.d)
+        problem = OrderProblem(moments, prices, allowed, required, seed, callback)
+        choice: NoiseChoice | None = None
+        if isinstance(likelihood, GaussianEV):
+            found = self._equal_variances(problem, start)
+        elif isinstance(likelihood, GaussianTied):
+            found, choice = choose_and_search(
+                problem, likelihood, sparsity, effort=self.effort, time_limit=self.time_limit, init=start, stage=stage
+            )
+            likelihood = choice.likelihood
+        else:
+            found = self._free_variances(problem, start, stage)
+        S = moments.covariance
+        B = least_squares_weights(found.graph, S)
+        terms = _terms(B, S, moments.n, likelihood, sparsity)
         seconds = time.perf_counter() - began
-        trace.append(TracePoint(iterations, seconds, terms))
+        trace = (*found.trace, TracePoint(found.perturbations, seconds, terms))
         if callback is not None:
             callback(Progress(stage, 1, 1, seconds, terms["score"], 0.0))
         # A combinatorial minimum has no gradient to measure.
-        return Solution(B, status, terms, tuple(trace), iterations, seconds, stationarity=float("nan"))
+        no_gradient = float("nan")
+        return Solution(
+            B, found.status, terms, trace, found.perturbations, seconds, stationarity=no_gradient, noise_choice=choice
+        )
 
-    def _equal_variances(
-        self,
-        moments: Moments,
-        prices: NDArray[np.float64],
-        init: NDArray[Any] | None,
-        allowed: BoolMatrix | None,
-        required: BoolMatrix | None,
-        random_state: Any,
-        callback: Callback | None,
-        stage: str,
-    ) -> tuple[BoolMatrix, Status, int, list[TracePoint]]:
+    def _equal_variances(self, problem: OrderProblem, init: NDArray[np.intp] | None) -> FoundGraph:
         """Order by residual variance, then choose parents."""
-        from golem.solvers.variance_order import fit_equal_variances, fit_order, precedence, variance_order
+        from golem.solvers.variance_order import fit_order, learn_equal_variances
 
-        S, n, d = moments.covariance, moments.n, moments.d
+        S, n, masks = problem.moments.covariance, problem.moments.n, (problem.allowed, problem.required)
         deadline = time.perf_counter() + (np.inf if self.time_limit is None else self.time_limit)
-        if init is None and n > d:
-            fit = fit_equal_variances(S, n, prices, allowed, required, deadline)
-        elif init is None:
-            # S is singular: a ridge of a third of the smallest variance, about the common noise variance, at least
-            # ranks the nodes; parents are then added one by one.
-            ridge = 0.3 * float(moments.variances.min()) * np.eye(d)
-            order, _ = variance_order(S + ridge, precedence(d, allowed, required))
-            fit = fit_order(S, n, order, prices, allowed, required, deadline=deadline)
+        if init is None:
+            working = self.placement.put(S) if n > problem.moments.d else None
+            fit = learn_equal_variances(S, n, problem.prices, *masks, deadline, working)
         else:
-            fit = fit_order(S, n, init, prices, allowed, required, deadline=deadline)
+            fit = fit_order(S, n, init, problem.prices, *masks, deadline=deadline)
         status = {
             "settled": Status.SEARCHED,
             "unsettled": Status.STALLED,
             "time limit": Status.TIME_LIMIT,
             "interrupted": Status.INTERRUPTED,
         }[fit.ending]
-        return fit.weights != 0, status, 0, []
+        return FoundGraph(fit.weights != 0, status)
 
-    def _free_variances(
-        self,
-        moments: Moments,
-        prices: NDArray[np.float64],
-        init: NDArray[Any] | None,
-        allowed: BoolMatrix | None,
-        required: BoolMatrix | None,
-        random_state: Any,
-        callback: Callback | None,
-        stage: str,
-    ) -> tuple[BoolMatrix, Status, int, list[TracePoint]]:
+    def _free_variances(self, problem: OrderProblem, init: NDArray[np.intp] | None, stage: str) -> FoundGraph:
         """Search over orders, then show the member of the class with the higher EV likelihood."""
-        S, n, d = moments.covariance, moments.n, moments.d
-        if d <= LARGEST_EXACT:
-            R = moments.standardized().covariance
-            # Near n parents the likelihood is unbounded; with fewer than 2 d rows the minimum is one under this cap.
-            most = max(1, (n - 2) // 2)
-            exact = exact_minimum(R, n, prices, allowed, required, most)
-            status = Status.EXACT if most >= d - 1 else Status.SEARCHED
-            return prefer_equal_variances(exact, S, allowed, required), status, 0, []
-        from golem.solvers.order_search import planned_perturbations, search_orders
-
-        # The search's score is the deviance of standardized columns; L(B) of the columns as they are differs by this.
-        offset = float(np.log(moments.variances).sum() / 2)
-        trace: list[TracePoint] = []
-
-        def report(progress: Any) -> None:
-            score = progress.score / (2 * n) + offset
-            trace.append(TracePoint(progress.perturbations, progress.seconds, {"score": score}))
-            if callback is not None:
-                planned = planned_perturbations(self.effort, d)
-                callback(Progress(stage, progress.perturbations, planned, progress.seconds, score, 0.0))
-
         starts = ("r2", "random") if init is None else (init, "r2")
-        found = search_orders(
-            S,
-            n,
-            prices,
-            allowed=allowed,
-            required=required,
-            starts=starts,
-            effort=self.effort,
-            time_limit=self.time_limit,
-            random_state=0 if random_state is None else random_state,
-            on_progress=report,
-        )
-        status = {
-            "agreed": Status.AGREED,
-            "exhausted": Status.SEARCHED,
-            "time limit": Status.TIME_LIMIT,
-            "interrupted": Status.INTERRUPTED,
-        }[found.ending]
-        graph = prefer_equal_variances(found.weights != 0, S, allowed, required)
-        return graph, status, found.perturbations, trace
+        found = find_order(problem, starts, effort=self.effort, time_limit=self.time_limit, stage=stage)
+        shown = prefer_equal_variances(found.graph, problem.moments.covariance, problem.allowed, problem.required)
+        return dataclasses.replace(found, graph=shown)
+
+
+def compile_search(likelihood: Likelihood, d: int) -> None:
+    """Compile the kernels that a search needs, or load them from numba's cache."""
+    few = d <= LARGEST_EXACT
+    if isinstance(likelihood, GaussianEV) or (isinstance(likelihood, GaussianTied) and not few):
+        _compile_equal_variances()
+    if not isinstance(likelihood, GaussianEV) and not few:
+        _compile_free_variances()
 
 
 @functools.cache
-def compile_search(equal_variances: bool) -> None:
-    """Compile the kernels of a search, or load them from numba's cache, by solving a tiny problem."""
-    S = np.eye(4) + 0.5
-    prices = np.arange(4.0)
-    if equal_variances:
-        from golem.solvers.variance_order import fit_equal_variances
+def _compile_equal_variances() -> None:
+    """Solve a tiny problem."""
+    from golem.solvers.variance_order import fit_equal_variances
 
-        fit_equal_variances(S, 50, prices)
-    else:
-        from golem.solvers.order_search import search_orders
+    fit_equal_variances(np.eye(4) + 0.5, 50, np.arange(4.0))
 
-        search_orders(S, 50, prices)
+
+@functools.cache
+def _compile_free_variances() -> None:
+    """Solve a tiny problem."""
+    from golem.solvers.order_search import search_orders
+
+    search_orders(np.eye(4) + 0.5, 50, np.arange(4.0))
 
 
 def as_order(init: NDArray[Any], d: int) -> NDArray[np.intp]:
@@ -220,12 +184,10 @@ def as_order(init: NDArray[Any], d: int) -> NDArray[np.intp]:
     return given.astype(np.intp)
 
 
-def _terms(B: Matrix, moments: Moments, likelihood: Likelihood, sparsity: L0) -> dict[str, float]:
+def _terms(B: Matrix, S: Matrix, n: int, likelihood: Likelihood, sparsity: L0) -> dict[str, float]:
     """Terms of the score on a DAG, where log|det(I - B)| and h vanish and are not computed."""
-    n = moments.n
-    scores = graph_scores(B, moments.covariance, n)
-    L = scores["likelihood_ev" if isinstance(likelihood, GaussianEV) else "likelihood_nv"]
-    price = float(sparsity.prices(n, moments.d)[np.count_nonzero(B, axis=0)].sum()) / (2 * n)
+    L = float(likelihood.on_dag(residual_variances(B, S)))
+    price = float(sparsity.prices(n, len(B))[np.count_nonzero(B, axis=0)].sum()) / (2 * n)
     return {
         "likelihood": L,
         "sparsity": price,

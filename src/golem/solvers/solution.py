@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from golem.arrays import Array, to_numpy
 from golem.objective import Objective
+
+if TYPE_CHECKING:
+    from golem.solvers.noise_choice import NoiseChoice
 
 
 class Status(Enum):
@@ -79,12 +83,14 @@ class Solution:
     seconds : float
         Wall-clock time.
     stationarity : float
-        The largest violation of the optimality conditions at `weights`.
+        The largest violation of the optimality conditions at `weights`; an array for a stack, as the terms are.
     cut_edges : int, optional
         Edges that rounding removed because of cycles, once it has been done.
     graph_scores : mapping of str to float, optional
         Likelihoods, the paper's S(B) and BICs of the final graph, by which solutions of different solvers can be
         compared (see `golem.objective.graph_scores`).
+    noise_choice : NoiseChoice, optional
+        Which noise variances were assumed and why, where the solver chose.
     """
 
     weights: Array
@@ -96,6 +102,24 @@ class Solution:
     stationarity: float
     cut_edges: int | None = None
     graph_scores: Mapping[str, float] | None = None
+    noise_choice: NoiseChoice | None = None
+
+    def split(self) -> list[Solution]:
+        """Take the solution of a stack `(m, d, d)` apart into those of its problems."""
+
+        def part(value: Any, i: int) -> Any:
+            return {name: float(values[i]) for name, values in value.items()}
+
+        return [
+            dataclasses.replace(
+                self,
+                weights=self.weights[i],
+                terms=part(self.terms, i),
+                trace=tuple(dataclasses.replace(point, terms=part(point.terms, i)) for point in self.trace),
+                stationarity=float(np.asarray(self.stationarity)[i]),
+            )
+            for i in range(len(self.weights))
+        ]
 
 
 class Limits(Protocol):
@@ -174,7 +198,7 @@ class Recorder:
             trace=tuple(self._trace),
             iterations=iterations,
             seconds=seconds,
-            stationarity=float(np.max(to_numpy(residual))),
+            stationarity=_as_numbers({"residual": residual})["residual"],
         )
 
 

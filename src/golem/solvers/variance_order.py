@@ -63,10 +63,10 @@ class EqualVarianceFit:
 
 
 class Screen(NamedTuple):
-    """What the regressions on all predecessors say, nodes in order: where the choice of parents starts.
+    """What the regressions on all predecessors say: where the choice of parents starts.
 
-    Row t of `candidates` (d, d) marks likely parents of the t-th node; `variances` (d,) are its residual
-    variances, a first guess; `precisions` (d,) are 1 / (variance of a node given all others).
+    Row j of `candidates` (d, d) marks likely parents of node j; `variances` (d,) are the residual variances, a first
+    guess; `precisions` (d,) are 1 / (variance of a node given all others).
     """
 
     candidates: BoolMatrix
@@ -81,20 +81,25 @@ def fit_equal_variances(
     allowed: BoolMatrix | None = None,
     required: BoolMatrix | None = None,
     deadline: float = math.inf,
+    working: Array | None = None,
 ) -> EqualVarianceFit:
     """Learn a DAG with equal noise variances from a covariance matrix.
 
     Parameters
     ----------
     S : array of shape (d, d)
-        Covariance divided by n, a NumPy array or a torch tensor. Order and screening are computed on its
-        device, the small regressions by numba on the CPU.
+        Covariance divided by n, a NumPy array or a torch tensor.
     n : int
         Number of rows behind S, more than d.
     penalty : array of shape (d,)
         `penalty[k]` is the price of k parents, such as k (log n + 2 log d).
     allowed, required : ndarray of shape (d, d), bool, optional
         `allowed[i, j]`: the edge i -> j may be. `required[i, j]`: it must be.
+    deadline : float
+        Moment of `time.perf_counter()` after which no further sweep begins.
+    working : array of shape (d, d), optional
+        S on another device or in another precision: order and screening are computed there, the small regressions
+        by numba on the CPU, from S in double precision.
 
     Raises
     ------
@@ -109,23 +114,54 @@ def fit_equal_variances(
     array([[0., 2.],
            [0., 0.]])
     """
-    xp, d = namespace(S), S.shape[0]
+    working = S if working is None else working
+    xp, d = namespace(working), S.shape[0]
     if n <= d:
         raise ValueError(f"ordering {d} variables by variance needs more than {d} rows; there are {n}")
     before = precedence(d, allowed, required)
     with blas_threads_for(d):
-        order, factor = variance_order(S, before)
+        order, factor = variance_order(working, before)
         W = inverse_factor(factor)
-        variances = to_numpy(xp.linalg.diagonal(factor) ** 2)
+        variances = xp.linalg.diagonal(factor) ** 2
         del factor
         # The t-statistic of a true edge shrinks where other predecessors are correlated with the parent, so
         # the screen is far below the price of an edge, and growing finds what it missed.
         step = float(np.diff(np.asarray(penalty, dtype=float))[0]) if d > 1 else 0.0
-        candidates = to_numpy(t_squared(W, n) > max(_LEAST_T_SQUARED, step / 4))
-        precisions = to_numpy(xp.sum(W * W, axis=0))
+        precisions = xp.sum(W * W, axis=0)
+        candidates = t_squared(W, n) > max(_LEAST_T_SQUARED, step / 4)
         del W
-    screen = Screen(candidates, variances, precisions)
+        # From places in the order to nodes, where the matrices are: a GPU permutes faster than it can be read.
+        place = xp.argsort(order)
+        candidates = xp.take(xp.take(candidates, place, axis=0), place, axis=1)
+        screen = Screen(*(to_numpy(x) for x in (candidates, xp.take(variances, place), xp.take(precisions, place))))
     return fit_order(S, n, order, penalty, allowed, required, screen, deadline)
+
+
+def learn_equal_variances(
+    S: Matrix,
+    n: int,
+    penalty: ArrayLike,
+    allowed: BoolMatrix | None = None,
+    required: BoolMatrix | None = None,
+    deadline: float = math.inf,
+    working: Array | None = None,
+) -> EqualVarianceFit:
+    """Learn a DAG with equal noise variances, also where rows are too few for regressions on all predecessors."""
+    d = len(S)
+    if n > d:
+        return fit_equal_variances(S, n, penalty, allowed, required, deadline, working)
+    order, _ = robust_variance_order(S, n, precedence(d, allowed, required))
+    # Parents are then added one by one.
+    return fit_order(S, n, order, penalty, allowed, required, deadline=deadline)
+
+
+def robust_variance_order(S: Matrix, n: int, before: BoolMatrix | None = None) -> tuple[Array, Array]:
+    """Order nodes as `variance_order` does, with a ridge where S is singular because of few rows.
+
+    The ridge is a third of the smallest variance, which is about the common noise variance: enough to rank the nodes.
+    """
+    ridge = 0.0 if n > len(S) else 0.3 * float(np.diagonal(S).min())
+    return variance_order(S + ridge * np.eye(len(S)) if ridge else S, before)
 
 
 def precedence(d: int, allowed: BoolMatrix | None, required: BoolMatrix | None) -> BoolMatrix | None:
@@ -195,8 +231,11 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
     nodes, T = xp.arange(d, device=device(S)), S
     panels, pieces = [], []
     while nodes.shape[0]:
-        panel, picked, pivots, left = _factor_panel(T, min(_PANEL, nodes.shape[0]), floor, follows)
+        with np.errstate(all="ignore"):  # of a singular S, which is refused in a moment
+            panel, picked, pivots, left = _factor_panel(T, min(_PANEL, nodes.shape[0]), follows)
         if not bool(xp.all(pivots > xp.take(floor, picked))):
+            if S.dtype == xp.float32:
+                raise ValueError("the covariance is singular in single precision; use dtype='float64'")
             raise ValueError("the covariance is singular: some variables are linear combinations of others")
         panels.append(panel)
         pieces.append(xp.take(nodes, picked))
@@ -219,34 +258,35 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
     return order, factor
 
 
-def _factor_panel(T: Array, size: int, floor: Array, follows: Array | None) -> tuple[Array, ...]:
-    """Place `size` nodes: rows of the factor, places in T, pivots, and the mask of the nodes left."""
+def _factor_panel(T: Array, size: int, follows: Array | None) -> tuple[Array, ...]:
+    """Place `size` nodes: rows of the factor, places in T, pivots, and the mask of the nodes left.
+
+    On a GPU the time goes into starting a dozen small kernels for each node, so every operation counts.
+    """
     xp, m = namespace(T), T.shape[0]
     panel = xp.zeros((size, m), dtype=T.dtype, device=device(T))
     positions = xp.arange(m, device=device(T))
-    left = xp.ones(m, dtype=xp.bool, device=device(T))
     waits_for = None if follows is None else xp.sum(follows, axis=0)
-    variances = xp.linalg.diagonal(T)
+    variances = xp.linalg.diagonal(T)  # given the placed nodes; infinite for those
     picked, pivots = [], []
     for k in range(size):
-        eligible = left if waits_for is None else left & (waits_for < 0.5)
+        eligible = variances if waits_for is None else xp.where(waits_for < 0.5, variances, xp.inf)
         # j stays an array: no value leaves the device within a panel, so a GPU never waits for Python.
-        j = xp.argmin(xp.where(eligible, variances, xp.inf), keepdims=True)
+        j = xp.argmin(eligible, keepdims=True)
         row = xp.take(T, j, axis=0)
         if k:
             row = row - xp.take(panel[:k, :], j, axis=1).T @ panel[:k, :]
         row = row[0, :]
         pivot = xp.take(row, j)
-        # A pivot below the floor is refused after the panel; until then it must not make NaNs.
-        row = row / xp.sqrt(xp.maximum(pivot, xp.take(floor, j)))
+        # A pivot that is not positive is refused after the panel; until then it must not make NaNs.
+        row = row / xp.sqrt(xp.abs(pivot))
         panel[k, :] = row
-        variances = variances - row * row
-        left = left & (positions != j)
+        variances = xp.where(positions == j, xp.inf, variances - row * row)
         if follows is not None:
             waits_for = waits_for - xp.take(follows, j, axis=0)[0, :]
         picked.append(j)
         pivots.append(pivot)
-    return panel, xp.concat(picked), xp.concat(pivots), left
+    return panel, xp.concat(picked), xp.concat(pivots), variances < xp.inf
 
 
 def inverse_factor(U: Array) -> Array:
@@ -333,8 +373,8 @@ def fit_order(
     # Under equal variances the column of smallest variance is a node without parents.
     residuals, precisions = np.full(d, np.diagonal(C).min()), np.full(d, np.inf)
     if screen is not None:
-        parents[np.ix_(order, order)] = screen.candidates
-        residuals, precisions = screen.variances[place], screen.precisions[place]
+        parents[:] = screen.candidates
+        residuals, precisions = screen.variances.copy(), screen.precisions
     price = np.asarray(penalty, dtype=float)
     steps = np.full(d + 1, np.inf)
     # Regressions on more than n / 2 parents say nothing any more. Where the price falls with k, as the EBIC's
@@ -365,4 +405,8 @@ def fit_order(
         else:
             ending = "unsettled"
     score = n * d * math.log(residuals.mean()) + float(price[parents.sum(axis=1)].sum())
-    return EqualVarianceFit(order, np.ascontiguousarray(B.T), residuals, score, ending)
+    weights = np.zeros((d, d))
+    children, causes = np.nonzero(parents)
+    # Entry by entry: to transpose a matrix of gigabytes takes longer than all of the above.
+    weights[causes, children] = B[children, causes]
+    return EqualVarianceFit(order, weights, residuals, score, ending)

@@ -1,0 +1,263 @@
+"""Claims: on a GPU thousands of variables take a second, tens of thousands half a minute; the answers are the CPU's.
+
+Parts:
+
+- order: seconds from the data in device memory to the final weights under equal noise variances (ER2, warm), by
+  stage, with the SHD; a plot of the time against d with the limits of memory bandwidth and arithmetic drawn in
+- cores: the same on two cores, for the speed-up
+- same: 20 random problems, CPU and GPU, in double and in single precision
+- adam: milliseconds a step at d = 100 ... 3200, with the inverse kept warm and without; S(B) and the graph after 1000
+  steps of both
+- batch: many problems of d = 100 in one solve
+
+    python benchmarks/gpu_speed.py order cores same adam batch --plot docs/images/gpu.png
+    python benchmarks/gpu_speed.py same --device cpu --quick      # shows that it runs, where there is no GPU
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import golem
+from golem import Golem, Moments
+from golem.arrays import Placement, WarmInverse, logabsdet_and_inverse_transpose
+from golem.likelihood import GaussianEV
+from golem.objective import Objective
+from golem.rounding import round_to_dag
+from golem.simulate import simulate
+from golem.solvers import Adam, Order
+from golem.solvers import adam as adam_module
+from golem.solvers.variance_order import inverse_factor, t_squared, variance_order
+from golem.sparsity import L0
+
+SIZES = ((400, 5000), (1000, 5000), (3200, 5000), (10_000, 50_000), (30_000, 60_000))
+
+
+def draw(d: int, n: int, seed: int, device: str) -> tuple[set[tuple[int, int]], torch.Tensor]:
+    """Draw 2 d edges and data with unit noise, on the device; only the edges of a large graph fit everywhere."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(d)
+    ends = np.sort(rng.integers(d, size=(3 * d, 2)), axis=1)
+    ends = np.unique(ends[ends[:, 0] < ends[:, 1]], axis=0)
+    ends = rng.permutation(ends)[: 2 * d]
+    weights = rng.uniform(0.5, 2.0, len(ends)) * rng.choice([-1.0, 1.0], len(ends))
+    # Rows solve x (I - B) = e, which is triangular in causal order.
+    M = torch.eye(d, dtype=torch.float64, device=device)
+    M[torch.asarray(ends[:, 0], device=device), torch.asarray(ends[:, 1], device=device)] = -torch.asarray(
+        weights, device=device
+    )
+    generator = torch.Generator(device=device).manual_seed(seed)
+    X = torch.randn((n, d), dtype=torch.float64, device=device, generator=generator)
+    X = torch.linalg.solve_triangular(M, X, upper=True, left=False)
+    edges = {(int(order[i]), int(order[j])) for i, j in ends}
+    return edges, X[:, torch.asarray(np.argsort(order), device=device)].contiguous()
+
+
+def wait(device: str) -> float:
+    """Return the time once the device has done all it was given."""
+    if device.startswith("cuda"):
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def stages(S: torch.Tensor, n: int, device: str) -> dict[str, float]:
+    """Seconds of the order and the screening, apart."""
+    began = wait(device)
+    _, factor = variance_order(S)
+    ordered = wait(device)
+    W = inverse_factor(factor)
+    del factor
+    t_squared(W, n)
+    return {"order": ordered - began, "screen": wait(device) - ordered}
+
+
+def order(options: argparse.Namespace) -> None:
+    """Time the order solver."""
+    print("| d | n | moments, s | order, s | screen, s | total, s | peak GiB | SHD | edges |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    device, measured = options.device, []
+    warm = draw(300, 1000, 0, device)[1]
+    Order(placement=Placement(device)).solve(Moments.from_rows(warm), GaussianEV(), L0())
+    for d, n in SIZES[: 2 if options.quick else len(SIZES)]:
+        truth, X = draw(d, n, 1, device)
+        seconds = []
+        for _ in range(1 if d > 5000 else 3):
+            if device.startswith("cuda"):
+                torch.cuda.reset_peak_memory_stats()
+            began = wait(device)
+            moments = Moments.from_rows(X)
+            made = wait(device)
+            solution = Order(placement=Placement(device)).solve(moments, GaussianEV(), L0())
+            seconds.append((made - began, wait(device) - began))
+        gram, total = np.median(seconds, axis=0)
+        peak = torch.cuda.max_memory_allocated() / 2**30 if device.startswith("cuda") else float("nan")
+        held = X.element_size() * X.nelement() / 2**30
+        del X
+        parts = stages(Placement(device).put(moments.covariance), n, device)
+        found = set(zip(*map(np.ndarray.tolist, np.nonzero(solution.weights)), strict=True))
+        shd = len({tuple(sorted(edge)) for edge in found ^ truth})
+        measured.append({"d": d, "n": n, "seconds": total, "gram": gram} | parts)
+        print(
+            f"| {d} | {n} | {gram:.3f} | {parts['order']:.3f} | {parts['screen']:.3f} | {total:.2f} | "
+            f"{peak:.1f} ({held:.1f} the data) | {shd} | {len(truth)} |",
+            flush=True,
+        )
+        torch.cuda.empty_cache() if device.startswith("cuda") else None
+    if options.plot:
+        plot(measured, options.plot)
+
+
+def plot(measured: list[dict], path: str) -> None:
+    """Time against d, with what memory bandwidth and arithmetic alone would take."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    d = np.array([one["d"] for one in measured], dtype=float)
+    n = np.array([one["n"] for one in measured], dtype=float)
+    figure, axes = plt.subplots(figsize=(6, 4), constrained_layout=True)
+    axes.loglog(d, [one["seconds"] for one in measured], "o-", label="total")
+    axes.loglog(d, [one["gram"] for one in measured], "s--", label="moments")
+    axes.loglog(d, [one["order"] for one in measured], "^--", label="order")
+    # Every panel of 128 nodes reads and writes what is left of the covariance about five times: 5/3 d^2 (d / 128).
+    axes.loglog(d, 8 * (5 / 3 * d**3 / 128 + n * d) / 4.8e12, ":", color="grey", label="memory, 4.8 TB/s")
+    axes.loglog(d, (2 * n * d**2 + d**3) / 6.2e13, "-.", color="grey", label="arithmetic, 62 Tflop/s")
+    axes.set(xlabel="number of variables d", ylabel="seconds", title="order-ev on one H200, ER2, double precision")
+    axes.legend(frameon=False)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150)
+
+
+CORES = """
+import json, sys, time
+import numpy as np
+from golem import Moments
+from golem.likelihood import GaussianEV
+from golem.simulate import simulate
+from golem.solvers import Order
+from golem.sparsity import L0
+Order().solve(Moments.from_rows(simulate(300, 1000, random_state=0).data), GaussianEV(), L0())
+found = []
+for d in json.loads(sys.argv[1]):
+    X = simulate(d, 5000, "ER2", random_state=1).data
+    began = time.perf_counter()
+    Order().solve(Moments.from_rows(X), GaussianEV(), L0())
+    found.append([d, time.perf_counter() - began])
+print(json.dumps(found))
+"""
+
+
+def cores(options: argparse.Namespace) -> None:
+    """Time two cores of this machine."""
+    two = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "2")
+    command = [sys.executable, "-c", CORES, json.dumps([400] if options.quick else [1000, 3200])]
+    if hasattr(os, "sched_setaffinity"):
+        command = ["taskset", "-c", "0,1", *command]
+    done = subprocess.run(command, env=os.environ | two, capture_output=True, text=True, check=True)
+    print("| d | n | two cores, s |")
+    print("|---|---|---|")
+    for d, seconds in json.loads(done.stdout):
+        print(f"| {d} | 5000 | {seconds:.2f} |", flush=True)
+
+
+def same(options: argparse.Namespace) -> None:
+    """Compare answers."""
+    print("| precision | problems with the same graph | largest difference of a weight |")
+    print("|---|---|---|")
+    tables = []
+    for seed in range(4 if options.quick else 20):
+        graph, noise = (("ER1", "ER2", "ER4", "SF4")[seed % 4], ("gaussian-ev", "gumbel")[seed % 2])
+        tables.append(simulate((30, 60, 100, 300)[seed // 5 % 4], 1000, graph, noise, random_state=seed).data)
+    ours = [Golem("ev").fit(X).weights_ for X in tables]
+    for dtype in ("float64", "float32"):
+        theirs = [Golem("ev", device=options.device, dtype=dtype).fit(X).weights_ for X in tables]
+        alike = [np.array_equal(a != 0, b != 0) for a, b in zip(ours, theirs, strict=True)]
+        largest = max(np.abs(a - b).max() for a, b in zip(ours, theirs, strict=True))
+        print(f"| order-ev {dtype} | {sum(alike)} of {len(alike)} | {largest:.1e} |", flush=True)
+    small = tables[:4]
+    steps = 50 if options.quick else 2000
+    ours = [Golem("ev", "adam", max_iter=steps).fit(X) for X in small]
+    for dtype in ("float64", "float32"):
+        recipe = Golem("ev", "adam", max_iter=steps, device=options.device, dtype=dtype)
+        theirs = [recipe.__class__(**recipe.get_params()).fit(X) for X in small]
+        alike = [np.array_equal(a.adjacency_, b.adjacency_) for a, b in zip(ours, theirs, strict=True)]
+        largest = max(np.abs(a.raw_weights_ - b.raw_weights_).max() for a, b in zip(ours, theirs, strict=True))
+        print(f"| adam, {steps} steps, {dtype} | {sum(alike)} of {len(alike)} | {largest:.1e} |", flush=True)
+
+
+def adam(options: argparse.Namespace) -> None:
+    """Time steps of Adam with the inverse kept warm and without."""
+    print(
+        "| d | ms a step, LU | ms a step, warm inverse | LU in warm calls | relative difference of S(B) | same graph |"
+    )
+    print("|---|---|---|---|---|---|")
+    steps = 30 if options.quick else 1000
+    for d in (100,) if options.quick else (100, 400, 1600, 3200):
+        X = draw(d, 5000, 2, options.device)[1]
+        S = Placement(options.device).put(Moments.from_rows(X).covariance)
+        objective = Objective(S, GaussianEV(), lambda_sparsity=2e-2, lambda_dag=5.0)
+        found, seconds = {}, {}
+        warm = WarmInverse()
+        for name, invert in (("lu", logabsdet_and_inverse_transpose), ("warm", warm)):
+            adam_module.inverter_for = lambda B, invert=invert: invert
+            Adam(max_iter=5).solve(objective)
+            warm.calls = warm.cold_starts = warm.products = 0
+            began = wait(options.device)
+            found[name] = Adam(max_iter=steps).solve(objective)
+            seconds[name] = (wait(options.device) - began) / steps * 1e3
+        cold = f"{warm.cold_starts} of {warm.calls}, {warm.products / warm.calls:.1f} products a call"
+        scores = [one.terms["score"] for one in found.values()]
+        graphs = [round_to_dag(one.weights, 0.3).weights != 0 for one in found.values()]
+        print(
+            f"| {d} | {seconds['lu']:.2f} | {seconds['warm']:.2f} | {cold} | "
+            f"{abs(scores[0] - scores[1]) / abs(scores[0]):.1e} | {np.array_equal(*graphs)} |",
+            flush=True,
+        )
+
+
+def batch(options: argparse.Namespace) -> None:
+    """Time steps of many problems at a time."""
+    print("| problems of d = 100 | ms a step | ms a step and problem |")
+    print("|---|---|---|")
+    steps = 10 if options.quick else 500
+    for count in (2,) if options.quick else (1, 16, 64, 192):
+        drawn = [simulate(100, 1000, "ER2", random_state=seed).data for seed in range(count)]
+        S = Placement(options.device).put(np.stack([Moments.from_rows(X).covariance for X in drawn]))
+        objective = Objective(S, GaussianEV(), lambda_sparsity=2e-2, lambda_dag=5.0)
+        Adam(max_iter=5).solve(objective)
+        began = wait(options.device)
+        Adam(max_iter=steps).solve(objective)
+        spent = (wait(options.device) - began) / steps * 1e3
+        print(f"| {count} | {spent:.2f} | {spent / count:.3f} |", flush=True)
+
+
+def main() -> None:
+    """Run the parts that are named."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="+", choices=["order", "cores", "same", "adam", "batch"])
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--plot", metavar="PNG")
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    name = torch.cuda.get_device_name() if options.device.startswith("cuda") else platform.machine()
+    print(
+        f"golem {golem.__version__}, torch {torch.__version__}, numpy {np.__version__}, {name}, {os.cpu_count()} cores"
+    )
+    for part in options.parts:
+        print(f"\n{part}\n")
+        globals()[part](options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""Many problems in one solve: each ends where it would have ended alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from golem import Golem, Knowledge
+from golem.batches import fit_batch
+from golem.simulate import simulate
+
+
+@pytest.mark.parametrize("noise", ["ev", "nv", "auto"])
+def test_a_batch_is_its_problems_one_by_one(noise):
+    tables = [simulate(6, 300, "ER1", "gaussian-nv", random_state=seed).data for seed in range(4)]
+    model = Golem(noise, "adam", max_iter=150)
+    for X, together in zip(tables, fit_batch(model, tables), strict=True):
+        alone = Golem(noise, "adam", max_iter=150).fit(X)
+        np.testing.assert_allclose(together.raw_weights_, alone.raw_weights_, atol=1e-10)
+        np.testing.assert_array_equal(together.adjacency_, alone.adjacency_)
+        assert together.solution_.terms["score"] == pytest.approx(alone.solution_.terms["score"])
+        assert together.solution_.stationarity == pytest.approx(alone.solution_.stationarity, abs=1e-8)
+        assert (together.start_solution_ is None) == (alone.start_solution_ is None)
+        assert [point.iteration for point in together.solution_.trace] == [p.iteration for p in alone.solution_.trace]
+    assert not hasattr(model, "weights_")
+
+
+def test_knowledge_holds_for_every_problem():
+    forbidden = np.zeros((5, 5), dtype=bool)
+    forbidden[:, 0] = True
+    tables = [simulate(5, 200, "ER2", random_state=seed).data for seed in range(3)]
+    for model in fit_batch(
+        Golem("ev", "adam", max_iter=300, knowledge=Knowledge(forbidden, np.zeros((5, 5), bool))), tables
+    ):
+        assert not model.adjacency_[:, 0].any()
+
+
+def test_what_cannot_be_one_solve_is_refused():
+    X, Y = simulate(5, 50, random_state=0).data, simulate(6, 50, random_state=0).data
+    assert fit_batch(Golem(solver="adam"), []) == []
+    with pytest.raises(ValueError, match="solver='adam'"):
+        fit_batch(Golem(), [X])
+    with pytest.raises(ValueError, match=r"same number of columns; got \[5, 6\]"):
+        fit_batch(Golem(solver="adam"), [X, Y])
+    with pytest.raises(ValueError, match="same number of rows"):
+        fit_batch(Golem("auto", "adam"), [X, X[:40]])
+
+
+@pytest.mark.torch
+def test_a_batch_of_tensors(rng):
+    torch = pytest.importorskip("torch")
+    tables = [simulate(6, 300, "ER1", random_state=seed).data for seed in range(3)]
+    ours = fit_batch(Golem("ev", "adam", max_iter=100), tables)
+    theirs = fit_batch(Golem("ev", "adam", max_iter=100), [torch.asarray(X) for X in tables])
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a.raw_weights_, b.raw_weights_, atol=1e-9)
