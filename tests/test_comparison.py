@@ -176,6 +176,15 @@ def test_warnings_come_back():
     assert found.warnings[warning] == ("direct-lingam",)
 
 
+def test_few_rows_are_told_once(drawn):
+    found = compare(drawn.data[:5], ["notears-l1", "sort-regress-r2"])
+    (warning,) = found.warnings
+    assert "n = 5 rows for d = 6 columns" in warning
+    assert found.warnings[warning][0] == "notears-l1"
+    assert [row.status for row in found.rows] == ["done", "error"]
+    assert "rows are too few" in found.rows[1].message
+
+
 def test_bad_input_is_refused_before_anything_runs(drawn):
     with pytest.raises(ValueError, match="no method 'nottears'; did you mean 'notears'"):
         compare(drawn.data, ["nottears"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -91,7 +92,7 @@ class Comparison:
     truth : ndarray of shape (d, d), bool, optional
         The true graph.
     warnings : dict of str to tuple of str
-        What methods warned of: each warning, and the methods that gave it.
+        What there is to warn of: each warning, and the methods that gave it.
     """
 
     names: tuple[str, ...]
@@ -227,11 +228,13 @@ def compare(
     if not isinstance(X, Moments):
         rows, columns = rows_and_names(X)
         moments = Moments.from_rows(rows, columns)
-    require_learnable(moments, uses_scale=False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        require_learnable(moments, uses_scale=False)
     true_graph = None if truth is None else _true_graph(truth, moments.d)
     found: list[Row] = []
     estimates: dict[str, Estimate] = {}
-    warned: dict[str, tuple[str, ...]] = {}
+    warned: dict[str, tuple[str, ...]] = {str(warning.message): () for warning in caught}
     with MethodProcess(rows, moments) as process:
         for number, name in enumerate(names):
             outcome = _run(name, process, time_limit, _ticker(callback, name, number, len(names)))

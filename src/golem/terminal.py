@@ -142,7 +142,8 @@ def print_comparison(comparison: Comparison, most_edges: int = 30) -> None:
 
     out.print(str(comparison), soft_wrap=True)
     for warning, methods in comparison.warnings.items():
-        out.print(f"Warning ({', '.join(methods)}): {warning}", style="yellow", soft_wrap=True)
+        source = f" ({', '.join(methods)})" if methods else ""
+        out.print(f"Warning{source}: {warning}", style="yellow", soft_wrap=True)
     found = comparison.agreement()
     learned = list(comparison.estimates)
     if len(learned) < 2 or not found:

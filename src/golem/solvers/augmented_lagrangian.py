@@ -27,7 +27,7 @@ class AugmentedLagrangian:
 
     On the way the curvature of the problems becomes uneven by many orders of magnitude: an entry that would close a
     cycle has 2 (alpha + rho h) exp(B*B)_ji on top of that of the likelihood. The variables are measured in the square
-    roots of these curvatures, which saves about nine of ten iterations at d = 50.
+    roots of these curvatures, which saves most of the iterations.
 
     Parameters
     ----------
