@@ -11,7 +11,9 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 from golem import Golem
-from golem.plots import layered_layout, plot_graph, plot_model, plot_weights
+from golem.comparison import Comparison, Row
+from golem.peers import Estimate
+from golem.plots import layered_layout, plot_comparison, plot_graph, plot_model, plot_weights
 from golem.simulate import random_dag, simulate
 
 
@@ -73,3 +75,19 @@ def test_dollars_in_names_are_dollars(tmp_path):
         ax = plot(model)
         ax.figure.savefig(tmp_path / "graph.png")
         plt.close(ax.figure)
+
+
+def test_a_comparison_has_a_bar_a_method_and_a_cell_a_pair():
+    graph = np.triu(np.ones((3, 3), dtype=bool), k=1)
+    estimates = {name: Estimate(graph, False, graph) for name in ("pc", "fgs")}
+    rows = (Row("pc", edges=3, seconds=0.1, shd=2.0, shd_c=1.0), Row("fgs", edges=3, seconds=2.0), Row("dagma"))
+    figure = plot_comparison(Comparison(("x", "y", "z"), rows, estimates, None, {}))
+    bars, times, pairs = figure.axes[:3]
+    assert [label.get_text() for label in bars.get_yticklabels()] == ["fgs", "pc"]
+    assert len(times.patches) == 2
+    assert len(pairs.texts) == 4
+    with_truth = plot_comparison(Comparison(("x", "y", "z"), rows, estimates, graph, {}))
+    assert len(with_truth.axes[0].patches) == 4
+    assert len(with_truth.axes[2].texts) == 9
+    nothing = plot_comparison(Comparison(("x", "y", "z"), rows[2:], {}, None, {}))
+    assert not nothing.axes[2].texts

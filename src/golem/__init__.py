@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from golem import datasets, diagnostics, metrics, simulate
+    from golem import baselines, datasets, diagnostics, metrics, simulate
     from golem.checks import DataWarning
+    from golem.comparison import compare
     from golem.estimator import Golem
     from golem.knowledge import Knowledge
     from golem.moments import Moments
@@ -25,6 +26,8 @@ __all__ = [
     "LinearSEM",
     "Moments",
     "__version__",
+    "baselines",
+    "compare",
     "datasets",
     "diagnostics",
     "metrics",
@@ -33,12 +36,13 @@ __all__ = [
 
 _HOMES = {
     "DataWarning": "golem.checks",
+    "compare": "golem.comparison",
     "Golem": "golem.estimator",
     "Knowledge": "golem.knowledge",
     "LinearSEM": "golem.sem",
     "Moments": "golem.moments",
 }
-_MODULES = ("datasets", "diagnostics", "metrics", "simulate")
+_MODULES = ("baselines", "datasets", "diagnostics", "metrics", "simulate")
 
 
 def __getattr__(name: str) -> Any:

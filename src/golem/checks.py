@@ -52,15 +52,17 @@ def require_learnable(moments: Moments, *, uses_scale: bool) -> None:
         )
 
 
-def warn_of_equal_scales(moments: Moments) -> None:
-    """Warn where all columns have one variance: equal noise variances then carry no order."""
+def warn_of_equal_scales(
+    moments: Moments, method: str = "noise='ev'", instead: str = "noise='nv'", stacklevel: int = 3
+) -> None:
+    """Warn where all columns have one variance: methods that read directions from scales then have none."""
     variances = moments.variances
     if variances.max() <= variances.min() * (1 + 1e-6):
         warnings.warn(
-            "all columns have the same variance: with noise='ev' directions come from the scales of the columns, and "
-            "standardized data carry none. Use the original units, or noise='nv'.",
+            f"all columns have the same variance: with {method} directions come from the scales of the columns, and "
+            f"standardized data carry none. Use the original units, or {instead}.",
             DataWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
 
 

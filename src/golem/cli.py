@@ -1,4 +1,4 @@
-"""The command line: golem fit | demo | simulate | score."""
+"""The command line: golem fit | demo | simulate | score | compare."""
 
 from __future__ import annotations
 
@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 import golem
-from golem.terminal import err, out, print_consensus, print_json, print_saved, print_summary, progress
+from golem.terminal import (
+    comparison_progress,
+    err,
+    out,
+    print_comparison,
+    print_consensus,
+    print_json,
+    print_saved,
+    print_summary,
+    progress,
+)
 
 if TYPE_CHECKING:
     from golem.estimator import Golem
@@ -282,6 +292,58 @@ def score(
         for name, value in values.items():
             shown = "undefined" if value is None else f"{value:.4g}"
             out.print(f"{name.replace('_', '-').upper():<10} {shown}")
+
+
+@app.command(epilog="Example: `golem compare data.csv --truth truth.csv --methods order-ev,notears-l1,pc -o out/`")
+def compare(
+    data: Annotated[Path, typer.Argument(help="CSV (separator and header are found) or Parquet file of numbers.")],
+    truth: Annotated[
+        Path | None, typer.Option(help="The true graph: an edge list, a weight matrix or graph.json.")
+    ] = None,
+    methods: Annotated[
+        list[str],
+        typer.Option(help="Names with commas between them.  [default: all, and those of installed packages]"),
+    ] = [],  # noqa: B006
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("golem-comparison"),
+    time_limit: Annotated[float, typer.Option(help="Most seconds for each method.", min=0.001)] = 120.0,
+    drop: Annotated[list[str], typer.Option(help="Leave out a column; repeat for more.")] = [],  # noqa: B006
+    header: Annotated[
+        bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.  [default: found]")
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Run several methods on one table, and show what each finds and where they agree.
+
+    Methods: golem-ev, golem-nv (the paper's recipe), order-ev, order-nv, order (its likelihoods with edges counted),
+    notears, notears-l1, fgs, pc, direct-lingam, sort-regress-var, sort-regress-r2; and of other packages, where they
+    are installed, dagma, gcastle-notears, lingam, causal-learn-ges, causal-learn-pc, flopsearch. A method that exceeds
+    its time or fails is reported as such, and the others go on. Writes `comparison.csv`, `agreement.csv`,
+    `distances.csv` and `comparison.png` into the output folder. Ctrl-C keeps what is there (exit code 130).
+    """
+    from golem.comparison import compare_file, missing_peers
+
+    chosen = [name.strip() for part in methods for name in part.split(",") if name.strip()]
+    with _user_errors():
+        _require_writable(output)
+        with comparison_progress(not (quiet or as_json), time_limit) as show:
+            result = compare_file(
+                data, chosen or None, truth=truth, time_limit=time_limit, drop=drop, header=header, callback=show
+            )
+        with _holding_interrupts():
+            result.save(output)
+    if as_json:
+        print(json.dumps([vars(row) for row in result.rows]))  # noqa: T201
+    elif not quiet:
+        print_comparison(result)
+        if not chosen and missing_peers():
+            listed = ", ".join(f"{name} ({command})" for name, command in missing_peers().items())
+            out.print(f"\nNot installed, and so left out: {listed}", soft_wrap=True)
+        out.print(f"\nSaved {output}/comparison.csv, agreement.csv, distances.csv, comparison.png", soft_wrap=True)
+    if result.interrupted:
+        raise typer.Exit(INTERRUPTED_EXIT_CODE)
+    if not result.estimates:
+        _fail("no method came to an end; the table says why")
 
 
 def _number_or_word(text: str | None) -> Any:

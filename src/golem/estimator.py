@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from golem.acyclicity import Acyclicity, Expm, LogDet, Polynomial
-from golem.arrays import Placement, gpu_is_there, is_tensor
+from golem.arrays import Placement, gpu_is_there
 from golem.checks import require_learnable, warn_of_equal_scales
 from golem.descent import NOISE_MODELS, Descent, NoiseModel
 from golem.graph import BoolMatrix, cpdag, meek_closure
+from golem.inputs import read_data, read_knowledge, require_shape
 from golem.knowledge import Knowledge
 from golem.likelihood import GaussianEV
-from golem.moments import Matrix, Moments, is_table, rows_and_names
+from golem.moments import Matrix, Moments
 from golem.objective import PAPER_PENALTIES, graph_scores, residual_variances
 from golem.rounding import CycleRemoval, round_to_dag
 from golem.sem import LinearSEM
@@ -223,12 +224,11 @@ class Golem(BaseEstimator):
         # A cyclic graph has none of these, and none of an earlier fit may stay.
         for attribute in ("sem_", "cpdag_", "undecided_", "by_variance_"):
             self.__dict__.pop(attribute, None)
-        self.moments_, rows = self._read(X)
+        self.moments_, rows = read_data(self, X)
         require_learnable(self.moments_, uses_scale=self.noise == "ev" or not isinstance(solver, Order))
         if self.noise == "ev":
             warn_of_equal_scales(self.moments_)
-        self.knowledge_ = Knowledge.none(self.moments_.d) if self.knowledge is None else self.knowledge
-        _require_shape(self.knowledge_.forbidden, self.moments_.d, "the knowledge masks")
+        self.knowledge_ = read_knowledge(self.knowledge, self.moments_.d)
         self.edge_price_ = self._edge_price(solver)
         return rows
 
@@ -253,7 +253,7 @@ class Golem(BaseEstimator):
     def score(self, X: Any, y: None = None) -> float:
         """Mean Gaussian log-likelihood of a row of X under the fitted model; higher is better."""
         check_is_fitted(self, "sem_")
-        moments = X if isinstance(X, Moments) else self._read(X, reset=False)[0]
+        moments = X if isinstance(X, Moments) else read_data(self, X, reset=False)[0]
         moments = moments.reordered(self.sem_.names)
         return self.sem_.log_likelihood(moments) / moments.n
 
@@ -364,27 +364,6 @@ class Golem(BaseEstimator):
         self.solution_ = dataclasses.replace(self.solution_, cut_edges=rounded.cut)
         return rounded.weights
 
-    def _read(self, X: Any, reset: bool = True) -> tuple[Moments, Matrix | None]:
-        """Turn data into moments and, where there are any, rows."""
-        if isinstance(X, Moments):
-            self.n_features_in_ = X.d
-            self.feature_names_in_ = np.array(X.names, dtype=object)
-            return X, None
-        if is_tensor(X):
-            moments = Moments.from_rows(X)
-            self.n_features_in_ = moments.d
-            return moments, None
-        if is_table(X):
-            values, names = rows_and_names(X)
-            # scikit-learn's own record of the columns; it does not know every kind of table.
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            if reset and hasattr(X, "column_names"):
-                self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
-        else:
-            values = validate_data(self, X, reset=reset, dtype=float, ensure_all_finite=False, ensure_min_samples=2)
-            names = None
-        return Moments.from_rows(values, names), values
-
     def _start(self, d: int) -> Matrix | None:
         """Return the start of the weights, or None where GOLEM-EV is to be solved for it."""
         init = ("zeros" if self.noise == "ev" else "ev") if self.init is None else self.init
@@ -393,7 +372,7 @@ class Golem(BaseEstimator):
                 raise ValueError(f"init must be one of {', '.join(STARTS)} or a (d, d) array; got {init!r}")
             return None if init == "ev" else np.zeros((d, d))
         start = np.array(init, dtype=float)
-        _require_shape(start, d, "the start matrix")
+        require_shape(start, d, "the start matrix")
         if not np.isfinite(start).all():
             raise ValueError("the start matrix has NaN or infinite entries")
         if np.diagonal(start).any():
@@ -423,12 +402,8 @@ class Golem(BaseEstimator):
         open_directions = _undecided(self.adjacency_, self.cpdag_, knowledge)
         self.undecided_ = open_directions & without_evidence(self.adjacency_, moments.covariance, self.likelihood_)
         self.by_variance_ = open_directions & ~self.undecided_
-        # Where n <= d a residual can vanish; a model needs a positive variance all the same.
-        floor = np.finfo(float).eps * moments.variances
-        r = residual_variances(weights, moments.covariance)
-        noise_variances = np.maximum(self.likelihood_.noise_variances(r), floor)
-        intercepts = moments.mean - moments.mean @ weights
-        self.sem_ = LinearSEM(weights, noise_variances, intercepts, moments.names)
+        noise_variances = self.likelihood_.noise_variances(residual_variances(weights, moments.covariance))
+        self.sem_ = LinearSEM.from_moments(weights, noise_variances, moments)
 
 
 def _undecided(adjacency: BoolMatrix, equivalence_class: BoolMatrix, knowledge: Knowledge) -> BoolMatrix:
@@ -438,12 +413,6 @@ def _undecided(adjacency: BoolMatrix, equivalence_class: BoolMatrix, knowledge: 
         known = adjacency & (knowledge.required | knowledge.forbidden.T)
         graph = meek_closure(graph & ~(graph & graph.T & known.T))
     return adjacency & graph & graph.T
-
-
-def _require_shape(array: np.ndarray[Any, Any], d: int, what: str) -> None:
-    """Raise where a (d, d) matrix is expected and something else comes."""
-    if array.shape != (d, d):
-        raise ValueError(f"{what} must have shape ({d}, {d}), one row and column a variable; got {array.shape}")
 
 
 def _named(table: dict[str, Any], name: str, parameter: str) -> Any:

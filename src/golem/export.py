@@ -140,8 +140,10 @@ def save(model: Golem, folder: str | Path) -> list[Path]:
     header = [field.name for field in dataclasses.fields(Edge)]
     contents = {
         "graph.json": json.dumps(graph_document(model), indent=1, allow_nan=False) + "\n",
-        "edges.csv": _csv([header, *([*dataclasses.astuple(edge)] for edge in edges(model))]),
-        "weights.csv": _csv([["", *names], *([name, *row] for name, row in zip(names, model.weights_, strict=True))]),
+        "edges.csv": csv_text([header, *([*dataclasses.astuple(edge)] for edge in edges(model))]),
+        "weights.csv": csv_text(
+            [["", *names], *([name, *row] for name, row in zip(names, model.weights_, strict=True))]
+        ),
     }
     for name, content in contents.items():
         write_text(folder / name, content)
@@ -151,7 +153,7 @@ def save(model: Golem, folder: str | Path) -> list[Path]:
 def edge_list(weights: Any, names: tuple[str, ...]) -> str:
     """Text of an edge list with the columns source, target, weight."""
     rows = [[names[i], names[j], float(weights[i, j])] for i, j in np.argwhere(weights)]
-    return _csv([["source", "target", "weight"], *rows])
+    return csv_text([["source", "target", "weight"], *rows])
 
 
 def write_text(path: Path, content: str) -> None:
@@ -171,7 +173,8 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def _csv(rows: list[list[Any]]) -> str:
+def csv_text(rows: list[list[Any]]) -> str:
+    """Text of a CSV file."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     # Full precision: repr of a float reads back as the same number.

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-BoolMatrix = NDArray[np.bool_]
+from golem.pdag import BoolMatrix as BoolMatrix  # the name is part of this module
+from golem.pdag import Pdag, bits_to_columns, column_bits
 
 
 def as_adjacency(matrix: ArrayLike) -> BoolMatrix:
@@ -110,7 +111,7 @@ def cpdag(matrix: ArrayLike) -> BoolMatrix:
     adjacency = as_adjacency(matrix)
     order = topological_order(adjacency)
     # Bit p of parents[y] stands for the node at position p of the order.
-    parents = _column_bits(adjacency[np.ix_(order, order)])
+    parents = column_bits(adjacency[np.ix_(order, order)])
     compelled = [0] * len(order)
     for y, parents_of_y in enumerate(parents):
         if not parents_of_y:
@@ -122,24 +123,9 @@ def cpdag(matrix: ArrayLike) -> BoolMatrix:
         # only those that close a triangle over a compelled edge w -> x are.
         compelled[y] = parents_of_y if forced_into_x_only or unshielded else compelled[x]
     directed = np.zeros_like(adjacency)
-    directed[np.ix_(order, order)] = _bits_to_columns(compelled)
+    directed[np.ix_(order, order)] = bits_to_columns(compelled)
     reversible = adjacency & ~directed
     return directed | reversible | reversible.T
-
-
-def _column_bits(matrix: BoolMatrix) -> list[int]:
-    """Pack each column of a boolean matrix into an integer, row 0 in the lowest bit."""
-    packed = np.packbits(matrix.T, axis=1, bitorder="little")
-    return [int.from_bytes(row.tobytes(), "little") for row in packed]
-
-
-def _bits_to_columns(bits: list[int]) -> BoolMatrix:
-    """Undo `_column_bits` for a square matrix."""
-    d = len(bits)
-    width = (d + 7) // 8
-    packed = np.frombuffer(b"".join(b.to_bytes(width, "little") for b in bits), dtype=np.uint8)
-    unpacked = np.unpackbits(packed.reshape(d, width), axis=1, count=d, bitorder="little")
-    return unpacked.T.astype(bool)
 
 
 def member_of_class(pdag: BoolMatrix) -> BoolMatrix:
@@ -156,26 +142,10 @@ def member_of_class(pdag: BoolMatrix) -> BoolMatrix:
     array([[0, 0],
            [1, 0]])
     """
-    graph = np.array(pdag, dtype=bool)
-    dag: BoolMatrix = graph & ~graph.T
-    left = list(range(len(graph)))
-    while left:
-        for x in left:
-            undirected = graph[x] & graph[:, x]
-            neighbours = graph[x] | graph[:, x]
-            is_sink = not np.any(graph[x] & ~graph[:, x])
-            # Every undirected neighbour is joined to all others, so that directing it to x makes no collider.
-            joined = graph | graph.T
-            if is_sink and all(
-                np.all(joined[y, neighbours] | (np.nonzero(neighbours)[0] == y)) for y in np.nonzero(undirected)[0]
-            ):
-                dag[undirected, x] = True
-                graph[x] = graph[:, x] = False
-                left.remove(x)
-                break
-        else:
-            raise ValueError("the graph is no CPDAG: its undirected edges cannot be directed without a new collider")
-    return dag
+    parents = Pdag.from_matrix(np.asarray(pdag, dtype=bool)).extension()
+    if parents is None:
+        raise ValueError("the graph is no CPDAG: its undirected edges cannot be directed without a new collider")
+    return bits_to_columns(parents)
 
 
 def meek_closure(pdag: BoolMatrix) -> BoolMatrix:
@@ -183,34 +153,6 @@ def meek_closure(pdag: BoolMatrix) -> BoolMatrix:
 
     Used where knowledge directs some edges of a CPDAG: what those directions imply is then decided as well.
     """
-    graph = np.array(pdag, dtype=bool)
-    adjacent = graph | graph.T  # directing edges does not change it
-    changed = True
-    while changed:
-        changed = False
-        for a, b in np.argwhere(graph & graph.T):
-            if graph[b, a] and graph[a, b] and _follows(graph, adjacent, a, b):
-                graph[b, a] = False
-                changed = True
-    return graph
-
-
-def _follows(graph: BoolMatrix, adjacent: BoolMatrix, a: int, b: int) -> bool:
-    """Tell whether one of Meek's rules directs the undirected edge a - b as a -> b."""
-    into_a = graph[:, a] & ~graph[a]
-    out_of_a = graph[a] & ~graph[:, a]
-    undirected_a = graph[a] & graph[:, a]
-    into_b = graph[:, b] & ~graph[b]
-    apart_from_b = ~adjacent[b]
-    apart_from_b[b] = False
-    if np.any(into_a & apart_from_b):  # rule 1: c -> a - b, c and b not adjacent
-        return True
-    if np.any(out_of_a & into_b):  # rule 2: a -> c -> b
-        return True
-    spouses = np.nonzero(undirected_a & into_b)[0]  # rule 3: a - c -> b, a - d -> b, c and d not adjacent
-    if len(spouses) > 1 and not np.all(adjacent[np.ix_(spouses, spouses)] | np.eye(len(spouses), dtype=bool)):
-        return True
-    # rule 4: a - c -> d -> b, c and b not adjacent, a and d adjacent
-    middle = into_b & adjacent[a]
-    first = undirected_a & apart_from_b
-    return bool(np.any(graph[np.ix_(first, middle)] & ~graph[np.ix_(middle, first)].T))
+    graph = Pdag.from_matrix(np.asarray(pdag, dtype=bool))
+    graph.close(fourth=True)
+    return graph.matrix()

@@ -83,6 +83,14 @@ class LinearSEM:
         ):
             object.__setattr__(self, name, value)
 
+    @classmethod
+    def from_moments(cls, weights: ArrayLike, noise_variances: ArrayLike, moments: Moments) -> LinearSEM:
+        """Return the model of weights and noise variances learned from data, with intercepts that fit the means."""
+        # Where n <= d a residual can vanish; a model needs a positive variance all the same.
+        floor = np.finfo(float).eps * moments.variances
+        intercepts = moments.mean - moments.mean @ np.asarray(weights)
+        return cls(weights, np.maximum(noise_variances, floor), intercepts, moments.names)
+
     @property
     def d(self) -> int:
         """Number of variables."""

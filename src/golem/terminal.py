@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from rich.console import Console
 from golem.likelihood import GaussianNV
 
 if TYPE_CHECKING:
+    from golem.comparison import Comparison, Step
     from golem.estimator import Golem
     from golem.metrics import GraphScores
 
@@ -112,6 +113,51 @@ def print_summary(model: Golem) -> None:
     steps = "perturbations" if model.solver == "order" else "iterations"
     counted = f" {about['iterations']} {steps}," if about["iterations"] else ""
     out.print(f"{about['status']['message']}{counted} {about['seconds']:.1f} s", soft_wrap=True)
+
+
+@contextlib.contextmanager
+def comparison_progress(wanted: bool, time_limit: float | None) -> Iterator[Callable[[Step], None] | None]:
+    """Show a bar that counts methods, with the one that runs and its seconds."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    if not wanted or not err.is_terminal:
+        yield None
+        return
+    limit = "" if time_limit is None else f" of at most {time_limit:g}"
+    columns = [BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.description}")]
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("starting")
+
+        def show(step: Step) -> None:
+            running = f"{step.method}  {step.seconds:.0f} s{limit}" if step.seconds else f"{step.method}  starting"
+            bar.update(task, total=step.total, completed=step.number, description=running)
+
+        yield show
+
+
+def print_comparison(comparison: Comparison, most_edges: int = 30) -> None:
+    """Print the table of a comparison, what was warned of, and where the methods agree."""
+    from rich.table import Table
+    from rich.text import Text
+
+    out.print(str(comparison), soft_wrap=True)
+    for warning, methods in comparison.warnings.items():
+        source = f" ({', '.join(methods)})" if methods else ""
+        out.print(f"Warning{source}: {warning}", style="yellow", soft_wrap=True)
+    found = comparison.agreement()
+    learned = list(comparison.estimates)
+    if len(learned) < 2 or not found:
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("edge", "", "", f"of {len(learned)} methods", "directed otherwise"):
+        table.add_column(heading, overflow="fold")
+    for edge in found[:most_edges]:
+        others = [f"{edge[name]} {name}" for name in learned if edge[name] in ("<-", "--")]
+        table.add_row(Text(edge["source"]), "->", Text(edge["target"]), str(edge["methods"]), ", ".join(others))
+    out.print("\nWhere they agree:")
+    out.print(table)
+    if len(found) > most_edges:
+        out.print(f"... and {len(found) - most_edges} more edges in agreement.csv")
 
 
 def print_consensus(scores: GraphScores, truth: Any, model: Golem) -> None:

@@ -1,8 +1,9 @@
 """Ways to minimize the score: one file a solver, each returning a `Solution`."""
 
 from golem.solvers.adam import Adam
+from golem.solvers.augmented_lagrangian import AugmentedLagrangian
 from golem.solvers.lbfgs import LBFGS
 from golem.solvers.order import Order
 from golem.solvers.solution import Callback, Progress, Solution, Status, TracePoint
 
-__all__ = ["LBFGS", "Adam", "Callback", "Order", "Progress", "Solution", "Status", "TracePoint"]
+__all__ = ["LBFGS", "Adam", "AugmentedLagrangian", "Callback", "Order", "Progress", "Solution", "Status", "TracePoint"]

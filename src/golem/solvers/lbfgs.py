@@ -32,12 +32,16 @@ class LBFGS:
         Number of past steps that model the curvature.
     time_limit : float, optional
         Seconds after which the weights reached are returned.
+    score_tolerance : float
+        Also ends, as stalled, when an iteration lowers the score by no more than this share of it; 0 goes on while
+        the score falls at all.
     """
 
     max_iter: int = 10_000
     tolerance: float = 1e-4
     memory: int = 10
     time_limit: float | None = None
+    score_tolerance: float = 0.0
 
     def solve(
         self,
@@ -49,17 +53,24 @@ class LBFGS:
     ) -> Solution:
         """Minimize the objective from a start matrix, by default zeros."""
         with blas_threads_for(objective.d):
-            return self._descend(objective, init, Recorder(objective, self, callback, stage, points=1000, spacing=10))
+            recorder = Recorder(objective, self, callback, stage, points=1000, spacing=10)
+            B = np.zeros_like(objective.S) if init is None else np.asarray(init, dtype=float) * objective.free
+            return recorder.solution(*self.descend(objective, B, recorder))
 
-    def _descend(self, objective: Objective, init: Matrix | None, recorder: Recorder) -> Solution:
-        """Run SciPy's solver, again where a line search failed."""
+    def descend(
+        self, objective: Objective, B: Matrix, recorder: Recorder, *, scale: Matrix | None = None, done: int = 0
+    ) -> tuple[Matrix, Status, int]:
+        """Run SciPy's solver, again where a line search failed; return the best weights, status and iterations.
+
+        A solve made of several descents shares one recorder, and `done` counts the iterations before this one. `scale`
+        are the units of the variables, entry by entry or row by row: the square roots of the curvature, about.
+        """
         from scipy.optimize import minimize
 
-        split = _Split(objective)
-        B = np.zeros_like(objective.S) if init is None else np.asarray(init, dtype=float) * objective.free
+        split = _Split(objective, scale)
         run = _Run(objective, split, B)
-        recorder.observe(0, B)
-        iterations = 0
+        recorder.observe(done, B)
+        iterations = done
 
         def each_iteration(intermediate_result: object) -> None:
             nonlocal iterations
@@ -84,7 +95,7 @@ class LBFGS:
                         "maxiter": self.max_iter,
                         "maxfun": 20 * self.max_iter,
                         "maxcor": self.memory,
-                        "ftol": 0.0,
+                        "ftol": self.score_tolerance,
                         "gtol": 0.0,  # each_iteration judges, in the units of B
                     },
                 )
@@ -94,28 +105,28 @@ class LBFGS:
                     status = Status.TIME_LIMIT
                 elif iterations >= self.max_iter:
                     status = Status.MAX_ITER
-                elif run.score < before:
+                elif run.score < before and not self.score_tolerance:
                     continue
                 break
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
-        return recorder.solution(run.B, status, iterations)
+        return run.B, status, iterations
 
 
 class _Split:
     """Between a matrix B and the vector of variables: [free of penalty, positive parts, negative parts].
 
-    The variables are effects per standard deviation of the cause, B_ij sqrt(S_ii): the curvature of the likelihood
-    along B_ij grows with S_ii, which spans orders of magnitude on dense graphs.
+    By default the variables are effects per standard deviation of the cause, B_ij sqrt(S_ii): the curvature of the
+    likelihood along B_ij grows with S_ii, which spans orders of magnitude on dense graphs.
     """
 
-    def __init__(self, objective: Objective) -> None:
+    def __init__(self, objective: Objective, scale: Matrix | None = None) -> None:
         self.shape = objective.S.shape
         prices = to_numpy(objective.l1_weights)
         free = to_numpy(objective.free) != 0
         self.plain = np.nonzero((free & (prices == 0)).ravel())[0]
         self.priced = np.nonzero((free & (prices > 0)).ravel())[0]
-        self.scale: Matrix = np.sqrt(np.diagonal(to_numpy(objective.S)))[:, None]
+        self.scale: Matrix = np.sqrt(np.diagonal(to_numpy(objective.S)))[:, None] if scale is None else scale
         self.prices: Vector = (prices / self.scale).ravel()[self.priced]
         self.bounds = [(None, None)] * len(self.plain) + [(0.0, None)] * (2 * len(self.priced))
 

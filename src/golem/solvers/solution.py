@@ -22,6 +22,7 @@ class Status(Enum):
     """How a solve ended, in a sentence for the user."""
 
     CONVERGED = "Converged: the stationarity tolerance was reached."
+    ACYCLIC = "Converged: the weights are acyclic within the tolerance."
     COMPLETED = "Completed: all steps of the recipe were taken."
     EXACT = "Done: the minimum over all graphs was found."
     AGREED = "Done: independent starts of the search agree on the score."
@@ -35,7 +36,8 @@ class Status(Enum):
     @property
     def is_final(self) -> bool:
         """True where the solver ended as planned."""
-        return self in (Status.CONVERGED, Status.COMPLETED, Status.EXACT, Status.AGREED, Status.SEARCHED)
+        final = (Status.CONVERGED, Status.ACYCLIC, Status.COMPLETED, Status.EXACT, Status.AGREED, Status.SEARCHED)
+        return self in final
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,12 @@
+"""The methods that the paper compares GOLEM with, and the sanity checks every comparison needs.
+
+Each is a scikit-learn estimator with the attributes of `Golem`; see `golem.baselines.base.Baseline`.
+"""
+
+from golem.baselines.direct_lingam import DirectLiNGAM
+from golem.baselines.fgs import FGS
+from golem.baselines.notears import Notears
+from golem.baselines.pc import PC
+from golem.baselines.sort_regress import SortRegress
+
+__all__ = ["FGS", "PC", "DirectLiNGAM", "Notears", "SortRegress"]

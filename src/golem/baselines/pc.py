@@ -1,0 +1,136 @@
+"""PC: a skeleton by tests of partial correlations, then colliders and Meek's rules; conservative by default."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from golem.baselines.base import Baseline
+from golem.baselines.pc_search import (
+    FisherZ,
+    decide_triples,
+    direct_edges,
+    find_separators,
+    find_skeleton,
+    open_edges,
+)
+from golem.checks import DataWarning
+from golem.knowledge import Knowledge
+from golem.moments import Matrix, Moments
+from golem.objective import graph_scores
+from golem.pdag import bits_to_columns
+from golem.solvers.tie_break import least_squares_weights
+
+
+class PC(Baseline):
+    """Learn a Markov equivalence class by tests of conditional independence (Spirtes and Glymour 1991).
+
+    Two columns are joined unless their partial correlation given some set of neighbours of one of them passes as
+    zero. A triple x - y - z with x and z not joined is a collider x -> y <- z where the sets that separate x and z
+    leave y out. Meek's rules then direct what follows. Unless `conservative` is off, a triple is decided only if
+    all sets of neighbours of x, or of z, that separate them agree about y (Ramsey, Spirtes and Zhang 2006, as in the
+    paper); otherwise it is ambiguous, and no rule builds on it. The answer does not depend on the order of the
+    columns.
+
+    On finite samples the tests can contradict each other. An edge that is claimed in both directions, or that would
+    close a directed cycle, is left undirected and listed in `conflicts_`. If no directed acyclic graph has all the
+    arrows and no colliders beyond those found (ambiguous triples and edges in conflict are free), there is a warning
+    and neither `adjacency_` nor `bic_`; `cpdag_` is then what the tests say, and the class of no graph.
+
+    Parameters
+    ----------
+    alpha : float
+        Level of each test, between 0 and 1: columns pass as independent when the p-value is above. Smaller values
+        give fewer edges.
+    conservative : bool
+        Whether a triple is decided by all separating sets of neighbours, or (False) is a collider unless some
+        separating set of the size that removed the edge has its middle.
+    max_conditioning : int, optional
+        Largest conditioning set; by default as large as the neighbours and the rows allow. The number of tests grows
+        exponentially with it where nodes have many neighbours.
+    knowledge : Knowledge, optional
+        Forbidden and required edges. Pairs forbidden both ways are not joined, required edges are not tested, and
+        both direct edges before the tests do.
+
+    Attributes
+    ----------
+    cpdag_ : ndarray of shape (d, d), bool
+        The graph found; both directions set means undirected.
+    adjacency_ : ndarray of shape (d, d), bool
+        A directed acyclic graph with these arrows, chosen without evidence; missing where there is none.
+    bic_ : float
+        Its BIC, -2 log-likelihood + (edges + noise variances + intercepts) log n; missing with `adjacency_`.
+    ambiguous_ : ndarray of shape (m, 3), int
+        Ambiguous triples (end, middle, end).
+    conflicts_ : ndarray of shape (m, 2), int
+        Edges that were claimed in both directions.
+    n_tests_ : int
+        Number of tests.
+
+    See Also
+    --------
+    golem.baselines.base.Baseline : The other attributes.
+
+    Examples
+    --------
+    >>> from golem.simulate import simulate
+    >>> from golem.graph import cpdag
+    >>> drawn = simulate(6, n=2000, graph="ER1", random_state=3)
+    >>> model = PC().fit(drawn.data)
+    >>> bool((model.cpdag_ == cpdag(drawn.sem.adjacency)).all())
+    True
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.01,
+        *,
+        conservative: bool = True,
+        max_conditioning: int | None = None,
+        knowledge: Knowledge | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.conservative = conservative
+        self.max_conditioning = max_conditioning
+        self.knowledge = knowledge
+
+    def _check_parameters(self) -> None:
+        if not 0 < self.alpha < 1:
+            raise ValueError(f"alpha is the level of a test, between 0 and 1; got {self.alpha}")
+        if self.max_conditioning is not None and not self.max_conditioning >= 0:
+            raise ValueError(f"max_conditioning must be at least 0; got {self.max_conditioning}")
+
+    def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
+        self.__dict__.pop("bic_", None)  # not every graph has one, and none of an earlier fit may stay
+        n = moments.n
+        if n < 4:
+            raise ValueError(f"Fisher's test of a correlation needs at least 4 rows; got {n}")
+        most = min(moments.d - 2 if self.max_conditioning is None else self.max_conditioning, n - 4)
+        test = FisherZ(moments.standardized().covariance, n, self.alpha, moments.names)
+        adjacent, separators = find_skeleton(test, knowledge, most)
+        if most == n - 4 and adjacent.sum(axis=0).max() > most + 1 and most != self.max_conditioning:
+            warnings.warn(
+                f"n = {n} rows allow tests given at most {most} columns, and some columns have more neighbours than "
+                "that; expect false edges. More rows, a smaller alpha or a smaller max_conditioning help.",
+                DataWarning,
+                stacklevel=3,
+            )
+        if self.conservative:
+            separators = find_separators(test, adjacent, most)
+        colliders, ambiguous = decide_triples(adjacent, separators, conservative=self.conservative)
+        graph, parents = direct_edges(adjacent, colliders, ambiguous, knowledge)
+        self.n_tests_ = test.count
+        self.ambiguous_ = np.array(sorted(ambiguous), dtype=np.intp).reshape(-1, 3)
+        self.conflicts_ = np.array(open_edges(graph), dtype=np.intp).reshape(-1, 2)
+        self._present_class(graph.matrix(), None if parents is None else bits_to_columns(parents))
+        if parents is None:
+            warnings.warn(
+                "the tests contradict each other: no directed acyclic graph has all the arrows found and no further "
+                "colliders, so that there is no adjacency_; cpdag_ is what the tests say. Another alpha may help.",
+                DataWarning,
+                stacklevel=3,
+            )
+        else:
+            S = moments.covariance
+            self.bic_ = graph_scores(least_squares_weights(self.adjacency_, S), S, n)["bic_nv"]

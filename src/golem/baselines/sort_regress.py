@@ -1,0 +1,68 @@
+"""SortRegress: sort the columns by a number each, then regress (Reisach et al. 2021, 2023)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from golem.baselines.base import Baseline
+from golem.baselines.sparse_regression import regress_along, require_more_rows_than_columns
+from golem.checks import warn_of_equal_scales
+from golem.knowledge import Knowledge
+from golem.moments import Matrix, Moments
+
+SORTINGS = ("variance", "r2")
+
+
+class SortRegress(Baseline):
+    """Order the nodes by variance or by R2, and regress each on those before it.
+
+    No search for causes is made: this is the check that every simulated comparison must show. Where it does as well
+    as a structure learner, the simulation has the order of the causes in its scales (`by="variance"`: effects vary more
+    than their causes) or in how well columns are predicted (`by="r2"`, which standardizing does not remove).
+
+    R2 of a column is that of its regression on all others, 1 - 1 / (S_jj (S^-1)_jj). The regressions are adaptive
+    lassos with the penalty of least BIC, then least squares on the predictors kept; they need the covariance alone.
+
+    Parameters
+    ----------
+    by : {"variance", "r2"}
+        What to sort by, lowest first.
+    knowledge : Knowledge, optional
+        Forbidden edges are left out of the regressions, required ones stay in; a required edge against the order is
+        refused, as nothing but the sorting decides the order.
+
+    Attributes
+    ----------
+    weights_, adjacency_, cpdag_, sem_, moments_, knowledge_, seconds_, n_features_in_, feature_names_in_
+        See `Baseline`.
+    order_ : ndarray of shape (d,)
+        The order, causes first.
+
+    Examples
+    --------
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(5, n=500, graph="ER1", random_state=1)
+    >>> SortRegress("variance").fit(drawn.data).order_
+    array([2, 1, 0, 3, 4])
+    """
+
+    def __init__(self, by: Literal["variance", "r2"] = "variance", *, knowledge: Knowledge | None = None) -> None:
+        self.by = by
+        self.knowledge = knowledge
+
+    def _check_parameters(self) -> None:
+        if self.by not in SORTINGS:
+            raise ValueError(f"by must be one of {', '.join(map(repr, SORTINGS))}; got {self.by!r}")
+
+    def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
+        require_more_rows_than_columns(moments, "SortRegress")
+        if self.by == "variance":
+            warn_of_equal_scales(moments, "sorting by variance", "by='r2'", stacklevel=4)
+            key = moments.variances
+        else:
+            # Of correlations: S^-1 would lose digits where the units differ widely.
+            key = 1 - 1 / np.diagonal(np.linalg.inv(moments.standardized().covariance))
+        self.order_ = np.argsort(key, kind="stable")
+        self._present_weights(regress_along(self.order_.tolist(), moments, knowledge))

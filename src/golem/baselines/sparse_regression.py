@@ -1,0 +1,95 @@
+"""Regressions of nodes on those before them in an order, with few coefficients, from the covariance alone."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from golem.knowledge import Knowledge
+from golem.moments import Matrix, Moments, Vector
+
+Indices = NDArray[np.intp]
+
+
+def require_more_rows_than_columns(moments: Moments, method: str) -> None:
+    """Raise where a node cannot be regressed on all others."""
+    if moments.n <= moments.d + 1:
+        raise ValueError(
+            f"{method} regresses columns on all that precede them, for which n = {moments.n} rows are too few with "
+            f"d = {moments.d} columns: at least d + 2 are needed; use fewer columns, or Golem, which can do with fewer "
+            "rows"
+        )
+
+
+def regress_along(order: Sequence[int], moments: Moments, knowledge: Knowledge, *, select: bool = True) -> Matrix:
+    """Regress every node on the allowed ones before it, or on those of them that an adaptive lasso selects.
+
+    Raises
+    ------
+    ValueError
+        If a required edge points backward in the order.
+    """
+    place = np.empty(moments.d, dtype=int)
+    place[list(order)] = np.arange(moments.d)
+    backward = np.argwhere(knowledge.required & (place[:, None] > place[None, :]))
+    if len(backward):
+        cause, effect = (moments.names[k] for k in backward[0])
+        raise ValueError(
+            f"the edge {cause!r} -> {effect!r} is required, but {effect!r} comes before {cause!r} in the order of this "
+            "method, which knowledge cannot change; leave the edge out of the knowledge, or use another method"
+        )
+    R, scale = moments.standardized().covariance, np.sqrt(moments.variances)
+    weights = np.zeros((moments.d, moments.d))
+    for j in order:
+        before: Indices = np.nonzero(knowledge.allowed[:, j] & (place < place[j]))[0]
+        parents = before
+        if select:
+            parents = before[adaptive_lasso(R, moments.n, before, j, knowledge.required[before, j])]
+        if len(parents):
+            standardized = np.linalg.solve(R[np.ix_(parents, parents)], R[parents, j])
+            weights[parents, j] = standardized * scale[j] / scale[parents]
+    return weights
+
+
+def adaptive_lasso(
+    R: Matrix, n: int, predictors: Indices, target: int, required: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Select predictors of a target by the adaptive lasso (Zou 2006), with the penalty of least BIC.
+
+    Predictors are weighted by their least squares coefficients; along the path of the lasso (least angle regression)
+    the point is taken that minimizes rss / s^2 + k log n, where s^2 is the noise variance of the full regression and k
+    the number of coefficients. All of it needs only the correlations R. Required predictors bear no penalty: the others
+    are selected given them.
+
+    Examples
+    --------
+    >>> R = np.array([[1, 0.5, 0.8], [0.5, 1, 0.4], [0.8, 0.4, 1]])  # 1 says nothing about 2 that 0 does not say
+    >>> adaptive_lasso(R, 100, np.array([0, 1]), 2, np.array([False, False]))
+    array([ True, False])
+    """
+    from sklearn.linear_model import lars_path_gram
+
+    optional, given = predictors[~required], predictors[required]
+    selected = required.copy()
+    if not len(optional):
+        return selected
+    if len(given):
+        R = R - R[:, given] @ np.linalg.solve(R[np.ix_(given, given)], R[given])
+    gram, products = R[np.ix_(optional, optional)], R[optional, target]
+    least_squares: Vector = np.linalg.solve(gram, products)
+    size = np.abs(least_squares)
+    gram, products = gram * np.outer(size, size), products * size
+    with warnings.catch_warnings():
+        # The path may end early, where the last and smallest coefficients are lost in rounding: BIC does not go there.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        _, _, path = lars_path_gram(n * products, n * gram, n_samples=n, method="lasso", alpha_min=0.0)
+    rss = n * (R[target, target] - 2 * products @ path + np.sum(path * (gram @ path), axis=0))
+    noise_variance = n * (R[target, target] - R[optional, target] @ least_squares) / (n - len(predictors) - 1)
+    counts = np.sum(np.abs(path) > np.finfo(float).eps, axis=0)
+    best = int(np.argmin(rss / noise_variance + np.log(n) * counts))
+    selected[~required] = path[:, best] != 0
+    return selected

@@ -1,0 +1,70 @@
+"""What a user hands to an estimator, read the same way by all of them: data, knowledge, words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from golem.arrays import is_tensor
+from golem.knowledge import Knowledge
+from golem.moments import Matrix, Moments, is_table, rows_and_names
+
+
+def read_data(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> tuple[Moments, Matrix | None]:
+    """Turn data into moments and, where there are any, rows; note the columns on the estimator.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Gets `n_features_in_` and, where the columns have names, `feature_names_in_`.
+    X : array, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
+        Data, samples in rows; or their moments.
+    reset : bool
+        Whether this is a fit; otherwise the columns are compared with those of the fit.
+
+    Raises
+    ------
+    ValueError
+        If X is no table of finite numbers with at least two rows.
+    """
+    if isinstance(X, Moments):
+        estimator.n_features_in_ = X.d
+        estimator.feature_names_in_ = np.array(X.names, dtype=object)
+        return X, None
+    if is_tensor(X):
+        moments = Moments.from_rows(X)
+        estimator.n_features_in_ = moments.d
+        return moments, None
+    if is_table(X):
+        values, names = rows_and_names(X)
+        # scikit-learn's own record of the columns; it does not know every kind of table.
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if reset and hasattr(X, "column_names"):
+            estimator.n_features_in_, estimator.feature_names_in_ = len(names), np.array(names, dtype=object)
+    else:
+        values = validate_data(estimator, X, reset=reset, dtype=float, ensure_all_finite=False, ensure_min_samples=2)
+        names = None
+    return Moments.from_rows(values, names), values
+
+
+def read_knowledge(knowledge: Knowledge | None, d: int) -> Knowledge:
+    """Return the masks, or masks of no knowledge, for d variables.
+
+    Raises
+    ------
+    ValueError
+        If the masks are for another number of variables.
+    """
+    if knowledge is None:
+        return Knowledge.none(d)
+    require_shape(knowledge.forbidden, d, "the knowledge masks")
+    return knowledge
+
+
+def require_shape(array: np.ndarray[Any, Any], d: int, what: str) -> None:
+    """Raise where a (d, d) matrix is expected and something else comes."""
+    if array.shape != (d, d):
+        raise ValueError(f"{what} must have shape ({d}, {d}), one row and column a variable; got {array.shape}")
