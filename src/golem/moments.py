@@ -7,7 +7,7 @@ of all of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
+_TOO_LARGE = "values beyond 1e150 have no finite variance in floating point; rescale the columns"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +57,37 @@ class Moments:
         """Moments of an array of shape (n, d), samples in rows; `shift` defaults to the first row."""
         X = _float_rows(rows)
         names = column_names(names, X.shape[1])
-        _require_finite(X, names)
-        shift = np.array(X[0] if shift is None else shift, dtype=float)
-        centred = X - shift
-        offset = centred.mean(axis=0)
-        centred -= offset
-        return cls(len(X), shift, offset, centred.T @ centred, names)
+        require_finite(X, names)
+        return cls.from_batch(np.array(X), names, shift)
+
+    @classmethod
+    def from_batch(
+        cls,
+        rows: Matrix,
+        names: tuple[str, ...],
+        shift: ArrayLike | None = None,
+        place: Callable[[int], str] | None = None,
+    ) -> Moments:
+        """Moments of a part of the rows, at least one, whose array is overwritten; `place` says where a row stands.
+
+        Raises
+        ------
+        ValueError
+            If values are NaN or infinite, or too large to be squared.
+        """
+        with np.errstate(invalid="ignore", over="ignore"):
+            shift = np.array(rows[0] if shift is None else shift, dtype=float)
+            if not np.isfinite(shift).all():
+                require_finite(rows, names, place)
+            rows -= shift
+            offset = rows.mean(axis=0)
+            if not np.isfinite(offset).all():
+                require_finite(rows, names, place)
+            rows -= offset
+            scatter = rows.T @ rows
+        if not np.isfinite(np.diagonal(scatter)).all():
+            raise ValueError(_TOO_LARGE)
+        return cls(len(rows), shift, offset, scatter, names)
 
     @classmethod
     def from_table(cls, table: Any) -> Moments:
@@ -169,7 +195,10 @@ class Moments:
         n = self.n + other.n
         # Shifts lie near the data, so their difference is exact where that of the means would round.
         difference = (other.shift - self.shift) + (other.offset - self.offset)
-        scatter = self.scatter + other.scatter + np.outer(difference, difference) * (self.n * other.n / n)
+        scatter = self.scatter + other.scatter
+        between = np.outer(difference, difference)
+        between *= self.n * other.n / n
+        scatter += between
         return Moments(n, self.shift, self.offset + difference * (other.n / n), scatter, self.names)
 
 
@@ -198,15 +227,27 @@ def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
 
 
 def is_table(data: Any) -> bool:
-    """Tell a pandas, Polars or PyArrow table from an array."""
+    """Tell a pandas, Polars or PyArrow table from an array.
+
+    Raises
+    ------
+    ValueError
+        If it is a query whose rows are not there yet, such as a Polars LazyFrame or a Dask DataFrame.
+    """
     import narwhals.stable.v1 as nw
     from narwhals.exceptions import DuplicateError
 
     try:
-        return isinstance(nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame)
+        frame = nw.from_native(data, pass_through=True)
     except DuplicateError:
         column_names(list(data.columns), len(data.columns))  # says it in our words
         raise
+    if isinstance(frame, nw.LazyFrame):
+        raise ValueError(
+            f"a {type(data).__module__.split('.')[0]} {type(data).__name__} is a query without rows yet: collect it "
+            "first, or see golem.readers (moments_from_file, moments_from_dask) for more rows than fit into memory"
+        )
+    return isinstance(frame, nw.DataFrame)
 
 
 def rows_and_names(table: Any) -> tuple[Matrix, tuple[str, ...]]:
@@ -274,21 +315,22 @@ def _float_rows(rows: Any) -> Matrix:
     if X.ndim != 2:
         raise ValueError(f"the data must be a table of shape (rows, columns); got shape {X.shape}")
     if X.size and np.abs(X[np.isfinite(X)]).max(initial=0) > 1e150:
-        raise ValueError("values beyond 1e150 have no finite variance in floating point; rescale the columns")
+        raise ValueError(_TOO_LARGE)
     if len(X) < 2:
         raise ValueError(f"at least 2 rows are needed to estimate a covariance; got n_samples = {len(X)}")
     return X
 
 
-def _require_finite(X: Matrix, names: Sequence[str]) -> None:
-    """Raise a ValueError that names the columns with NaN or infinite values and counts them."""
+def require_finite(X: Matrix, names: Sequence[str], place: Callable[[int], str] | None = None) -> None:
+    """Raise a ValueError that counts the NaN and infinite values by column, and says where the first is."""
     finite = np.isfinite(X)
     if finite.all():
         return
     counts = (~finite).sum(axis=0)
     bad = [f"{names[j]!r} ({counts[j]})" for j in map(int, np.nonzero(counts)[0])]
+    first = "" if place is None else f", first in {place(int((~finite).any(axis=1).argmax()))}"
     raise ValueError(
-        f"NaN or inf in {len(bad)} of {len(names)} columns (count of values): {shortened(bad)}; "
+        f"NaN or inf in {len(bad)} of {len(names)} columns (count of values): {shortened(bad)}{first}; "
         "drop those rows or impute the values first"
     )
 
