@@ -50,7 +50,7 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some rows of a file.
+    """Some rows of a file; none where a stretch of it begins no line.
 
     Parameters
     ----------
@@ -90,6 +90,9 @@ class TableFile(Protocol):
 
     def require_numeric(self, columns: Sequence[int]) -> None:
         """Raise a ValueError that lists the columns which the file itself declares to hold no numbers."""
+
+    def memory(self, d: int) -> int:
+        """Bytes of memory that reading d columns takes, about."""
 
     def pieces(self, d: int) -> list[Piece]:
         """Cut the file into pieces to read d columns; the cuts depend on nothing but the file and d."""

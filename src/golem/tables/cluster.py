@@ -104,7 +104,7 @@ def _connected(scheduler: str | Client) -> Iterator[Client]:
         yield scheduler
     elif scheduler == "local":
         with (
-            LocalCluster(n_workers=available_cores(), threads_per_worker=1, dashboard_address=None) as cluster,
+            LocalCluster(n_workers=available_cores(), threads_per_worker=1, dashboard_address=":0") as cluster,
             Client(cluster) as client,
         ):
             yield client

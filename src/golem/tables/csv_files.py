@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from golem.moments import column_names, shortened
 from golem.tables.batches import Batch, Buffer, Piece, block_bytes, first_line, is_numeric, piece_bytes
 from golem.tables.csv_format import MISSING_WORDS, CsvFormat, is_number, sniff_csv, split_line
@@ -86,21 +88,24 @@ class CsvFile:
     def require_numeric(self, columns: Sequence[int]) -> None:
         """Text declares no types: only the rows can tell."""
 
+    def memory(self, d: int) -> int:
+        """Bytes of memory that reading d columns takes, about: the text and its columns."""
+        return 2 * block_bytes(d)
+
     def pieces(self, d: int) -> list[Piece]:
         """Cut the file at multiples of a number of bytes; a line belongs to the piece that it begins in."""
         if self.is_compressed:
             return [Piece(0, self.size, 0, self.size)]
-        step = piece_bytes(d)
-        cuts = [0, *range(step, self.size - step // 2, step), self.size]
+        cuts = [*range(0, self.size, piece_bytes(d)), self.size]
         return [Piece(begin, end, begin, end) for begin, end in itertools.pairwise(cuts)]
 
     def batches(self, piece: Piece, columns: Sequence[int]) -> Iterator[Batch]:
         """Read the lines that begin in the piece, the columns at these positions, in this order."""
         buffer, size = Buffer(len(columns)), block_bytes(len(columns))
         for block in self._stream(size) if self.is_compressed else self._lines(piece, size):
-            table = self._parsed(block, columns)
-            if table.num_rows:
-                yield Batch(buffer.fill(table.columns), block.begin, block.end, block.place)
+            has_lines = block.text.strip()
+            rows = buffer.fill(self._parsed(block, columns).columns) if has_lines else np.empty((0, len(columns)))
+            yield Batch(rows, block.begin, block.end, block.place)
 
     def _lines(self, piece: Piece, size: int) -> Iterator[_Block]:
         """Read the lines that begin in a range of bytes, in blocks of about a size."""

@@ -20,8 +20,9 @@ from golem.tables.batches import (
 )
 
 MAGIC = b"PAR1"
-# Row groups up to this size are read at once; of larger ones, however large, a window a column.
-_LARGEST_WHOLE_GROUP, _SMALLEST_WINDOW = 1 << 27, 1 << 16
+_WINDOWS, _SMALLEST_WINDOW = 1 << 24, 1 << 14
+# Of each column the decoder holds a dictionary and a page, of a megabyte each as most programs write them.
+_DECODER = 1 << 21
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class ParquetFile:
             if not text:
                 return
             found = [f"{self.names[j]!r} (type {schema.field(j).type}{self._example(file, j)})" for j in text[:8]]
-        found += [""] * (len(text) - len(found))
+        found += [""] * (len(text) - len(found))  # counted, not shown
         raise ValueError(
             f"{len(text)} of {len(columns)} columns are not numeric: {shortened(found)}; drop them or encode them as "
             "numbers"
@@ -69,6 +70,10 @@ class ParquetFile:
             values = [value for value in batch.column(0).to_pylist() if value is not None]
             return f", such as {values[0]!r}" if values else ""
         return ""
+
+    def memory(self, d: int) -> int:
+        """Bytes of memory that reading d columns takes, about: the decoder, the windows and a decoded batch."""
+        return d * _DECODER + _WINDOWS + 8 * d * batch_rows(d)
 
     def pieces(self, d: int) -> list[Piece]:
         """Cut the file into runs of row groups of a number of bytes."""
@@ -89,7 +94,8 @@ class ParquetFile:
     def batches(self, piece: Piece, columns: Sequence[int]) -> Iterator[Batch]:
         """Read the row groups of the piece, the columns at these positions, in this order."""
         names = [self.names[j] for j in columns]
-        with self._opened_for(piece, len(columns)) as file:
+        # Row groups can be large: of each column a window is read, not all of its bytes.
+        with _opened(self.path, buffer_size=max(_SMALLEST_WINDOW, _WINDOWS // len(columns)), pre_buffer=False) as file:
             metadata = file.metadata
             sizes = [metadata.row_group(k).num_rows for k in range(piece.last)]
             start, rows_in_piece = sum(sizes[: piece.first]), sum(sizes[piece.first :])
@@ -101,17 +107,6 @@ class ParquetFile:
                     end = piece.begin + (piece.end - piece.begin) * done // rows_in_piece
                     yield Batch(buffer.fill([batch.column(name) for name in names]), begin, end, place)
                     begin = end
-
-    def _opened_for(self, piece: Piece, width: int) -> Any:
-        """Open the file so that its row groups are read whole where they are small, and through windows otherwise."""
-        file = _opened(self.path)
-        share = width / max(1, len(self.names))
-        groups = (file.metadata.row_group(k) for k in range(piece.first, piece.last))
-        if all(group.total_byte_size * share <= _LARGEST_WHOLE_GROUP for group in groups):
-            return file
-        with file:
-            window = max(_SMALLEST_WINDOW, _LARGEST_WHOLE_GROUP // width)
-            return _opened(self.path, metadata=file.metadata, buffer_size=window, pre_buffer=False)
 
     def _group(self, file: Any, k: int, names: list[str]) -> Iterator[Any]:
         """Read one row group; what cannot be decoded is an error that says so."""

@@ -16,7 +16,7 @@ from functools import partial
 
 from golem.arrays import available_cores, blas_threads_for
 from golem.moments import Moments
-from golem.tables.batches import Batch, Piece, TableFile, batch_rows, block_bytes, naming
+from golem.tables.batches import Batch, Piece, TableFile, batch_rows, naming
 from golem.tables.files import TableFiles
 
 Progress = Callable[[int, int], None]
@@ -146,7 +146,7 @@ def read_here(tasks: list[Task], progress: Progress | None = None) -> Parts:
         while running:
             yield running.popleft().result()
 
-    threads = _threads(d, len(tasks))
+    threads = _threads(tasks)
     # Several threads with a product each need no threads in BLAS; a single one, of very wide tables, does.
     with blas_threads_for(d if threads == 1 else 0), ThreadPoolExecutor(threads) as pool:
         try:
@@ -156,10 +156,11 @@ def read_here(tasks: list[Task], progress: Progress | None = None) -> Parts:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _threads(d: int, tasks: int) -> int:
-    """As many threads as there are cores, work and memory for: text, its columns, the rows, and the scatters."""
-    memory = 2 * block_bytes(d) + 2 * 8 * d * batch_rows(d) + 5 * 8 * d * d
-    return max(1, min(available_cores(), tasks, _MOST_THREADS, _MEMORY // memory))
+def _threads(tasks: list[Task]) -> int:
+    """As many threads as there are cores, work and memory for: the reader, the rows, and scatters being merged."""
+    d = len(tasks[0].names)
+    memory = max(task.file.memory(d) for task in tasks) + 8 * d * batch_rows(d) + 5 * 8 * d * d
+    return max(1, min(available_cores(), len(tasks), _MOST_THREADS, _MEMORY // memory))
 
 
 def tree_sum(parts: Iterator[Parts]) -> Parts:
