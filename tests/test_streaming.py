@@ -358,7 +358,16 @@ def test_a_file_without_permission_is_named(tmp_path, monkeypatch):
 
 
 def test_folders_are_searched_in_order_and_without_hidden_files(tmp_path):
-    for name in ("b/2.csv", "a/1.parquet", "a/_SUCCESS", "_temporary/3.csv", "b/.4.csv", "notes.md", "c.TSV", "d.csv.gz"):
+    for name in (
+        "b/2.csv",
+        "a/1.parquet",
+        "a/_SUCCESS",
+        "_temporary/3.csv",
+        "b/.4.csv",
+        "notes.md",
+        "c.TSV",
+        "d.csv.gz",
+    ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("")
     assert [path.relative_to(tmp_path).as_posix() for path in find_files(tmp_path)] == [

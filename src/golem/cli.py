@@ -152,6 +152,9 @@ def fit(
 ) -> None:
     """Learn a graph from a table, in one file or many.
 
+    `golem fit 'parts/*.parquet' --columns a,b,c` takes three columns of many files, and with
+    `--scheduler tcp://10.0.0.1:8786` the workers of a Dask cluster read them.
+
     Writes `graph.json`, `edges.csv`, `weights.csv` and `graph.png` into the output folder. Ctrl-C stops the solver
     and keeps the best graph so far, marked as interrupted (exit code 130).
     """

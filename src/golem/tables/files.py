@@ -103,11 +103,13 @@ def find_files(paths: Paths) -> list[Path]:
 
 
 def _files_in(folder: Path) -> list[Path]:
-    """List the tables in a folder and the folders in it."""
+    """List the tables in a folder and the folders in it, less those where an earlier fit left its results."""
     found = []
+    results = {path.parent for path in folder.rglob("graph.json")}
     for path in sorted(folder.rglob("*")):
         hidden = any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
-        if path.name.lower().endswith(ENDINGS) and not hidden and not path.is_dir():
+        is_table = path.name.lower().endswith(ENDINGS) and not path.is_dir()
+        if is_table and not hidden and path.parent not in results:
             found.append(path)
     if not found:
         raise ValueError(f"{folder}: a folder without tables; their names end in {', '.join(ENDINGS)}")
