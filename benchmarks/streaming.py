@@ -1,0 +1,147 @@
+"""Claim: `golem fit` reads files of any length in under 1.5 GB of memory, at over 60% of the speed of a plain read.
+
+Writes a table of 50 columns, drawn from a random graph, as a folder of Parquet files (as PyArrow writes them), and the
+same rows as CSV. Then, each in a process of its own and in turns: `golem fit` on the folder, with its seconds and its
+peak resident memory as the system counts it; the pass alone (`moments_from_file`); and PyArrow reading the same columns
+of the same files in batches, and nothing else. Files are read from the page cache where they fit into it.
+
+    python benchmarks/streaming.py --quick                          # 0.2 GB, under a minute
+    python benchmarks/streaming.py --gigabytes 6 --folder /scratch  # 6 GB of Parquet, then 11 GB of CSV
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+import golem
+from golem.arrays import available_cores
+from golem.metrics import evaluate
+from golem.readers import read_graph
+from golem.sem import LinearSEM
+from golem.simulate import random_sem
+
+ROWS_A_FILE = 1 << 20
+BYTES_A_ROW = 503  # 50 columns of random numbers as PyArrow writes them by default
+PASS = """
+import json, sys, time
+from golem.readers import moments_from_file
+began = time.perf_counter()
+n = moments_from_file(sys.argv[1]).n
+print(json.dumps([n, time.perf_counter() - began]))
+"""
+PLAIN = """
+import json, pathlib, sys, time
+import pyarrow as pa, pyarrow.csv as pacsv, pyarrow.parquet as pq
+began, n = time.perf_counter(), 0
+for path in sorted(pathlib.Path(sys.argv[1]).iterdir()):
+    if path.suffix == ".parquet":
+        with pq.ParquetFile(path) as file:
+            n += sum(batch.num_rows for batch in file.iter_batches(65536))
+    else:
+        columns = path.open().readline().strip().split(",")
+        floats = pacsv.ConvertOptions(column_types=dict.fromkeys(columns, pa.float64()))
+        with pacsv.open_csv(path, pacsv.ReadOptions(block_size=1 << 25), convert_options=floats) as file:
+            n += sum(batch.num_rows for batch in file)
+print(json.dumps([n, time.perf_counter() - began]))
+"""
+
+
+def run(command: list[str]) -> tuple[str, float, float]:
+    """Run a command; return what it printed, its seconds and its peak resident memory in GB."""
+    began = time.perf_counter()
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(command, stdout=output)
+        _, status, usage = os.wait4(process.pid, 0)
+        if status:
+            raise SystemExit(f"{' '.join(command[:4])} ended with status {status}")
+        output.seek(0)
+        return output.read(), time.perf_counter() - began, usage.ru_maxrss * 1024 / 1e9
+
+
+def write_parquet(folder: Path, sem: LinearSEM, rows: int) -> None:
+    """Write the table in files of about half a gigabyte."""
+    folder.mkdir()
+    rng = np.random.default_rng(1)
+    for k, start in enumerate(range(0, rows, ROWS_A_FILE)):
+        X = sem.sample(min(ROWS_A_FILE, rows - start), rng)
+        pq.write_table(pa.table(list(X.T), names=list(sem.names)), folder / f"part-{k:03}.parquet")
+
+
+def write_csv(folder: Path, source: Path) -> None:
+    """Write the same rows as text, file by file."""
+    folder.mkdir()
+    for path in sorted(source.iterdir()):
+        file = pq.ParquetFile(path)
+        with pacsv.CSVWriter(folder / f"{path.stem}.csv", file.schema_arrow) as writer:
+            for batch in file.iter_batches():
+                writer.write_batch(batch)
+
+
+def measure(folder: Path, truth: LinearSEM, repetitions: int) -> None:
+    """Print a row of the table."""
+    size = sum(path.stat().st_size for path in folder.iterdir()) / 1e9
+    output = folder.parent / "out"
+    ours, plain, peaks = [], [], []
+    for _ in range(repetitions):
+        # In turns, so that whatever else the machine does falls on both.
+        for code, seconds in ((PASS, ours), (PLAIN, plain)):
+            n, taken = json.loads(run([sys.executable, "-c", code, str(folder)])[0])
+            seconds.append(taken)
+    for _ in range(repetitions):
+        _, seconds_of_fit, peak = run([sys.executable, "-m", "golem.cli", "fit", str(folder), "-o", str(output), "-q"])
+        peaks.append(peak)
+    scores = evaluate(truth.weights, read_graph(output / "graph.json").weights)
+    pass_seconds, plain_seconds = statistics.median(ours), statistics.median(plain)
+    print(
+        f"| {folder.name} | {size:.1f} | {n / 1e6:.1f} | {seconds_of_fit:.0f} | {max(peaks):.2f} | "
+        f"{n / pass_seconds / 1e6:.2f} | {n / plain_seconds / 1e6:.2f} | {plain_seconds / pass_seconds:.0%} | "
+        f"{scores.shd_c:.0f} |",
+        flush=True,
+    )
+
+
+def main() -> None:
+    """Write the files, print the table, remove the files."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--gigabytes", type=float, default=6.0, help="of Parquet")
+    parser.add_argument("--folder", type=Path, help="where the files go, and are removed afterwards")
+    parser.add_argument("--repetitions", type=int, default=3)
+    options = parser.parse_args()
+    gigabytes = 0.2 if options.quick else options.gigabytes
+    free = shutil.disk_usage(options.folder or tempfile.gettempdir()).free / 1e9
+    if free < 4 * gigabytes:
+        raise SystemExit(f"{free:.0f} GB of disk are free; {4 * gigabytes:.0f} are needed")
+    print(
+        f"golem {golem.__version__}, pyarrow {pa.__version__}, numpy {np.__version__}, "
+        f"Python {platform.python_version()}, {available_cores()} cores"
+    )
+    print("| files | GB | 10^6 rows | fit, s | peak, GB | 10^6 rows/s | plain read | share | SHD-C |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    sem = random_sem(50, "ER2", "gaussian-nv", random_state=0)
+    with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
+        parquet, text = Path(scratch) / "parquet", Path(scratch) / "csv"
+        write_parquet(parquet, sem, int(gigabytes * 1e9 / BYTES_A_ROW))
+        measure(parquet, sem, options.repetitions)
+        write_csv(text, parquet)
+        shutil.rmtree(parquet)
+        measure(text, sem, options.repetitions)
+
+
+if __name__ == "__main__":
+    main()
