@@ -65,8 +65,7 @@ def folder(tmp_path, rows, monkeypatch):
 
 def kill_a_worker(client):
     """End a worker as the out-of-memory killer does."""
-    workers = client.scheduler_info(n_workers=-1)["workers"]
-    address, pid = next(iter(client.run(os.getpid, workers=list(workers)[:1]).items()))
+    address, pid = next(iter(client.run(os.getpid, workers=list(client.nthreads())[:1]).items()))
     os.kill(pid, signal.SIGKILL)
     return address
 

@@ -7,6 +7,7 @@ import errno
 import gzip
 import os
 import pathlib
+import re
 import threading
 
 import numpy as np
@@ -387,6 +388,19 @@ def test_files_without_rows_count_for_nothing(tmp_path, rng):
     for name in ("2.parquet", "3.csv"):
         with pytest.raises(ValueError, match="at least 2 rows are needed"):
             moments_from_file(tmp_path / name)
+
+
+def test_the_example_of_the_documentation_runs(tmp_path, rng, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "parts").mkdir()
+    names = ["temperature", "pressure", "flow"]
+    write_csv(tmp_path / "parts" / "1.csv", rows_with_mean(rng, 0)[:, :3], names)
+    page = pathlib.Path(__file__).parents[1] / "docs" / "scale.md"
+    example = re.search(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)[1]
+    found = {}
+    exec(example, found)
+    assert found["moments"].names == tuple(names)
+    assert found["held_out"].n + found["rest"].n == 1000
 
 
 def test_parts_of_one_row_merge(rng):

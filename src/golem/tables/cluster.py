@@ -38,7 +38,7 @@ def read_on_cluster(tasks: list[Task], scheduler: str | Client, progress: Progre
     with _connected(scheduler) as client:
         from distributed import KilledWorker, as_completed
 
-        if not client.scheduler_info(n_workers=-1)["workers"]:
+        if not client.nthreads():
             warnings.warn("the Dask scheduler has no workers yet; waiting for them", DataWarning, stacklevel=4)
         # Not pure: the same path may hold other rows tomorrow.
         pieces = [client.submit(_part_on_worker, _with_absolute_path(task), pure=False) for task in tasks]
