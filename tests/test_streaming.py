@@ -262,6 +262,7 @@ def test_a_saved_row_index_is_left_out_and_told(tmp_path, rng, kind):
     ("line", "message"),
     [
         ("1,2,x,4", r"1 of 4 columns are not numeric: 'c' \('x' in line 801\)"),
+        ("1,2,1_000,4", r"'c' \('1_000' in line 801\)"),
         ("1,2,3", "line 801 has 3 fields, not 4"),
         ("1,2,,4", r"NaN or inf in 1 of 4 columns \(count of values\): 'c' \(1\), first in line 801"),
         ("1,2,None,inf", r"'c' \(1\), 'd' \(1\), first in line 801"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import logging
 import socket
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -103,10 +104,9 @@ def _connected(scheduler: str | Client) -> Iterator[Client]:
     if not isinstance(scheduler, str):
         yield scheduler
     elif scheduler == "local":
-        with (
-            LocalCluster(n_workers=available_cores(), threads_per_worker=1, dashboard_address=":0") as cluster,
-            Client(cluster) as client,
-        ):
+        # What a worker complains of is told once, by the command.
+        options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+        with LocalCluster(n_workers=available_cores(), **options) as cluster, Client(cluster) as client:
             yield client
     else:
         try:

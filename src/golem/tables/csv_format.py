@@ -99,6 +99,8 @@ def _counts(header: list[str], body: list[list[str]]) -> bool:
 
 def is_number(field: str, decimal_comma: bool) -> bool:
     """Tell whether a field holds a number or stands for a missing one."""
+    if "_" in field:  # 1_000 is a number in Python alone
+        return False
     try:
         float(field.replace(",", ".") if decimal_comma and _DECIMAL_COMMA.fullmatch(field) else field)
     except ValueError:
