@@ -406,6 +406,6 @@ def test_the_example_of_the_documentation_runs(tmp_path, rng, monkeypatch):
 
 def test_parts_of_one_row_merge(rng):
     X = rows_with_mean(rng, 1e8, 30)
-    parts = [{0: Moments.from_batch(row[None].copy(), tuple("abcd"))} for row in X]
+    parts = [{0: Moments.from_columns(list(row[:, None]), tuple("abcd"))} for row in X]
     assert_same(tree_sum(iter(parts))[0], Moments.from_rows(X, "abcd"))
     assert merged({}, parts[0]) == parts[0]

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
+_FIRST_ROWS, _CACHED_NUMBERS = 256, 1 << 19
 _TOO_LARGE = "values beyond 1e150 have no finite variance in floating point; rescale the columns"
 
 
@@ -58,36 +59,45 @@ class Moments:
         X = _float_rows(rows)
         names = column_names(names, X.shape[1])
         require_finite(X, names)
-        return cls.from_batch(np.array(X), names, shift)
+        shift = np.array(X[0] if shift is None else shift, dtype=float)
+        centred = X - shift
+        offset = centred.mean(axis=0)
+        centred -= offset
+        return cls(len(X), shift, offset, centred.T @ centred, names)
 
     @classmethod
-    def from_batch(
-        cls,
-        rows: Matrix,
-        names: tuple[str, ...],
-        shift: ArrayLike | None = None,
-        place: Callable[[int], str] | None = None,
+    def from_columns(
+        cls, columns: Sequence[NDArray[Any]], names: tuple[str, ...], place: Callable[[int], str] | None = None
     ) -> Moments:
-        """Moments of a part of the rows, at least one, whose array is overwritten; `place` says where a row stands.
+        """Moments of a batch of rows, at least one, given as d columns; made to be merged with those of other batches.
+
+        The rows pass once, in blocks that stay in the processor's cache, about a shift near the first ones: the
+        scatter is the sum of outer products about the shift, less n times that of the offset. `place` says in words
+        where a row of the batch stands.
 
         Raises
         ------
         ValueError
             If values are NaN or infinite, or too large to be squared.
         """
+        n, d = len(columns[0]), len(columns)
         with np.errstate(invalid="ignore", over="ignore"):
-            shift = np.array(rows[0] if shift is None else shift, dtype=float)
-            if not np.isfinite(shift).all():
-                require_finite(rows, names, place)
-            rows -= shift
-            offset = rows.mean(axis=0)
-            if not np.isfinite(offset).all():
-                require_finite(rows, names, place)
-            rows -= offset
-            scatter = rows.T @ rows
+            shift = np.array([column[:_FIRST_ROWS].mean(dtype=float) for column in columns])
+            length = min(n, max(_CACHED_NUMBERS // d, d))
+            block, total, scatter = np.empty((d, length)), np.zeros(d), np.zeros((d, d))
+            for begin in range(0, n, length):
+                part = block[:, : min(length, n - begin)]
+                for row, column, centre in zip(part, columns, shift, strict=True):
+                    np.subtract(column[begin : begin + length], centre, out=row)
+                total += part.sum(axis=1)
+                scatter += part @ part.T
+            offset = total / n
+            scatter -= np.outer(offset, offset) * n
+        if not np.isfinite(total).all():
+            require_finite(np.column_stack(columns), names, place)
         if not np.isfinite(np.diagonal(scatter)).all():
             raise ValueError(_TOO_LARGE)
-        return cls(len(rows), shift, offset, scatter, names)
+        return cls(n, shift, offset, scatter, names)
 
     @classmethod
     def from_table(cls, table: Any) -> Moments:

@@ -47,7 +47,8 @@ def read_table(
     values = [np.empty((0, len(table.names)))]
     for task in plan(table):
         with naming(task.file.path):
-            values += [batch.rows.copy() for batch in task.file.batches(task.piece, task.columns)]
+            batches = task.file.batches(task.piece, task.columns)
+            values += [np.column_stack(batch.columns) for batch in batches if batch.columns]
     return Table(np.concatenate(values), table.names, table.made_up_names)
 
 

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-
-from golem.moments import Matrix
+from golem.moments import Vector
 
 _BYTES, _MOST_ROWS, _LARGEST_BLOCK = 1 << 25, 1 << 16, 1 << 27
 
 
 def batch_rows(d: int) -> int:
-    """Rows of d columns to take at once: some megabytes, but enough for a product that is dear beside its merge."""
+    """Rows of d columns to take at once: some megabytes, and enough for a product that is dear beside its merge."""
     return min(_MOST_ROWS, max(_BYTES // (8 * d), d))
 
 
@@ -54,16 +52,15 @@ class Batch:
 
     Parameters
     ----------
-    rows : ndarray of shape (n, d)
-        The values; missing ones are NaN. The array is the reader's own: whoever takes the batch may overwrite it, and
-        the next batch does.
+    columns : list of ndarray
+        The values of each column; missing ones are NaN.
     begin, end : int
         The bytes of the file that the rows stand for.
     place : callable
         Says in words where a row of the batch stands, such as "line 17".
     """
 
-    rows: Matrix
+    columns: list[Vector]
     begin: int
     end: int
     place: Callable[[int], str]
@@ -101,30 +98,14 @@ class TableFile(Protocol):
         """Read the columns at these positions, in this order."""
 
 
-class Buffer:
-    """Memory that consecutive batches share: pages that are new to the process cost as much as the product."""
-
-    def __init__(self, d: int) -> None:
-        self._columns = np.empty((d, 0))
-
-    def fill(self, columns: Sequence[Any]) -> Matrix:
-        """Copy Arrow columns of numbers into an array of shape (n, d), each column in one stretch of memory."""
-        n = len(columns[0])
-        if n > self._columns.shape[1]:
-            self._columns = np.empty((len(columns), n))
-        target = self._columns[:, :n]
-        for row, column in zip(target, columns, strict=True):
-            row[:] = _floats(column)
-        return target.T
-
-
-def _floats(column: Any) -> Any:
-    """Turn an Arrow column of numbers into NumPy floats, nulls into NaN."""
+def as_floats(column: Any) -> Vector:
+    """Turn an Arrow column of numbers into NumPy floats, without a copy where it holds such; nulls become NaN."""
     import pyarrow as pa
 
     if column.type != pa.float64():
         column = column.cast(pa.float64(), safe=False)  # whole numbers beyond 2^53 are rounded, as everywhere
-    return column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(zero_copy_only=False)
+    values: Vector = column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(zero_copy_only=False)
+    return values
 
 
 def is_numeric(kind: Any) -> bool:

@@ -144,8 +144,8 @@ def _part_of_partition(partition: Any, names: tuple[str, ...], number: int) -> P
     if not len(partition):
         return {}
     try:
-        values = np.array(partition, dtype=float) if isinstance(partition, np.ndarray) else rows_and_names(partition)[0]
+        values = partition if isinstance(partition, np.ndarray) else rows_and_names(partition)[0]
         with blas_threads_for(0):
-            return {0: Moments.from_batch(values, names, place=lambda row: f"row {row + 1} of partition {number}")}
+            return {0: Moments.from_columns(list(values.T), names, lambda row: f"row {row + 1} of the partition")}
     except ValueError as error:
         raise ValueError(f"partition {number}: {error}") from None

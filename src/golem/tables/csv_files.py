@@ -12,10 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from golem.moments import column_names, shortened
-from golem.tables.batches import Batch, Buffer, Piece, block_bytes, first_line, is_numeric, piece_bytes
+from golem.tables.batches import Batch, Piece, as_floats, block_bytes, first_line, is_numeric, piece_bytes
 from golem.tables.csv_format import MISSING_WORDS, CsvFormat, is_number, sniff_csv, split_line
 
 _SAMPLE_BYTES, _SAMPLE_LINES, _LARGEST_SAMPLE, _SCAN_BYTES = 1 << 16, 10, 1 << 26, 1 << 24
@@ -101,11 +99,10 @@ class CsvFile:
 
     def batches(self, piece: Piece, columns: Sequence[int]) -> Iterator[Batch]:
         """Read the lines that begin in the piece, the columns at these positions, in this order."""
-        buffer, size = Buffer(len(columns)), block_bytes(len(columns))
+        size = block_bytes(len(columns))
         for block in self._stream(size) if self.is_compressed else self._lines(piece, size):
-            has_lines = block.text.strip()
-            rows = buffer.fill(self._parsed(block, columns).columns) if has_lines else np.empty((0, len(columns)))
-            yield Batch(rows, block.begin, block.end, block.place)
+            found = self._parsed(block, columns).columns if block.text.strip() else []
+            yield Batch([as_floats(column) for column in found], block.begin, block.end, block.place)
 
     def _lines(self, piece: Piece, size: int) -> Iterator[_Block]:
         """Read the lines that begin in a range of bytes, in blocks of about a size."""

@@ -11,8 +11,8 @@ from typing import Any
 from golem.moments import shortened
 from golem.tables.batches import (
     Batch,
-    Buffer,
     Piece,
+    as_floats,
     batch_rows,
     first_line,
     is_numeric,
@@ -99,13 +99,13 @@ class ParquetFile:
             metadata = file.metadata
             sizes = [metadata.row_group(k).num_rows for k in range(piece.last)]
             start, rows_in_piece = sum(sizes[: piece.first]), sum(sizes[piece.first :])
-            buffer, done, begin = Buffer(len(columns)), 0, piece.begin
+            done, begin = 0, piece.begin
             for k in range(piece.first, piece.last):
                 for batch in self._group(file, k, names):
                     place = partial(_place, start + done, f"row group {k + 1} of {metadata.num_row_groups}")
                     done += batch.num_rows
                     end = piece.begin + (piece.end - piece.begin) * done // rows_in_piece
-                    yield Batch(buffer.fill([batch.column(name) for name in names]), begin, end, place)
+                    yield Batch([as_floats(batch.column(name)) for name in names], begin, end, place)
                     begin = end
 
     def _group(self, file: Any, k: int, names: list[str]) -> Iterator[Any]:

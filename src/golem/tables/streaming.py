@@ -79,8 +79,8 @@ def part_moments(task: Task, advance: Callable[[int], None] | None = None) -> Pa
     with naming(task.file.path):
         for batch in task.file.batches(task.piece, task.columns):
             for shard, begin, end in _cut(batch, task):
-                part = Moments.from_batch(batch.rows[begin:end], task.names, place=partial(_place, batch, begin))
-                parts = merged(parts, {shard: part})
+                columns = [column[begin:end] for column in batch.columns]
+                parts = merged(parts, {shard: Moments.from_columns(columns, task.names, partial(_place, batch, begin))})
             if advance is not None:
                 advance(batch.end - batch.begin)
     return parts
@@ -92,7 +92,7 @@ def _place(batch: Batch, begin: int, row: int) -> str:
 
 def _cut(batch: Batch, task: Task) -> Iterator[tuple[int, int, int]]:
     """Divide a batch among the shards: shard, first row, end. Row i of n stands for the i-th n-th of its bytes."""
-    n = len(batch.rows)
+    n = len(batch.columns[0]) if batch.columns else 0
     position, size = task.before + batch.begin, max(1, batch.end - batch.begin)
     begin = 0
     for shard in range(task.shards):
