@@ -113,7 +113,10 @@ class ParquetFile:
         import pyarrow as pa
 
         try:
-            yield from (batch for batch in file.iter_batches(batch_rows(len(names)), [k], names) if batch.num_rows)
+            # Other pieces keep the cores busy: threads in the decoder would only wait for each other.
+            for batch in file.iter_batches(batch_rows(len(names)), [k], names, use_threads=False):
+                if batch.num_rows:
+                    yield batch
         except (pa.ArrowException, OSError) as error:
             raise ValueError(
                 f"row group {k + 1} of {file.metadata.num_row_groups} cannot be read ({first_line(error)}); "

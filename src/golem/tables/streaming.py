@@ -73,17 +73,27 @@ def plan(table: TableFiles, shards: int = 1) -> list[Task]:
     return tasks
 
 
-def part_moments(task: Task, advance: Callable[[int], None] | None = None) -> Parts:
-    """Read a piece, batch by batch; `advance` is told the bytes of each batch."""
+def part_moments(task: Task, advance: Callable[[int], None] | None = None, ahead: bool = False) -> Parts:
+    """Read a piece, batch by batch; `advance` is told the bytes of each, `ahead` reads the next one meanwhile."""
     parts: Parts = {}
     with naming(task.file.path):
-        for batch in task.file.batches(task.piece, task.columns):
+        batches = task.file.batches(task.piece, task.columns)
+        for batch in _read_ahead(batches) if ahead else batches:
             for shard, begin, end in _cut(batch, task):
                 columns = [column[begin:end] for column in batch.columns]
                 parts = merged(parts, {shard: Moments.from_columns(columns, task.names, partial(_place, batch, begin))})
             if advance is not None:
                 advance(batch.end - batch.begin)
     return parts
+
+
+def _read_ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Read a batch while the one before it is worked on."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = reader.submit(next, batches, None)
+            yield batch
 
 
 def _place(batch: Batch, begin: int, row: int) -> str:
@@ -140,7 +150,7 @@ def read_here(tasks: list[Task], progress: Progress | None = None) -> Parts:
     def results(pool: ThreadPoolExecutor) -> Iterator[Parts]:
         running: deque[Future[Parts]] = deque()
         for task in tasks:
-            running.append(pool.submit(part_moments, task, advance))
+            running.append(pool.submit(part_moments, task, advance, len(tasks) < available_cores()))
             if len(running) > threads:  # one more than can run, so that none waits for the merge
                 yield running.popleft().result()
         while running:
