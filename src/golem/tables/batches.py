@@ -19,8 +19,8 @@ def batch_rows(d: int) -> int:
 
 
 def block_bytes(d: int) -> int:
-    """Bytes of text to parse at once, after the same thoughts."""
-    return max(_BYTES, min(_LARGEST_BLOCK, 8 * d * d))
+    """Bytes of text to parse at once, after the same thoughts; a number is about 20 bytes."""
+    return max(_BYTES // 8, min(_LARGEST_BLOCK, 4 * 20 * d * d))
 
 
 def piece_bytes(d: int) -> int:

@@ -17,6 +17,7 @@ from golem.tables.batches import Batch, Piece, as_floats, block_bytes, first_lin
 from golem.tables.csv_format import MISSING_WORDS, CsvFormat, is_number, sniff_csv, split_line
 
 _SAMPLE_BYTES, _SAMPLE_LINES, _LARGEST_SAMPLE, _SCAN_BYTES = 1 << 16, 10, 1 << 26, 1 << 24
+_PARSED_BYTES, _PARSED_LINES = 1 << 20, 64
 SAVED_INDEX = "Unnamed: 0"
 _GZIP, _BYTE_ORDER_MARK = b"\x1f\x8b", b"\xef\xbb\xbf"
 _MISSING = sorted({spelling for word in MISSING_WORDS for spelling in (word, word.upper(), word.title(), "NaN")})
@@ -101,7 +102,8 @@ class CsvFile:
         """Read the lines that begin in the piece, the columns at these positions, in this order."""
         size = block_bytes(len(columns))
         for block in self._stream(size) if self.is_compressed else self._lines(piece, size):
-            found = self._parsed(block, columns).columns if block.text.strip() else []
+            is_blank = not block.text or block.text.isspace()
+            found = [] if is_blank else self._parsed(block, columns).columns
             yield Batch([as_floats(column) for column in found], block.begin, block.end, block.place)
 
     def _lines(self, piece: Piece, size: int) -> Iterator[_Block]:
@@ -109,15 +111,16 @@ class CsvFile:
         with self.path.open("rb") as file:
             for begin in range(piece.first, piece.last, size):
                 end = min(piece.last, begin + size)
-                start = max(begin, self.start)
-                if start > self.start:
-                    file.seek(start - 1)
-                    start += len(file.readline()) - 1  # the rest of a line that began before
-                file.seek(start)
-                text = file.read(max(0, end - start))
-                if text and not text.endswith(b"\n"):
-                    text += file.readline()
-                yield _Block(text, begin, end, partial(self._lines_before, start))
+                first, last = self._line_from(begin, file), self._line_from(end, file)
+                file.seek(first)
+                yield _Block(file.read(last - first), begin, end, partial(self._lines_before, first))
+
+    def _line_from(self, position: int, file: Any) -> int:
+        """Find where the first line begins that does not begin before a byte."""
+        if position <= self.start:
+            return self.start
+        file.seek(position - 1)
+        return position - 1 + len(file.readline())
 
     def _lines_before(self, position: int) -> int:
         """Count the lines before a byte; only a message needs them."""
@@ -144,15 +147,17 @@ class CsvFile:
 
         positions = [str(j) for j in columns]
         try:
-            return self._read(block, positions, dict.fromkeys(positions, pa.float64()))
+            # PyArrow is fastest where what it holds at a time fits into the cache.
+            step = max(_PARSED_BYTES, _PARSED_LINES * (block.text.find(b"\n") + 1))
+            return self._read(block, positions, dict.fromkeys(positions, pa.float64()), step)
         except pa.ArrowInvalid as error:
             with contextlib.suppress(pa.ArrowInvalid):
-                table = self._read(block, positions, {})
+                table = self._read(block, positions, {}, len(block.text))
                 if all(map(is_numeric, table.schema.types)):
                     return table
             raise ValueError(self._complaint(block, columns) or _unexplained(block, error)) from None
 
-    def _read(self, block: _Block, positions: list[str], types: dict[str, Any]) -> Any:
+    def _read(self, block: _Block, positions: list[str], types: dict[str, Any], step: int) -> Any:
         import pyarrow as pa
         import pyarrow.csv as pacsv
 
@@ -164,7 +169,7 @@ class CsvFile:
             pa.BufferReader(text),
             read_options=pacsv.ReadOptions(
                 use_threads=False,
-                block_size=max(1, len(text)),
+                block_size=step,
                 column_names=[str(j) for j in range(len(self.names))],
                 encoding=self.form.encoding,
             ),
