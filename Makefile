@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-torch lint format docs bench clean
+.PHONY: help demo test test-slow test-torch test-distributed lint format docs bench clean
 
 help:  ## Show this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +28,10 @@ $(VENV)/.installed-torch: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet '$(TORCH)'
 	@touch $@
 
+$(VENV)/.installed-distributed: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --editable '.[dev,distributed]'
+	@touch $@
+
 demo: $(VENV)/.installed  ## Learn a graph from the bundled Sachs protein data
 	$(BIN)/golem demo -o demo-output
 
@@ -39,6 +43,9 @@ test-slow: $(VENV)/.installed-dev  ## Run the tests that take minutes
 
 test-torch: $(VENV)/.installed-torch  ## Run the tests that need torch (CPU tensors)
 	$(BIN)/python -m pytest -m 'torch and not slow and not gpu'
+
+test-distributed: $(VENV)/.installed-distributed  ## Run the tests that need Dask (clusters of this machine)
+	$(BIN)/python -m pytest -m 'distributed and not slow and not gpu'
 
 lint: $(VENV)/.installed-dev  ## ruff, mypy and import-linter
 	$(BIN)/ruff check .

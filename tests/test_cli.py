@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import time
 
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from golem import __version__
@@ -118,6 +120,83 @@ def test_score_prints_every_metric(tmp_path):
     assert json.loads(golem("score", tmp_path / "t.csv", both, "--json", "--cpdag").output)["shd"] == 0
 
 
+@pytest.fixture
+def folder(simulated):
+    """Cut the simulated table into three files."""
+    header, *lines = (simulated / "data.csv").read_text().splitlines()
+    (simulated / "parts").mkdir()
+    for k in range(3):
+        (simulated / "parts" / f"{k}.csv").write_text("\n".join([header, *lines[200 * k : 200 * k + 200]]) + "\n")
+    return simulated / "parts"
+
+
+def test_a_folder_a_pattern_and_files_are_one_table(folder):
+    # The results of an earlier fit in the same folder are no data.
+    whole = json.loads(golem("fit", folder.parent / "data.csv", "-o", folder / "out", "--json").output)
+    for data in ([folder], [folder / "*.csv"], sorted(folder.glob("*.csv"))):
+        result = json.loads(golem("fit", *data, "-o", folder.parent / "out", "--json").output)
+        assert result["n"] == 600
+        assert result["edge_list"] == [
+            edge | {key: pytest.approx(edge[key]) for key in edge if isinstance(edge[key], float)}
+            for edge in whole["edge_list"]
+        ]
+
+
+def test_columns_are_chosen_by_name(simulated):
+    common = ["fit", simulated / "data.csv", "-o", simulated / "out"]
+    golem(*common, "--columns", "x4, x1,x2", "-q")
+    assert json.loads((simulated / "out" / "graph.json").read_text())["names"] == ["x4", "x1", "x2"]
+    assert "no column 'y'; there are 'x0'" in golem(*common, "--columns", "x1,y", expect=1).output
+    (simulated / "data.csv").write_text('"a, b",c\n1,2\n2,5\n3,1\n')
+    golem(*common, "--columns", '"a, b",c', "-q")
+    assert json.loads((simulated / "out" / "graph.json").read_text())["names"] == ["a, b", "c"]
+
+
+def test_a_saved_row_index_is_left_out_with_a_warning(simulated):
+    path = simulated / "data.csv"
+    header, *lines = path.read_text().splitlines()
+    path.write_text("\n".join([f",{header}", *(f"{k},{line}" for k, line in enumerate(lines))]))
+    result = golem("fit", path, "-o", simulated / "out")
+    assert "Warning" in result.output
+    assert "'Unnamed: 0' looks like a saved row index" in result.output
+    assert "edges among 6 variables" in result.output
+    assert golem("fit", path, "-o", simulated / "out", "--quiet").output == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("3.csv", b"", "3.csv: the file is empty"),
+        ("3.parquet", b"PAR1 and then nothing", "3.parquet: not a readable Parquet file"),
+        ("3.csv", b"x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n1,2,3\n", "3.csv: the lines have different numbers of fields"),
+        ("3.csv", b"x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n1,2,3,4,5,six\n", "3.csv: 1 of 6 columns are not numeric: 'x5'"),
+        ("3.csv", b"x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n1,2,3,,5,6\n", "'x3' (1), first in line 3"),
+        ("3.csv", b"x0,x1,x2,x3,x4,y\n1,2,3,4,5,6\n", "3.csv: its columns are not those of"),
+    ],
+)
+def test_a_bad_file_in_a_folder_is_named_and_nothing_is_written(folder, name, content, message):
+    (folder / name).write_bytes(content)
+    result = golem("fit", folder, "-o", folder.parent / "out", expect=1)
+    assert message in result.output
+    assert len(result.output.strip().splitlines()) == 1
+    assert not (folder.parent / "out").exists()
+
+
+def test_settings_are_checked_before_any_row_is_read(tmp_path):
+    result = golem("fit", tmp_path / "none.csv", "--solver", "order", "--threshold", 0.1, expect=1)
+    assert "threshold" in result.output
+    assert "none.csv" not in result.output
+    assert "none.csv: no such file" in golem("fit", tmp_path / "none.csv", expect=1).output
+
+
+def test_a_terminal_sees_how_much_is_read(simulated, monkeypatch):
+    screen = io.StringIO()
+    monkeypatch.setattr("golem.terminal.err", Console(file=screen, force_terminal=True, width=120))
+    golem("fit", simulated / "data.csv", "-o", simulated / "out")
+    assert "Reading" in screen.getvalue()
+    assert re.search(r"(\S+)/\1 kB", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue()))
+
+
 @pytest.mark.parametrize("command", ["fit", "demo", "simulate", "score"])
 def test_help_shows_an_example_that_works(command, simulated, monkeypatch):
     monkeypatch.chdir(simulated)
@@ -139,7 +218,7 @@ def test_version_and_no_command():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a,b\n1,2\n1,3\n1,5\n", "constant columns carry no information: 'a'"),
+        ("a,b\n1,2\n1,3\n1,5\n", "data.csv: constant columns carry no information: 'a'"),
         ("a,b\n1,x\n1,3\n", "not numeric"),
         ("a\n1\n2\n", "at least 2 columns"),
         ("a,b\n1,\n2,3\n3,4\n", "NaN or inf in 1 of 2 columns"),

@@ -114,6 +114,7 @@ def test_a_singular_covariance_is_accepted():
         (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "unique; repeated: 'a'"),
         (pd.DataFrame([[1, 2], [3, 4]], columns=["", "a"]), "column 1 has an empty name"),
         (pl.DataFrame({"a": [1.0, None], "b": [1, 2]}), r"'a' \(1\)"),
+        (pl.LazyFrame({"a": [1.0, 2.0]}), "a polars LazyFrame is a query without rows yet: collect it"),
         (np.zeros((1, 3)), "at least 2 rows"),
         (np.zeros(3), "table of shape"),
         ([["a", "b"], ["c", "d"]], "table of numbers"),

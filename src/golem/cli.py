@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 import os
 import signal
@@ -25,6 +26,8 @@ from golem.terminal import (
     print_saved,
     print_summary,
     progress,
+    reading,
+    telling_warnings,
 )
 
 if TYPE_CHECKING:
@@ -98,7 +101,13 @@ def _app(
 
 @app.command(epilog="Example: `golem fit data.csv -o out/ --noise ev --lambda-sparsity bic`")
 def fit(
-    data: Annotated[Path, typer.Argument(help="CSV (separator and header are found) or Parquet file of numbers.")],
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            help="CSV (separator and header are found, gzip is read) or Parquet: files, folders or patterns such as "
+            "'part-*.parquet', whose rows make one table. They are read once, in bounded memory.",
+        ),
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("golem-output"),
     noise: Annotated[
         Noise, typer.Option(help="Noise variances: free (nv), all equal (ev), or what the data speak for.")
@@ -127,25 +136,37 @@ def fit(
     certificate: Annotated[
         bool, typer.Option("--certificate", help="Also polish the paper's score to a stationary point (ev).")
     ] = False,
+    columns: Annotated[
+        str | None, typer.Option(help="Use these columns alone, in this order: a,b,c.  [default: all]")
+    ] = None,
     drop: Annotated[list[str], typer.Option(help="Leave out a column; repeat for more.")] = [],  # noqa: B006
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.  [default: found]")
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Read the files on the workers of a Dask scheduler, such as tcp://10.0.0.1:8786, which must see them "
+            "under the same paths; `local` starts one worker a core here. Needs golem-dag[distributed].",
+        ),
     ] = None,
     seed: Seed = 0,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Learn a graph from a table.
+    """Learn a graph from a table, in one file or many.
+
+    `golem fit 'parts/*.parquet' --columns a,b,c` takes three columns of many files, and with
+    `--scheduler tcp://10.0.0.1:8786` the workers of a Dask cluster read them.
 
     Writes `graph.json`, `edges.csv`, `weights.csv` and `graph.png` into the output folder. Ctrl-C stops the solver
     and keeps the best graph so far, marked as interrupted (exit code 130).
     """
     from golem.estimator import Golem
-    from golem.moments import Moments
-    from golem.readers import read_table
+    from golem.readers import TableFiles, shards_of
 
     with _user_errors():
-        table = read_table(data, drop=drop, header=header)
         model = Golem(
             noise.value,
             solver.value,
@@ -159,9 +180,17 @@ def fit(
         )
         if certificate and noise is not Noise.ev:
             raise ValueError("--certificate is for --noise ev: the paper's score with equal noise variances")
-        if table.made_up_names and not quiet:
-            err.print(f"No header line found: the columns are named {table.names[0]}, {table.names[1]}, ...")
-        _learn(model, Moments.from_rows(table.values, table.names), output, quiet=quiet, bar=not (quiet or as_json))
+        # Whatever can be known to be wrong without the rows is told before they are read.
+        model.check_settings()
+        _require_writable(output)
+        with telling_warnings(quiet):
+            table = TableFiles.open(data, columns=_names(columns), drop=drop, header=header)
+            if table.made_up_names and not quiet:
+                err.print(f"No header line found: the columns are named {', '.join(table.names[:2])}, ...")
+            with reading(table.size, not (quiet or as_json)) as show:
+                (moments,) = shards_of(table, 1, progress=show, scheduler=scheduler)
+        with _naming_data(data):
+            _learn(model, moments, output, quiet=quiet, bar=not (quiet or as_json))
         proof = model.certify() if certificate else None
     if as_json:
         numbers = ("score", "stationarity", "start_score")
@@ -346,6 +375,21 @@ def compare(
         _fail("no method came to an end; the table says why")
 
 
+def _names(text: str | None) -> list[str] | None:
+    """Read a list of names with commas between them; quotes protect a comma in a name."""
+    return None if text is None else [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+
+
+@contextlib.contextmanager
+def _naming_data(data: list[str]) -> Iterator[None]:
+    """Put the files before what is wrong with their rows."""
+    try:
+        yield
+    except ValueError as error:
+        more = f" and {len(data) - 1} more" if len(data) > 1 else ""
+        raise ValueError(f"{data[0]}{more}: {error}") from None
+
+
 def _number_or_word(text: str | None) -> Any:
     """Read an option that takes a number or a word."""
     try:
@@ -366,12 +410,8 @@ def _learn(model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: bo
 
     _require_writable(output)
     _compile(model, moments.d, bar)
-    with warnings.catch_warnings(record=True) as caught, progress(model, bar):
-        warnings.simplefilter("always")
+    with telling_warnings(quiet), progress(model, bar):
         model.fit(moments)
-    for warning in caught:
-        if not quiet:
-            err.print(f"Warning: {warning.message}", style="yellow", soft_wrap=True)
     # A second Ctrl-C waits until the results are safe.
     with _holding_interrupts(), warnings.catch_warnings():
         export.save(model, output)

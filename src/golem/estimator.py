@@ -210,7 +210,7 @@ class Golem(BaseEstimator):
         y : None
             Ignored, there for scikit-learn.
         """
-        noise, solver = _named(NOISE_MODELS, self.noise, "noise"), self._solver()
+        noise, solver = self.check_settings()
         rows = self._prepare(X, solver)
         if isinstance(solver, Order):
             return self._conclude(self._search(solver, noise), None)
@@ -249,6 +249,15 @@ class Golem(BaseEstimator):
             )
             warnings.warn(self.solution_.status.value + stage, ConvergenceWarning, stacklevel=3)
         return self
+
+    def check_settings(self) -> tuple[NoiseModel, Order | Adam | LBFGS]:
+        """Return what the words stand for, or raise a ValueError where settings contradict each other.
+
+        `fit` begins with this; before a long pass over files it spares the wait for a complaint.
+        """
+        noise, solver = _named(NOISE_MODELS, self.noise, "noise"), self._solver()
+        self._edge_price(solver)
+        return noise, solver
 
     def score(self, X: Any, y: None = None) -> float:
         """Mean Gaussian log-likelihood of a row of X under the fitted model; higher is better."""

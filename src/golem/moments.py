@@ -8,7 +8,7 @@ of all of them.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ from golem.arrays import divided, is_tensor, to_numpy
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 _BLOCK_BYTES = 2**30
+_FIRST_ROWS, _CACHED_NUMBERS = 256, 1 << 19
+_TOO_LARGE = "values beyond 1e150 have no finite variance in floating point; rescale the columns"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +67,7 @@ class Moments:
             return cls._from_tensor(rows, names)
         X = _float_rows(rows)
         names = column_names(names, X.shape[1])
-        _require_finite(X, names)
+        require_finite(X, names)
         shift = np.array(X[0] if shift is None else shift, dtype=float)
         centred = X - shift
         offset = centred.mean(axis=0)
@@ -82,13 +84,47 @@ class Moments:
         shift = X[0].double()
         offset = sum((X[k : k + block].double() - shift).sum(dim=0) for k in range(0, n, block)) / n
         if not bool(offset.isfinite().all()):
-            _require_finite(to_numpy(X), names)
+            require_finite(to_numpy(X), names)
         scatter: Any = 0
         for k in range(0, n, block):
             # Around the shift first: the mean itself may have lost the digits that tell it from the rows.
             centred = X[k : k + block].double() - shift - offset
             scatter = scatter + centred.T @ centred
         return cls(n, to_numpy(shift), to_numpy(offset), to_numpy(scatter), names)
+
+    @classmethod
+    def from_columns(
+        cls, columns: Sequence[NDArray[Any]], names: tuple[str, ...], place: Callable[[int], str] | None = None
+    ) -> Moments:
+        """Moments of a batch of rows, at least one, given as d columns; made to be merged with those of other batches.
+
+        The rows pass once, in blocks that stay in the processor's cache, about a shift near the first ones: the
+        scatter is the sum of outer products about the shift, less n times that of the offset. `place` says in words
+        where a row of the batch stands.
+
+        Raises
+        ------
+        ValueError
+            If values are NaN or infinite, or too large to be squared.
+        """
+        n, d = len(columns[0]), len(columns)
+        with np.errstate(invalid="ignore", over="ignore"):
+            shift = np.array([column[:_FIRST_ROWS].mean(dtype=float) for column in columns])
+            length = min(n, max(_CACHED_NUMBERS // d, d))
+            block, total, scatter = np.empty((d, length)), np.zeros(d), np.zeros((d, d))
+            for begin in range(0, n, length):
+                part = block[:, : min(length, n - begin)]
+                for row, column, centre in zip(part, columns, shift, strict=True):
+                    np.subtract(column[begin : begin + length], centre, out=row)
+                total += part.sum(axis=1)
+                scatter += part @ part.T
+            offset = total / n
+            scatter -= np.outer(offset, offset) * n
+        if not np.isfinite(total).all():
+            require_finite(np.column_stack(columns), names, place)
+        if not np.isfinite(np.diagonal(scatter)).all():
+            raise ValueError(_TOO_LARGE)
+        return cls(n, shift, offset, scatter, names)
 
     @classmethod
     def from_table(cls, table: Any) -> Moments:
@@ -198,7 +234,10 @@ class Moments:
         n = self.n + other.n
         # Shifts lie near the data, so their difference is exact where that of the means would round.
         difference = (other.shift - self.shift) + (other.offset - self.offset)
-        scatter = self.scatter + other.scatter + np.outer(difference, difference) * (self.n * other.n / n)
+        scatter = self.scatter + other.scatter
+        between = np.outer(difference, difference)
+        between *= self.n * other.n / n
+        scatter += between
         return Moments(n, self.shift, self.offset + difference * (other.n / n), scatter, self.names)
 
 
@@ -227,15 +266,27 @@ def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
 
 
 def is_table(data: Any) -> bool:
-    """Tell a pandas, Polars or PyArrow table from an array."""
+    """Tell a pandas, Polars or PyArrow table from an array.
+
+    Raises
+    ------
+    ValueError
+        If it is a query whose rows are not there yet, such as a Polars LazyFrame or a Dask DataFrame.
+    """
     import narwhals.stable.v1 as nw
     from narwhals.exceptions import DuplicateError
 
     try:
-        return isinstance(nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame)
+        frame = nw.from_native(data, pass_through=True)
     except DuplicateError:
         column_names(list(data.columns), len(data.columns))  # says it in our words
         raise
+    if isinstance(frame, nw.LazyFrame):
+        raise ValueError(
+            f"a {type(data).__module__.split('.')[0]} {type(data).__name__} is a query without rows yet: collect it "
+            "first, or see golem.readers (moments_from_file, moments_from_dask) for more rows than fit into memory"
+        )
+    return isinstance(frame, nw.DataFrame)
 
 
 def rows_and_names(table: Any) -> tuple[Matrix, tuple[str, ...]]:
@@ -303,21 +354,22 @@ def _float_rows(rows: Any) -> Matrix:
     if X.ndim != 2:
         raise ValueError(f"the data must be a table of shape (rows, columns); got shape {X.shape}")
     if X.size and np.abs(X[np.isfinite(X)]).max(initial=0) > 1e150:
-        raise ValueError("values beyond 1e150 have no finite variance in floating point; rescale the columns")
+        raise ValueError(_TOO_LARGE)
     if len(X) < 2:
         raise ValueError(f"at least 2 rows are needed to estimate a covariance; got n_samples = {len(X)}")
     return X
 
 
-def _require_finite(X: Matrix, names: Sequence[str]) -> None:
-    """Raise a ValueError that names the columns with NaN or infinite values and counts them."""
+def require_finite(X: Matrix, names: Sequence[str], place: Callable[[int], str] | None = None) -> None:
+    """Raise a ValueError that counts the NaN and infinite values by column, and says where the first is."""
     finite = np.isfinite(X)
     if finite.all():
         return
     counts = (~finite).sum(axis=0)
     bad = [f"{names[j]!r} ({counts[j]})" for j in map(int, np.nonzero(counts)[0])]
+    first = "" if place is None else f", first in {place(int((~finite).any(axis=1).argmax()))}"
     raise ValueError(
-        f"NaN or inf in {len(bad)} of {len(names)} columns (count of values): {shortened(bad)}; "
+        f"NaN or inf in {len(bad)} of {len(names)} columns (count of values): {shortened(bad)}{first}; "
         "drop those rows or impute the values first"
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,40 @@ def progress(model: Golem, wanted: bool) -> Iterator[None]:
             yield
         finally:
             model.set_params(callback=None)
+
+
+@contextlib.contextmanager
+def reading(total: int, wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """Show a bar of the bytes read; yields what is to be told of them."""
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    if not wanted or not err.is_terminal:
+        yield None
+        return
+    columns = [
+        TextColumn("Reading"),
+        BarColumn(bar_width=30),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    ]
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextlib.contextmanager
+def telling_warnings(quiet: bool) -> Iterator[None]:
+    """Print warnings as sentences when they come, or nothing."""
+
+    def tell(message: Warning | str, *about: Any) -> None:
+        if not quiet:
+            err.print(f"Warning: {message}", style="yellow", soft_wrap=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = tell  # type: ignore[assignment]
+        yield
 
 
 def print_summary(model: Golem) -> None:

@@ -1,0 +1,252 @@
+"""Text tables in pieces: ranges of bytes that end at line ends, parsed by PyArrow, with the line of what is wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import itertools
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from golem.moments import column_names, shortened
+from golem.tables.batches import Batch, Piece, as_floats, block_bytes, first_line, is_numeric, piece_bytes
+from golem.tables.csv_format import MISSING_WORDS, CsvFormat, is_number, sniff_csv, split_line
+
+_SAMPLE_BYTES, _SAMPLE_LINES, _LARGEST_SAMPLE, _SCAN_BYTES = 1 << 16, 10, 1 << 26, 1 << 24
+_PARSED_BYTES, _PARSED_LINES = 1 << 20, 64
+SAVED_INDEX = "Unnamed: 0"
+_GZIP, _BYTE_ORDER_MARK = b"\x1f\x8b", b"\xef\xbb\xbf"
+_MISSING = sorted({spelling for word in MISSING_WORDS for spelling in (word, word.upper(), word.title(), "NaN")})
+
+
+@dataclass(frozen=True)
+class CsvFile:
+    """A text table, plain or compressed by gzip.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    size : int
+        Its bytes on disk.
+    names : tuple of str
+        All its columns. A first one without a name is called as pandas calls it: it is a saved row index.
+    made_up_names : bool
+        Whether the file has no header line.
+    form : CsvFormat
+        How it is written.
+    start : int
+        The byte, after decompression, at which the rows begin.
+    is_compressed : bool
+        Whether it is compressed; such a file is one piece, because it can be read from its beginning alone.
+    """
+
+    path: Path
+    size: int
+    names: tuple[str, ...]
+    made_up_names: bool
+    form: CsvFormat
+    start: int
+    is_compressed: bool
+
+    @classmethod
+    def open(cls, path: Path, header: bool | None = None, like: CsvFile | None = None) -> CsvFile:
+        """Look at the beginning of a file; `like` is an earlier file of the same table."""
+        with path.open("rb") as file:
+            is_compressed = file.read(2) == _GZIP
+        with _opened(path, is_compressed) as (text, _):
+            sample, truncated = _sample(text)
+        form = sniff_csv(sample, truncated)
+        begin = len(_BYTE_ORDER_MARK) if sample.startswith(_BYTE_ORDER_MARK) else 0
+        lines = sample[begin:].splitlines(keepends=True)
+        blank = next(k for k, line in enumerate(lines) if line.strip())
+        begin += sum(map(len, lines[:blank]))
+        fields = split_line(lines[blank].decode(form.encoding), form.separator)
+        # NumPy's savetxt marks its header as a comment.
+        names = [field.removeprefix("#").strip() for field in fields]
+        names[0] = names[0] or SAVED_INDEX
+        decimal_comma = form.decimal_comma
+        if like is not None and like.form.separator == form.separator:
+            decimal_comma |= like.form.decimal_comma  # a few lines without a decimal mark tell nothing
+        repeats_names = like is not None and not like.made_up_names and sorted(names) == sorted(like.names)
+        has_header = form.has_header or repeats_names if header is None else header
+        return cls(
+            path,
+            path.stat().st_size,
+            tuple(names) if has_header else column_names(None, len(names)),
+            not has_header,
+            CsvFormat(form.separator, has_header, decimal_comma, form.encoding),
+            begin + (len(lines[blank]) if has_header else 0),
+            is_compressed,
+        )
+
+    def require_numeric(self, columns: Sequence[int]) -> None:
+        """Text declares no types: only the rows can tell."""
+
+    def memory(self, d: int) -> int:
+        """Bytes of memory that reading d columns takes, about: the text and its columns."""
+        return 2 * block_bytes(d)
+
+    def pieces(self, d: int) -> list[Piece]:
+        """Cut the file at multiples of a number of bytes; a line belongs to the piece that it begins in."""
+        if self.is_compressed:
+            return [Piece(0, self.size, 0, self.size)]
+        cuts = [*range(0, self.size, piece_bytes(d)), self.size]
+        return [Piece(begin, end, begin, end) for begin, end in itertools.pairwise(cuts)]
+
+    def batches(self, piece: Piece, columns: Sequence[int]) -> Iterator[Batch]:
+        """Read the lines that begin in the piece, the columns at these positions, in this order."""
+        size = block_bytes(len(columns))
+        for block in self._stream(size) if self.is_compressed else self._lines(piece, size):
+            is_blank = not block.text or block.text.isspace()
+            found = [] if is_blank else self._parsed(block, columns).columns
+            yield Batch([as_floats(column) for column in found], block.begin, block.end, block.place)
+
+    def _lines(self, piece: Piece, size: int) -> Iterator[_Block]:
+        """Read the lines that begin in a range of bytes, in blocks of about a size."""
+        with self.path.open("rb") as file:
+            for begin in range(piece.first, piece.last, size):
+                end = min(piece.last, begin + size)
+                first, last = self._line_from(begin, file), self._line_from(end, file)
+                file.seek(first)
+                yield _Block(file.read(last - first), begin, end, partial(self._lines_before, first))
+
+    def _line_from(self, position: int, file: Any) -> int:
+        """Find where the first line begins that does not begin before a byte."""
+        if position <= self.start:
+            return self.start
+        file.seek(position - 1)
+        return position - 1 + len(file.readline())
+
+    def _lines_before(self, position: int) -> int:
+        """Count the lines before a byte; only a message needs them."""
+        lines = 0
+        with self.path.open("rb") as file:
+            while position > 0 and (text := file.read(min(position, _SCAN_BYTES))):
+                lines += text.count(b"\n")
+                position -= len(text)
+        return lines
+
+    def _stream(self, size: int) -> Iterator[_Block]:
+        """Read a compressed file in blocks of lines of about a size."""
+        with _opened(self.path, compressed=True) as (text, position):
+            lines, begin = text.read(self.start).count(b"\n"), 0
+            while block := text.read(size):
+                block += text.readline()
+                end = position()
+                yield _Block(block, begin, end, partial(int, lines))
+                begin, lines = end, lines + block.count(b"\n")
+
+    def _parsed(self, block: _Block, columns: Sequence[int]) -> Any:
+        """Parse a block as numbers; where that fails, as what PyArrow takes it for, which knows true and false."""
+        import pyarrow as pa
+
+        positions = [str(j) for j in columns]
+        try:
+            # PyArrow is fastest where what it holds at a time fits into the cache.
+            step = max(_PARSED_BYTES, _PARSED_LINES * (block.text.find(b"\n") + 1))
+            return self._read(block, positions, dict.fromkeys(positions, pa.float64()), step)
+        except pa.ArrowInvalid as error:
+            with contextlib.suppress(pa.ArrowInvalid):
+                table = self._read(block, positions, {}, len(block.text))
+                if all(map(is_numeric, table.schema.types)):
+                    return table
+            raise ValueError(self._complaint(block, columns) or _unexplained(block, error)) from None
+
+    def _read(self, block: _Block, positions: list[str], types: dict[str, Any], step: int) -> Any:
+        import pyarrow as pa
+        import pyarrow.csv as pacsv
+
+        text, separator = block.text, self.form.separator
+        if separator == " ":  # any run of blanks separates; PyArrow knows single characters only
+            text, separator = b"\n".join(b"\t".join(line.split()) for line in text.splitlines()), "\t"
+        # The columns go by their positions, because names in files can be anything. Other blocks keep the cores busy.
+        return pacsv.read_csv(
+            pa.BufferReader(text),
+            read_options=pacsv.ReadOptions(
+                use_threads=False,
+                block_size=step,
+                column_names=[str(j) for j in range(len(self.names))],
+                encoding=self.form.encoding,
+            ),
+            parse_options=pacsv.ParseOptions(delimiter=separator),
+            convert_options=pacsv.ConvertOptions(
+                include_columns=positions,
+                column_types=types,
+                null_values=_MISSING,
+                decimal_point="," if self.form.decimal_comma else ".",
+            ),
+        )
+
+    def _complaint(self, block: _Block, columns: Sequence[int]) -> str:
+        """Say which lines of a block have too many or too few fields, or else which cells are no numbers."""
+        text: dict[int, list[tuple[int, str]]] = {}
+        for number, line in block.numbered_lines():
+            fields = split_line(line.decode(self.form.encoding, "replace"), self.form.separator)
+            if len(fields) != len(self.names):
+                return f"line {number} has {len(fields)} fields, not {len(self.names)}; is the file cut off or damaged?"
+            for j in columns:
+                if not is_number(fields[j], self.form.decimal_comma):
+                    text.setdefault(j, []).append((number, fields[j]))
+        whole = block.begin == 0 and block.end == self.size
+        found = []
+        for j in sorted(text):
+            (number, cell), others = text[j][0], len(text[j]) - 1
+            more = f" and {'' if whole else 'at least '}{others} more" if others else ""
+            found.append(f"{self.names[j]!r} ({cell!r} in line {number}{more})")
+        many = f"{len(found)} of {len(columns)} columns are not numeric"
+        return f"{many}: {shortened(found)}; drop them or encode them as numbers" if found else ""
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Whole lines of a file, the bytes of the file that they stand for, and the number of lines before them."""
+
+    text: bytes
+    begin: int
+    end: int
+    lines_before: Callable[[], int]
+
+    def numbered_lines(self) -> Iterator[tuple[int, bytes]]:
+        """Lines that are not blank, with their numbers in the file."""
+        for number, line in enumerate(self.text.splitlines(), start=self.lines_before() + 1):
+            if line.strip():
+                yield number, line
+
+    def place(self, row: int) -> str:
+        """Say in which line of the file a row stands."""
+        return f"line {[number for number, _ in self.numbered_lines()][row]}"
+
+
+def _unexplained(block: _Block, error: Exception) -> str:
+    lines = [number for number, _ in block.numbered_lines()]
+    return f"lines {lines[0]} to {lines[-1]} are not a readable table ({first_line(error)})"
+
+
+@contextlib.contextmanager
+def _opened(path: Path, compressed: bool) -> Iterator[tuple[Any, Callable[[], int]]]:
+    """Open a file for its text, and a function that tells how many of its bytes have been read."""
+    with path.open("rb") as raw:
+        if not compressed:
+            yield raw, raw.tell
+            return
+        try:
+            with gzip.GzipFile(fileobj=raw) as text:
+                yield text, raw.tell
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"a damaged or incomplete compressed file ({first_line(error)})") from None
+
+
+def _sample(text: Any) -> tuple[bytes, bool]:
+    """Read the start of a file, enough for a few lines however long they are; tell whether there is more."""
+    sample: bytes = text.read(_SAMPLE_BYTES)
+    while sample.count(b"\n") < _SAMPLE_LINES and len(sample) < _LARGEST_SAMPLE:
+        more = text.read(len(sample))
+        if not more:
+            return sample, False
+        sample += more
+    return sample, bool(text.read(1))

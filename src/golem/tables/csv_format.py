@@ -1,0 +1,117 @@
+"""How a text table is written: separator, header, decimal mark and encoding, found from its first lines."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import re
+from dataclasses import dataclass
+
+_SEPARATORS = (",", "\t", ";", "|", " ")
+MISSING_WORDS = ("", "na", "nan", "n/a", "null", "none", "#n/a")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True)
+class CsvFormat:
+    """How a text table is written."""
+
+    separator: str
+    has_header: bool
+    decimal_comma: bool
+    encoding: str
+
+
+def sniff_csv(sample: bytes, truncated: bool = False) -> CsvFormat:
+    r"""Find the separator, the header, the decimal mark and the encoding from the start of a text table.
+
+    The separator splits every line into the same number of fields and leaves as many numbers as possible below the
+    first line. The first line is a header if one of its fields is not a number, or if it counts (whole numbers that
+    grow, such as years) above numbers that do not. Where the comma does not separate, `1,5` is a number.
+
+    Examples
+    --------
+    >>> sniff_csv(b"a;b\n1,5;2\n")
+    CsvFormat(separator=';', has_header=True, decimal_comma=True, encoding='utf8')
+
+    Raises
+    ------
+    ValueError
+        If the sample is binary, has no lines or no separator.
+    """
+    if b"\0" in sample:
+        raise ValueError("a binary file; CSV text in UTF-8, plain or compressed by gzip, and Parquet can be read")
+    text, encoding = _decoded(sample, truncated)
+    lines = [line for line in text.splitlines() if line.strip()]
+    if truncated:
+        lines = lines[:-1]
+    if not lines:
+        raise ValueError("the file has no lines of data")
+    lines = lines[:50]
+    separator = max(_SEPARATORS, key=lambda mark: _quality(lines, mark))
+    one_column = len(split_line(lines[0], separator)) == 1
+    if _quality(lines, separator) < (0, 0) or (one_column and any(mark in line for line in lines for mark in ",;\t|")):
+        counts = [len(split_line(line, ",")) for line in lines]
+        where = next(k for k, count in enumerate(counts) if count != counts[0]) if len(set(counts)) > 1 else 1
+        raise ValueError(
+            f"the lines have different numbers of fields (line 1 has {counts[0]} by commas, line {where + 1} has "
+            f"{counts[where]}); is there a comment or a title above the table, or is the file cut off?"
+        )
+    header, *body = (split_line(line, separator) for line in lines)
+    decimal_comma = separator != "," and any(_DECIMAL_COMMA.fullmatch(field) for row in body for field in row)
+    names = not all(is_number(field, decimal_comma) for field in header)
+    # A blank first field, as a saved row index leaves it, also marks a header: data hardly start with one.
+    index = len(body) > 0 and header[0] == "" and body[0][0] != ""
+    return CsvFormat(separator, names or index or _counts(header, body), decimal_comma, encoding)
+
+
+def _decoded(sample: bytes, truncated: bool) -> tuple[str, str]:
+    """Decode UTF-8, whose last character may be cut off, or else Latin-1, which takes anything."""
+    for cut in range(4 if truncated else 1):
+        try:
+            return sample[: len(sample) - cut].decode("utf-8-sig"), "utf8"
+        except UnicodeDecodeError:
+            continue
+    return sample.decode("latin-1"), "latin-1"
+
+
+def _quality(lines: list[str], separator: str) -> tuple[float, int]:
+    """How well a separator explains the lines: the share of numbers below the first, then the columns."""
+    rows = [split_line(line, separator) for line in lines]
+    columns = len(rows[0])
+    if any(len(row) != columns for row in rows):
+        return (-1.0, 0)
+    fields = [field for row in rows[1:] for field in row]
+    numbers = sum(is_number(field, separator != ",") for field in fields)
+    # One column is no table, whatever it holds: any separator that finds more is better.
+    return (numbers / len(fields) if fields and columns > 1 else 0.0, columns)
+
+
+def _counts(header: list[str], body: list[list[str]]) -> bool:
+    """Tell whether a first line of whole numbers that grow stands above numbers that are not whole."""
+    if not body or not all(re.fullmatch(r"\d+", field) for field in header):
+        return False
+    numbers = [int(field) for field in header]
+    grows = all(a < b for a, b in itertools.pairwise(numbers))
+    broken = sum(not re.fullmatch(r"[+-]?\d+", field) for field in body[0])
+    return len(numbers) > 1 and grows and broken > len(numbers) / 2
+
+
+def is_number(field: str, decimal_comma: bool) -> bool:
+    """Tell whether a field holds a number or stands for a missing one."""
+    if "_" in field:  # 1_000 is a number in Python alone
+        return False
+    try:
+        float(field.replace(",", ".") if decimal_comma and _DECIMAL_COMMA.fullmatch(field) else field)
+    except ValueError:
+        return field.lower() in MISSING_WORDS
+    return True
+
+
+def split_line(line: str, separator: str) -> list[str]:
+    """Split a line into fields; a blank as separator stands for any run of white space."""
+    if separator == " ":
+        return line.split()
+    if separator not in line:  # also spares the csv module a field beyond its limit
+        return [line.strip().strip('"')]
+    return [field.strip() for field in next(csv.reader([line], delimiter=separator))]
