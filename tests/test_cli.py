@@ -274,7 +274,7 @@ def test_ctrl_c_keeps_the_best_so_far(tmp_path):
     )
     time.sleep(15 if os.environ.get("CI") else 8)
     process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
+    _, error = process.communicate(timeout=180)
     assert process.returncode == 130
     assert b"Traceback" not in error
     content = json.loads((tmp_path / "out" / "graph.json").read_text())
