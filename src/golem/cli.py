@@ -133,6 +133,9 @@ def fit(
         int | None, typer.Option(help="Most iterations.  [default: 10000 (lbfgs), 100000 (adam)]", min=1)
     ] = None,
     time_limit: Annotated[float | None, typer.Option(help="Most seconds for a solve.", min=0.001)] = None,
+    device: Annotated[
+        str, typer.Option(help="cpu, cuda, or auto: a GPU where it gains (adam; order with ev).")
+    ] = "cpu",
     certificate: Annotated[
         bool, typer.Option("--certificate", help="Also polish the paper's score to a stationary point (ev).")
     ] = False,
@@ -176,6 +179,7 @@ def fit(
             effort=None if effort is None else effort.value,
             max_iter=max_iter,
             time_limit=time_limit,
+            device=device,
             random_state=seed,
         )
         if certificate and noise is not Noise.ev:
