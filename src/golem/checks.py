@@ -20,7 +20,7 @@ class DataWarning(UserWarning):
     """The data can be used, but not everything in the answer can be trusted."""
 
 
-def require_learnable(moments: Moments, *, uses_scale: bool) -> None:
+def require_learnable(moments: Moments, *, uses_scale: bool, stacklevel: int = 4) -> None:
     """Raise a ValueError with columns and remedy where no graph can be learned; warn where n is small.
 
     Parameters
@@ -29,6 +29,8 @@ def require_learnable(moments: Moments, *, uses_scale: bool) -> None:
         The data.
     uses_scale : bool
         Whether the method works on the columns as they are scaled.
+    stacklevel : int
+        Calls between a warning and the user's line.
     """
     if moments.d < 2:
         raise ValueError(f"a graph needs at least 2 columns; got n_features = {moments.d}: {quoted(moments.names)}")
@@ -42,7 +44,7 @@ def require_learnable(moments: Moments, *, uses_scale: bool) -> None:
     _require_distinct(R, moments)
     if moments.n > moments.d:
         _require_independent(R, moments)
-    _warn_of_few_rows(moments)
+    _warn_of_few_rows(moments, stacklevel)
     if uses_scale and scale.max() > _WIDEST_SCALES * scale.min():
         low, high = moments.names[int(scale.argmin())], moments.names[int(scale.argmax())]
         raise ValueError(
@@ -66,7 +68,7 @@ def warn_of_equal_scales(
         )
 
 
-def _warn_of_few_rows(moments: Moments) -> None:
+def _warn_of_few_rows(moments: Moments, stacklevel: int) -> None:
     """Warn where rows are fewer than columns, or not many more, and say what can be trusted."""
     n, d = moments.n, moments.d
     if n >= _FEW_ROWS * d:
@@ -80,7 +82,7 @@ def _warn_of_few_rows(moments: Moments) -> None:
         f"n = {n} rows for d = {d} columns: {reason}. Trust strong edges; weak ones and directions less, and a missing "
         "edge says little. More rows or fewer columns help.",
         DataWarning,
-        stacklevel=4,
+        stacklevel=stacklevel,
     )
 
 

@@ -225,9 +225,10 @@ class Golem(BaseEstimator):
         for attribute in ("sem_", "cpdag_", "undecided_", "by_variance_"):
             self.__dict__.pop(attribute, None)
         self.moments_, rows = read_data(self, X)
-        require_learnable(self.moments_, uses_scale=self.noise == "ev" or not isinstance(solver, Order))
+        uses_scale = self.noise == "ev" or not isinstance(solver, Order)
+        require_learnable(self.moments_, uses_scale=uses_scale, stacklevel=5)
         if self.noise == "ev":
-            warn_of_equal_scales(self.moments_)
+            warn_of_equal_scales(self.moments_, stacklevel=4)
         self.knowledge_ = read_knowledge(self.knowledge, self.moments_.d)
         self.edge_price_ = self._edge_price(solver)
         return rows
