@@ -74,7 +74,7 @@ def run(drawn: Sequence[Simulation], methods: Sequence[str]) -> tuple[dict[str, 
             found[name].append(errors(one.sem.adjacency, model.weights_))
             if name == "order":
                 kinds.append(model.noise_choice_.kind)
-    chosen = ", ".join(f"{kind} {kinds.count(kind)}" for kind in ("equal", "between", "free") if kind in kinds)
+    chosen = ", ".join(f"{kind} {kinds.count(kind)}" for kind in ("equal", "tied", "free") if kind in kinds)
     return found, {name: float(np.median(s)) for name, s in seconds.items()}, chosen
 
 
@@ -239,7 +239,7 @@ def _once(moments: Moments) -> np.ndarray:
     """One search, with mu and tau from the graph of equal variances."""
     start = Golem("ev").fit(moments).adjacency_
     scores = NoiseScores(moments, L0(), GaussianTied(moments.n))
-    prior = Prior(*map(float, scores.tied.prior(scores.residuals(start))))
+    prior = Prior(*map(float, scores.likelihood.prior(scores.residuals(start))))
     problem = OrderProblem(moments, L0().prices(moments.n, moments.d))
     return find_order(problem, (start, "r2"), prior=prior).graph.astype(float)
 

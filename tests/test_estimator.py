@@ -291,10 +291,10 @@ def test_the_same_yardsticks_for_every_solver(drawn):
         ({"lambda_sparsity": -1}, "lambda_sparsity must be at least 0"),
         ({"lambda_dag": -1}, "lambda_dag must be at least 0"),
         ({"threshold": -1}, "threshold must be at least 0"),
-        ({"max_iter": 0}, "max_iter must be positive"),
-        ({"time_limit": 0}, "time_limit must be positive"),
+        ({"max_iter": 0}, "max_iter must be a positive number"),
+        ({"time_limit": 0}, "time_limit must be a positive number"),
         ({"cycles": "all"}, "cycles must be one of"),
-        ({"device": "cuda"}, "device='cuda' and dtype='float64': solver='adam', and"),
+        ({"device": "cuda"}, "device='cuda' is for solver='adam' and for solver='order' with noise='ev'"),
         ({"knowledge": Knowledge.none(3)}, r"knowledge masks must have shape \(4, 4\)"),
     ],
 )

@@ -12,7 +12,6 @@ import importlib.util
 import math
 import os
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -117,10 +116,7 @@ class Placement:
             return np.asarray(array, dtype=self.dtype)
         torch = self._torch()
         try:
-            with warnings.catch_warnings():
-                # It is read-only so that nobody writes to it, and neither do we.
-                warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
-                return torch.asarray(array, dtype=getattr(torch, self.dtype), device=torch.device(self.device))
+            return torch.asarray(array, dtype=getattr(torch, self.dtype), device=torch.device(self.device))
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0]
             raise ValueError(f"PyTorch cannot use device={self.device!r} here ({reason}); use device='cpu'") from None

@@ -286,8 +286,8 @@ class Golem(BaseEstimator):
         )
         for name in ("max_iter", "time_limit"):
             value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"{name} must be positive; got {value}")
+            if value is not None and not (isinstance(value, int | float) and value > 0):
+                raise ValueError(f"{name} must be a positive number; got {value!r}")
         for name in ("lambda_sparsity", "lambda_dag", "threshold"):
             value = getattr(self, name)
             if not (value is None or isinstance(value, str) or 0 <= value < np.inf):
@@ -313,9 +313,10 @@ class Golem(BaseEstimator):
             raise ValueError(f"dtype must be 'float64' or 'float32'; got {self.dtype!r}")
         on_device = isinstance(solver, Adam) or (isinstance(solver, Order) and self.noise == "ev")
         if (self.device not in ("cpu", "auto") or self.dtype != "float64") and not on_device:
+            what = f"dtype={self.dtype!r}" if self.device in ("cpu", "auto") else f"device={self.device!r}"
             raise ValueError(
-                f"device={self.device!r} and dtype={self.dtype!r}: solver='adam', and solver='order' with noise='ev', "
-                "run on a device; the search over orders and L-BFGS run on the CPU in double precision"
+                f"{what} is for solver='adam' and for solver='order' with noise='ev'; the search over orders and "
+                "L-BFGS run on the CPU in double precision"
             )
         settings = {"max_iter": self.max_iter, "time_limit": self.time_limit, "effort": self.effort}
         given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
@@ -410,7 +411,9 @@ class Golem(BaseEstimator):
         scores = graph_scores(weights, moments.covariance, moments.n)
         self.solution_ = dataclasses.replace(self.solution_, graph_scores=scores)
         open_directions = _undecided(self.adjacency_, self.cpdag_, knowledge)
-        self.undecided_ = open_directions & without_evidence(self.adjacency_, moments.covariance, self.likelihood_)
+        self.undecided_ = without_evidence(
+            self.adjacency_, moments.covariance, moments.n, self.likelihood_, open_directions
+        )
         self.by_variance_ = open_directions & ~self.undecided_
         noise_variances = self.likelihood_.noise_variances(residual_variances(weights, moments.covariance))
         self.sem_ = LinearSEM.from_moments(weights, noise_variances, moments)

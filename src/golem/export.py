@@ -93,7 +93,7 @@ def _noise(model: Golem) -> dict[str, Any]:
     if choice is None:
         return used
     scores = {name: _number(score) for name, score in choice.scores.items()}
-    return used | {"choice": choice.kind, "tau": choice.tau, "scores": scores, "reason": choice.reason}
+    return used | {"kind": choice.kind, "tau": choice.tau, "scores": scores, "reason": choice.reason}
 
 
 def settings(model: Golem) -> dict[str, Any]:

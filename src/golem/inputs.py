@@ -60,6 +60,10 @@ def read_knowledge(knowledge: Knowledge | None, d: int) -> Knowledge:
     """
     if knowledge is None:
         return Knowledge.none(d)
+    if not isinstance(knowledge, Knowledge):
+        raise ValueError(
+            f"knowledge is a golem.Knowledge, such as Knowledge.of({d}, ...); got {type(knowledge).__name__}"
+        )
     require_shape(knowledge.forbidden, d, "the knowledge masks")
     return knowledge
 

@@ -81,7 +81,7 @@ def require_known(names: list[str]) -> None:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"no method {name!r}{hint} There are {', '.join(known)}")
+            raise ValueError(f"no method {name!r}{hint or '.'} There are {', '.join(known)}")
 
 
 def prepare(name: str) -> None:

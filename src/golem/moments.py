@@ -193,10 +193,9 @@ class Moments:
 
     @functools.cached_property
     def covariance(self) -> Matrix:
-        """Maximum likelihood covariance: scatter divided by n. It is kept, and so not to be written to."""
-        S = divided(self.scatter, self.n)
-        S.flags.writeable = False
-        return S
+        """Maximum likelihood covariance: scatter divided by n. It is kept: copy it before writing to it."""
+        # Not marked as read-only: numba would compile every kernel once more for such an array.
+        return divided(self.scatter, self.n)
 
     @property
     def variances(self) -> Vector:

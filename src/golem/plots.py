@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Blue and orange are told apart by every kind of colour vision, and in grey print by their lightness.
 POSITIVE, NEGATIVE = "#2166ac", "#d6701c"
+UNDECIDED, BY_VARIANCE = (0, (4, 2)), (0, (1, 1))
 NODE_FILL, NODE_EDGE, TEXT = "#f4f1ea", "#5b5b5b", "#1d1d1d"
 LARGEST_DRAWN_GRAPH = 60
 
@@ -48,7 +49,7 @@ def plot_graph(model: Golem, ax: Axes | None = None, title: str | None = None) -
     scale = np.sqrt(model.moments_.variances)
     standardized = model.weights_ * scale[:, None] / scale[None, :]
     largest = max(float(np.abs(standardized).max(initial=0)), 1e-300)
-    undecided = getattr(model, "undecided_", np.zeros_like(adjacency))
+    undecided, by_variance = (getattr(model, name, np.zeros_like(adjacency)) for name in ("undecided_", "by_variance_"))
 
     labels = [
         ax.text(
@@ -67,7 +68,8 @@ def plot_graph(model: Golem, ax: Axes | None = None, title: str | None = None) -
                 patchB=labels[j].get_bbox_patch(), connectionstyle=f"arc3,rad={bend}", arrowstyle="-|>",
                 mutation_scale=13, linewidth=0.8 + 2.6 * abs(standardized[i, j]) / largest,
                 color=POSITIVE if model.weights_[i, j] >= 0 else NEGATIVE,
-                linestyle=(0, (4, 2)) if undecided[i, j] else "solid", alpha=0.85, zorder=2, shrinkA=1, shrinkB=2,
+                linestyle=UNDECIDED if undecided[i, j] else BY_VARIANCE if by_variance[i, j] else "solid",
+                alpha=0.85, zorder=2, shrinkA=1, shrinkB=2,
             )
         )  # fmt: skip
     handles = [
@@ -75,8 +77,10 @@ def plot_graph(model: Golem, ax: Axes | None = None, title: str | None = None) -
         Line2D([], [], color=NEGATIVE, label="negative"),
     ]
     if undecided.any():
-        handles.append(Line2D([], [], color=NODE_EDGE, linestyle="--", label="direction undecided"))
-    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, frameon=False, fontsize=9)
+        handles.append(Line2D([], [], color=NODE_EDGE, linestyle=UNDECIDED, label="direction undecided"))
+    if by_variance.any():
+        handles.append(Line2D([], [], color=NODE_EDGE, linestyle=BY_VARIANCE, label="direction by variance"))
+    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=9)
     ax.set_title(title or f"{int(adjacency.sum())} edges among {len(names)} variables", color=TEXT, fontsize=11)
     ax.set_xlim(positions[:, 0].min() - 0.7, positions[:, 0].max() + 0.7)
     ax.set_ylim(positions[:, 1].min() - 0.6, positions[:, 1].max() + 0.6)

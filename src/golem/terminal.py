@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # No markup: column names are other people's text, and "[red]" is a name like any other.
 out = Console(highlight=False, markup=False)
 err = Console(stderr=True, highlight=False, markup=False)
+# Evidence below this, in units of the deviance, is not strong.
+CLOSE_CALL = 10.0
 
 
 @contextlib.contextmanager
@@ -106,10 +108,10 @@ def print_summary(model: Golem) -> None:
         table.add_column(heading, overflow="fold")
     table.add_column("weight", justify="right")
     table.add_column("standardized", justify="right")
-    table.add_column("")
+    table.add_column("direction" if any(edge.undecided or edge.by_variance for edge in found) else "")
     listed = found[:50]
     for edge in listed:
-        note = "direction undecided" if edge.undecided else "direction by variance" if edge.by_variance else ""
+        note = "undecided" if edge.undecided else "by variance" if edge.by_variance else ""
         numbers = (f"{edge.weight:+.3g}", f"{edge.standardized_weight:+.2f}")
         table.add_row(Text(edge.source), "->", Text(edge.target), *numbers, note)
     out.print(f"{about['edges']} edges among {about['d']} variables, from {about['n']} rows")
@@ -119,10 +121,11 @@ def print_summary(model: Golem) -> None:
         out.print(f"... and {len(found) - len(listed)} more in edges.csv")
     out.print()
     choice = model.noise_choice_
-    if choice is not None:
+    if choice is not None and found:
         ahead = {kind: score - choice.scores[choice.kind] for kind, score in choice.scores.items()}
         others = ", ".join(f"{kind} +{more:.0f}" for kind, more in ahead.items() if kind != choice.kind)
-        out.print(f"{choice.reason} (Deviance of the alternatives: {others}.)", soft_wrap=True)
+        close = " It is a close call: compare --noise ev and nv." if choice.margin < CLOSE_CALL else ""
+        out.print(f"{choice.reason} (Deviance of the alternatives: {others}.){close}", soft_wrap=True)
     if about["by_variance"]:
         out.print(
             f"{about['by_variance']} of {len(found)} directions rest on the noise variances alone, and so on the units "

@@ -96,7 +96,7 @@ class _TiedSearch:
         graph, r = self._equal_variances()
         if graph is None:
             # A prior without spread but for sampling is as good as equal variances, and the search exact.
-            mu, _ = self.scores.tied.prior(r)
+            mu, _ = self.scores.likelihood.prior(r)
             graph = self._find((), self.effort, Prior(float(mu), 2 / self.problem.moments.n)).graph
         self._climb(graph, r)
 
@@ -104,24 +104,24 @@ class _TiedSearch:
         """Search at full effort, unless both sides have come to the same score or a search would be exact anyway."""
         if self.stopped or self.effort == "fast" or self.problem.moments.d <= LARGEST_EXACT:
             return
-        ends = sorted(self._ends, key=self.scores.between)
-        if len(ends) < 2 or self.scores.between(ends[-1]) - self.scores.between(ends[0]) < _AGREEMENT:
+        ends = sorted(self._ends, key=self.scores.tied)
+        if len(ends) < 2 or self.scores.tied(ends[-1]) - self.scores.tied(ends[0]) < _AGREEMENT:
             return
         graph = self._find(tuple(ends), self.effort, self._prior(ends[0])).graph
         self._climb(graph, self.scores.residuals(graph))
 
     def _climb(self, graph: BoolMatrix, r: Vector) -> None:
         """Alternate between the prior's mean and spread and the graph until the score no longer falls."""
-        mu, v = map(float, self.scores.tied.prior(r))
-        lowest = self.scores.between(graph)
+        mu, v = map(float, self.scores.likelihood.prior(r))
+        lowest = self.scores.tied(graph)
         self.candidates.append(graph)
         for _ in range(_MOST_ROUNDS):
             if self.stopped:
                 break
             graph = self._find((graph,), "fast", Prior(mu, v)).graph
             self.candidates.append(graph)
-            score, before = self.scores.between(graph), v
-            mu, v = map(float, self.scores.tied.prior(self.scores.residuals(graph)))
+            score, before = self.scores.tied(graph), v
+            mu, v = map(float, self.scores.likelihood.prior(self.scores.residuals(graph)))
             if score >= lowest or abs(math.log(v / before)) < _SETTLED:
                 break
             lowest = score
@@ -129,7 +129,7 @@ class _TiedSearch:
 
     def _prior(self, graph: BoolMatrix) -> Prior:
         """Estimate the prior from a graph."""
-        return Prior(*map(float, self.scores.tied.prior(self.scores.residuals(graph))))
+        return Prior(*map(float, self.scores.likelihood.prior(self.scores.residuals(graph))))
 
     def _find(
         self, starts: tuple[str | NDArray[Any], ...], effort: Effort, prior: Prior | None, share: float = 1.0

@@ -140,7 +140,8 @@ def fit_equal_variances(
         # From places in the order to nodes, where the matrices are: a GPU permutes faster than it can be read.
         place = xp.argsort(order)
         candidates = xp.take(xp.take(candidates, place, axis=0), place, axis=1)
-        screen = Screen(*(to_numpy(x) for x in (candidates, xp.take(variances, place), xp.take(precisions, place))))
+        numbers = (to_numpy(xp.take(x, place)).astype(float) for x in (variances, precisions))
+        screen = Screen(to_numpy(candidates), *numbers)
     return fit_order(S, n, order, penalty, allowed, required, screen, deadline)
 
 
