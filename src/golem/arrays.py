@@ -48,6 +48,7 @@ __all__ = [
     "logabsdet_and_inverse_transpose",
     "namespace",
     "on_accelerator",
+    "sign",
     "to_numpy",
     "transpose",
 ]
@@ -228,8 +229,26 @@ def available_cores() -> int:
 
 def identity_minus(B: Array) -> Array:
     """Return I - B for a stack of square matrices."""
-    xp = namespace(B)
-    return xp.eye(B.shape[-1], dtype=B.dtype, device=array_api_compat.device(B)) - B
+    return _identity_like(B) - B
+
+
+def _identity_like(A: Array) -> Array:
+    """Return the identity matrix in the size, type and place of others; not to be written to."""
+    if type(A) is np.ndarray:
+        return _identity(A.shape[-1], A.dtype.char)
+    return namespace(A).eye(A.shape[-1], dtype=A.dtype, device=array_api_compat.device(A))
+
+
+@functools.lru_cache(maxsize=4)
+def _identity(d: int, dtype: str) -> np.ndarray[Any, np.dtype[Any]]:
+    eye = np.eye(d, dtype=dtype)
+    eye.flags.writeable = False
+    return eye
+
+
+def sign(A: Array) -> Array:
+    """Return the sign of every number; for NumPy without a detour through the standard's treatment of NaN."""
+    return np.sign(A) if type(A) is np.ndarray else namespace(A).sign(A)
 
 
 def transpose(A: Array) -> Array:
@@ -444,7 +463,7 @@ def _sums_of_powers(powers: list[Array], rows: tuple[tuple[float, ...], ...]) ->
     """Return one linear combination of I, A, A^2, ... for each row of coefficients."""
     A, xp = powers[0], namespace(powers[0])
     d, where = A.shape[-1], array_api_compat.device(A)
-    eye = xp.eye(d, dtype=A.dtype, device=where)
+    eye = _identity_like(A)
     if is_tensor(A) or (A.ndim == 2 and d <= _SUMS_AT_ONCE_UP_TO):
         stacked = xp.stack([xp.broadcast_to(eye, A.shape), *powers])
         sums = xp.asarray(rows, dtype=A.dtype, device=where) @ xp.reshape(stacked, (len(powers) + 1, -1))

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.arrays import Array, namespace
+from golem.arrays import Array, namespace, sign
 
 Criterion = Literal["mbic", "ebic", "bic"]
 CRITERIA: tuple[Criterion, ...] = ("mbic", "ebic", "bic")
@@ -28,7 +28,7 @@ class L1:
     def value_and_grad(self, B: Array) -> tuple[Array, Array]:
         """Return the value `(...,)` and the subgradient sign(B)."""
         xp = namespace(B)
-        return xp.sum(xp.abs(B), axis=(-2, -1)), xp.sign(B)
+        return xp.sum(xp.abs(B), axis=(-2, -1)), sign(B)
 
 
 @dataclass(frozen=True)
