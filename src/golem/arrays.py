@@ -71,7 +71,7 @@ def to_numpy(array: Array) -> np.ndarray[Any, np.dtype[Any]]:
     # Fresh memory is handed out page by page at the first touch: gigabytes of it by many threads, then filled.
     host = torch.zeros(array.shape, dtype=array.dtype)
     host.copy_(array)
-    return host.numpy()
+    return np.asarray(host)
 
 
 def divided(array: np.ndarray[Any, np.dtype[Any]], by: float) -> np.ndarray[Any, np.dtype[Any]]:
