@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from golem import Golem, Moments
 from golem.cli import app
 from golem.readers import moments_from_dask, moments_from_file, shards_from_file
-from golem.tables import batches
+from golem.tables import csv_files, parquet_files
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -53,7 +53,9 @@ def rows(rng):
 @pytest.fixture
 def folder(tmp_path, rows, monkeypatch):
     """Text and Parquet that are cut into many pieces."""
-    monkeypatch.setattr(batches, "_BYTES", 8000)
+    # Only where the files are cut, which happens here: workers, also those started again, know nothing of it.
+    for module in (csv_files, parquet_files):
+        monkeypatch.setattr(module, "piece_bytes", lambda d: 8000)
     names = [f"x{j}" for j in range(5)]
     table = tmp_path / "table"
     table.mkdir()
