@@ -141,6 +141,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--gigabytes", type=float, default=6.0, help="of Parquet")
     parser.add_argument("--folder", type=Path, help="where the files go, and are removed afterwards")
+    parser.add_argument("--formats", nargs="+", choices=["parquet", "csv"], default=["parquet", "csv"])
     parser.add_argument("--repetitions", type=int, default=3)
     options = parser.parse_args()
     gigabytes = 0.2 if options.quick else options.gigabytes
@@ -158,10 +159,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
         parquet, text = Path(scratch) / "parquet", Path(scratch) / "csv"
         elsewhere(write_parquet, parquet, sem, int(gigabytes * 1e9 / BYTES_A_ROW))
-        measure(parquet, sem, options.repetitions)
-        elsewhere(write_csv, text, parquet)
-        shutil.rmtree(parquet)
-        measure(text, sem, options.repetitions)
+        if "parquet" in options.formats:
+            measure(parquet, sem, options.repetitions)
+        if "csv" in options.formats:
+            elsewhere(write_csv, text, parquet)
+            shutil.rmtree(parquet)
+            measure(text, sem, options.repetitions)
 
 
 if __name__ == "__main__":
