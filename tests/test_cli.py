@@ -303,3 +303,10 @@ def test_columns_can_be_dropped_and_a_missing_header_is_told(tmp_path, rng):
     assert json.loads(golem("fit", path, "-o", tmp_path / "out", "--drop", "id", "--quiet", "--json").output)["d"] == 2
     path.write_text("\n".join(f"{a},{b}" for a, b in rng.normal(size=(50, 2))))
     assert "No header line found" in golem("fit", path, "-o", tmp_path / "out").output
+
+
+def test_graphs_over_other_variables_are_not_compared(tmp_path):
+    for name, edge in (("one", "a,b"), ("other", "x,y")):
+        (tmp_path / f"{name}.csv").write_text(f"source,target\n{edge}\n")
+    result = golem("score", tmp_path / "one.csv", tmp_path / "other.csv", expect=1)
+    assert "share no variable" in result.output

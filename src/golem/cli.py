@@ -305,6 +305,7 @@ def score(
 ) -> None:
     """Compare an estimated graph with the truth: SHD, SHD-C, SID, TPR, FDR, precision, F1."""
     from golem import metrics
+    from golem.moments import quoted
     from golem.readers import read_graph
 
     with _user_errors():
@@ -312,6 +313,8 @@ def score(
         names = tuple(dict.fromkeys(first.names + second.names))
         if not names and nodes is None:
             raise ValueError("neither graph names a variable; give --nodes, or graph.json, which lists isolated ones")
+        if first.names and second.names and not set(first.names) & set(second.names):
+            raise ValueError(f"the two graphs share no variable: {quoted(first.names)} and {quoted(second.names)}")
         if nodes is not None:
             if nodes < len(names):
                 raise ValueError(f"--nodes {nodes}, but the two graphs name {len(names)} variables")
