@@ -8,6 +8,7 @@ import gzip
 import os
 import pathlib
 import re
+import sys
 import threading
 
 import numpy as np
@@ -19,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from golem import DataWarning, Moments
-from golem.readers import moments_from_file, read_table, shards_from_file
+from golem.readers import moments_from_dask, moments_from_file, read_table, shards_from_file
 from golem.tables import batches, streaming
 from golem.tables.files import TableFiles, find_files
 from golem.tables.streaming import merged, plan, read_here, tree_sum
@@ -389,6 +390,15 @@ def test_files_without_rows_count_for_nothing(tmp_path, rng):
     for name in ("2.parquet", "3.csv"):
         with pytest.raises(ValueError, match="at least 2 rows are needed"):
             moments_from_file(tmp_path / name)
+
+
+def test_a_cluster_without_dask_is_a_sentence(tmp_path, rng, monkeypatch):
+    path = write_csv(tmp_path / "data.csv", rows_with_mean(rng, 0, 20))
+    for package in ("dask", "distributed"):
+        monkeypatch.setitem(sys.modules, package, None)
+    for call in (lambda: moments_from_file(path, scheduler="tcp://10.0.0.1:8786"), lambda: moments_from_dask(None)):
+        with pytest.raises(ValueError, match=r"pip install 'golem-dag\[distributed\]'"):
+            call()
 
 
 def test_the_example_of_the_documentation_runs(tmp_path, rng, monkeypatch):
