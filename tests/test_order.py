@@ -146,6 +146,17 @@ def test_ctrl_c_returns_the_best_so_far_marked():
     assert is_dag(model.weights_)
 
 
+@pytest.mark.parametrize("noise", ["auto", "ev", "nv"])
+def test_ctrl_c_in_the_last_call_keeps_the_result(noise):
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    data = simulate(5, 300, "ER1", "gaussian-nv", random_state=0).data
+    with pytest.warns(ConvergenceWarning, match="Interrupted"):
+        model = Golem(noise, callback=interrupt).fit(data)
+    assert np.array_equal(model.adjacency_, Golem(noise).fit(data).adjacency_)
+
+
 @pytest.mark.parametrize("noise", ["ev", "nv"])
 def test_few_rows_work_with_a_warning(noise):
     drawn = simulate(60, 40, "ER1", random_state=0)

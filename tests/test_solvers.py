@@ -183,6 +183,19 @@ def test_ctrl_c_returns_the_best_so_far(solver):
     assert solution.terms["score"] < start
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_ctrl_c_in_the_last_call_keeps_the_result(solver):
+    """A solve shorter than the interval between two calls is interrupted in the last one."""
+
+    def interrupt(progress):
+        if progress.iteration > 0:
+            raise KeyboardInterrupt
+
+    solution = type(solver)(max_iter=1).solve(make(d=3, graph="ER1"), callback=interrupt)
+    assert solution.status is Status.INTERRUPTED
+    assert np.isfinite(solution.terms["score"])
+
+
 def test_adam_steps_back_from_a_singular_matrix():
     """Steps of size 1 from zeros land on B with entries +-1, where I - B is singular: they are shortened."""
     S = np.array([[1.0, 0.9], [0.9, 1.0]])

@@ -107,12 +107,16 @@ class Order:
         terms = _terms(B, found.graph, float(likelihood.on_dag(r)), prices, moments.n)
         seconds = time.perf_counter() - began
         trace = (*found.trace, TracePoint(found.perturbations, seconds, terms))
+        status = found.status
         if callback is not None:
-            callback(Progress(stage, 1, 1, seconds, terms["score"], 0.0))
+            try:
+                callback(Progress(stage, 1, 1, seconds, terms["score"], 0.0))
+            except KeyboardInterrupt:
+                status = Status.INTERRUPTED
         # A combinatorial minimum has no gradient to measure.
         no_gradient = float("nan")
         return Solution(
-            B, found.status, terms, trace, found.perturbations, seconds, stationarity=no_gradient, noise_choice=choice
+            B, status, terms, trace, found.perturbations, seconds, stationarity=no_gradient, noise_choice=choice
         )
 
     def _equal_variances(self, problem: OrderProblem, init: NDArray[np.intp] | None) -> FoundGraph:

@@ -189,7 +189,10 @@ class Recorder:
         self._trace.append(TracePoint(iterations, seconds, terms))
         if self._callback is not None:
             score, h = float(np.mean(terms["score"])), float(np.max(terms["h"]))
-            self._callback(Progress(self._stage, iterations, max(iterations, 1), seconds, score, h))
+            try:
+                self._callback(Progress(self._stage, iterations, max(iterations, 1), seconds, score, h))
+            except KeyboardInterrupt:  # in the last call: the weights are there, but no further stage shall begin
+                status = Status.INTERRUPTED
         residual = self._objective.stationarity(B, self._objective.smooth_value_and_grad(B)[1])
         return Solution(
             weights=to_numpy(B),
