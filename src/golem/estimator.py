@@ -18,11 +18,11 @@ from golem.checks import require_learnable, warn_of_equal_scales
 from golem.descent import NOISE_MODELS, Descent, NoiseModel
 from golem.graph import BoolMatrix, cpdag, meek_closure
 from golem.inputs import read_data, read_knowledge, require_shape
-from golem.knowledge import Knowledge
+from golem.knowledge import Knowledge, NamedKnowledge
 from golem.likelihood import GaussianEV
 from golem.moments import Matrix, Moments
 from golem.objective import PAPER_PENALTIES, graph_scores, residual_variances
-from golem.rounding import CycleRemoval, round_to_dag
+from golem.rounding import CycleRemoval, round_to_dag, with_required
 from golem.sem import LinearSEM
 from golem.solvers import LBFGS, Adam, Callback, Order, Solution
 from golem.solvers.tie_break import without_evidence
@@ -81,8 +81,9 @@ class Golem(BaseEstimator):
     cycles : {"paper", "gentle", "none"}, optional
         How rounding removes cycles (Adam, L-BFGS; see `golem.rounding.round_to_dag`); by default "paper". "none"
         leaves them, and then there is no `cpdag_` and no `sem_` when the graph is cyclic.
-    knowledge : Knowledge, optional
-        Forbidden and required edges, obeyed exactly.
+    knowledge : Knowledge or NamedKnowledge, optional
+        Forbidden and required edges and tiers, obeyed exactly: by name (`Knowledge.named`, `Knowledge.read`) or by
+        number (`Knowledge.of`).
     random_state : int, Generator or None
         Seed of the search and of minibatches; without one it is 0, so that the same data give the same graph.
     device : str
@@ -154,7 +155,7 @@ class Golem(BaseEstimator):
         init: Literal["zeros", "ev"] | ArrayLike | None = None,
         acyclicity: Literal["expm", "polynomial", "logdet"] | Acyclicity | None = None,
         cycles: CycleRemoval | None = None,
-        knowledge: Knowledge | None = None,
+        knowledge: Knowledge | NamedKnowledge | None = None,
         random_state: int | np.random.Generator | None = None,
         device: str = "cpu",
         dtype: Literal["float64", "float32"] = "float64",
@@ -229,7 +230,7 @@ class Golem(BaseEstimator):
         require_learnable(self.moments_, uses_scale=uses_scale, stacklevel=5)
         if self.noise == "ev":
             warn_of_equal_scales(self.moments_, stacklevel=4)
-        self.knowledge_ = read_knowledge(self.knowledge, self.moments_.d)
+        self.knowledge_ = read_knowledge(self.knowledge, self.moments_.names)
         self.edge_price_ = self._edge_price(solver)
         return rows
 
@@ -402,8 +403,8 @@ class Golem(BaseEstimator):
         moments, knowledge = self.moments_, self.knowledge_
         self.raw_weights_ = self.solution_.weights
         self.n_iter_ = max(1, self.solution_.iterations)
-        self.weights_ = weights
-        self.adjacency_: BoolMatrix = (weights != 0) | knowledge.required
+        self.weights_ = weights = with_required(weights, knowledge.required)
+        self.adjacency_: BoolMatrix = weights != 0
         try:
             self.cpdag_ = cpdag(self.adjacency_)
         except ValueError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from golem.arrays import is_tensor
-from golem.knowledge import Knowledge
+from golem.knowledge import Knowledge, NamedKnowledge
 from golem.moments import Matrix, Moments, is_table, rows_and_names
 
 
@@ -50,19 +51,23 @@ def read_data(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> tuple[
     return Moments.from_rows(values, names), values
 
 
-def read_knowledge(knowledge: Knowledge | None, d: int) -> Knowledge:
-    """Return the masks, or masks of no knowledge, for d variables.
+def read_knowledge(knowledge: Knowledge | NamedKnowledge | None, names: Sequence[str]) -> Knowledge:
+    """Return the masks for columns of these names; masks of no knowledge where there is none.
 
     Raises
     ------
     ValueError
-        If the masks are for another number of variables.
+        If the masks are for another number of variables, or the knowledge names something that is no column.
     """
+    d = len(names)
     if knowledge is None:
         return Knowledge.none(d)
+    if isinstance(knowledge, NamedKnowledge):
+        return knowledge.resolve(names)
     if not isinstance(knowledge, Knowledge):
         raise ValueError(
-            f"knowledge is a golem.Knowledge, such as Knowledge.of({d}, ...); got {type(knowledge).__name__}"
+            "knowledge is Knowledge.named(...), Knowledge.read(file) or masks, such as "
+            f"Knowledge.of({d}, ...); got {type(knowledge).__name__}"
         )
     require_shape(knowledge.forbidden, d, "the knowledge masks")
     return knowledge
