@@ -252,7 +252,8 @@ def check_that_knowledge_is_obeyed(name, problems, seed):
         try:
             model = LEARNERS[name](known).fit(X[:, rng.permutation(d)])
         except ValueError as error:
-            assert "which knowledge cannot change" in str(error)  # the orders of SortRegress are what they are
+            if "which knowledge cannot change" not in str(error):  # the orders of SortRegress are what they are
+                raise
             continue
         learned += 1
         told = model.cpdag_

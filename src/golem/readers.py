@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NamedGraph",
+    "Paths",
     "Table",
     "TableFiles",
     "moments_from_dask",
     "moments_from_file",
     "read_graph",
     "read_table",
+    "rows_of",
     "shards_from_file",
     "shards_of",
 ]
@@ -43,7 +45,11 @@ def read_table(
     path: Paths, *, columns: Sequence[str] | None = None, drop: Sequence[str] = (), header: bool | None = None
 ) -> Table:
     """Read all rows of the files into memory; the parameters are those of `moments_from_file`."""
-    table = TableFiles.open(path, columns=columns, drop=drop, header=header)
+    return rows_of(TableFiles.open(path, columns=columns, drop=drop, header=header))
+
+
+def rows_of(table: TableFiles) -> Table:
+    """Read all rows of files that have been opened into memory."""
     values = [np.empty((0, len(table.names)))]
     for task in plan(table):
         with naming(task.file.path):

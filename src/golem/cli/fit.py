@@ -10,7 +10,18 @@ from typing import Annotated
 
 import typer
 
-from golem.cli.options import Json, Quiet, Seed, names, number_or_word
+from golem.cli.options import (
+    Forbid,
+    Json,
+    KnowledgeFile,
+    Quiet,
+    Require,
+    Seed,
+    names,
+    number_or_word,
+    read_knowledge_file,
+    with_edges,
+)
 from golem.cli.running import exit_if_interrupted, learn, require_writable, user_errors
 from golem.terminal import err, out, print_json, print_saved, print_summary, reading, telling_warnings
 
@@ -80,6 +91,9 @@ def fit(
     certificate: Annotated[
         bool, typer.Option("--certificate", help="Also polish the paper's score to a stationary point (ev).")
     ] = False,
+    forbid: Forbid = [],  # noqa: B006
+    require: Require = [],  # noqa: B006
+    knowledge: KnowledgeFile = None,
     columns: Annotated[
         str | None, typer.Option(help="Use these columns alone, in this order: a,b,c.  [default: all]")
     ] = None,
@@ -102,7 +116,8 @@ def fit(
     """Learn a graph from a table, in one file or many.
 
     `golem fit 'parts/*.parquet' --columns a,b,c` takes three columns of many files, and with
-    `--scheduler tcp://10.0.0.1:8786` the workers of a Dask cluster read them.
+    `--scheduler tcp://10.0.0.1:8786` the workers of a Dask cluster read them. `--forbid 'A->B' --require 'B->C'` are
+    obeyed exactly; a contradiction is told before the rows are read.
 
     Writes `graph.json`, `edges.csv`, `weights.csv` and `graph.png` into the output folder. Ctrl-C stops the solver
     and keeps the best graph so far, marked as interrupted (exit code 130).
@@ -127,11 +142,13 @@ def fit(
             raise ValueError("--certificate is for --noise ev: the paper's score with equal noise variances")
         # Whatever can be known to be wrong without the rows is told before they are read.
         model.check_settings()
+        known = read_knowledge_file(knowledge)
         require_writable(output)
         with telling_warnings(quiet):
             table = TableFiles.open(data, columns=names(columns), drop=drop, header=header)
             if table.made_up_names and not quiet:
                 err.print(f"No header line found: the columns are named {', '.join(table.names[:2])}, ...")
+            model.set_params(knowledge=with_edges(known, forbid, require, table.names))
             with reading(table.size, not (quiet or as_json)) as show:
                 (moments,) = shards_of(table, 1, progress=show, scheduler=scheduler)
         with naming_data(data):
