@@ -19,6 +19,7 @@ from golem.inputs import read_knowledge, require_shape
 from golem.knowledge import Knowledge, NamedKnowledge
 from golem.method_process import MethodProcess, Outcome
 from golem.methods import METHODS, named_table, require_known
+from golem.missing import MissingChoice
 from golem.moments import Moments, rows_and_names
 from golem.objective import graph_scores
 from golem.peers import PEERS, Estimate
@@ -186,6 +187,7 @@ def compare(
     *,
     truth: ArrayLike | None = None,
     knowledge: Knowledge | NamedKnowledge | None = None,
+    missing: MissingChoice = "error",
     time_limit: float | None = TIME_LIMIT,
     callback: Callable[[Step], None] | None = None,
 ) -> Comparison:
@@ -205,6 +207,9 @@ def compare(
         The true graph, as edges or weights [i, j] for i -> j.
     knowledge : Knowledge or NamedKnowledge, optional
         Forbidden and required edges and tiers. Methods that cannot obey them are reported as such, and do not run.
+    missing : {"error", "drop", "em"}
+        What to do about missing values, once for all methods. With "em" there are moments and no rows, and methods
+        that need rows say so.
     time_limit : float, optional
         Most seconds for each method; None for no limit.
     callback : callable, optional
@@ -231,7 +236,9 @@ def compare(
     rows, moments = None, X
     if not isinstance(X, Moments):
         rows, columns = rows_and_names(X)
-        moments = Moments.from_rows(rows, columns)
+        moments = Moments.from_rows(rows, columns, missing=missing)
+        if moments.missing is not None and moments.missing.cells:
+            rows = None if missing == "em" else rows[~np.isnan(rows).any(axis=1)]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         require_learnable(moments, uses_scale=False)
@@ -240,6 +247,8 @@ def compare(
     found: list[Row] = []
     estimates: dict[str, Estimate] = {}
     warned: dict[str, tuple[str, ...]] = {str(warning.message): () for warning in caught}
+    if moments.missing is not None and moments.missing.cells:
+        warned[moments.missing.sentence] = ()
     with MethodProcess(rows, moments, masks) as process:
         for number, name in enumerate(names):
             outcome = _run(name, process, time_limit, _ticker(callback, name, number, len(names)))

@@ -20,6 +20,7 @@ from golem.graph import BoolMatrix, cpdag, meek_closure
 from golem.inputs import read_data, read_knowledge, require_shape
 from golem.knowledge import Knowledge, NamedKnowledge
 from golem.likelihood import GaussianEV
+from golem.missing import MissingChoice, require_choice
 from golem.moments import Matrix, Moments
 from golem.objective import PAPER_PENALTIES, graph_scores, residual_variances
 from golem.rounding import CycleRemoval, round_to_dag, with_required
@@ -84,6 +85,9 @@ class Golem(BaseEstimator):
     knowledge : Knowledge or NamedKnowledge, optional
         Forbidden and required edges and tiers, obeyed exactly: by name (`Knowledge.named`, `Knowledge.read`) or by
         number (`Knowledge.of`).
+    missing : {"error", "drop", "em"}
+        What to do about missing values (NaN, null): refuse them, leave their rows out, or estimate means and
+        covariances by Gaussian EM and the graph from these, in two stages (docs/missing.md). Moments say it themselves.
     random_state : int, Generator or None
         Seed of the search and of minibatches; without one it is 0, so that the same data give the same graph.
     device : str
@@ -124,6 +128,8 @@ class Golem(BaseEstimator):
         The solve of GOLEM-EV that `init="ev"` started from.
     moments_ : Moments
         The sufficient statistics of the data.
+    missing_ : Missing or None
+        What was missing and what was done about it; None where nothing was to be done.
     knowledge_ : Knowledge
         The masks that were obeyed.
     edge_price_ : L0
@@ -156,6 +162,7 @@ class Golem(BaseEstimator):
         acyclicity: Literal["expm", "polynomial", "logdet"] | Acyclicity | None = None,
         cycles: CycleRemoval | None = None,
         knowledge: Knowledge | NamedKnowledge | None = None,
+        missing: MissingChoice = "error",
         random_state: int | np.random.Generator | None = None,
         device: str = "cpu",
         dtype: Literal["float64", "float32"] = "float64",
@@ -173,6 +180,7 @@ class Golem(BaseEstimator):
         self.acyclicity = acyclicity
         self.cycles = cycles
         self.knowledge = knowledge
+        self.missing = missing
         self.random_state = random_state
         self.device = device
         self.dtype = dtype
@@ -226,6 +234,7 @@ class Golem(BaseEstimator):
         for attribute in ("sem_", "cpdag_", "undecided_", "by_variance_"):
             self.__dict__.pop(attribute, None)
         self.moments_, rows = read_data(self, X)
+        self.missing_ = self.moments_.missing
         uses_scale = self.noise == "ev" or not isinstance(solver, Order)
         require_learnable(self.moments_, uses_scale=uses_scale, stacklevel=5)
         if self.noise == "ev":
@@ -259,6 +268,7 @@ class Golem(BaseEstimator):
         """
         noise, solver = _named(NOISE_MODELS, self.noise, "noise"), self._solver()
         self._edge_price(solver)
+        require_choice(self.missing)
         return noise, solver
 
     def score(self, X: Any, y: None = None) -> float:

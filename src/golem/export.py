@@ -69,6 +69,7 @@ def summary(model: Golem) -> dict[str, Any]:
         "undecided": sum(edge.undecided for edge in edges(model)),
         "by_variance": sum(edge.by_variance for edge in edges(model)),
         "noise": _noise(model),
+        "missing": _missing(model),
         "status": {"name": solution.status.name.lower(), "message": solution.status.value},
         "interrupted": solution.status is Status.INTERRUPTED,
         "objective": {name: _number(value) for name, value in solution.terms.items()},
@@ -84,6 +85,12 @@ def summary(model: Golem) -> dict[str, Any]:
         "graph_scores": dict(solution.graph_scores or {}),
         "versions": {"python": platform.python_version(), "numpy": np.__version__},
     }
+
+
+def _missing(model: Golem) -> dict[str, Any] | None:
+    """Return what was done about missing values; None where nothing was."""
+    record = model.missing_
+    return None if record is None else dataclasses.asdict(record) | {"sentence": record.sentence}
 
 
 def _noise(model: Golem) -> dict[str, Any]:

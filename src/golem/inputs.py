@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from golem.arrays import is_tensor
 from golem.knowledge import Knowledge, NamedKnowledge
+from golem.missing import MissingChoice
 from golem.moments import Matrix, Moments, is_table, rows_and_names
 
 
@@ -20,7 +21,8 @@ def read_data(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> tuple[
     Parameters
     ----------
     estimator : BaseEstimator
-        Gets `n_features_in_` and, where the columns have names, `feature_names_in_`.
+        Gets `n_features_in_` and, where the columns have names, `feature_names_in_`. Its `missing`, where it has such a
+        parameter, says what is done about missing values. Without it they are an error.
     X : array, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
         Data, samples in rows; or their moments.
     reset : bool
@@ -35,8 +37,9 @@ def read_data(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> tuple[
         estimator.n_features_in_ = X.d
         estimator.feature_names_in_ = np.array(X.names, dtype=object)
         return X, None
+    missing: MissingChoice = getattr(estimator, "missing", "error")
     if is_tensor(X):
-        moments = Moments.from_rows(X)
+        moments = Moments.from_rows(X, missing=missing)
         estimator.n_features_in_ = moments.d
         return moments, None
     if is_table(X):
@@ -48,7 +51,10 @@ def read_data(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> tuple[
     else:
         values = validate_data(estimator, X, reset=reset, dtype=float, ensure_all_finite=False, ensure_min_samples=2)
         names = None
-    return Moments.from_rows(values, names), values
+    moments = Moments.from_rows(values, names, missing=missing)
+    if moments.missing is None or not moments.missing.cells:
+        return moments, values
+    return moments, values[~np.isnan(values).any(axis=1)] if missing == "drop" else None
 
 
 def read_knowledge(knowledge: Knowledge | NamedKnowledge | None, names: Sequence[str]) -> Knowledge:

@@ -115,6 +115,8 @@ def print_summary(model: Golem) -> None:
         numbers = (f"{edge.weight:+.3g}", f"{edge.standardized_weight:+.2f}")
         table.add_row(Text(edge.source), "->", Text(edge.target), *numbers, note)
     out.print(f"{about['edges']} edges among {about['d']} variables, from {about['n']} rows")
+    if model.missing_ is not None:
+        out.print(model.missing_.sentence, soft_wrap=True)
     if listed:
         out.print(table)
     if len(found) > len(listed):

@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-from golem.cli.options import Forbid, Json, KnowledgeFile, Quiet, Require, read_knowledge_file, with_edges
+from golem.cli.options import (
+    Forbid,
+    Json,
+    KnowledgeFile,
+    Missing,
+    MissingValues,
+    Quiet,
+    Require,
+    read_knowledge_file,
+    with_edges,
+)
 from golem.cli.running import INTERRUPTED_EXIT_CODE, fail, holding_interrupts, require_writable, user_errors
 from golem.terminal import comparison_progress, out, print_comparison
 
@@ -29,6 +39,7 @@ def compare(
     forbid: Forbid = [],  # noqa: B006
     require: Require = [],  # noqa: B006
     knowledge: KnowledgeFile = None,
+    missing: Missing = MissingValues.error,
     drop: Annotated[list[str], typer.Option(help="Leave out a column; repeat for more.")] = [],  # noqa: B006
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.  [default: found]")
@@ -56,7 +67,13 @@ def compare(
         obeyed = with_edges(known, forbid, require, table.names)
         with comparison_progress(not (quiet or as_json), time_limit) as show:
             result = compare_file(
-                table, chosen or None, truth=truth, knowledge=obeyed, time_limit=time_limit, callback=show
+                table,
+                chosen or None,
+                truth=truth,
+                knowledge=obeyed,
+                missing=missing.value,
+                time_limit=time_limit,
+                callback=show,
             )
         with holding_interrupts():
             result.save(output)

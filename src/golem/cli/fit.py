@@ -14,6 +14,8 @@ from golem.cli.options import (
     Forbid,
     Json,
     KnowledgeFile,
+    Missing,
+    MissingValues,
     Quiet,
     Require,
     Seed,
@@ -94,6 +96,7 @@ def fit(
     forbid: Forbid = [],  # noqa: B006
     require: Require = [],  # noqa: B006
     knowledge: KnowledgeFile = None,
+    missing: Missing = MissingValues.error,
     columns: Annotated[
         str | None, typer.Option(help="Use these columns alone, in this order: a,b,c.  [default: all]")
     ] = None,
@@ -135,6 +138,7 @@ def fit(
             effort=None if effort is None else effort.value,
             max_iter=max_iter,
             time_limit=time_limit,
+            missing=missing.value,
             device=device,
             random_state=seed,
         )
@@ -150,7 +154,7 @@ def fit(
                 err.print(f"No header line found: the columns are named {', '.join(table.names[:2])}, ...")
             model.set_params(knowledge=with_edges(known, forbid, require, table.names))
             with reading(table.size, not (quiet or as_json)) as show:
-                (moments,) = shards_of(table, 1, progress=show, scheduler=scheduler)
+                (moments,) = shards_of(table, 1, missing=missing.value, progress=show, scheduler=scheduler)
         with naming_data(data):
             learn(model, moments, output, quiet=quiet, bar=not (quiet or as_json))
         proof = model.certify() if certificate else None

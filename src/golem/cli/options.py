@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,23 @@ if TYPE_CHECKING:
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 Seed = Annotated[int, typer.Option(help="Seed of all that is random.", min=0)]
+
+
+class MissingValues(StrEnum):
+    """Choices of --missing."""
+
+    error = "error"
+    drop = "drop"
+    em = "em"
+
+
+Missing = Annotated[
+    MissingValues,
+    typer.Option(
+        help="What to do about missing values (empty cells, NA, NaN, null): refuse them (error), leave their rows out "
+        "(drop), or estimate means and covariances by Gaussian EM (em)."
+    ),
+]
 Forbid = Annotated[list[str], typer.Option(metavar="EDGE", help="An edge that cannot be, as 'A->B'; repeat for more.")]
 Require = Annotated[list[str], typer.Option(metavar="EDGE", help="An edge that must be, as 'A->B'; repeat for more.")]
 KnowledgeFile = Annotated[
