@@ -13,7 +13,7 @@ import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from array_api_compat import device
@@ -23,6 +23,9 @@ from golem.arrays import Array, available_cores, blas_threads_for, namespace, on
 from golem.graph import BoolMatrix, is_dag
 from golem.moments import Matrix, Vector
 
+if TYPE_CHECKING:
+    from golem.solvers import variance_kernels as kernels
+
 # Pivots a panel: enough for the matrix product to dominate, few enough for a panel to stay in cache.
 _PANEL = 128
 # Candidates for a pivot beyond the two of the smallest variance: more are seldom needed.
@@ -31,8 +34,8 @@ _SMALL = 64
 # Below this there is hardly a hint of an edge.
 _LEAST_T_SQUARED = 4.0
 _MOST_SWEEPS = 100
-# A relative change of R that moves no decision but one that is a toss-up anyway.
-_STILL = 1e-7
+# Room for parents that a node may get beyond those it has.
+_ROOM = 16
 # From this many nodes on, threads share the regressions.
 _THREADS_PAY_FROM = 300
 
@@ -72,11 +75,12 @@ class EqualVarianceFit:
 class Screen(NamedTuple):
     """What the regressions on all predecessors say: where the choice of parents starts.
 
-    Row j of `candidates` (d, d) marks likely parents of node j; `variances` (d,) are the residual variances, a first
-    guess; `precisions` (d,) are 1 / (variance of a node given all others).
+    `causes` are likely parents of `children`, edge by edge, those of one child one after the other; `variances` (d,)
+    are the residual variances, a first guess; `precisions` (d,) are 1 / (variance of a node given all others).
     """
 
-    candidates: BoolMatrix
+    children: NDArray[np.intp]
+    causes: NDArray[np.intp]
     variances: Vector
     precisions: Vector
 
@@ -137,11 +141,11 @@ def fit_equal_variances(
         precisions = xp.sum(W * W, axis=0)
         candidates = t_squared(W, n) > max(_LEAST_T_SQUARED, step / 4)
         del W
-        # From places in the order to nodes, where the matrices are: a GPU permutes faster than it can be read.
-        place = xp.argsort(order)
-        candidates = xp.take(xp.take(candidates, place, axis=0), place, axis=1)
-        numbers = (to_numpy(xp.take(x, place)).astype(float) for x in (variances, precisions))
-        screen = Screen(to_numpy(candidates), *numbers)
+        order = to_numpy(order)
+        children, causes = (order[to_numpy(places)] for places in xp.nonzero(candidates))
+        place = np.argsort(order)
+        numbers = (to_numpy(x)[place].astype(float) for x in (variances, precisions))
+        screen = Screen(children, causes, *numbers)
     return fit_order(S, n, order, penalty, allowed, required, screen, deadline)
 
 
@@ -461,22 +465,20 @@ def fit_order(
     deadline : float
         Moment of `time.perf_counter()` after which no further sweep begins.
     """
-    from golem.solvers import variance_kernels as kernels
+    from golem.solvers import variance_kernels as kernels  # brings numba
 
     d = S.shape[0]
     C = np.ascontiguousarray(to_numpy(S), dtype=np.float64)
     order = np.array(to_numpy(order), dtype=np.intp)
     place = np.argsort(order)
-    # The kernels keep the parents of a node in its row.
-    may = np.ones((d, d), dtype=bool) if allowed is None else np.array(np.transpose(allowed), order="C")
-    must = np.zeros((d, d), dtype=bool) if required is None else np.array(np.transpose(required), order="C")
-    if np.any(must & (place[None, :] > place[:, None])):
+    may, must = (_by_child(mask) for mask in (allowed, required))
+    if len(must) and np.any(must & (place[None, :] > place[:, None])):
         raise ValueError("the order places a required edge backwards")
-    parents, B = np.zeros((d, d), dtype=bool), np.zeros((d, d))
     # Under equal variances the column of smallest variance is a node without parents.
     residuals, precisions = np.full(d, np.diagonal(C).min()), np.full(d, np.inf)
+    parents, number = np.zeros((d, _ROOM), dtype=np.int64), np.zeros(d, dtype=np.int64)
     if screen is not None:
-        parents[:] = screen.candidates
+        parents, number = _lists(screen.children, screen.causes, d)
         residuals, precisions = screen.variances.copy(), screen.precisions
     price = np.asarray(penalty, dtype=float)
     steps = np.full(d + 1, np.inf)
@@ -486,32 +488,84 @@ def fit_order(
     steps[1 : most + 1] = np.maximum(np.diff(price)[:most], 0)
     with np.errstate(over="ignore"):
         bounds = np.expm1(steps / (n * d)), -np.expm1(-steps / (n * d))
-    choice = kernels.Choice(C, place, parents, may, must, precisions, B, residuals, *bounds)
+    weights = np.zeros(parents.shape)
+    stands = np.full(d, np.inf), np.full(d, -np.inf)
+    nodes = C, np.diagonal(C).copy(), place
+    choice = kernels.Choice(*nodes, parents, number, weights, residuals, may, must, precisions, *bounds, *stands)
     workers = available_cores() if d >= _THREADS_PAY_FROM else 1
+    wanting = np.zeros(d, dtype=bool)
     ending: Ending = "unsettled"
-    active = order
     with ThreadPoolExecutor(workers) as pool, contextlib.suppress(KeyboardInterrupt):
+
+        def share(of: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+            # Late nodes have more predecessors: deal them out in turn.
+            return [of[k::workers].copy() for k in range(workers)]
+
         ending = "interrupted"  # unless the sweeps come to another end
         for sweep in range(_MOST_SWEEPS):
             if sweep and time.perf_counter() >= deadline:
                 ending = "time limit"
                 break
             total = residuals.sum()
-            # Late nodes have more predecessors: deal them out in turn.
-            shares = [active[k::workers].copy() for k in range(workers)]
-            jobs = [pool.submit(kernels.select_parents, choice, share, total) for share in shares]
-            changed = sum(job.result() for job in jobs)
-            # Nodes see each other through R alone: where that stands still, so do they.
-            if not math.isclose(total, residuals.sum(), rel_tol=_STILL if changed else 1e-12):
-                active = order
+            active = order[((total < stands[0]) | (total > stands[1]))[order]]
+            if len(active):
+                jobs = [pool.submit(kernels.select_parents, choice, some, total) for some in share(active)]
+                choice = _with_room(choice, max(job.result() for job in jobs))
                 continue
-            total, before = residuals.sum(), residuals.copy()
-            if kernels.turn_edges(choice, order, price, float(n * d)) == 0:
+            last = _last_parents(choice)
+            searches = [
+                pool.submit(kernels.find_wanting, choice, order, last, some, total, wanting) for some in share(order)
+            ]
+            for search in searches:
+                search.result()
+            if kernels.turn_edges(choice, order, price, float(n * d), last, wanting) == 0:
                 ending = "settled"
                 break
-            still = math.isclose(total, residuals.sum(), rel_tol=_STILL)
-            active = order[(residuals != before)[order]] if still else order
         else:
             ending = "unsettled"
-    score = n * d * math.log(residuals.mean()) + float(price[parents.sum(axis=1)].sum())
-    return EqualVarianceFit(order, parents.T, B.T, residuals, score, ending)
+    graph, B = _matrices(choice)
+    score = n * d * math.log(residuals.mean()) + float(price[number].sum())
+    return EqualVarianceFit(order, graph.T, B.T, residuals, score, ending)
+
+
+def _by_child(mask: BoolMatrix | None) -> BoolMatrix:
+    """Return the mask with the parents of a node in its row; without rows where there is no mask."""
+    return np.zeros((0, 0), dtype=bool) if mask is None else np.array(np.transpose(mask), dtype=bool, order="C")
+
+
+def _lists(children: NDArray[np.intp], causes: NDArray[np.intp], d: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the causes of each node in its row, and their number; edges into a child follow each other."""
+    number = np.bincount(children, minlength=d)
+    begins = np.nonzero(np.diff(children, prepend=-1))[0]
+    slots = np.arange(len(children)) - np.repeat(begins, number[children[begins]])
+    parents = np.zeros((d, int(number.max(initial=0)) + _ROOM), dtype=np.int64)
+    parents[children, slots] = causes
+    return parents, number.astype(np.int64)
+
+
+def _with_room(choice: kernels.Choice, most: int) -> kernels.Choice:
+    """Return a choice with room for the most parents of a node, and for what turning an edge can add."""
+    room = choice.parents.shape[1]
+    if 2 * most <= room:
+        return choice
+    more = ((0, 0), (0, 2 * most + _ROOM - room))
+    return choice._replace(parents=np.pad(choice.parents, more), weights=np.pad(choice.weights, more))
+
+
+def _last_parents(choice: kernels.Choice) -> NDArray[np.int64]:
+    """Return the place of the last parent of every node, -1 where it has none."""
+    filled = np.arange(choice.parents.shape[1]) < choice.number[:, None]
+    last: NDArray[np.int64] = np.where(filled, choice.place[choice.parents], -1).max(axis=1)
+    return last
+
+
+def _matrices(choice: kernels.Choice) -> tuple[BoolMatrix, Matrix]:
+    """Edges and weights as (d, d) matrices, the parents of a node in its row."""
+    d, number = len(choice.S), choice.number
+    children = np.repeat(np.arange(d), number)
+    filled = np.arange(choice.parents.shape[1]) < number[:, None]
+    causes = choice.parents[filled]
+    graph, B = np.zeros((d, d), dtype=bool), np.zeros((d, d))
+    graph[children, causes] = True
+    B[children, causes] = choice.weights[filled]
+    return graph, B
