@@ -397,7 +397,7 @@ def test_equal_variances_can_be_interrupted(drawn, monkeypatch):
 def test_kernels_on_tensors_give_the_graph_of_numpy(seed):
     """The kernels that a GPU runs, on CPU tensors."""
     torch = pytest.importorskip("torch")
-    from golem.solvers.variance_order import fit_equal_variances
+    from golem.solvers.equal_variances import fit_equal_variances
     from golem.sparsity import L0
 
     drawn = simulate((12, 40, 90, 150)[seed % 4], 500, ("ER1", "ER2", "ER4", "SF4")[seed // 5], random_state=seed)
