@@ -8,16 +8,16 @@ import dataclasses
 import io
 import json
 import os
-import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import golem
-from golem.knowledge import Knowledge
 from golem.likelihood import GaussianEV
+from golem.record import moments_hash, plain, versions
+from golem.record import settings as settings  # the name is part of this module
 from golem.solvers import Status
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def edges(model: Golem) -> list[Edge]:
 
 def summary(model: Golem) -> dict[str, Any]:
     """Return everything about a fitted model but its matrices, ready for JSON."""
-    solution, moments = model.solution_, model.moments_
+    solution, moments, recorded = model.solution_, model.moments_, settings(model)
     return {
         "format": "golem-graph",
         "format_version": 1,
@@ -80,10 +80,12 @@ def summary(model: Golem) -> dict[str, Any]:
         "iterations": solution.iterations,
         "seconds": solution.seconds,
         "stationarity": _number(solution.stationarity),
-        "settings": settings(model),
+        "settings": recorded,
         "used": used(model),
         "graph_scores": dict(solution.graph_scores or {}),
-        "versions": {"python": platform.python_version(), "numpy": np.__version__},
+        "knowledge": recorded["knowledge"],
+        "moments_hash": moments_hash(moments),
+        "versions": versions(),
     }
 
 
@@ -96,16 +98,11 @@ def _missing(model: Golem) -> dict[str, Any] | None:
 def _noise(model: Golem) -> dict[str, Any]:
     """Return the noise model used and, where it was chosen, why."""
     choice = model.noise_choice_
-    used = {"model": _plain(model.likelihood_)}
+    used = {"model": plain(model.likelihood_)}
     if choice is None:
         return used
     scores = {name: _number(score) for name, score in choice.scores.items()}
     return used | {"kind": choice.kind, "tau": choice.tau, "scores": scores, "reason": choice.reason}
-
-
-def settings(model: Golem) -> dict[str, Any]:
-    """Return the parameters of the estimator as JSON can hold them."""
-    return {name: _plain(value) for name, value in model.get_params().items() if name != "callback"}
 
 
 def used(model: Golem) -> dict[str, Any]:
@@ -115,21 +112,22 @@ def used(model: Golem) -> dict[str, Any]:
     from golem.solvers import Order
 
     if model.solver == "order" or isinstance(model.solver, Order):
-        return {"edge_price": _plain(model.edge_price_)}
+        return {"edge_price": plain(model.edge_price_)}
     paper = NOISE_MODELS[model.noise]
     return {
         "lambda_sparsity": paper.lambda_sparsity if model.lambda_sparsity is None else model.lambda_sparsity,
         "lambda_dag": paper.lambda_dag if model.lambda_dag is None else model.lambda_dag,
         "threshold": PAPER_THRESHOLD if model.threshold is None else model.threshold,
-        "acyclicity": _plain(model.acyclicity or "expm"),
+        "acyclicity": plain(model.acyclicity or "expm"),
         "cycles": model.cycles or "paper",
     }
 
 
-def graph_document(model: Golem) -> dict[str, Any]:
-    """Return the whole content of graph.json."""
+def graph_document(model: Golem, data: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the whole content of graph.json; `data` says which files were read and how, to repeat the run."""
     sem = getattr(model, "sem_", None)
     return summary(model) | {
+        "data": None if data is None else dict(data),
         "names": list(model.moments_.names),
         "weights": model.weights_.tolist(),
         "raw_weights": model.raw_weights_.tolist(),
@@ -139,14 +137,14 @@ def graph_document(model: Golem) -> dict[str, Any]:
     }
 
 
-def save(model: Golem, folder: str | Path) -> list[Path]:
-    """Write graph.json, edges.csv and weights.csv into a folder, each whole or not at all."""
+def save(model: Golem, folder: str | Path, data: Mapping[str, Any] | None = None) -> list[Path]:
+    """Write graph.json, edges.csv and weights.csv into a folder, each whole or not at all; see `graph_document`."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     names = model.moments_.names
     header = [field.name for field in dataclasses.fields(Edge)]
     contents = {
-        "graph.json": json.dumps(graph_document(model), indent=1, allow_nan=False) + "\n",
+        "graph.json": json.dumps(graph_document(model, data), indent=1, allow_nan=False) + "\n",
         "edges.csv": csv_text([header, *([*dataclasses.astuple(edge)] for edge in edges(model))]),
         "weights.csv": csv_text(
             [["", *names], *([name, *row] for name, row in zip(names, model.weights_, strict=True))]
@@ -192,19 +190,3 @@ def csv_text(rows: list[list[Any]]) -> str:
 def _number(value: Any) -> float | None:
     """Return a float that JSON can hold; None for what is not finite."""
     return float(value) if np.isfinite(value) else None
-
-
-def _plain(value: Any) -> Any:
-    """Turn a parameter into JSON: settings objects by name and fields, arrays as lists."""
-    if isinstance(value, Knowledge):
-        return {
-            "forbidden": np.argwhere(value.forbidden).tolist(),
-            "required": np.argwhere(value.required).tolist(),
-        }
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {"type": type(value).__name__} | {k: _plain(v) for k, v in dataclasses.asdict(value).items()}
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
-    return value if isinstance(value, str | int | float | bool | list | type(None)) else repr(value)

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -54,14 +54,19 @@ class Effort(StrEnum):
     thorough = "thorough"
 
 
+# Beside --from these may be given; everything else comes from the record.
+_FREE_WHEN_REPEATING = ("data", "repeat", "output", "certificate", "scheduler", "quiet", "as_json")
+
+
 def fit(
+    context: typer.Context,
     data: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             help="CSV (separator and header are found, gzip is read) or Parquet: files, folders or patterns such as "
-            "'part-*.parquet', whose rows make one table. They are read once, in bounded memory.",
+            "'part-*.parquet', whose rows make one table. They are read once, in bounded memory.  [default: those of --from]",
         ),
-    ],
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("golem-output"),
     noise: Annotated[
         Noise, typer.Option(help="Noise variances: free (nv), all equal (ev), or what the data speak for.")
@@ -104,6 +109,14 @@ def fit(
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.  [default: found]")
     ] = None,
+    repeat: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Repeat the run of a graph.json with its settings, on its data or on DATA, and compare.",
+        ),
+    ] = None,
     scheduler: Annotated[
         str | None,
         typer.Option(
@@ -122,45 +135,72 @@ def fit(
     `--scheduler tcp://10.0.0.1:8786` the workers of a Dask cluster read them. `--forbid 'A->B' --require 'B->C'` are
     obeyed exactly; a contradiction is told before the rows are read.
 
+    `golem fit --from out/graph.json -o again/` repeats a run with its settings on its files, and says whether the data
+    and the graph are the same; files named beside it take the place of its own.
+
     Writes `graph.json`, `edges.csv`, `weights.csv` and `graph.png` into the output folder. Ctrl-C stops the solver
     and keeps the best graph so far, marked as interrupted (exit code 130).
     """
     from golem.estimator import Golem
+    from golem.inputs import read_knowledge
     from golem.readers import TableFiles, shards_of
+    from golem.record import Run
 
+    if repeat is None and not data:
+        raise typer.BadParameter("which table? Name a file, or a run to repeat with --from.", param_hint="DATA")
     with user_errors():
-        model = Golem(
-            noise.value,
-            solver.value,
-            lambda_sparsity=number_or_word(lambda_sparsity),
-            lambda_dag=lambda_dag,
-            threshold=threshold,
-            effort=None if effort is None else effort.value,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            missing=missing.value,
-            device=device,
-            random_state=seed,
-        )
-        if certificate and noise is not Noise.ev:
+        run = None
+        reading_options: dict[str, Any] = {"columns": names(columns), "drop": drop, "header": header}
+        if repeat is None:
+            model = Golem(
+                noise.value,
+                solver.value,
+                lambda_sparsity=number_or_word(lambda_sparsity),
+                lambda_dag=lambda_dag,
+                threshold=threshold,
+                effort=None if effort is None else effort.value,
+                max_iter=max_iter,
+                time_limit=time_limit,
+                missing=missing.value,
+                device=device,
+                random_state=seed,
+            )
+        else:
+            refuse_other_options(context)
+            run = Run.read(repeat)
+            model = run.model()
+            reading_options = {key: run.data[key] for key in reading_options}
+            data = data or run.data["paths"]
+            if not data:
+                raise ValueError(f"{repeat}: does not say which files it came from; name them")
+        if certificate and model.noise != "ev":
             raise ValueError("--certificate is for --noise ev: the paper's score with equal noise variances")
         # Whatever can be known to be wrong without the rows is told before they are read.
         model.check_settings()
         known = read_knowledge_file(knowledge)
         require_writable(output)
         with telling_warnings(quiet):
-            table = TableFiles.open(data, columns=names(columns), drop=drop, header=header)
+            table = TableFiles.open(data or [], **reading_options)
             if table.made_up_names and not quiet:
                 err.print(f"No header line found: the columns are named {', '.join(table.names[:2])}, ...")
-            model.set_params(knowledge=with_edges(known, forbid, require, table.names))
+            if run is None:
+                model.set_params(knowledge=with_edges(known, forbid, require, table.names))
+            read_knowledge(model.knowledge, table.names)
             with reading(table.size, not (quiet or as_json)) as show:
-                (moments,) = shards_of(table, 1, missing=missing.value, progress=show, scheduler=scheduler)
-        with naming_data(data):
-            learn(model, moments, output, quiet=quiet, bar=not (quiet or as_json))
+                (moments,) = shards_of(table, 1, missing=model.missing, progress=show, scheduler=scheduler)
+        with naming_data(data or []):
+            source = {"paths": data} | reading_options
+            learn(model, moments, output, quiet=quiet, bar=not (quiet or as_json), data=source)
         proof = model.certify() if certificate else None
+        verdict = None if run is None else run.compare(model)
     if as_json:
         numbers = ("score", "stationarity", "start_score")
-        print_json(model, {"certificate": {name: getattr(proof, name) for name in numbers}} if proof else None)
+        more: dict[str, Any] = {}
+        if proof is not None:
+            more["certificate"] = {name: getattr(proof, name) for name in numbers}
+        if verdict is not None:
+            more["repeat"] = vars(verdict)
+        print_json(model, more)
     elif not quiet:
         print_summary(model)
         if proof is not None:
@@ -169,8 +209,21 @@ def fit(
                 f"its optimality conditions hold to {proof.stationarity:.1e}.",
                 soft_wrap=True,
             )
+        if verdict is not None:
+            out.print(verdict.sentence, soft_wrap=True)
         print_saved(output)
     exit_if_interrupted(model)
+
+
+def refuse_other_options(context: typer.Context) -> None:
+    """Raise where --from comes with an option that its record has already decided."""
+    given = []
+    for option in context.command.params:
+        source = context.get_parameter_source(str(option.name))
+        if option.name not in _FREE_WHEN_REPEATING and source is not None and source.name == "COMMANDLINE":
+            given.append(option.opts[0])
+    if given:
+        raise ValueError(f"--from repeats a run with its own settings, and {', '.join(given)} would change them")
 
 
 @contextlib.contextmanager

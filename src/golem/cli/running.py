@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 INTERRUPTED_EXIT_CODE = 130
 
 
-def learn(model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: bool) -> None:
-    """Fit with a progress bar, and write the result files and the picture."""
+def learn(
+    model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: bool, data: Mapping[str, Any] | None = None
+) -> None:
+    """Fit with a progress bar, and write the result files, which say what was read, and the picture."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -37,7 +39,7 @@ def learn(model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: boo
         model.fit(moments)
     # A second Ctrl-C waits until the results are safe.
     with holding_interrupts(), warnings.catch_warnings():
-        export.save(model, output)
+        export.save(model, output, data)
         warnings.simplefilter("ignore")  # of fonts that lack a letter of a name
         axes: Any = plot_model(model)
         with export.replacing(output / "graph.png") as temporary:
