@@ -227,3 +227,13 @@ def test_moments_keep_their_record():
     moments = Moments.from_rows(X, missing="drop")
     for same in (moments.standardized(), moments.reordered(("x2", "x0", "x1"))):
         assert same.missing == moments.missing
+
+
+def test_booleans_and_whole_numbers_may_be_missing():
+    given = {"a": [1, None, 3, 4], "b": [True, None, False, True]}
+    nullable = pd.DataFrame({"a": pd.array(given["a"], dtype="Int64"), "b": pd.array(given["b"], dtype="boolean")})
+    objects = pd.DataFrame({"a": [1, pd.NA, 3, 4], "b": given["b"]}, dtype=object)
+    for table in (nullable, objects, pl.DataFrame(given), pa.table(given)):
+        moments = Moments.from_table(table, missing="drop")
+        assert moments.n == 3
+        np.testing.assert_allclose(moments.mean, [8 / 3, 2 / 3])

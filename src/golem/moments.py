@@ -381,7 +381,8 @@ def _float_column(series: Any) -> Vector:
         others = f" and {len(culprits) - 1} more" if len(culprits) > 1 else ""
         raise TypeError(f"{culprits[0][0]!r} in row {culprits[0][1]}{others}")
     try:
-        return np.array([np.nan if value is None else value for value in values], dtype=float)
+        nothing = series.is_null().to_list()  # pandas knows None, NaN and NA
+        return np.array([np.nan if null else value for value, null in zip(values, nothing, strict=True)], dtype=float)
     except (ValueError, TypeError):
         raise TypeError(f"type {series.dtype}") from None
 

@@ -64,7 +64,8 @@ def fit(
         list[str] | None,
         typer.Argument(
             help="CSV (separator and header are found, gzip is read) or Parquet: files, folders or patterns such as "
-            "'part-*.parquet', whose rows make one table. They are read once, in bounded memory.  [default: those of --from]",
+            "'part-*.parquet', whose rows make one table. They are read once, in bounded memory."
+            "  [default: those of --from]",
         ),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("golem-output"),
