@@ -202,7 +202,8 @@ class Run:
         """
         path = Path(path)
         read_graph(path)  # says what is wrong with a file that is no graph
-        content: Any = json.loads(path.read_text(encoding="utf-8-sig")) if path.suffix == ".json" else None
+        text = path.read_text(encoding="utf-8-sig")
+        content: Any = json.loads(text) if text.lstrip().startswith("{") else None
         if not isinstance(content, dict) or not isinstance(content.get("settings"), dict):
             raise ValueError(f"{path}: holds no settings; a run is repeated from the graph.json that golem wrote")
         return cls(path, content)
