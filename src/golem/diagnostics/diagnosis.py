@@ -16,8 +16,8 @@ from golem.solvers.tie_break import least_squares_weights
 if TYPE_CHECKING:
     from golem.estimator import Golem
 
-# Beyond these numbers of columns the graph is not fitted again: equal variances take a second there, a search minutes.
-LARGEST_REFIT = {"ev": 2000, "search": 500}
+# Beyond this number of columns the graph is not fitted again.
+LARGEST_REFIT = 500
 _NEED_ROWS = Finding(
     "rows-needed",
     "note",
@@ -41,8 +41,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     X : array or table, optional
         The rows that it was fitted to: a model keeps their moments alone. Rows with missing values are left out.
     refit : bool, optional
-        Whether to fit again with standardized columns. By default where solver="order" and the columns are at most 500
-        (noise="ev": 2000).
+        Whether to fit again with standardized columns. By default where solver="order" and the columns are at most 500.
 
     Raises
     ------

@@ -76,16 +76,15 @@ def survival(graph: BoolMatrix, decided: BoolMatrix, other: BoolMatrix, other_de
 def standardized_refit(model: Golem) -> Golem:
     """Fit the same settings to the columns divided by their standard deviations.
 
-    Where noise="auto" found variances that lie together, the refit has free ones: on standardized columns that is what
-    "auto" comes to, at several times the cost. It searches with effort="fast", unless the model was made with an
-    effort of its own.
+    With solver="order" the refit has free noise variances: to that noise="auto" comes on standardized columns, at
+    several times the cost, and under noise="ev" there nothing but rounding would say which column comes first. It
+    searches with effort="fast", unless the model was made with an effort of its own.
     """
     scale = np.sqrt(model.moments_.variances)
     refit: Golem = clone(model).set_params(callback=None)
     if _counts_edges(model):
-        if model.noise == "auto":
-            refit.set_params(noise="nv")
-        if refit.noise != "ev" and model.effort is None and isinstance(model.solver, str):
+        refit.set_params(noise="nv", device="cpu", dtype="float64")
+        if model.effort is None and isinstance(model.solver, str):
             refit.set_params(effort="fast")
     elif isinstance(model.init, np.ndarray):
         refit.set_params(init=model.init * scale[:, None] / scale)
@@ -122,7 +121,7 @@ def sortability(adjacency: BoolMatrix, key: Vector) -> float:
     return rising / count if count else float("nan")
 
 
-def find_units(model: Golem, refit: bool | None, largest: dict[str, int]) -> Finding:
+def find_units(model: Golem, refit: bool | None, largest: int) -> Finding:
     """Tell how much of the graph rests on the units of the columns."""
     graph, moments = model.adjacency_, model.moments_
     if not graph.any():
@@ -134,7 +133,7 @@ def find_units(model: Golem, refit: bool | None, largest: dict[str, int]) -> Fin
             "With free noise variances and counted edges the equivalence class does not depend on the units.",
         )
     beside = _sorting(graph, graph & ~model.undecided_, moments)
-    too_large = moments.d > largest["ev" if model.noise == "ev" else "search"]
+    too_large = moments.d > largest
     if refit is False or (refit is None and (too_large or not _counts_edges(model))):
         reason = f"d = {moments.d} is large" if too_large else "the solver is slow" if refit is None else "left out"
         return Finding(
