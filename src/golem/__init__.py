@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from golem import baselines, datasets, diagnostics, metrics, simulate
     from golem.checks import DataWarning
     from golem.comparison import compare
+    from golem.diagnostics import diagnose
     from golem.estimator import Golem
     from golem.knowledge import Knowledge
     from golem.moments import Moments
@@ -29,6 +30,7 @@ __all__ = [
     "baselines",
     "compare",
     "datasets",
+    "diagnose",
     "diagnostics",
     "metrics",
     "simulate",
@@ -37,6 +39,7 @@ __all__ = [
 _HOMES = {
     "DataWarning": "golem.checks",
     "compare": "golem.comparison",
+    "diagnose": "golem.diagnostics",
     "Golem": "golem.estimator",
     "Knowledge": "golem.knowledge",
     "LinearSEM": "golem.sem",

@@ -21,6 +21,7 @@ from golem.record import settings as settings  # the name is part of this module
 from golem.solvers import Status
 
 if TYPE_CHECKING:
+    from golem.diagnostics import Diagnosis
     from golem.estimator import Golem
 
 
@@ -34,6 +35,29 @@ class Edge:
     standardized_weight: float
     undecided: bool
     by_variance: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Supplement:
+    """What goes into the files of a fit beside the model: all of it optional.
+
+    Parameters
+    ----------
+    data : mapping, optional
+        Which files were read and how, to repeat the run.
+    diagnosis : Diagnosis, optional
+        What the graph rests on.
+    """
+
+    data: Mapping[str, Any] | None = None
+    diagnosis: Diagnosis | None = None
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "data": None if self.data is None else dict(self.data),
+            "diagnostics": None if self.diagnosis is None else self.diagnosis.records(),
+        }
 
 
 def edges(model: Golem) -> list[Edge]:
@@ -123,11 +147,10 @@ def used(model: Golem) -> dict[str, Any]:
     }
 
 
-def graph_document(model: Golem, data: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the whole content of graph.json; `data` says which files were read and how, to repeat the run."""
+def graph_document(model: Golem, supplement: Supplement | None = None) -> dict[str, Any]:
+    """Return the whole content of graph.json."""
     sem = getattr(model, "sem_", None)
-    return summary(model) | {
-        "data": None if data is None else dict(data),
+    document = {
         "names": list(model.moments_.names),
         "weights": model.weights_.tolist(),
         "raw_weights": model.raw_weights_.tolist(),
@@ -135,16 +158,17 @@ def graph_document(model: Golem, data: Mapping[str, Any] | None = None) -> dict[
         "intercepts": None if sem is None else sem.intercepts.tolist(),
         "undecided_edges": [[edge.source, edge.target] for edge in edges(model) if edge.undecided],
     }
+    return summary(model) | document | (supplement or Supplement()).document()
 
 
-def save(model: Golem, folder: str | Path, data: Mapping[str, Any] | None = None) -> list[Path]:
-    """Write graph.json, edges.csv and weights.csv into a folder, each whole or not at all; see `graph_document`."""
+def save(model: Golem, folder: str | Path, supplement: Supplement | None = None) -> list[Path]:
+    """Write graph.json, edges.csv and weights.csv into a folder, each whole or not at all."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     names = model.moments_.names
     header = [field.name for field in dataclasses.fields(Edge)]
     contents = {
-        "graph.json": json.dumps(graph_document(model, data), indent=1, allow_nan=False) + "\n",
+        "graph.json": json.dumps(graph_document(model, supplement), indent=1, allow_nan=False) + "\n",
         "edges.csv": csv_text([header, *([*dataclasses.astuple(edge)] for edge in edges(model))]),
         "weights.csv": csv_text(
             [["", *names], *([name, *row] for name, row in zip(names, model.weights_, strict=True))]

@@ -24,10 +24,12 @@ from golem.cli.options import (
     read_knowledge_file,
     with_edges,
 )
-from golem.cli.running import exit_if_interrupted, learn, require_writable, user_errors
+from golem.cli.running import check, exit_if_interrupted, learn, require_writable, user_errors, write
 from golem.terminal import err, out, print_json, print_saved, print_summary, reading, telling_warnings
 
 EXAMPLE = "golem fit data.csv -o out/ --noise ev --lambda-sparsity bic"
+# More are not read a second time for the checks that need rows.
+MOST_NUMBERS = 5_000_000
 
 
 class Noise(StrEnum):
@@ -103,6 +105,14 @@ def fit(
     require: Require = [],  # noqa: B006
     knowledge: KnowledgeFile = None,
     missing: Missing = MissingValues.error,
+    diagnose: Annotated[
+        bool,
+        typer.Option(
+            "--diagnose/--no-diagnose",
+            help="Check what the graph rests on: units, noise, near-copies, single rows. Up to 5 million numbers are "
+            "read again for it.",
+        ),
+    ] = True,
     columns: Annotated[
         str | None, typer.Option(help="Use these columns alone, in this order: a,b,c.  [default: all]")
     ] = None,
@@ -143,8 +153,9 @@ def fit(
     and keeps the best graph so far, marked as interrupted (exit code 130).
     """
     from golem.estimator import Golem
+    from golem.export import Supplement
     from golem.inputs import read_knowledge
-    from golem.readers import TableFiles, shards_of
+    from golem.readers import TableFiles, rows_of, shards_of
     from golem.record import Run
 
     if repeat is None and not data:
@@ -189,9 +200,15 @@ def fit(
             read_knowledge(model.knowledge, table.names)
             with reading(table.size, not (quiet or as_json)) as show:
                 (moments,) = shards_of(table, 1, missing=model.missing, progress=show, scheduler=scheduler)
+        bar = not (quiet or as_json)
         with naming_data(data or []):
-            source = {"paths": data} | reading_options
-            learn(model, moments, output, quiet=quiet, bar=not (quiet or as_json), data=source)
+            learn(model, moments, output, quiet=quiet, bar=bar)
+            diagnosis = None
+            if diagnose:
+                in_memory = scheduler is None and moments.n * moments.d <= MOST_NUMBERS
+                diagnosis = check(model, lambda: rows_of(table).values if in_memory else None, bar)
+        supplement = Supplement({"paths": data} | reading_options, diagnosis)
+        write(model, output, supplement)
         proof = model.certify() if certificate else None
         verdict = None if run is None else run.compare(model)
     if as_json:
@@ -201,9 +218,9 @@ def fit(
             more["certificate"] = {name: getattr(proof, name) for name in numbers}
         if verdict is not None:
             more["repeat"] = vars(verdict)
-        print_json(model, more)
+        print_json(model, supplement, more)
     elif not quiet:
-        print_summary(model)
+        print_summary(model, supplement)
         if proof is not None:
             out.print(
                 f"Certificate: from here the paper's score (l1 and DAG penalties) descends to {proof.score:.6g}, where "
