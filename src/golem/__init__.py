@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from golem import baselines, datasets, diagnostics, metrics, simulate
     from golem.checks import DataWarning
     from golem.comparison import compare
+    from golem.confidence import bootstrap
     from golem.estimator import Golem
     from golem.knowledge import Knowledge
     from golem.moments import Moments
@@ -27,6 +28,7 @@ __all__ = [
     "Moments",
     "__version__",
     "baselines",
+    "bootstrap",
     "compare",
     "datasets",
     "diagnostics",
@@ -36,6 +38,7 @@ __all__ = [
 
 _HOMES = {
     "DataWarning": "golem.checks",
+    "bootstrap": "golem.confidence",
     "compare": "golem.comparison",
     "Golem": "golem.estimator",
     "Knowledge": "golem.knowledge",
