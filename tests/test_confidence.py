@@ -124,6 +124,7 @@ class StopsAt:
         self.count = count
 
     def __call__(self, done: int, wanted: int) -> None:
+        """Count, and press it."""
         assert wanted == 50
         if done == self.count:
             raise KeyboardInterrupt
