@@ -21,12 +21,13 @@ from golem.likelihood import GaussianEV
 from golem.solvers import Status
 
 if TYPE_CHECKING:
+    from golem.confidence import Bootstrap
     from golem.estimator import Golem
 
 
 @dataclasses.dataclass(frozen=True)
 class Edge:
-    """One edge of a fitted model."""
+    """One edge of a fitted model; the last six are from a bootstrap, and None without one."""
 
     source: str
     target: str
@@ -34,9 +35,18 @@ class Edge:
     standardized_weight: float
     undecided: bool
     by_variance: bool
+    adjacency_frequency: float | None = None
+    direction_frequency: float | None = None
+    weight_low: float | None = None
+    weight_high: float | None = None
+    effect_low: float | None = None
+    effect_high: float | None = None
 
 
-def edges(model: Golem) -> list[Edge]:
+_FROM_BOOTSTRAP = [field.name for field in dataclasses.fields(Edge) if field.default is None]
+
+
+def edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
     """List the edges of a fitted model, the strongest (by standardized weight) first."""
     names = model.moments_.names
     scale = np.sqrt(model.moments_.variances)
@@ -50,10 +60,37 @@ def edges(model: Golem) -> list[Edge]:
             float(model.weights_[i, j] * scale[i] / scale[j]),
             bool(undecided[i, j]),
             bool(by_variance[i, j]),
+            **({} if bootstrap is None else _confidence(bootstrap, i, j)),
         )
         for i, j in np.argwhere(model.adjacency_)
     ]
     return sorted(found, key=lambda edge: -abs(edge.standardized_weight))
+
+
+def _confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, float]:
+    """Return what a bootstrap says of the edge i -> j."""
+    numbers = (
+        bootstrap.adjacency_frequency[i, j],
+        bootstrap.direction_frequency[i, j],
+        *bootstrap.weight_interval[:, i, j],
+        *bootstrap.effect_interval[:, i, j],
+    )
+    return dict(zip(_FROM_BOOTSTRAP, map(float, numbers), strict=True))
+
+
+def bootstrap_document(bootstrap: Bootstrap) -> dict[str, Any]:
+    """Return a bootstrap as JSON can hold it: every ordered pair that some replicate joins, and the consensus."""
+    names = bootstrap.names
+    pairs = np.argwhere(bootstrap.direction_frequency > 0)
+    return {
+        "replicates": bootstrap.replicates,
+        "requested": bootstrap.requested,
+        "unit": bootstrap.unit,
+        "seed": bootstrap.seed,
+        "level": bootstrap.level,
+        "edges": [{"source": names[i], "target": names[j]} | _confidence(bootstrap, i, j) for i, j in pairs],
+        "consensus": [[names[i], names[j]] for i, j in np.argwhere(bootstrap.consensus)],
+    }
 
 
 def summary(model: Golem) -> dict[str, Any]:
@@ -119,7 +156,7 @@ def used(model: Golem) -> dict[str, Any]:
     }
 
 
-def graph_document(model: Golem) -> dict[str, Any]:
+def graph_document(model: Golem, bootstrap: Bootstrap | None = None) -> dict[str, Any]:
     """Return the whole content of graph.json."""
     sem = getattr(model, "sem_", None)
     return summary(model) | {
@@ -129,18 +166,22 @@ def graph_document(model: Golem) -> dict[str, Any]:
         "noise_variances": None if sem is None else sem.noise_variances.tolist(),
         "intercepts": None if sem is None else sem.intercepts.tolist(),
         "undecided_edges": [[edge.source, edge.target] for edge in edges(model) if edge.undecided],
+        "bootstrap": None if bootstrap is None else bootstrap_document(bootstrap),
     }
 
 
-def save(model: Golem, folder: str | Path) -> list[Path]:
+def save(model: Golem, folder: str | Path, bootstrap: Bootstrap | None = None) -> list[Path]:
     """Write graph.json, edges.csv and weights.csv into a folder, each whole or not at all."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     names = model.moments_.names
     header = [field.name for field in dataclasses.fields(Edge)]
+    if bootstrap is None:
+        header = header[: -len(_FROM_BOOTSTRAP)]
+    table = [[getattr(edge, name) for name in header] for edge in edges(model, bootstrap)]
     contents = {
-        "graph.json": json.dumps(graph_document(model), indent=1, allow_nan=False) + "\n",
-        "edges.csv": csv_text([header, *([*dataclasses.astuple(edge)] for edge in edges(model))]),
+        "graph.json": json.dumps(graph_document(model, bootstrap), indent=1, allow_nan=False) + "\n",
+        "edges.csv": csv_text([header, *table]),
         "weights.csv": csv_text(
             [["", *names], *([name, *row] for name, row in zip(names, model.weights_, strict=True))]
         ),

@@ -6,14 +6,27 @@ import contextlib
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from golem.cli.options import Json, Quiet, Seed, names, number_or_word
-from golem.cli.running import exit_if_interrupted, learn, require_writable, user_errors
+from golem.cli.running import (
+    INTERRUPTED_EXIT_CODE,
+    assess,
+    learn,
+    require_writable,
+    user_errors,
+    was_interrupted,
+)
 from golem.terminal import err, out, print_json, print_saved, print_summary, reading, telling_warnings
 
+if TYPE_CHECKING:
+    from golem.moments import Moments
+
+# Up to this size of the files their rows are resampled; of larger ones, which need not fit into memory, shards.
+ROWS_UP_TO = 2**28
+SHARDS = 100
 EXAMPLE = "golem fit data.csv -o out/ --noise ev --lambda-sparsity bic"
 
 
@@ -80,6 +93,15 @@ def fit(
     certificate: Annotated[
         bool, typer.Option("--certificate", help="Also polish the paper's score to a stationary point (ev).")
     ] = False,
+    bootstrap: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Learn N more graphs from resampled rows (100 is a good number; shards of files above 256 MB), and "
+            "tell how often each edge and each direction comes back.",
+            min=1,
+        ),
+    ] = None,
     columns: Annotated[
         str | None, typer.Option(help="Use these columns alone, in this order: a,b,c.  [default: all]")
     ] = None,
@@ -105,10 +127,13 @@ def fit(
     `--scheduler tcp://10.0.0.1:8786` the workers of a Dask cluster read them.
 
     Writes `graph.json`, `edges.csv`, `weights.csv` and `graph.png` into the output folder. Ctrl-C stops the solver
-    and keeps the best graph so far, marked as interrupted (exit code 130).
+    and keeps the best graph so far, marked as interrupted (exit code 130). So it does with the replicates of
+    `--bootstrap`, which adds frequencies and intervals to `edges.csv` and all of them, with a consensus graph, to
+    `graph.json`.
     """
     from golem.estimator import Golem
-    from golem.readers import TableFiles, shards_of
+    from golem.readers import TableFiles, read_table, shards_of
+    from golem.resampling import Rows, merged
 
     with user_errors():
         model = Golem(
@@ -132,16 +157,27 @@ def fit(
             table = TableFiles.open(data, columns=names(columns), drop=drop, header=header)
             if table.made_up_names and not quiet:
                 err.print(f"No header line found: the columns are named {', '.join(table.names[:2])}, ...")
+            by_rows = table.size <= ROWS_UP_TO
             with reading(table.size, not (quiet or as_json)) as show:
-                (moments,) = shards_of(table, 1, progress=show, scheduler=scheduler)
+                count = SHARDS if bootstrap and not by_rows else 1
+                shards = shards_of(table, count, progress=show, scheduler=scheduler)
+        bar, confidence = not (quiet or as_json), None
         with naming_data(data):
-            learn(model, moments, output, quiet=quiet, bar=not (quiet or as_json))
+            learn(model, merged(shards), output, quiet=quiet, bar=bar)
+            interrupted = was_interrupted(model)
+            if bootstrap and not interrupted:
+                source: Rows | list[Moments] = shards
+                if by_rows:
+                    source = Rows.of(read_table(data, columns=names(columns), drop=drop, header=header))
+                confidence = assess(model, source, bootstrap, seed, output, quiet=quiet, bar=bar)
+                interrupted = confidence is None or confidence.interrupted
         proof = model.certify() if certificate else None
     if as_json:
         numbers = ("score", "stationarity", "start_score")
-        print_json(model, {"certificate": {name: getattr(proof, name) for name in numbers}} if proof else None)
+        more = {"certificate": {name: getattr(proof, name) for name in numbers}} if proof else None
+        print_json(model, more, confidence)
     elif not quiet:
-        print_summary(model)
+        print_summary(model, confidence)
         if proof is not None:
             out.print(
                 f"Certificate: from here the paper's score (l1 and DAG penalties) descends to {proof.score:.6g}, where "
@@ -149,7 +185,8 @@ def fit(
                 soft_wrap=True,
             )
         print_saved(output)
-    exit_if_interrupted(model)
+    if interrupted:
+        raise typer.Exit(INTERRUPTED_EXIT_CODE)
 
 
 @contextlib.contextmanager

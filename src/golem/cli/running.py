@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from golem.terminal import err, progress, telling_warnings
+from golem.terminal import err, progress, resampling, telling_warnings
 
 if TYPE_CHECKING:
+    from golem.confidence import Bootstrap
     from golem.estimator import Golem
     from golem.moments import Moments
 
@@ -43,6 +44,23 @@ def learn(model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: boo
         with export.replacing(output / "graph.png") as temporary:
             axes.figure.savefig(temporary, dpi=150)
         plt.close(axes.figure)
+
+
+def assess(
+    model: Golem, data: Any, replicates: int, seed: int, output: Path, *, quiet: bool, bar: bool
+) -> Bootstrap | None:
+    """Bootstrap with a progress bar, and write the result files anew; None where Ctrl-C left nothing to keep."""
+    from golem import export
+    from golem.confidence import bootstrap
+
+    try:
+        with telling_warnings(quiet), resampling(bar) as show:
+            result = bootstrap(model, data, replicates, random_state=seed, callback=show)
+    except KeyboardInterrupt:
+        return None
+    with holding_interrupts():
+        export.save(model, output, result)
+    return result
 
 
 def require_writable(output: Path) -> None:
@@ -81,11 +99,16 @@ def holding_interrupts() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def exit_if_interrupted(model: Golem) -> None:
-    """End with the exit code of an interrupted program where the fit was one."""
+def was_interrupted(model: Golem) -> bool:
+    """Tell whether Ctrl-C ended the fit."""
     from golem.solvers import Status
 
-    if model.solution_.status is Status.INTERRUPTED:
+    return model.solution_.status is Status.INTERRUPTED
+
+
+def exit_if_interrupted(model: Golem) -> None:
+    """End with the exit code of an interrupted program where the fit was one."""
+    if was_interrupted(model):
         raise typer.Exit(INTERRUPTED_EXIT_CODE)
 
 
