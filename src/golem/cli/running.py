@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from golem.terminal import err, progress, telling_warnings
+from golem.terminal import err, progress, resampling, telling_warnings
 
 if TYPE_CHECKING:
+    from golem.confidence import Bootstrap
     from golem.diagnostics import Diagnosis
     from golem.estimator import Golem
     from golem.export import Supplement
@@ -57,15 +58,25 @@ def check(model: Golem, rows: Callable[[], Matrix | None], talk: bool) -> Diagno
     `rows` reads the rows for the checks that need them, where they fit into memory.
     """
     from golem.diagnostics import diagnose
-    from golem.solvers import Status
 
-    if model.solution_.status is Status.INTERRUPTED or not hasattr(model, "sem_"):
+    if not hasattr(model, "sem_"):
         return None
     try:
         with err.status("Checking what the graph rests on") if talk else contextlib.nullcontext():
             return diagnose(model, rows())
     except KeyboardInterrupt:
         err.print("The checks were interrupted and are left out; the graph is complete.")
+        return None
+
+
+def assess(model: Golem, data: Any, replicates: int, seed: int, *, quiet: bool, bar: bool) -> Bootstrap | None:
+    """Bootstrap with a progress bar; None where Ctrl-C left nothing to keep."""
+    from golem.confidence import bootstrap
+
+    try:
+        with telling_warnings(quiet), resampling(bar) as show:
+            return bootstrap(model, data, replicates, random_state=seed, callback=show)
+    except KeyboardInterrupt:
         return None
 
 
@@ -105,11 +116,16 @@ def holding_interrupts() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def exit_if_interrupted(model: Golem) -> None:
-    """End with the exit code of an interrupted program where the fit was one."""
+def was_interrupted(model: Golem) -> bool:
+    """Tell whether Ctrl-C ended the fit."""
     from golem.solvers import Status
 
-    if model.solution_.status is Status.INTERRUPTED:
+    return model.solution_.status is Status.INTERRUPTED
+
+
+def exit_if_interrupted(model: Golem) -> None:
+    """End with the exit code of an interrupted program where the fit was one."""
+    if was_interrupted(model):
         raise typer.Exit(INTERRUPTED_EXIT_CODE)
 
 
