@@ -84,13 +84,14 @@ def carried_edges(graph: BoolMatrix, X: Matrix, edge_price: L0 | None = None) ->
         coefficients = directions.T @ X[:, j]
         leverage = np.einsum("tk,tk->t", directions, P) + 1 / n
         pulls = directions * ((X[:, j] - P @ coefficients) / np.maximum(1 - leverage, 1e-12))[:, None]
-        towards_zero = np.argsort(-np.sign(coefficients) * pulls, axis=0)
+        towards_zero = -np.sign(coefficients) * pulls
         columns = [*parents, j]
         scatter = X[:, columns].T @ X[:, columns]
         gains = _gains(scatter, n)
         price = float(prices[len(parents)] - prices[len(parents) - 1])
         for k, i in enumerate(parents):
-            rows = towards_zero[:most, k]
+            rows = np.argpartition(towards_zero[:, k], most)[:most]
+            rows = rows[np.argsort(towards_zero[rows, k])]
             left_out = X[np.ix_(rows, columns)]
             total = left_out.sum(axis=0)
             # The rest is centred at -total / (n - most).
