@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from golem import baselines, datasets, diagnostics, metrics, simulate
     from golem.checks import DataWarning
     from golem.comparison import compare
+    from golem.confidence import bootstrap
     from golem.diagnostics import diagnose
     from golem.estimator import Golem
     from golem.knowledge import Knowledge
@@ -28,6 +29,7 @@ __all__ = [
     "Moments",
     "__version__",
     "baselines",
+    "bootstrap",
     "compare",
     "datasets",
     "diagnose",
@@ -38,6 +40,7 @@ __all__ = [
 
 _HOMES = {
     "DataWarning": "golem.checks",
+    "bootstrap": "golem.confidence",
     "compare": "golem.comparison",
     "diagnose": "golem.diagnostics",
     "Golem": "golem.estimator",
