@@ -44,8 +44,8 @@ class CarriedEdge:
 def carried_edges(graph: BoolMatrix, X: Matrix, edge_price: L0 | None = None) -> list[CarriedEdge]:
     """Find the edges that a few rows carry.
 
-    With u the residual of i on the other parents of j, e that of j on all parents, b the weight and h the leverage, row
-    t
+    With u the residual of i on the other parents of j, e that of j on all parents, b the weight and h the leverage,
+    row t
 
     - pulls the weight by dfbeta_t = u_t e_t / (sum_s u_s^2 (1 - h_t)) (Belsley, Kuh and Welsch 1980), and
     - lowers the residual sum of squares by (b u_t + e_t)^2 - e_t^2: these add up to what the edge gains.
