@@ -46,7 +46,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     Raises
     ------
     ValueError
-        If the learned graph has a cycle (cycles="none"), or the columns of X are not the model's.
+        If the model is no Golem, its graph has a cycle (cycles="none"), or the columns of X are not the model's.
 
     Examples
     --------
@@ -58,6 +58,8 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     ('warning', 'ok')
     """
     check_is_fitted(model, "moments_")
+    if not hasattr(model, "likelihood_"):
+        raise ValueError(f"a diagnosis is for a fitted Golem; got {type(model).__name__}")
     if not hasattr(model, "sem_"):
         raise ValueError("the learned graph has a cycle (cycles='none'); a diagnosis is for a directed acyclic graph")
     moments, graph = model.moments_, model.adjacency_
