@@ -31,7 +31,7 @@ from golem.consensus import ranked_pairs
 from golem.graph import BoolMatrix
 from golem.moments import Matrix
 from golem.resampling import Rows, Shards, resampler
-from golem.solvers import Order, Status
+from golem.solvers import Status
 from golem.solvers.tie_break import least_squares_weights, random_member
 
 if TYPE_CHECKING:
@@ -121,9 +121,10 @@ def bootstrap(
     """Learn graphs from resampled data, and tell what they agree on.
 
     Every replicate is a fit with the model's own settings: its noise model, chosen anew where it is "auto", its prices
-    and its knowledge. Searches over orders are made at effort="fast", from a start of their own: the fitted graph would
-    be a start in its own favour. A frequency says how stable an edge is under the sampling of rows; it cannot see what
-    is wrong in each replicate alike, such as hidden common causes or a noise model that does not hold.
+    and its knowledge. Searches over orders are made at effort="fast" where the model does not say otherwise, from a
+    start of their own: the fitted graph would be a start in its own favour. A frequency says how stable an edge is
+    under the sampling of rows; it cannot see what is wrong in each replicate alike, such as hidden common causes or a
+    noise model that does not hold.
 
     Parameters
     ----------
@@ -200,7 +201,7 @@ class _Work:
     def __init__(self, model: Golem, source: Rows | Shards, seed: int) -> None:
         self.source, self.seed = source, seed
         self._stop = threading.Event()
-        searched = (model.solver == "order" or isinstance(model.solver, Order)) and model.noise != "ev"
+        searched = model.solver == "order" and model.noise != "ev" and model.effort is None
         # Not a clone: that would copy masks and callbacks, and for each replicate.
         self._make = type(model)
         self._settings = model.get_params(deep=False) | {"callback": self._obey}
