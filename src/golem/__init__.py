@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from golem.checks import DataWarning
     from golem.comparison import compare
     from golem.confidence import bootstrap
+    from golem.diagnostics import diagnose
     from golem.estimator import Golem
     from golem.knowledge import Knowledge
     from golem.moments import Moments
@@ -31,6 +32,7 @@ __all__ = [
     "bootstrap",
     "compare",
     "datasets",
+    "diagnose",
     "diagnostics",
     "metrics",
     "simulate",
@@ -40,6 +42,7 @@ _HOMES = {
     "DataWarning": "golem.checks",
     "bootstrap": "golem.confidence",
     "compare": "golem.comparison",
+    "diagnose": "golem.diagnostics",
     "Golem": "golem.estimator",
     "Knowledge": "golem.knowledge",
     "LinearSEM": "golem.sem",

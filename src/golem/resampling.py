@@ -78,8 +78,9 @@ class Rows:
 
     @classmethod
     def of(cls, table: Table) -> Rows:
-        """Rows of a file that was read."""
-        return cls(Moments.from_rows(table.values, table.names), table.values)
+        """Rows of a file that was read, without those that have missing values."""
+        complete = table.values[np.isfinite(table.values).all(axis=1)]
+        return cls(Moments.from_rows(complete, table.names), complete)
 
     @functools.cached_property
     def _centred(self) -> Matrix:

@@ -16,8 +16,9 @@ from golem.likelihood import GaussianNV
 if TYPE_CHECKING:
     from golem.comparison import Comparison, Step
     from golem.confidence import Bootstrap
+    from golem.diagnostics import Diagnosis
     from golem.estimator import Golem
-    from golem.export import Edge
+    from golem.export import Edge, Supplement
     from golem.metrics import GraphScores
 
 # No markup: column names are other people's text, and "[red]" is a name like any other.
@@ -110,12 +111,14 @@ def telling_warnings(quiet: bool) -> Iterator[None]:
         yield
 
 
-def print_summary(model: Golem, bootstrap: Bootstrap | None = None) -> None:
-    """Print the edges, what is undecided, how often they came back, and how the solve went."""
+def print_summary(model: Golem, supplement: Supplement) -> None:
+    """Print the edges, how often they came back, what they rest on, and how the solve went."""
     from rich.table import Table
     from rich.text import Text
 
     from golem import export
+
+    bootstrap = supplement.bootstrap
 
     about = export.summary(model)
     found = export.edges(model, bootstrap)
@@ -133,6 +136,8 @@ def print_summary(model: Golem, bootstrap: Bootstrap | None = None) -> None:
         numbers = (f"{edge.standardized_weight:+.2f}",) if bootstrap is None else _confidence(edge)
         table.add_row(Text(edge.source), "->", Text(edge.target), f"{edge.weight:+.3g}", *numbers, note)
     out.print(f"{about['edges']} edges among {about['d']} variables, from {about['n']} rows")
+    if model.missing_ is not None:
+        out.print(model.missing_.sentence, soft_wrap=True)
     if listed:
         out.print(table)
     if len(found) > len(listed):
@@ -146,20 +151,8 @@ def print_summary(model: Golem, bootstrap: Bootstrap | None = None) -> None:
         others = ", ".join(f"{kind} +{more:.0f}" for kind, more in ahead.items() if kind != choice.kind)
         close = " It is a close call: compare --noise ev and nv." if choice.margin < CLOSE_CALL else ""
         out.print(f"{choice.reason} (Deviance of the alternatives: {others}.){close}", soft_wrap=True)
-    if about["by_variance"]:
-        out.print(
-            f"{about['by_variance']} of {len(found)} directions rest on the noise variances alone, and so on the units "
-            "of the columns; --noise nv leaves them open.",
-            soft_wrap=True,
-        )
-    if about["undecided"]:
-        tie_break = " The arrows shown are a tie-break: equal noise variances would prefer them."
-        broken = isinstance(model.likelihood_, GaussianNV) and model.solver == "order"
-        out.print(
-            f"The data cannot decide the direction of {about['undecided']} of {len(found)} edges: graphs with some of "
-            f"these reversed fit as well.{tie_break if broken else ''}",
-            soft_wrap=True,
-        )
+    if supplement.diagnosis is None:
+        _print_open_directions(model, about)
     if about["cut_edges"]:
         out.print(f"{about['cut_edges']} edges were removed because they closed cycles.")
     terms = about["objective"]
@@ -171,6 +164,37 @@ def print_summary(model: Golem, bootstrap: Bootstrap | None = None) -> None:
     steps = "perturbations" if model.solver == "order" else "iterations"
     counted = f" {about['iterations']} {steps}," if about["iterations"] else ""
     out.print(f"{about['status']['message']}{counted} {about['seconds']:.1f} s", soft_wrap=True)
+    if supplement.diagnosis is not None:
+        _print_diagnosis(supplement.diagnosis)
+
+
+def _print_diagnosis(diagnosis: Diagnosis) -> None:
+    """Print a line for every finding that is not fine, warnings first."""
+    out.print()
+    for finding in diagnosis.at("warning"):
+        # The fit has warned of few rows already.
+        if finding.name != "rows":
+            out.print(f"Warning: {finding}", style="yellow", soft_wrap=True)
+    for finding in diagnosis.at("note"):
+        out.print(f"Note: {finding}", soft_wrap=True)
+
+
+def _print_open_directions(model: Golem, about: dict[str, Any]) -> None:
+    """Print how many directions rest on the noise variances, and how many on nothing."""
+    if about["by_variance"]:
+        out.print(
+            f"{about['by_variance']} of {about['edges']} directions rest on the noise variances alone, and so on the "
+            "units of the columns; --noise nv leaves them open.",
+            soft_wrap=True,
+        )
+    if about["undecided"]:
+        tie_break = " The arrows shown are a tie-break: equal noise variances would prefer them."
+        broken = isinstance(model.likelihood_, GaussianNV) and model.solver == "order"
+        out.print(
+            f"The data cannot decide the direction of {about['undecided']} of {about['edges']} edges: graphs with some "
+            f"of these reversed fit as well.{tie_break if broken else ''}",
+            soft_wrap=True,
+        )
 
 
 def _confidence(edge: Edge) -> tuple[str, ...]:
@@ -260,12 +284,13 @@ def print_saved(output: Path) -> None:
     out.print(f"\nSaved {output}/graph.json, edges.csv, weights.csv, graph.png", soft_wrap=True)
 
 
-def print_json(model: Golem, more: dict[str, Any] | None = None, bootstrap: Bootstrap | None = None) -> None:
-    """Print the summary and the edges as one line of JSON."""
+def print_json(model: Golem, supplement: Supplement, more: dict[str, Any] | None = None) -> None:
+    """Print the summary, the edges and what was found beside them as one line of JSON."""
     from golem import export
 
-    found = [vars(edge) for edge in export.edges(model, bootstrap)]
-    print(json.dumps(export.summary(model) | {"edge_list": found} | (more or {}), allow_nan=False))  # noqa: T201
+    found = [vars(edge) for edge in export.edges(model, supplement.bootstrap)]
+    beside = {name: value for name, value in supplement.document().items() if value is not None}
+    print(json.dumps(export.summary(model) | {"edge_list": found} | beside | (more or {}), allow_nan=False))  # noqa: T201
 
 
 def shown(value: float | None) -> str:
