@@ -162,7 +162,7 @@ def bootstrap(
     True
     """
     _require_sensible(model, replicates, level, n_jobs)
-    source = resampler(data)
+    source = resampler(data, "drop" if model.missing == "drop" else "error")
     require_learnable(source.moments, uses_scale=False, stacklevel=3)
     seed = (
         int(random_state.integers(2**31)) if isinstance(random_state, np.random.Generator) else int(random_state or 0)
@@ -192,6 +192,8 @@ def _require_sensible(model: Golem, replicates: int, level: float, n_jobs: int |
         raise ValueError(f"n_jobs must be positive; got {n_jobs}")
     if model.cycles == "none":
         raise ValueError("cycles='none' may leave cycles, and their total effects mean nothing; choose another removal")
+    if model.missing == "em":
+        raise ValueError("a bootstrap draws complete rows again; use it with missing='drop', not 'em'")
     model.check_settings()
 
 
