@@ -18,7 +18,7 @@ EXAMPLE = "golem compare data.csv --truth truth.csv --methods order-ev,notears-l
 def compare(
     data: Annotated[Path, typer.Argument(help="CSV (separator and header are found) or Parquet file of numbers.")],
     truth: Annotated[
-        Path | None, typer.Option(help="The true graph: an edge list, a weight matrix or graph.json.")
+        Path | None, typer.Option(help="The true graph: graph.json, a CSV, or any format of `golem export`.")
     ] = None,
     methods: Annotated[
         list[str],
