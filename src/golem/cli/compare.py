@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from golem.cli.options import Json, Quiet
+from golem.cli.options import Json, Quiet, all_names
 from golem.cli.running import INTERRUPTED_EXIT_CODE, fail, holding_interrupts, require_writable, user_errors
 from golem.terminal import comparison_progress, out, print_comparison
 
@@ -26,7 +26,7 @@ def compare(
     ] = [],  # noqa: B006
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("golem-comparison"),
     time_limit: Annotated[float, typer.Option(help="Most seconds for each method.", min=0.001)] = 120.0,
-    drop: Annotated[list[str], typer.Option(help="Leave out a column; repeat for more.")] = [],  # noqa: B006
+    drop: Annotated[list[str], typer.Option(help="Leave out these columns: a,b,c.")] = [],  # noqa: B006
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.  [default: found]")
     ] = None,
@@ -44,11 +44,18 @@ def compare(
     from golem.comparison import compare_file, missing_peers
 
     chosen = [name.strip() for part in methods for name in part.split(",") if name.strip()]
+    left_out = all_names(drop)
     with user_errors():
         require_writable(output)
         with comparison_progress(not (quiet or as_json), time_limit) as show:
             result = compare_file(
-                data, chosen or None, truth=truth, time_limit=time_limit, drop=drop, header=header, callback=show
+                data,
+                chosen or None,
+                truth=truth,
+                time_limit=time_limit,
+                drop=all_names(drop),
+                header=header,
+                callback=show,
             )
         with holding_interrupts():
             result.save(output)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from golem.cli.options import Json, Quiet, Seed, names, number_or_word
+from golem.cli.options import Json, Quiet, Seed, all_names, names, number_or_word
 from golem.cli.running import exit_if_interrupted, learn, require_writable, user_errors
 from golem.terminal import err, out, print_json, print_saved, print_summary, reading, telling_warnings
 
@@ -83,7 +83,7 @@ def fit(
     columns: Annotated[
         str | None, typer.Option(help="Use these columns alone, in this order: a,b,c.  [default: all]")
     ] = None,
-    drop: Annotated[list[str], typer.Option(help="Leave out a column; repeat for more.")] = [],  # noqa: B006
+    drop: Annotated[list[str], typer.Option(help="Leave out these columns: a,b,c.")] = [],  # noqa: B006
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.  [default: found]")
     ] = None,
@@ -129,7 +129,7 @@ def fit(
         model.check_settings()
         require_writable(output)
         with telling_warnings(quiet):
-            table = TableFiles.open(data, columns=names(columns), drop=drop, header=header)
+            table = TableFiles.open(data, columns=names(columns), drop=all_names(drop), header=header)
             if table.made_up_names and not quiet:
                 err.print(f"No header line found: the columns are named {', '.join(table.names[:2])}, ...")
             with reading(table.size, not (quiet or as_json)) as show:
