@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from golem import baselines, datasets, diagnostics, handover, metrics, simulate
     from golem.checks import DataWarning
     from golem.comparison import compare
+    from golem.diagnostics import diagnose
     from golem.estimator import Golem
     from golem.handover import export_graph
     from golem.knowledge import Knowledge
@@ -30,6 +31,7 @@ __all__ = [
     "baselines",
     "compare",
     "datasets",
+    "diagnose",
     "diagnostics",
     "export_graph",
     "handover",
@@ -40,6 +42,7 @@ __all__ = [
 _HOMES = {
     "DataWarning": "golem.checks",
     "compare": "golem.comparison",
+    "diagnose": "golem.diagnostics",
     "Golem": "golem.estimator",
     "export_graph": "golem.handover",
     "Knowledge": "golem.knowledge",

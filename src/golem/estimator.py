@@ -273,6 +273,12 @@ class Golem(BaseEstimator):
 
         return certify(self, tolerance)
 
+    def diagnose(self, X: Any = None, *, refit: bool | None = None) -> Any:
+        """Check what the learned graph rests on; see `golem.diagnostics.diagnose`."""
+        from golem.diagnostics import diagnose
+
+        return diagnose(self, X, refit=refit)
+
     def plot(self, **options: Any) -> Any:
         """Draw the learned graph, or the weights where it is large; see `golem.plots.plot_model`."""
         from golem.plots import plot_model

@@ -7,7 +7,7 @@ import dataclasses
 import json
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,10 +118,10 @@ def used(model: Golem) -> dict[str, Any]:
     }
 
 
-def graph_document(model: Golem) -> dict[str, Any]:
-    """Return the whole content of graph.json."""
+def graph_document(model: Golem, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the whole content of graph.json; `more` is what was computed beside the fit, such as "diagnostics"."""
     sem = getattr(model, "sem_", None)
-    return summary(model) | {
+    document = {
         "names": list(model.moments_.names),
         "weights": model.weights_.tolist(),
         "raw_weights": model.raw_weights_.tolist(),
@@ -129,16 +129,17 @@ def graph_document(model: Golem) -> dict[str, Any]:
         "intercepts": None if sem is None else sem.intercepts.tolist(),
         "undecided_edges": [[edge.source, edge.target] for edge in edges(model) if edge.undecided],
     }
+    return summary(model) | document | dict(more or {})
 
 
-def save(model: Golem, folder: str | Path) -> list[Path]:
-    """Write graph.json, edges.csv and weights.csv into a folder, each whole or not at all."""
+def save(model: Golem, folder: str | Path, more: Mapping[str, Any] | None = None) -> list[Path]:
+    """Write graph.json (with what is in `more`), edges.csv and weights.csv into a folder, each whole or not at all."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     names = model.moments_.names
     header = [field.name for field in dataclasses.fields(Edge)]
     contents = {
-        "graph.json": json.dumps(graph_document(model), indent=1, allow_nan=False) + "\n",
+        "graph.json": json.dumps(graph_document(model, more), indent=1, allow_nan=False) + "\n",
         "edges.csv": csv_text([header, *([*dataclasses.astuple(edge)] for edge in edges(model))]),
         "weights.csv": csv_text(
             [["", *names], *([name, *row] for name, row in zip(names, model.weights_, strict=True))]

@@ -25,6 +25,7 @@ __all__ = [
     "moments_from_file",
     "read_graph",
     "read_table",
+    "rows_of",
     "shards_from_file",
     "shards_of",
 ]
@@ -44,12 +45,17 @@ def read_table(
 ) -> Table:
     """Read all rows of the files into memory; the parameters are those of `moments_from_file`."""
     table = TableFiles.open(path, columns=columns, drop=drop, header=header)
+    return Table(rows_of(table), table.names, table.made_up_names)
+
+
+def rows_of(table: TableFiles) -> Matrix:
+    """Read all rows of opened files into memory."""
     values = [np.empty((0, len(table.names)))]
     for task in plan(table):
         with naming(task.file.path):
             batches = task.file.batches(task.piece, task.columns)
             values += [np.column_stack(batch.columns) for batch in batches if batch.columns]
-    return Table(np.concatenate(values), table.names, table.made_up_names)
+    return np.concatenate(values)
 
 
 def moments_from_file(

@@ -15,6 +15,7 @@ from golem.likelihood import GaussianNV
 
 if TYPE_CHECKING:
     from golem.comparison import Comparison, Step
+    from golem.diagnostics import Diagnosis
     from golem.estimator import Golem
     from golem.metrics import GraphScores
 
@@ -94,8 +95,8 @@ def telling_warnings(quiet: bool) -> Iterator[None]:
         yield
 
 
-def print_summary(model: Golem) -> None:
-    """Print the edges, what is undecided, and how the solve went."""
+def print_summary(model: Golem, diagnosis: Diagnosis | None = None) -> None:
+    """Print the edges, what they rest on, and how the solve went."""
     from rich.table import Table
     from rich.text import Text
 
@@ -126,20 +127,8 @@ def print_summary(model: Golem) -> None:
         others = ", ".join(f"{kind} +{more:.0f}" for kind, more in ahead.items() if kind != choice.kind)
         close = " It is a close call: compare --noise ev and nv." if choice.margin < CLOSE_CALL else ""
         out.print(f"{choice.reason} (Deviance of the alternatives: {others}.){close}", soft_wrap=True)
-    if about["by_variance"]:
-        out.print(
-            f"{about['by_variance']} of {len(found)} directions rest on the noise variances alone, and so on the units "
-            "of the columns; --noise nv leaves them open.",
-            soft_wrap=True,
-        )
-    if about["undecided"]:
-        tie_break = " The arrows shown are a tie-break: equal noise variances would prefer them."
-        broken = isinstance(model.likelihood_, GaussianNV) and model.solver == "order"
-        out.print(
-            f"The data cannot decide the direction of {about['undecided']} of {len(found)} edges: graphs with some of "
-            f"these reversed fit as well.{tie_break if broken else ''}",
-            soft_wrap=True,
-        )
+    if diagnosis is None:
+        _print_open_directions(model, about)
     if about["cut_edges"]:
         out.print(f"{about['cut_edges']} edges were removed because they closed cycles.")
     terms = about["objective"]
@@ -151,6 +140,37 @@ def print_summary(model: Golem) -> None:
     steps = "perturbations" if model.solver == "order" else "iterations"
     counted = f" {about['iterations']} {steps}," if about["iterations"] else ""
     out.print(f"{about['status']['message']}{counted} {about['seconds']:.1f} s", soft_wrap=True)
+    if diagnosis is not None:
+        _print_diagnosis(diagnosis)
+
+
+def _print_diagnosis(diagnosis: Diagnosis) -> None:
+    """Print a line for every finding that is not fine, warnings first."""
+    out.print()
+    for finding in diagnosis.at("warning"):
+        # The fit has warned of few rows already.
+        if finding.name != "rows":
+            out.print(f"Warning: {finding}", style="yellow", soft_wrap=True)
+    for finding in diagnosis.at("note"):
+        out.print(f"Note: {finding}", soft_wrap=True)
+
+
+def _print_open_directions(model: Golem, about: dict[str, Any]) -> None:
+    """Print how many directions rest on the noise variances, and how many on nothing."""
+    if about["by_variance"]:
+        out.print(
+            f"{about['by_variance']} of {about['edges']} directions rest on the noise variances alone, and so on the "
+            "units of the columns; --noise nv leaves them open.",
+            soft_wrap=True,
+        )
+    if about["undecided"]:
+        tie_break = " The arrows shown are a tie-break: equal noise variances would prefer them."
+        broken = isinstance(model.likelihood_, GaussianNV) and model.solver == "order"
+        out.print(
+            f"The data cannot decide the direction of {about['undecided']} of {about['edges']} edges: graphs with some "
+            f"of these reversed fit as well.{tie_break if broken else ''}",
+            soft_wrap=True,
+        )
 
 
 @contextlib.contextmanager

@@ -44,7 +44,6 @@ def compare(
     from golem.comparison import compare_file, missing_peers
 
     chosen = [name.strip() for part in methods for name in part.split(",") if name.strip()]
-    left_out = all_names(drop)
     with user_errors():
         require_writable(output)
         with comparison_progress(not (quiet or as_json), time_limit) as show:

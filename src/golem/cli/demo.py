@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from golem.cli.options import Json, Quiet
-from golem.cli.running import exit_if_interrupted, learn, user_errors
+from golem.cli.running import diagnostics_of, exit_if_interrupted, learn, user_errors
 from golem.terminal import out, print_consensus, print_json, print_saved, print_summary
 
 EXAMPLE = "golem demo -o demo-output"
@@ -34,14 +34,15 @@ def demo(
     with user_errors():
         sachs = load_sachs()
         model = Golem()
-        moments = Moments.from_rows(np.log(sachs.values), sachs.names)
-        learn(model, moments, output, quiet=quiet, bar=not (quiet or as_json))
+        rows = np.log(sachs.values)
+        moments = Moments.from_rows(rows, sachs.names)
+        found = learn(model, moments, output, quiet=quiet, bar=not (quiet or as_json), rows=lambda: rows)
     scores = metrics.evaluate(sachs.truth, model.adjacency_)
     if as_json:
-        print_json(model, {"consensus": vars(scores)})
+        print_json(model, {"consensus": vars(scores)} | diagnostics_of(found))
     elif not quiet:
         out.print("Sachs et al. (2005): 853 cells, 11 proteins and phospholipids, log intensities\n")
-        print_summary(model)
+        print_summary(model, found)
         print_consensus(scores, sachs.truth, model)
         print_saved(output)
     exit_if_interrupted(model)

@@ -11,10 +11,12 @@ from typing import Annotated
 import typer
 
 from golem.cli.options import Json, Quiet, Seed, all_names, names, number_or_word
-from golem.cli.running import exit_if_interrupted, learn, require_writable, user_errors
+from golem.cli.running import diagnostics_of, exit_if_interrupted, learn, require_writable, user_errors
 from golem.terminal import err, out, print_json, print_saved, print_summary, reading, telling_warnings
 
 EXAMPLE = "golem fit data.csv -o out/ --noise ev --lambda-sparsity bic"
+# More are not read a second time for the checks that need rows.
+MOST_NUMBERS = 5_000_000
 
 
 class Noise(StrEnum):
@@ -80,6 +82,14 @@ def fit(
     certificate: Annotated[
         bool, typer.Option("--certificate", help="Also polish the paper's score to a stationary point (ev).")
     ] = False,
+    diagnose: Annotated[
+        bool,
+        typer.Option(
+            "--diagnose/--no-diagnose",
+            help="Check what the graph rests on: units, noise, near-copies, single rows. Up to 5 million numbers are "
+            "read again for it.",
+        ),
+    ] = True,
     columns: Annotated[
         str | None, typer.Option(help="Use these columns alone, in this order: a,b,c.  [default: all]")
     ] = None,
@@ -108,7 +118,7 @@ def fit(
     and keeps the best graph so far, marked as interrupted (exit code 130).
     """
     from golem.estimator import Golem
-    from golem.readers import TableFiles, shards_of
+    from golem.readers import TableFiles, rows_of, shards_of
 
     with user_errors():
         model = Golem(
@@ -135,13 +145,23 @@ def fit(
             with reading(table.size, not (quiet or as_json)) as show:
                 (moments,) = shards_of(table, 1, progress=show, scheduler=scheduler)
         with naming_data(data):
-            learn(model, moments, output, quiet=quiet, bar=not (quiet or as_json))
+            in_memory = scheduler is None and moments.n * moments.d <= MOST_NUMBERS
+            found = learn(
+                model,
+                moments,
+                output,
+                quiet=quiet,
+                bar=not (quiet or as_json),
+                diagnosed=diagnose,
+                rows=lambda: rows_of(table) if in_memory else None,
+            )
         proof = model.certify() if certificate else None
     if as_json:
         numbers = ("score", "stationarity", "start_score")
-        print_json(model, {"certificate": {name: getattr(proof, name) for name in numbers}} if proof else None)
+        certified = {"certificate": {name: getattr(proof, name) for name in numbers}} if proof else {}
+        print_json(model, certified | diagnostics_of(found))
     elif not quiet:
-        print_summary(model)
+        print_summary(model, found)
         if proof is not None:
             out.print(
                 f"Certificate: from here the paper's score (l1 and DAG penalties) descends to {proof.score:.6g}, where "

@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -15,14 +15,27 @@ import typer
 from golem.terminal import err, progress, telling_warnings
 
 if TYPE_CHECKING:
+    from golem.diagnostics import Diagnosis
     from golem.estimator import Golem
-    from golem.moments import Moments
+    from golem.moments import Matrix, Moments
 
 INTERRUPTED_EXIT_CODE = 130
 
 
-def learn(model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: bool) -> None:
-    """Fit with a progress bar, and write the result files and the picture."""
+def learn(
+    model: Golem,
+    moments: Moments,
+    output: Path,
+    *,
+    quiet: bool,
+    bar: bool,
+    diagnosed: bool = True,
+    rows: Callable[[], Matrix | None] = lambda: None,
+) -> Diagnosis | None:
+    """Fit with a progress bar, and write the result files and the picture; return what was found about the graph.
+
+    `rows` reads the rows again for the checks that need them, where they fit into memory.
+    """
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -35,14 +48,36 @@ def learn(model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: boo
     _compile(model, moments.d, bar)
     with telling_warnings(quiet), progress(model, bar):
         model.fit(moments)
+    diagnosis = _diagnose(model, rows, bar) if diagnosed else None
     # A second Ctrl-C waits until the results are safe.
     with holding_interrupts(), warnings.catch_warnings():
-        export.save(model, output)
+        export.save(model, output, diagnostics_of(diagnosis))
         warnings.simplefilter("ignore")  # of fonts that lack a letter of a name
         axes: Any = plot_model(model)
         with export.replacing(output / "graph.png") as temporary:
             axes.figure.savefig(temporary, dpi=150)
         plt.close(axes.figure)
+    return diagnosis
+
+
+def _diagnose(model: Golem, rows: Callable[[], Matrix | None], talk: bool) -> Diagnosis | None:
+    """Check the graph, unless the user has had enough."""
+    from golem.diagnostics import diagnose
+    from golem.solvers import Status
+
+    if model.solution_.status is Status.INTERRUPTED or not hasattr(model, "sem_"):
+        return None
+    try:
+        with err.status("Checking what the graph rests on") if talk else contextlib.nullcontext():
+            return diagnose(model, rows())
+    except KeyboardInterrupt:
+        err.print("The checks were interrupted and are left out; the graph is complete.")
+        return None
+
+
+def diagnostics_of(diagnosis: Diagnosis | None) -> dict[str, Any]:
+    """Return what JSON says of a diagnosis."""
+    return {} if diagnosis is None else {"diagnostics": diagnosis.records()}
 
 
 def require_writable(output: Path) -> None:
