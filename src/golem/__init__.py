@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from golem import baselines, datasets, diagnostics, handover, metrics, simulate
     from golem.checks import DataWarning
     from golem.comparison import compare
+    from golem.confidence import bootstrap
     from golem.diagnostics import diagnose
     from golem.estimator import Golem
     from golem.handover import export_graph
@@ -29,6 +30,7 @@ __all__ = [
     "Moments",
     "__version__",
     "baselines",
+    "bootstrap",
     "compare",
     "datasets",
     "diagnose",
@@ -41,6 +43,7 @@ __all__ = [
 
 _HOMES = {
     "DataWarning": "golem.checks",
+    "bootstrap": "golem.confidence",
     "compare": "golem.comparison",
     "diagnose": "golem.diagnostics",
     "Golem": "golem.estimator",
