@@ -67,8 +67,9 @@ format: $(VENV)/.installed-dev  ## Format the code and sort the imports
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(VENV)/.installed-dev  ## Regenerate the CLI reference in docs/
+docs: $(VENV)/.installed-dev  ## Regenerate the CLI reference in docs/ and what its pages print
 	$(BIN)/python docs/generate_cli_reference.py
+	$(BIN)/python docs/run_pages.py
 
 bench: $(VENV)/.installed  ## Time Adam and L-BFGS (a quick run; see docs/benchmarks.md)
 	$(BIN)/python benchmarks/adam_speed.py --quick
