@@ -263,6 +263,23 @@ def test_gml_of_others():
     assert not FORMATS["gml"].read(text).weighted
 
 
+def test_references_of_gml():
+    text = 'graph [ directed 1 node [ id 0 label "a&#x42;&amp;&#10;&nonsense;" ] ]'
+    assert FORMATS["gml"].read(text).names == ("aB&\n&nonsense;",)
+
+
+def test_graphml_without_a_namespace():
+    text = """<graphml><key id="w" for="all" attr.name="weight"/><graph><node id="a"/><node id="b"/>
+    <edge source="b" target="a"><data key="w">-2</data></edge></graph></graphml>"""
+    np.testing.assert_array_equal(FORMATS["graphml"].read(text).weights, [[0, 0], [-2, 0]])
+
+
+def test_what_was_not_computed_is_no_column(tmp_path):
+    text = """{"names": ["a", "b"], "weights": [[0, 2], [0, 0]], "noise_variances": null,
+    "edge_table": [{"source": "a", "target": "b", "weight": null, "drop_loss": null, "effect_low": 1}]}"""
+    assert FORMATS["json"].read(text).edge_list() == [("a", "b", {"weight": 2.0, "effect_low": 1.0})]
+
+
 def test_graphml_of_others():
     text = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
     <key id="d0" for="edge" attr.name="weight" attr.type="double"><default>2.5</default></key>

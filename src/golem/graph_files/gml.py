@@ -40,8 +40,15 @@ def _escaped(text: str) -> str:
 
 
 def _unescaped(text: str) -> str:
-    # `html.unescape` takes references to control characters for those of an old code page.
-    return re.sub(r"&#(\d+);|&\w+;", lambda found: chr(int(found[1])) if found[1] else html.unescape(found[0]), text)
+    """Put characters for the references to them; `html.unescape` would alter those to control characters."""
+
+    def character(found: re.Match[str]) -> str:
+        number, hexadecimal = found.groups()
+        return (
+            chr(int(number or hexadecimal, 10 if number else 16)) if number or hexadecimal else html.unescape(found[0])
+        )
+
+    return re.sub(r"&#(\d+);|&#x([0-9a-fA-F]+);|&(\w+);", character, text)
 
 
 def read_gml(text: str) -> NamedGraph:

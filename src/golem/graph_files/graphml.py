@@ -59,7 +59,7 @@ def read_graphml(text: str) -> NamedGraph:
     # The names of the attributes by the ids of their keys, and the values of those elements that do not say.
     names: dict[str, str] = {}
     defaults: dict[str, dict[str, str | None]] = {"node": {}, "edge": {}}
-    for key in root.iter(f"{{{_NAMESPACE}}}key"):
+    for key in root.findall("{*}key"):
         name = key.get("attr.name", key.get("id", ""))
         names[key.get("id", "")] = name
         default = key.find("{*}default")

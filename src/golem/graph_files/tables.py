@@ -60,7 +60,8 @@ def read_json(text: str) -> NamedGraph:
     weighted = bool(content.get("weighted", True))
     edges = {(source, target): dict(attributes) for source, target, attributes in graph.edge_list()}
     for row in content.get("edge_table") or []:
-        attributes = {name: value for name, value in row.items() if name not in ("source", "target")}
+        # A key that is null was not computed.
+        attributes = {name: value for name, value in row.items() if value is not None}
         edges.setdefault((row["source"], row["target"]), {"weight": 0.0}).update(attributes)
     for source, target in content.get("undecided_edges") or []:
         edges[source, target]["undecided"] = True
