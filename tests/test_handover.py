@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import networkx as nx
@@ -38,9 +37,24 @@ def test_files_hold_the_model_and_the_columns_of_its_edges(model, tmp_path, endi
     np.testing.assert_array_equal(graph.noise_variances, model.sem_.noise_variances)
     np.testing.assert_array_equal(graph.intercepts, model.sem_.intercepts)
     listed = {(source, target): values for source, target, values in graph.edge_list()}
-    edges = [dataclasses.asdict(edge) for edge in export.edges(model)]
-    assert listed == {(edge.pop("source"), edge.pop("target")): edge for edge in edges}
+    assert listed == columns_of(export.edges(model))
     np.testing.assert_array_equal(graph.sem().covariance, model.sem_.covariance)
+
+
+def columns_of(edges):
+    """Return what is known of each edge, by its ends."""
+    known = [{name: value for name, value in vars(edge).items() if value is not None} for edge in edges]
+    return {(edge.pop("source"), edge.pop("target")): edge for edge in known}
+
+
+def test_frequencies_of_a_bootstrap_go_along(model, tmp_path):
+    drawn = simulate(6, 500, "ER1", random_state=2)
+    again = golem.bootstrap(Golem("nv"), pd.DataFrame(drawn.data, columns=NAMES), 5, n_jobs=1)
+    graph = read_graph(export_graph(named_graph(model, again), tmp_path / "graph.graphml"))
+    assert {(a, b): values for a, b, values in graph.edge_list()} == columns_of(export.edges(model, again))
+    export.save(model, tmp_path, export.Supplement(bootstrap=again))
+    for _, _, values in read_graph(tmp_path / "graph.json").edge_list():
+        assert {"direction_frequency", "effect_high"} <= set(values)
 
 
 def test_a_graph_json_can_be_handed_on(model, tmp_path):

@@ -213,8 +213,9 @@ class _Work:
 
         # Threads: the kernels let others run, and a process would first have to import and load them.
         with threadpool_limits(1), ThreadPoolExecutor(n_jobs) as pool:
-            jobs: list[Future[_Replicate | None]] = [pool.submit(self._replicate, k) for k in range(replicates)]
+            jobs: list[Future[_Replicate | None]] = []
             try:
+                jobs += (pool.submit(self._replicate, k) for k in range(replicates))
                 for count, job in enumerate(as_completed(jobs), start=1):
                     job.result()
                     if callback is not None:

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     import networkx as nx
     from causallearn.graph.GeneralGraph import GeneralGraph
 
+    from golem.confidence import Bootstrap
 
-def named_graph(model: Any) -> NamedGraph:
+
+def named_graph(model: Any, bootstrap: Bootstrap | None = None) -> NamedGraph:
     """Return the graph of a model with all that is known of its edges and nodes.
 
     Parameters
@@ -25,6 +27,8 @@ def named_graph(model: Any) -> NamedGraph:
     model : fitted Golem or baseline, LinearSEM or NamedGraph
         Of a method that learns an equivalence class and no weights it is that class. The standardized weights of a
         LinearSEM are those under its own variances, the others those of the data.
+    bootstrap : Bootstrap, optional
+        What `golem.bootstrap` returned for a fitted Golem: its frequencies and intervals become columns of the edges.
 
     Raises
     ------
@@ -48,7 +52,7 @@ def named_graph(model: Any) -> NamedGraph:
     names = model.moments_.names
     if not hasattr(model, "weights_"):
         return NamedGraph.from_class(model.cpdag_, names)
-    edges = [dataclasses.asdict(edge) for edge in export.edges(model)]
+    edges = [dataclasses.asdict(edge) for edge in export.edges(model, bootstrap)]
     sem = getattr(model, "sem_", None)
     nodes = [] if sem is None else list(zip(sem.noise_variances.tolist(), sem.intercepts.tolist(), strict=True))
     return NamedGraph.from_lists(

@@ -17,6 +17,7 @@ from golem.arrays import is_tensor, to_numpy
 from golem.checks import DataWarning
 from golem.inputs import read_data
 from golem.moments import Matrix, Moments
+from golem.readers import Table
 
 # Rows are weighted in blocks that stay in the processor's cache.
 _BLOCK_NUMBERS = 1 << 17
@@ -32,6 +33,8 @@ def resampler(data: Any) -> Rows | Shards:
     ValueError
         If the data are neither.
     """
+    if isinstance(data, Rows | Shards):
+        return data
     if isinstance(data, Moments):
         raise ValueError(
             "moments of all rows together cannot be resampled; give the rows, or a list of moments of shards "
@@ -72,6 +75,12 @@ class Rows:
     moments: Moments
     values: Matrix
     unit: Literal["rows", "shards"] = "rows"
+
+    @classmethod
+    def of(cls, table: Table) -> Rows:
+        """Rows of a file that was read, without those that have missing values."""
+        complete = table.values[np.isfinite(table.values).all(axis=1)]
+        return cls(Moments.from_rows(complete, table.names), complete)
 
     @functools.cached_property
     def _centred(self) -> Matrix:

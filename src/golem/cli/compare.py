@@ -8,7 +8,18 @@ from typing import Annotated
 
 import typer
 
-from golem.cli.options import Json, Quiet, all_names
+from golem.cli.options import (
+    Forbid,
+    Json,
+    KnowledgeFile,
+    Missing,
+    MissingValues,
+    Quiet,
+    Require,
+    all_names,
+    read_knowledge_file,
+    with_edges,
+)
 from golem.cli.running import INTERRUPTED_EXIT_CODE, fail, holding_interrupts, require_writable, user_errors
 from golem.terminal import comparison_progress, out, print_comparison
 
@@ -26,6 +37,10 @@ def compare(
     ] = [],  # noqa: B006
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("golem-comparison"),
     time_limit: Annotated[float, typer.Option(help="Most seconds for each method.", min=0.001)] = 120.0,
+    forbid: Forbid = [],  # noqa: B006
+    require: Require = [],  # noqa: B006
+    knowledge: KnowledgeFile = None,
+    missing: Missing = MissingValues.error,
     drop: Annotated[list[str], typer.Option(help="Leave out these columns: a,b,c.")] = [],  # noqa: B006
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.  [default: found]")
@@ -38,22 +53,27 @@ def compare(
     Methods: golem-ev, golem-nv (the paper's recipe), order-ev, order-nv, order (its likelihoods with edges counted),
     notears, notears-l1, fgs, pc, direct-lingam, sort-regress-var, sort-regress-r2; and of other packages, where they
     are installed, dagma, gcastle-notears, lingam, causal-learn-ges, causal-learn-pc, flopsearch. A method that exceeds
-    its time or fails is reported as such, and the others go on. Writes `comparison.csv`, `agreement.csv`,
+    its time or fails is reported as such, and the others go on; so is one that cannot obey --forbid, --require or
+    --knowledge. Writes `comparison.csv`, `agreement.csv`,
     `distances.csv` and `comparison.png` into the output folder. Ctrl-C keeps what is there (exit code 130).
     """
     from golem.comparison import compare_file, missing_peers
+    from golem.readers import TableFiles
 
     chosen = [name.strip() for part in methods for name in part.split(",") if name.strip()]
     with user_errors():
         require_writable(output)
+        known = read_knowledge_file(knowledge)
+        table = TableFiles.open(data, drop=all_names(drop), header=header)
+        obeyed = with_edges(known, forbid, require, table.names)
         with comparison_progress(not (quiet or as_json), time_limit) as show:
             result = compare_file(
-                data,
+                table,
                 chosen or None,
                 truth=truth,
+                knowledge=obeyed,
+                missing=missing.value,
                 time_limit=time_limit,
-                drop=all_names(drop),
-                header=header,
                 callback=show,
             )
         with holding_interrupts():

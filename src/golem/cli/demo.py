@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from golem.cli.options import Json, Quiet
-from golem.cli.running import diagnostics_of, exit_if_interrupted, learn, user_errors
+from golem.cli.running import check, exit_if_interrupted, learn, user_errors, write
 from golem.terminal import out, print_consensus, print_json, print_saved, print_summary
 
 EXAMPLE = "golem demo -o demo-output"
@@ -29,6 +29,7 @@ def demo(
     from golem import metrics
     from golem.datasets import load_sachs
     from golem.estimator import Golem
+    from golem.export import Supplement
     from golem.moments import Moments
 
     with user_errors():
@@ -36,13 +37,16 @@ def demo(
         model = Golem()
         rows = np.log(sachs.values)
         moments = Moments.from_rows(rows, sachs.names)
-        found = learn(model, moments, output, quiet=quiet, bar=not (quiet or as_json), rows=lambda: rows)
+        bar = not (quiet or as_json)
+        learn(model, moments, output, quiet=quiet, bar=bar)
+        supplement = Supplement(diagnosis=check(model, lambda: rows, bar))
+        write(model, output, supplement)
     scores = metrics.evaluate(sachs.truth, model.adjacency_)
     if as_json:
-        print_json(model, {"consensus": vars(scores)} | diagnostics_of(found))
+        print_json(model, supplement, {"consensus": vars(scores)})
     elif not quiet:
         out.print("Sachs et al. (2005): 853 cells, 11 proteins and phospholipids, log intensities\n")
-        print_summary(model, found)
+        print_summary(model, supplement)
         print_consensus(scores, sachs.truth, model)
         print_saved(output)
     exit_if_interrupted(model)

@@ -43,12 +43,12 @@ def _unescaped(text: str) -> str:
     """Put characters for the references to them; `html.unescape` would alter those to control characters."""
 
     def character(found: re.Match[str]) -> str:
-        number, hexadecimal = found.groups()
-        return (
-            chr(int(number or hexadecimal, 10 if number else 16)) if number or hexadecimal else html.unescape(found[0])
-        )
+        decimal, hexadecimal = found.groups()
+        if decimal or hexadecimal:
+            return chr(int(decimal) if decimal else int(hexadecimal, 16))
+        return html.unescape(found[0])
 
-    return re.sub(r"&#(\d+);|&#x([0-9a-fA-F]+);|&(\w+);", character, text)
+    return re.sub(r"&#(\d+);|&#x([0-9a-fA-F]+);|&\w+;", character, text)
 
 
 def read_gml(text: str) -> NamedGraph:

@@ -63,6 +63,9 @@ def read_json(text: str) -> NamedGraph:
         # A key that is null was not computed.
         attributes = {name: value for name, value in row.items() if value is not None}
         edges.setdefault((row["source"], row["target"]), {"weight": 0.0}).update(attributes)
+    for row in (content.get("bootstrap") or {}).get("edges", []):
+        if (row["source"], row["target"]) in edges:
+            edges[row["source"], row["target"]] |= row
     for source, target in content.get("undecided_edges") or []:
         edges[source, target]["undecided"] = True
     if content.get("undecided_edges") is not None:
