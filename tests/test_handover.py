@@ -52,6 +52,8 @@ def test_frequencies_of_a_bootstrap_go_along(model, tmp_path):
     again = golem.bootstrap(Golem("nv"), pd.DataFrame(drawn.data, columns=NAMES), 5, n_jobs=1)
     graph = read_graph(export_graph(named_graph(model, again), tmp_path / "graph.graphml"))
     assert {(a, b): values for a, b, values in graph.edge_list()} == columns_of(export.edges(model, again))
+    with pytest.raises(ValueError, match="a bootstrap goes with a fitted Golem; got LinearSEM"):
+        named_graph(model.sem_, again)
     export.save(model, tmp_path, export.Supplement(bootstrap=again))
     for _, _, values in read_graph(tmp_path / "graph.json").edge_list():
         assert {"direction_frequency", "effect_high"} <= set(values)

@@ -33,17 +33,17 @@ def named_graph(model: Any, bootstrap: Bootstrap | None = None) -> NamedGraph:
     Raises
     ------
     ValueError
-        If it is none of these, or not fitted.
+        If it is none of these, or not fitted, or there is a bootstrap of what has none.
     """
+    if bootstrap is not None and not hasattr(model, "weights_"):
+        raise ValueError(f"a bootstrap goes with a fitted Golem; got {type(model).__name__}")
     if isinstance(model, NamedGraph):
         return model
     if isinstance(model, LinearSEM):
         graph = NamedGraph.from_weights(model.weights, model.names)
-        scale = np.sqrt(np.diagonal(model.covariance))
-        standardized = (model.weights * scale[:, None] / scale)[graph.adjacency]
         return dataclasses.replace(
             graph,
-            edge_columns={"standardized_weight": standardized},
+            edge_columns={"standardized_weight": model.standardized_weights[graph.adjacency]},
             noise_variances=model.noise_variances,
             intercepts=model.intercepts,
         )
