@@ -302,6 +302,16 @@ def test_an_output_that_cannot_be_is_refused_before_the_work(simulated):
     assert "is a file" in result.output
 
 
+def test_the_folder_of_a_simulation_can_be_fitted(tmp_path):
+    golem("simulate", "--d", 4, "--n", 100, "-o", tmp_path / "sim", "--quiet")
+    summary = json.loads(golem("fit", tmp_path / "sim", "-o", tmp_path / "out", "--quiet", "--json").output)
+    assert (summary["n"], summary["d"]) == (100, 4)
+    # A table that only shares the name is data.
+    (tmp_path / "sim" / "truth.csv").write_text((tmp_path / "sim" / "data.csv").read_text())
+    summary = json.loads(golem("fit", tmp_path / "sim", "-o", tmp_path / "out", "--quiet", "--json").output)
+    assert summary["n"] == 200
+
+
 def test_empty_graphs_can_be_scored(tmp_path):
     empty = tmp_path / "empty.csv"
     empty.write_text("source,target\n")
@@ -315,6 +325,9 @@ def test_columns_can_be_dropped_and_a_missing_header_is_told(tmp_path, rng):
     path = tmp_path / "data.csv"
     path.write_text(f"id,a,b\n{rows}\n")
     assert json.loads(golem("fit", path, "-o", tmp_path / "out", "--drop", "id", "--quiet", "--json").output)["d"] == 2
+    path.write_text("id,a,b,c\n" + "\n".join(f"u,{a},{b},{b}" for a, b in rng.normal(size=(50, 2))))
+    for drop in (["--drop", "id, c"], ["--drop", "id", "--drop", "c"]):
+        assert json.loads(golem("fit", path, "-o", tmp_path / "out", *drop, "--quiet", "--json").output)["d"] == 2
     path.write_text("\n".join(f"{a},{b}" for a, b in rng.normal(size=(50, 2))))
     assert "No header line found" in golem("fit", path, "-o", tmp_path / "out").output
 
