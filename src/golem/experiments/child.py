@@ -80,9 +80,17 @@ class Child:
             except queue.Empty:
                 self.stop()
                 together = f" (a batch of {len(batch.tasks)})" if len(batch.tasks) > 1 else ""
-                return _stopped(batch, self._threads, TIMEOUT, f"stopped after {batch.seconds:g} s{together}", batch.seconds or 0.0)
+                return _stopped(
+                    batch, self._threads, TIMEOUT, f"stopped after {batch.seconds:g} s{together}", batch.seconds or 0.0
+                )
             if answer is None:
-                return _stopped(batch, self._threads, FAILED, self._cause(process), 0.0 if began is None else time.monotonic() - began)
+                return _stopped(
+                    batch,
+                    self._threads,
+                    FAILED,
+                    self._cause(process),
+                    0.0 if began is None else time.monotonic() - began,
+                )
             if answer == "started":
                 began = time.monotonic()
             else:
