@@ -3,8 +3,8 @@
 In the paper's simulations the variance of a column grows along the causal order, and methods that compare variances
 read the order from it (Reisach, Seiler and Weichwald 2021). Here each data set is analysed as drawn and standardized,
 which changes the units and nothing else: ER2 and ER4 graphs, noise of equal and unequal variances, n = 1000. The
-claims: methods that live on the units (GOLEM, NOTEARS, equal variances, sorting by variance) collapse; methods that do not
-care for them (free variances over orders, FGS, PC, sorting by R2) find the same graph.
+claims: methods that live on the units (GOLEM, NOTEARS, equal variances, sorting by variance) collapse; methods that do
+not care for them (free variances over orders, FGS, PC, sorting by R2) find the same graph.
 """
 
 from __future__ import annotations

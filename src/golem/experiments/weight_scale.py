@@ -1,8 +1,8 @@
 """Figure 9, section 5.5: sensitivity to the scale of the weights.
 
 ER2 graphs of 50 nodes, Gaussian noise of equal variances, n = 1000, weights from alpha ([-2, -0.5] u [0.5, 2]) with
-alpha = 0.3, 0.4, ..., 1.0, and the threshold at 0.1 for all methods that have one. The claims: GOLEM-EV has low SHD and SID
-at all scales; NOTEARS-L1 has a low TPR at small scales and a high SHD at large ones.
+alpha = 0.3, 0.4, ..., 1.0, and the threshold at 0.1 for all methods that have one. The claims: GOLEM-EV has low SHD and
+SID at all scales; NOTEARS-L1 has a low TPR at small scales and a high SHD at large ones.
 """
 
 from __future__ import annotations
