@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import dataclasses
-import io
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -15,18 +13,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import golem
+from golem.graph_files import FORMATS, NamedGraph, csv_text
 from golem.likelihood import GaussianEV
 from golem.record import moments_hash, plain, versions
 from golem.record import settings as settings  # the name is part of this module
 from golem.solvers import Status
 
 if TYPE_CHECKING:
+    from golem.confidence import Bootstrap
+    from golem.diagnostics import Diagnosis
     from golem.estimator import Golem
 
 
 @dataclasses.dataclass(frozen=True)
 class Edge:
-    """One edge of a fitted model."""
+    """One edge of a fitted model; the last six are from a bootstrap, and None without one."""
 
     source: str
     target: str
@@ -34,9 +35,45 @@ class Edge:
     standardized_weight: float
     undecided: bool
     by_variance: bool
+    adjacency_frequency: float | None = None
+    direction_frequency: float | None = None
+    weight_low: float | None = None
+    weight_high: float | None = None
+    effect_low: float | None = None
+    effect_high: float | None = None
 
 
-def edges(model: Golem) -> list[Edge]:
+_FROM_BOOTSTRAP = [field.name for field in dataclasses.fields(Edge) if field.default is None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Supplement:
+    """What goes into the files of a fit beside the model: all of it optional.
+
+    Parameters
+    ----------
+    data : mapping, optional
+        Which files were read and how, to repeat the run.
+    bootstrap : Bootstrap, optional
+        How much of the graph comes back from resampled data.
+    diagnosis : Diagnosis, optional
+        What the graph rests on.
+    """
+
+    data: Mapping[str, Any] | None = None
+    bootstrap: Bootstrap | None = None
+    diagnosis: Diagnosis | None = None
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "data": None if self.data is None else dict(self.data),
+            "bootstrap": None if self.bootstrap is None else bootstrap_document(self.bootstrap),
+            "diagnostics": None if self.diagnosis is None else self.diagnosis.records(),
+        }
+
+
+def edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
     """List the edges of a fitted model, the strongest (by standardized weight) first."""
     names = model.moments_.names
     scale = np.sqrt(model.moments_.variances)
@@ -50,10 +87,37 @@ def edges(model: Golem) -> list[Edge]:
             float(model.weights_[i, j] * scale[i] / scale[j]),
             bool(undecided[i, j]),
             bool(by_variance[i, j]),
+            **({} if bootstrap is None else _confidence(bootstrap, i, j)),
         )
         for i, j in np.argwhere(model.adjacency_)
     ]
     return sorted(found, key=lambda edge: -abs(edge.standardized_weight))
+
+
+def _confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, float]:
+    """Return what a bootstrap says of the edge i -> j."""
+    numbers = (
+        bootstrap.adjacency_frequency[i, j],
+        bootstrap.direction_frequency[i, j],
+        *bootstrap.weight_interval[:, i, j],
+        *bootstrap.effect_interval[:, i, j],
+    )
+    return dict(zip(_FROM_BOOTSTRAP, map(float, numbers), strict=True))
+
+
+def bootstrap_document(bootstrap: Bootstrap) -> dict[str, Any]:
+    """Return a bootstrap as JSON can hold it: every ordered pair that some replicate joins, and the consensus."""
+    names = bootstrap.names
+    pairs = np.argwhere(bootstrap.direction_frequency > 0)
+    return {
+        "replicates": bootstrap.replicates,
+        "requested": bootstrap.requested,
+        "unit": bootstrap.unit,
+        "seed": bootstrap.seed,
+        "level": bootstrap.level,
+        "edges": [{"source": names[i], "target": names[j]} | _confidence(bootstrap, i, j) for i, j in pairs],
+        "consensus": [[names[i], names[j]] for i, j in np.argwhere(bootstrap.consensus)],
+    }
 
 
 def summary(model: Golem) -> dict[str, Any]:
@@ -123,11 +187,10 @@ def used(model: Golem) -> dict[str, Any]:
     }
 
 
-def graph_document(model: Golem, data: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the whole content of graph.json; `data` says which files were read and how, to repeat the run."""
+def graph_document(model: Golem, supplement: Supplement | None = None) -> dict[str, Any]:
+    """Return the whole content of graph.json."""
     sem = getattr(model, "sem_", None)
-    return summary(model) | {
-        "data": None if data is None else dict(data),
+    document = {
         "names": list(model.moments_.names),
         "weights": model.weights_.tolist(),
         "raw_weights": model.raw_weights_.tolist(),
@@ -135,17 +198,22 @@ def graph_document(model: Golem, data: Mapping[str, Any] | None = None) -> dict[
         "intercepts": None if sem is None else sem.intercepts.tolist(),
         "undecided_edges": [[edge.source, edge.target] for edge in edges(model) if edge.undecided],
     }
+    return summary(model) | document | (supplement or Supplement()).document()
 
 
-def save(model: Golem, folder: str | Path, data: Mapping[str, Any] | None = None) -> list[Path]:
-    """Write graph.json, edges.csv and weights.csv into a folder, each whole or not at all; see `graph_document`."""
+def save(model: Golem, folder: str | Path, supplement: Supplement | None = None) -> list[Path]:
+    """Write graph.json, edges.csv and weights.csv into a folder, each whole or not at all."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     names = model.moments_.names
     header = [field.name for field in dataclasses.fields(Edge)]
+    bootstrap = None if supplement is None else supplement.bootstrap
+    if bootstrap is None:
+        header = header[: -len(_FROM_BOOTSTRAP)]
+    table = [[getattr(edge, name) for name in header] for edge in edges(model, bootstrap)]
     contents = {
-        "graph.json": json.dumps(graph_document(model, data), indent=1, allow_nan=False) + "\n",
-        "edges.csv": csv_text([header, *([*dataclasses.astuple(edge)] for edge in edges(model))]),
+        "graph.json": json.dumps(graph_document(model, supplement), indent=1, allow_nan=False) + "\n",
+        "edges.csv": csv_text([header, *table]),
         "weights.csv": csv_text(
             [["", *names], *([name, *row] for name, row in zip(names, model.weights_, strict=True))]
         ),
@@ -157,8 +225,7 @@ def save(model: Golem, folder: str | Path, data: Mapping[str, Any] | None = None
 
 def edge_list(weights: Any, names: tuple[str, ...]) -> str:
     """Text of an edge list with the columns source, target, weight."""
-    rows = [[names[i], names[j], float(weights[i, j])] for i, j in np.argwhere(weights)]
-    return csv_text([["source", "target", "weight"], *rows])
+    return FORMATS["csv"].write(NamedGraph.from_weights(np.asarray(weights, dtype=float), names))
 
 
 def write_text(path: Path, content: str) -> None:
@@ -176,15 +243,6 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def csv_text(rows: list[list[Any]]) -> str:
-    """Text of a CSV file."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    # Full precision: repr of a float reads back as the same number.
-    writer.writerows([repr(float(x)) if isinstance(x, float) else x for x in row] for row in rows)
-    return buffer.getvalue()
 
 
 def _number(value: Any) -> float | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,15 +20,33 @@ from golem.cli.options import (
     Quiet,
     Require,
     Seed,
+    all_names,
     names,
     number_or_word,
     read_knowledge_file,
     with_edges,
 )
-from golem.cli.running import exit_if_interrupted, learn, require_writable, user_errors
+from golem.cli.running import (
+    INTERRUPTED_EXIT_CODE,
+    assess,
+    check,
+    learn,
+    require_writable,
+    user_errors,
+    was_interrupted,
+    write,
+)
 from golem.terminal import err, out, print_json, print_saved, print_summary, reading, telling_warnings
 
+if TYPE_CHECKING:
+    from golem.moments import Moments
+
+# Up to this size of the files their rows are resampled; of larger ones, which need not fit into memory, shards.
+ROWS_UP_TO = 2**28
+SHARDS = 100
 EXAMPLE = "golem fit data.csv -o out/ --noise ev --lambda-sparsity bic"
+# More are not read a second time for the checks that need rows.
+MOST_NUMBERS = 5_000_000
 
 
 class Noise(StrEnum):
@@ -103,10 +122,27 @@ def fit(
     require: Require = [],  # noqa: B006
     knowledge: KnowledgeFile = None,
     missing: Missing = MissingValues.error,
+    diagnose: Annotated[
+        bool,
+        typer.Option(
+            "--diagnose/--no-diagnose",
+            help="Check what the graph rests on: units, noise, near-copies, single rows. Up to 5 million numbers are "
+            "read again for it.",
+        ),
+    ] = True,
+    bootstrap: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Learn N more graphs from resampled rows (100 is a good number; shards of files above 256 MB), and "
+            "tell how often each edge and each direction comes back.",
+            min=1,
+        ),
+    ] = None,
     columns: Annotated[
         str | None, typer.Option(help="Use these columns alone, in this order: a,b,c.  [default: all]")
     ] = None,
-    drop: Annotated[list[str], typer.Option(help="Leave out a column; repeat for more.")] = [],  # noqa: B006
+    drop: Annotated[list[str], typer.Option(help="Leave out these columns: a,b,c.")] = [],  # noqa: B006
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.  [default: found]")
     ] = None,
@@ -140,18 +176,22 @@ def fit(
     and the graph are the same; files named beside it take the place of its own.
 
     Writes `graph.json`, `edges.csv`, `weights.csv` and `graph.png` into the output folder. Ctrl-C stops the solver
-    and keeps the best graph so far, marked as interrupted (exit code 130).
+    and keeps the best graph so far, marked as interrupted (exit code 130). So it does with the replicates of
+    `--bootstrap`, which adds frequencies and intervals to `edges.csv` and all of them, with a consensus graph, to
+    `graph.json`.
     """
     from golem.estimator import Golem
+    from golem.export import Supplement
     from golem.inputs import read_knowledge
-    from golem.readers import TableFiles, shards_of
+    from golem.readers import TableFiles, rows_of, shards_of
     from golem.record import Run
+    from golem.resampling import Rows, merged
 
     if repeat is None and not data:
         raise typer.BadParameter("which table? Name a file, or a run to repeat with --from.", param_hint="DATA")
     with user_errors():
         run = None
-        reading_options: dict[str, Any] = {"columns": names(columns), "drop": drop, "header": header}
+        reading_options: dict[str, Any] = {"columns": names(columns), "drop": all_names(drop), "header": header}
         if repeat is None:
             model = Golem(
                 noise.value,
@@ -176,6 +216,8 @@ def fit(
                 raise ValueError(f"{repeat}: does not say which files it came from; name them")
         if certificate and model.noise != "ev":
             raise ValueError("--certificate is for --noise ev: the paper's score with equal noise variances")
+        if bootstrap and model.missing == "em":
+            raise ValueError("--bootstrap draws complete rows again; use it with --missing drop, not em")
         # Whatever can be known to be wrong without the rows is told before they are read.
         model.check_settings()
         known = read_knowledge_file(knowledge)
@@ -187,11 +229,26 @@ def fit(
             if run is None:
                 model.set_params(knowledge=with_edges(known, forbid, require, table.names))
             read_knowledge(model.knowledge, table.names)
+            by_rows = table.size <= ROWS_UP_TO and scheduler is None
             with reading(table.size, not (quiet or as_json)) as show:
-                (moments,) = shards_of(table, 1, missing=model.missing, progress=show, scheduler=scheduler)
+                count = SHARDS if bootstrap and not by_rows else 1
+                shards = shards_of(table, count, missing=model.missing, progress=show, scheduler=scheduler)
+        bar = not (quiet or as_json)
         with naming_data(data or []):
-            source = {"paths": data} | reading_options
-            learn(model, moments, output, quiet=quiet, bar=not (quiet or as_json), data=source)
+            moments = merged(shards)
+            learn(model, moments, output, quiet=quiet, bar=bar)
+            interrupted, confidence, diagnosis = was_interrupted(model), None, None
+            supplement = Supplement({"paths": data} | reading_options)
+            if bootstrap and not interrupted:
+                write(model, output, supplement)  # whatever becomes of the resampling
+                source: Rows | list[Moments] = Rows.of(rows_of(table)) if by_rows else shards
+                confidence = assess(model, source, bootstrap, seed, quiet=quiet, bar=bar)
+                interrupted = confidence is None or confidence.interrupted
+            if diagnose and not interrupted:
+                in_memory = scheduler is None and moments.n * moments.d <= MOST_NUMBERS
+                diagnosis = check(model, lambda: rows_of(table).values if in_memory else None, bar)
+            supplement = dataclasses.replace(supplement, bootstrap=confidence, diagnosis=diagnosis)
+            write(model, output, supplement)
         proof = model.certify() if certificate else None
         verdict = None if run is None else run.compare(model)
     if as_json:
@@ -201,9 +258,9 @@ def fit(
             more["certificate"] = {name: getattr(proof, name) for name in numbers}
         if verdict is not None:
             more["repeat"] = vars(verdict)
-        print_json(model, more)
+        print_json(model, supplement, more)
     elif not quiet:
-        print_summary(model)
+        print_summary(model, supplement)
         if proof is not None:
             out.print(
                 f"Certificate: from here the paper's score (l1 and DAG penalties) descends to {proof.score:.6g}, where "
@@ -213,7 +270,8 @@ def fit(
         if verdict is not None:
             out.print(verdict.sentence, soft_wrap=True)
         print_saved(output)
-    exit_if_interrupted(model)
+    if interrupted:
+        raise typer.Exit(INTERRUPTED_EXIT_CODE)
 
 
 def refuse_other_options(context: typer.Context) -> None:
