@@ -221,6 +221,13 @@ class Run:
         nothing: dict[str, Any] = {"paths": [], "columns": None, "drop": [], "header": None}
         return nothing | (self.content.get("data") or {})
 
+    @property
+    def bootstrap(self) -> dict[str, Any]:
+        """How many resamples were asked for, None where none were, and the seed to draw them."""
+        seed = self.content["settings"].get("random_state")
+        nothing: dict[str, Any] = {"requested": None, "seed": 0 if seed is None else seed}
+        return nothing | (self.content.get("bootstrap") or {})
+
     def compare(self, model: Golem) -> Repeat:
         """Compare a fitted model with the record."""
         before = read_graph(self.path)
