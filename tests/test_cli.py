@@ -39,7 +39,8 @@ def simulated(tmp_path):
 def test_simulate_fit_score_go_together(simulated):
     out = simulated / "out"
     result = golem("fit", simulated / "data.csv", "-o", out, "--noise", "ev")
-    assert {path.name for path in out.iterdir()} == {"graph.json", "edges.csv", "weights.csv", "graph.png"}
+    files = {"graph.json", "edges.csv", "weights.csv", "graph.png", "report.html"}
+    assert {path.name for path in out.iterdir()} == files
     assert (out / "graph.png").read_bytes().startswith(b"\x89PNG")
     assert "edges among 6 variables, from 600 rows" in result.output
     scores = json.loads(golem("score", simulated / "truth.csv", out / "edges.csv", "--json").output)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import golem
+from golem.diagnostics import drop_losses
 from golem.knowledge import Knowledge
 from golem.likelihood import GaussianEV
 from golem.solvers import Status
@@ -34,14 +35,19 @@ class Edge:
     standardized_weight: float
     undecided: bool
     by_variance: bool
+    drop_loss: float | None
 
 
 def edges(model: Golem) -> list[Edge]:
-    """List the edges of a fitted model, the strongest (by standardized weight) first."""
+    """List the edges of a fitted model, the strongest (by standardized weight) first.
+
+    `drop_loss` is what the score loses without the edge, in units of the deviance (see `diagnostics.edge_loss`).
+    """
     names = model.moments_.names
     scale = np.sqrt(model.moments_.variances)
     # A cyclic graph has neither.
     undecided, by_variance = (getattr(model, name, model.adjacency_ & False) for name in ("undecided_", "by_variance_"))
+    losses = drop_losses(model) if hasattr(model, "sem_") else np.full_like(model.weights_, np.nan)
     found = [
         Edge(
             names[i],
@@ -50,6 +56,7 @@ def edges(model: Golem) -> list[Edge]:
             float(model.weights_[i, j] * scale[i] / scale[j]),
             bool(undecided[i, j]),
             bool(by_variance[i, j]),
+            _number(losses[i, j]),
         )
         for i, j in np.argwhere(model.adjacency_)
     ]
@@ -59,15 +66,16 @@ def edges(model: Golem) -> list[Edge]:
 def summary(model: Golem) -> dict[str, Any]:
     """Return everything about a fitted model but its matrices, ready for JSON."""
     solution, moments = model.solution_, model.moments_
+    found = edges(model)
     return {
         "format": "golem-graph",
         "format_version": 1,
         "golem": golem.__version__,
         "n": moments.n,
         "d": moments.d,
-        "edges": len(edges(model)),
-        "undecided": sum(edge.undecided for edge in edges(model)),
-        "by_variance": sum(edge.by_variance for edge in edges(model)),
+        "edges": len(found),
+        "undecided": sum(edge.undecided for edge in found),
+        "by_variance": sum(edge.by_variance for edge in found),
         "noise": _noise(model),
         "status": {"name": solution.status.name.lower(), "message": solution.status.value},
         "interrupted": solution.status is Status.INTERRUPTED,
@@ -128,8 +136,24 @@ def graph_document(model: Golem) -> dict[str, Any]:
         "raw_weights": model.raw_weights_.tolist(),
         "noise_variances": None if sem is None else sem.noise_variances.tolist(),
         "intercepts": None if sem is None else sem.intercepts.tolist(),
+        "edge_table": [dataclasses.asdict(edge) for edge in edges(model)],
+        "trace": trace(model),
         "undecided_edges": [[edge.source, edge.target] for edge in edges(model) if edge.undecided],
     }
+
+
+def trace(model: Golem, most: int = 200) -> list[dict[str, Any]]:
+    """Return the terms of the objective along the solve, at evenly spaced points, the last among them."""
+    points = model.solution_.trace
+    kept = np.unique(np.linspace(0, len(points) - 1, min(most, len(points))).round().astype(int))
+    return [
+        {
+            "iteration": points[k].iteration,
+            "seconds": points[k].seconds,
+            "terms": {name: _number(value) for name, value in points[k].terms.items()},
+        }
+        for k in kept
+    ]
 
 
 def save(model: Golem, folder: str | Path) -> list[Path]:

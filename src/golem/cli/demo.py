@@ -29,13 +29,17 @@ def demo(
     from golem import metrics
     from golem.datasets import load_sachs
     from golem.estimator import Golem
+    from golem.graph_files import NamedGraph
     from golem.moments import Moments
 
     with user_errors():
         sachs = load_sachs()
         model = Golem()
         moments = Moments.from_rows(np.log(sachs.values), sachs.names)
-        learn(model, moments, output, quiet=quiet, bar=not (quiet or as_json))
+        learn(
+            model, moments, output, quiet=quiet, bar=not (quiet or as_json), title="Sachs protein data",
+            other=("consensus", NamedGraph(sachs.truth.astype(float), tuple(sachs.names))),
+        )  # fmt: skip
     scores = metrics.evaluate(sachs.truth, model.adjacency_)
     if as_json:
         print_json(model, {"consensus": vars(scores)})

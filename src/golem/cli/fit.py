@@ -104,7 +104,8 @@ def fit(
     `golem fit 'parts/*.parquet' --columns a,b,c` takes three columns of many files, and with
     `--scheduler tcp://10.0.0.1:8786` the workers of a Dask cluster read them.
 
-    Writes `graph.json`, `edges.csv`, `weights.csv` and `graph.png` into the output folder. Ctrl-C stops the solver
+    Writes `graph.json`, `edges.csv`, `weights.csv`, `graph.png` and `report.html`, a page to explore the graph in a
+    browser, into the output folder. Ctrl-C stops the solver
     and keeps the best graph so far, marked as interrupted (exit code 130).
     """
     from golem.estimator import Golem
@@ -135,7 +136,7 @@ def fit(
             with reading(table.size, not (quiet or as_json)) as show:
                 (moments,) = shards_of(table, 1, progress=show, scheduler=scheduler)
         with naming_data(data):
-            learn(model, moments, output, quiet=quiet, bar=not (quiet or as_json))
+            learn(model, moments, output, quiet=quiet, bar=not (quiet or as_json), title=Path(data[0]).stem)
         proof = model.certify() if certificate else None
     if as_json:
         numbers = ("score", "stationarity", "start_score")

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 INTERRUPTED_EXIT_CODE = 130
 
 
-def learn(model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: bool) -> None:
-    """Fit with a progress bar, and write the result files and the picture."""
+def learn(model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: bool, **report_options: Any) -> None:
+    """Fit with a progress bar, and write the result files, the picture and the page."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -30,6 +30,7 @@ def learn(model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: boo
 
     from golem import export
     from golem.plots import plot_model
+    from golem.report import report_model
 
     require_writable(output)
     _compile(model, moments.d, bar)
@@ -38,6 +39,7 @@ def learn(model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: boo
     # A second Ctrl-C waits until the results are safe.
     with holding_interrupts(), warnings.catch_warnings():
         export.save(model, output)
+        report_model(model, output / "report.html", **report_options)
         warnings.simplefilter("ignore")  # of fonts that lack a letter of a name
         axes: Any = plot_model(model)
         with export.replacing(output / "graph.png") as temporary:
