@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from golem.graph import topological_order
-from golem.layout import causal_order, layered_layout
+from golem.layout import causal_order, edge_curves, layered_layout
 from golem.simulate import random_dag
 
 
@@ -47,6 +47,21 @@ def test_a_long_edge_bends_around_the_nodes_between():
         for x, y in points:
             same_row = np.abs(layout.positions[:, 1] - y) < 1
             assert not np.any(np.abs(layout.positions[same_row, 0] - x) < 30)
+
+
+def test_curves_go_from_box_to_box_side_by_side():
+    adjacency = random_dag(20, "ER2", 1)
+    widths = [80.0] * 20
+    layout = layered_layout(adjacency, widths)
+    curves = edge_curves(layout, widths, adjacency, node_height=30)
+    assert set(curves) == set(map(tuple, np.argwhere(adjacency).tolist()))
+    ends = [(tuple(curve[0]), tuple(curve[-1])) for curve in curves.values()]
+    assert len(set(ends)) == len({start for start, _ in ends}) == len(ends)
+    for (i, j), curve in curves.items():
+        assert curve[0, 1] == layout.positions[i, 1] + 15
+        assert curve[-1, 1] == layout.positions[j, 1] - 15
+        assert abs(curve[-1, 0] - layout.positions[j, 0]) <= 40
+        assert len(curve) == 3 * (len(layout.bends.get((i, j), ())) + 1) + 1
 
 
 def test_the_same_graph_has_the_same_drawing():

@@ -7,6 +7,7 @@ different widths.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,7 @@ def layered_layout(matrix: ArrayLike, widths: Sequence[float], gap: float = 22.0
     gap : float
         The least distance of two nodes of a layer.
     layer_height : float
-        The distance of two layers.
+        The least distance of two layers; where layers are wide they are further apart, so that edges can be followed.
 
     Examples
     --------
@@ -76,6 +77,9 @@ def layered_layout(matrix: ArrayLike, widths: Sequence[float], gap: float = 22.0
     linked = adjacency.any(axis=0) | adjacency.any(axis=1)
     parts = [_place_component(*part, room) for part in _components(adjacency)]
     parts.sort(key=lambda part: (-len(part.nodes), part.nodes[0]))
+    if parts:
+        widest, layers = parts[0].extent
+        layer_height = min(max(layer_height, widest / SCREEN_SHAPE / layers), 4 * layer_height)
     isolated = np.nonzero(~linked)[0]
     positions = np.zeros((len(adjacency), 2))
     bends: dict[tuple[int, int], Points] = {}
@@ -90,10 +94,11 @@ def layered_layout(matrix: ArrayLike, widths: Sequence[float], gap: float = 22.0
         corner[0] += part.extent[0]
         shelf, width = max(shelf, part.extent[1] * layer_height), max(width, corner[0])
     bottom = corner[1] + shelf
+    row_height = min(layer_height, 60.0)
     for row in _rows(isolated, room, max(width, 6 * room.max(initial=0.0))):
         positions[row, 0] = np.cumsum(room[row]) - room[row] / 2
-        positions[row, 1] = bottom + layer_height / 2
-        bottom, width = bottom + 0.62 * layer_height, max(width, room[row].sum())
+        positions[row, 1] = bottom + row_height / 2
+        bottom, width = bottom + row_height, max(width, room[row].sum())
     return Layout(positions, bends, (float(width), float(bottom)))
 
 
@@ -103,6 +108,42 @@ def causal_order(matrix: ArrayLike) -> NDArray[np.intp]:
     if is_dag(adjacency):
         return topological_order(adjacency)
     return np.argsort(layered_layout(adjacency, [1.0] * len(adjacency)).positions[:, 1], kind="stable")
+
+
+def edge_curves(
+    layout: Layout, widths: Sequence[float], matrix: ArrayLike, node_height: float
+) -> dict[tuple[int, int], Points]:
+    """Return the cubic Bezier curve of every edge, from box to box and through its bends, upright at every layer.
+
+    Edges leave and enter a box side by side, in the order of where they go to and come from. The page of a report does
+    the same in its own script, for nodes that are dragged.
+
+    Returns
+    -------
+    dict of (int, int) to array of shape (3 k + 1, 2)
+        The first point, then two control points and an end for each of k pieces.
+    """
+    place, half = layout.positions, node_height / 2
+    edges = [(int(i), int(j)) for i, j in np.argwhere(as_adjacency(matrix))]
+    middle = {edge: layout.bends.get(edge, np.zeros((0, 2))) for edge in edges}
+    starts: dict[tuple[int, int], Points] = {}
+    stops: dict[tuple[int, int], Points] = {}
+    for node in range(len(place)):
+        leaving = sorted((e for e in edges if e[0] == node), key=lambda e: [*middle[e][:, 0], place[e[1], 0]][0])
+        entering = sorted((e for e in edges if e[1] == node), key=lambda e: [place[e[0], 0], *middle[e][:, 0]][-1])
+        for ends, group, side in ((starts, leaving, half), (stops, entering, -half)):
+            step = min(12.0, (widths[node] - 14) / max(1, len(group) - 1))
+            for k, edge in enumerate(group):
+                ends[edge] = place[node] + [(k - (len(group) - 1) / 2) * step, side]
+    curves = {}
+    for edge in edges:
+        points = [starts[edge], *middle[edge], stops[edge]]
+        curve = [points[0]]
+        for a, b in itertools.pairwise(points):
+            level = (a[1] + b[1]) / 2
+            curve += [np.array([a[0], level]), np.array([b[0], level]), b]
+        curves[edge] = np.array(curve)
+    return curves
 
 
 def _shelf_width(extents: list[Points]) -> float:

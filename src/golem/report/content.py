@@ -53,6 +53,10 @@ def model_content(
     graphs = [_graph("learned", rows, names)]
     references = ([("truth", truth)] if truth is not None else []) + ([other] if other is not None else [])
     graphs += [_graph(label, _plain_rows(graph.aligned(names) != 0, names), names) for label, graph in references]
+    consensus = (document.get("bootstrap") or {}).get("consensus")
+    if consensus is not None:
+        rows_of_consensus = [{"source": source, "target": target} for source, target in consensus]
+        graphs.append(_graph("consensus of the bootstrap", rows_of_consensus, names))
     used = document.get("used") or {}
     return _drawing(names, adjacency) | {
         "kind": "model",
@@ -65,7 +69,6 @@ def model_content(
         "noise_variances": _rounded(document.get("noise_variances")),
         "intercepts": _rounded(document.get("intercepts")),
         "trace": _rounded(document.get("trace")),
-        "consensus": [[index[a], index[b]] for a, b in (document.get("bootstrap") or {}).get("consensus") or ()],
     }
 
 
@@ -106,9 +109,15 @@ def _common_graph(comparison: Comparison) -> BoolMatrix:
 def _drawing(names: tuple[str, ...], adjacency: BoolMatrix) -> dict[str, Any]:
     """Names, labels, causal order and, unless the graph is large, the places of nodes and bends of edges."""
     labels = [shortened(name) for name in names]
-    widths = [min(max(46.0, 7.3 * _columns(label) + 20), 164.0) for label in labels]
+    large = len(names) > LARGEST_DRAWN_GRAPH
+    # Many edges on one side of a node need room as well; neighbourhoods of a large graph make their own.
+    ends = np.maximum(adjacency.sum(axis=0), adjacency.sum(axis=1)) * (not large)
+    widths = [
+        min(max(46.0, 7.3 * _columns(label) + 20, 8.0 * count + 14), 164.0)
+        for label, count in zip(labels, ends, strict=True)
+    ]
     shown = {"names": names, "labels": labels, "widths": widths, "order": causal_order(adjacency).tolist()}
-    if len(names) > LARGEST_DRAWN_GRAPH:
+    if large:
         return shown | {"large": True, "places": None, "bends": [], "size": None}
     layout = layered_layout(adjacency, widths)
     bends = [[i, j, points.round(1).tolist()] for (i, j), points in sorted(layout.bends.items())]

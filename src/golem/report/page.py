@@ -19,6 +19,8 @@ from typing import Any
 SCRIPTS = ("data.js", "state.js", "geometry.js", "graph.js", "matrix.js", "details.js", "tables.js", "charts.js",
            "export.js", "controls.js", "main.js")  # fmt: skip
 
+LONGEST_LIST = 12
+
 
 def render(template: str, content: Mapping[str, Any], **shown: Any) -> str:
     """Return the text of a page.
@@ -83,7 +85,9 @@ def _asset(name: str) -> str:
 
 
 def _number(value: Any) -> str:
-    """Write a number for people."""
+    """Write a number for people; long lists are cut."""
+    if isinstance(value, list) and len(value) > LONGEST_LIST:
+        return f"{str(value[:LONGEST_LIST])[:-1]}, … {len(value) - LONGEST_LIST} more]"
     if isinstance(value, float):
         return f"{value:.4g}"
     return f"{value:,}".replace(",", "\u202f") if isinstance(value, int) and not isinstance(value, bool) else str(value)

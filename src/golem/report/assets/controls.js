@@ -69,6 +69,7 @@ function setUpSelects() {
   find("reference").prepend(make("option", { value: "" }, "nothing"));
   find("shown").addEventListener("change", (event) => change({ shown: Number(event.target.value), chosen: null }));
   find("reference").addEventListener("change", (event) => change({ reference: event.target.value === "" ? null : Number(event.target.value) }));
+  find("isolated-field").hidden = content.large;
   if (content.large) find("view").querySelector("option").remove();
   find("view").addEventListener("change", (event) => {
     const steps = Number(event.target.value);
@@ -95,7 +96,7 @@ function setUpSearch() {
   const list = find("found");
   let at = -1;
   const close = () => { list.hidden = true; input.setAttribute("aria-expanded", "false"); at = -1; };
-  const choose = (node) => { close(); input.value = ""; chooseNode(node); };
+  const choose = (node) => { close(); input.value = ""; chooseNode(node, { bring: state.steps === 0 }); };
   const search = () => {
     const text = input.value.trim().toLowerCase();
     const hits = text ? names.map((name, node) => [name.toLowerCase().indexOf(text), node]).filter(([where]) => where >= 0) : [];

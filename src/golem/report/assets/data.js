@@ -34,9 +34,9 @@ for (const graph of graphs) {
 const bends = new Map(content.bends.map(([source, target, points]) => [edgeId(source, target), points]));
 
 const MEASURES = {
-  standardized_weight: { label: "|standardized weight|", power: 2 },
-  weight: { label: "|weight|", power: 2 },
-  drop_loss: { label: "score lost without it", power: 4 },
+  standardized_weight: { label: "standardized weight", power: 2 },
+  weight: { label: "weight", power: 2 },
+  drop_loss: { label: "score lost", power: 4 },
 };
 
 // Make an element: attributes first, then children; strings become text.
@@ -60,7 +60,8 @@ function number(value, digits = 3) {
   if (value === null || value === undefined) return "–";
   if (value === 0) return "0";
   const size = Math.abs(value);
-  const text = size >= 1e5 || size < 1e-3 ? value.toExponential(digits - 1) : String(+value.toPrecision(digits));
+  const text = size >= 1e9 || size < 1e-3 ? value.toExponential(digits - 1)
+    : size >= 10 ** digits ? String(Math.round(value)) : String(+value.toPrecision(digits));
   return text.replace("-", "−");
 }
 

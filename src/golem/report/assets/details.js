@@ -4,6 +4,8 @@ const MOST_LISTED = 12;
 
 function showDetails() {
   const chosen = state.chosen;
+  const edge = chosen && chosen.edge && shownGraph().byId.get(chosen.edge);
+  find("status").textContent = !chosen ? "" : edge ? edgeText(edge) : chosen.node !== undefined ? nodeText(chosen.node) : "";
   if (!chosen) details.replaceChildren(...introduction());
   else if (chosen.node !== undefined) details.replaceChildren(...nodeDetails(chosen.node));
   else details.replaceChildren(...edgeDetails(chosen));

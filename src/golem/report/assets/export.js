@@ -21,6 +21,17 @@ function pictureText() {
   return { text: new XMLSerializer().serializeToString(copy), width, height };
 }
 
+// On paper the drawing fills its frame, whatever the zoom on the screen.
+window.addEventListener("beforeprint", () => {
+  const box = scene.getBBox();
+  scene.removeAttribute("transform");
+  svg.setAttribute("viewBox", `${box.x - 8} ${box.y - 8} ${box.width + 16} ${box.height + 16}`);
+});
+window.addEventListener("afterprint", () => {
+  svg.removeAttribute("viewBox");
+  showCamera();
+});
+
 function download(blob, name) {
   const address = URL.createObjectURL(blob);
   const link = make("a", { href: address, download: name });

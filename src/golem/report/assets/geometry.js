@@ -5,7 +5,7 @@ const MOST_NEIGHBOURS = 120;
 
 function wholeView() {
   const places = new Map(content.places.map(([x, y], node) => [node, { x, y }]));
-  return { places, bends, width: content.size[0], height: content.size[1], left: 0 };
+  return { places, bends, widths: content.widths, width: content.size[0], height: content.size[1], left: 0 };
 }
 
 // Nodes within some steps of the centre, along the shown graph and the reference; the strongest edges first.
@@ -44,17 +44,22 @@ function neighbourhoodView(centre, steps) {
     if (below.length) layer.set(node, Math.min(...below) - 1);
   }
   const rows = [];
-  const widest = 12;
+  const widest = content.large ? 8 : 12;
   for (const node of nodes) (rows[layer.get(node)] ??= []).push(node);
   const linked = new Map(nodes.map((node) => [node, []]));
   for (const edge of edges) {
     linked.get(edge.source).push(edge.target);
     linked.get(edge.target).push(edge.source);
   }
+  const widths = [];
+  for (const node of nodes) {
+    const ends = [edges.filter((edge) => edge.source === node).length, edges.filter((edge) => edge.target === node).length];
+    widths[node] = Math.max(content.widths[node], Math.min(164, 8 * Math.max(...ends) + 14));
+  }
   const x = new Map();
   const spread = (row) => {
     let at = 0;
-    for (const node of row) { x.set(node, at + content.widths[node] / 2); at += content.widths[node] + 22; }
+    for (const node of row) { x.set(node, at + widths[node] / 2); at += widths[node] + 22; }
     for (const node of row) x.set(node, x.get(node) - (at - 22) / 2);
   };
   const filled = rows.filter(Boolean);
@@ -71,6 +76,8 @@ function neighbourhoodView(centre, steps) {
   }
   // A row of many is broken into staggered lines, so that their names stay legible.
   const places = new Map();
+  const span = Math.max(...filled.map((row) => Math.min(row.length, widest))) * 76;
+  const layerHeight = Math.min(220, Math.max(LAYER, span / 1.7 / filled.length));
   let y = LAYER / 2;
   for (const row of filled) {
     const lines = Math.ceil(row.length / widest);
@@ -79,16 +86,16 @@ function neighbourhoodView(centre, steps) {
       spread(part);
       for (const node of part) places.set(node, { x: x.get(node) + (line % 2) * 18, y: y + line * 46 });
     }
-    y += LAYER + (lines - 1) * 46;
+    y += layerHeight + (lines - 1) * 46;
   }
   let low = Infinity;
   let high = -Infinity;
   for (const [node, place] of places) {
-    low = Math.min(low, place.x - content.widths[node] / 2 - 12);
-    high = Math.max(high, place.x + content.widths[node] / 2 + 12);
+    low = Math.min(low, place.x - widths[node] / 2 - 12);
+    high = Math.max(high, place.x + widths[node] / 2 + 12);
   }
   for (const place of places.values()) place.x -= low;
-  return { places, bends: new Map(), width: high - low, height: y - LAYER / 2 + NODE_HEIGHT, left };
+  return { places, bends: new Map(), widths, width: high - low, height: y - layerHeight + LAYER / 2, left };
 }
 
 // Where each edge leaves and enters its nodes: side by side, in the order of where they come from and go to.
@@ -112,7 +119,7 @@ function ports(edges, view) {
   for (const [key, list] of ends) {
     const node = parseInt(key, 10);
     const place = view.places.get(node);
-    const room = content.widths[node] - 18;
+    const room = view.widths[node] - 18;
     const gap = Math.min(14, room / Math.max(1, list.length - 1));
     list.sort((a, b) => a.towards - b.towards);
     list.forEach(({ edge: { edge, end } }, k) => {

@@ -36,6 +36,10 @@ function drawGraph({ keepCamera = false } = {}) {
       if (view.places.has(edge.source) && view.places.has(edge.target)) edges.push({ ...edge, missing: true });
     }
   }
+  // What is right lies on top of what is not.
+  const layers = ["missing", "extra", "reversed", "true"];
+  const depth = (edge) => (state.reference === null ? 0 : edge.missing ? 0 : layers.indexOf(verdict(edge, graphs[state.reference])));
+  edges.sort((a, b) => depth(a) - depth(b));
   drawn = edges.map((edge) => edgeElement(edge));
   edgeLayer.append(...drawn.map((item) => item.element));
   for (const node of [...view.places.keys()].sort((a, b) => rank[a] - rank[b])) {
@@ -58,7 +62,7 @@ function edgeElement(edge) {
 }
 
 function nodeElement(node) {
-  const width = content.widths[node];
+  const width = view.widths[node];
   const element = make("g", { class: "node", tabindex: -1, role: "button", "aria-label": nodeText(node), "data-node": node },
     make("title", {}, names[node]),
     make("rect", { x: -width / 2, y: -NODE_HEIGHT / 2, width, height: NODE_HEIGHT, rx: 7 }),
@@ -153,6 +157,16 @@ function fit() {
   showCamera();
 }
 
+// Move a node that was searched for to the middle, large enough to be read.
+function bringToView(node) {
+  const box = svg.getBoundingClientRect();
+  const { x, y } = view.places.get(node);
+  camera.zoom = Math.max(camera.zoom, 0.8);
+  camera.x = box.width / 2 - x * camera.zoom;
+  camera.y = box.height / 2 - y * camera.zoom;
+  showCamera();
+}
+
 function zoomBy(factor, x, y) {
   const box = svg.getBoundingClientRect();
   const [px, py] = [x ?? box.width / 2, y ?? box.height / 2];
@@ -217,12 +231,13 @@ svg.addEventListener("wheel", (event) => {
   zoomBy(Math.exp(-event.deltaY * 0.0016), event.clientX - box.left, event.clientY - box.top);
 }, { passive: false });
 
-function chooseNode(node, { focus = true } = {}) {
+function chooseNode(node, { focus = true, bring = false } = {}) {
   const patch = { chosen: { node } };
   // In a large graph the neighbourhood follows the choice.
   if (content.large || (state.steps > 0 && !nodeElements.has(node))) Object.assign(patch, { centre: node, steps: Math.max(1, state.steps) });
   change(patch);
   const element = nodeElements.get(node);
+  if (element && bring) bringToView(node);
   if (element && focus) element.focus({ preventScroll: true });
 }
 

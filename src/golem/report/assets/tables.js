@@ -71,7 +71,7 @@ function methodsTable() {
     { title: "edges", value: (row) => row.edges },
     ...(truth ? VERDICTS.map((kind) => ({ title: kind, value: (row) => counts.get(row.method)?.[kind] ?? null })) : []),
     ...[["shd", "SHD"], ["shd_c", "SHD-C"], ["sid", "SID"], ["tpr", "TPR"], ["bic", "BIC"], ["score_ev", "S-EV"], ["score_nv", "S-NV"], ["seconds", "seconds"]]
-      .filter(([key]) => given(key)).map(([key, title]) => ({ title, value: (row) => row[key], show: (row) => (row[key] === null ? "" : number(row[key], key === "bic" ? 6 : 3)) })),
+      .filter(([key]) => given(key)).map(([key, title]) => ({ title, value: (row) => row[key], show: (row) => (row[key] === null ? "" : number(row[key])) })),
     { title: "status", text: true, value: (row) => (row.message ? `${row.status}: ${row.message}` : row.status) },
   ];
   fillTable(find("methods"), columns, content.methods, {
