@@ -1,7 +1,6 @@
 """Take the pictures of docs/report.md: the reports of the Sachs data and of a comparison on 50 variables.
 
-make test-browser   # installs Chromium and its driver
-python docs/make_screenshots.py
+`make test-browser` installs Chromium and its driver; then run `python docs/make_screenshots.py`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -57,3 +61,12 @@ def test_the_callers_arrays_are_copied():
 def test_a_model_that_is_none_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         LinearSEM(*arguments)
+
+
+def test_the_examples_of_the_page_run():
+    page = Path(__file__).parents[1] / "docs" / "model.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    examples = doctest.DocTestParser().get_doctest("".join(blocks), {}, page.name, str(page), 0)
+    assert len(examples.examples) > 10
+    results = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples)
+    assert results.failed == 0

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from golem import baselines, datasets, diagnostics, metrics, simulate
     from golem.checks import DataWarning
     from golem.comparison import compare
+    from golem.confidence import bootstrap
+    from golem.diagnostics import diagnose
     from golem.estimator import Golem
     from golem.knowledge import Knowledge
     from golem.moments import Moments
@@ -27,8 +29,10 @@ __all__ = [
     "Moments",
     "__version__",
     "baselines",
+    "bootstrap",
     "compare",
     "datasets",
+    "diagnose",
     "diagnostics",
     "metrics",
     "simulate",
@@ -36,7 +40,9 @@ __all__ = [
 
 _HOMES = {
     "DataWarning": "golem.checks",
+    "bootstrap": "golem.confidence",
     "compare": "golem.comparison",
+    "diagnose": "golem.diagnostics",
     "Golem": "golem.estimator",
     "Knowledge": "golem.knowledge",
     "LinearSEM": "golem.sem",

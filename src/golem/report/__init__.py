@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from golem import __version__
-from golem.export import graph_document, write_text
+from golem.export import Supplement, graph_document, write_text
 from golem.graph_files import NamedGraph, read_graph
 from golem.report.content import comparison_content, model_content
 from golem.report.page import render
@@ -25,9 +25,21 @@ if TYPE_CHECKING:
 __all__ = ["read_document", "report_comparison", "report_document", "report_model"]
 
 
-def report_model(model: Golem, path: str | Path, **options: Any) -> Path:
-    """Write the page of a fitted model; the options are those of `report_document`."""
-    return report_document(graph_document(model), path, **options)
+def report_model(model: Golem, path: str | Path, supplement: Supplement | None = None, **options: Any) -> Path:
+    """Write the page of a fitted model.
+
+    Parameters
+    ----------
+    model : Golem
+        A fitted model.
+    path : str or Path
+        The HTML file to write.
+    supplement : Supplement, optional
+        A bootstrap and a diagnosis of the model, to be shown with it.
+    **options
+        `truth`, `other` and `title`, as in `report_document`.
+    """
+    return report_document(graph_document(model, supplement), path, **options)
 
 
 def report_document(
@@ -65,7 +77,15 @@ def report_document(
 
 
 def report_comparison(comparison: Comparison, path: str | Path, *, title: str = "Methods compared") -> Path:
-    """Write the page of a comparison: what each method finds, against the truth and each other."""
+    """Write the page of a comparison: what each method finds, against the truth and each other.
+
+    Raises
+    ------
+    ValueError
+        If no method came to an end.
+    """
+    if not comparison.estimates:
+        raise ValueError("no method came to an end, so that there is nothing to draw")
     content = comparison_content(comparison)
     page = render("comparison.html", content, title=title, comparison=comparison, version=__version__)
     write_text(Path(path), page)

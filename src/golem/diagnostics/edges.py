@@ -1,4 +1,4 @@
-"""Questions to ask of a fitted model."""
+"""What an edge is worth to the score, and whether the weights lead to a stationary point of the paper's."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from golem.graph import BoolMatrix, is_dag
+from golem.interventions import number_of
 from golem.likelihood import GaussianEV
-from golem.moments import Matrix, quoted
+from golem.moments import Matrix
 from golem.objective import PAPER_PENALTIES, Objective
 from golem.solvers.polish import Certificate
 from golem.solvers.polish import certify as polish_to_certificate
@@ -55,10 +56,11 @@ def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
     (True, True)
     """
     check_is_fitted(model, "moments_")
-    i, j = _node(model, source), _node(model, target)
+    names = model.moments_.names
+    i, j = number_of(source, names), number_of(target, names)
     graph = model.adjacency_
     if not graph[i, j]:
-        raise ValueError(f"the learned graph has no edge {model.moments_.names[i]!r} -> {model.moments_.names[j]!r}")
+        raise ValueError(f"the learned graph has no edge {names[i]!r} -> {names[j]!r}")
     dropped = graph.copy()
     dropped[i, j] = False
     turned = dropped.copy()
@@ -126,18 +128,6 @@ def certify(model: Golem, tolerance: float = 1e-6) -> Certificate:
         unpenalized=model.knowledge_.required,
     )
     return polish_to_certificate(objective, model.weights_, tolerance)
-
-
-def _node(model: Golem, name: str | int) -> int:
-    """Find a variable by its name or number."""
-    names = model.moments_.names
-    if isinstance(name, str):
-        if name not in names:
-            raise ValueError(f"no variable {name!r} among {quoted(names)}")
-        return names.index(name)
-    if not 0 <= name < len(names):
-        raise ValueError(f"no variable number {name}; they are numbered 0 to {len(names) - 1}")
-    return int(name)
 
 
 def _deviance(model: Golem, graph: BoolMatrix) -> float:
