@@ -230,11 +230,12 @@ class Run:
 
     def compare(self, model: Golem) -> Repeat:
         """Compare a fitted model with the record."""
-        before = read_graph(self.path)
-        names = tuple(dict.fromkeys([*before.names, *model.moments_.names]))
-        index = [names.index(name) for name in model.moments_.names]
-        then, now = before.aligned(names), np.zeros((len(names), len(names)))
-        now[np.ix_(index, index)] = model.weights_
+        before, after = tuple(self.content["names"]), model.moments_.names
+        names = tuple(dict.fromkeys(before + after))
+        then, now = np.zeros((2, len(names), len(names)))
+        for weights, columns, aligned in ((self.content["weights"], before, then), (model.weights_, after, now)):
+            index = [names.index(name) for name in columns]
+            aligned[np.ix_(index, index)] = weights
         new, lost = int(np.sum((now != 0) & (then == 0))), int(np.sum((now == 0) & (then != 0)))
         recorded = self.content.get("moments_hash")
         was = {"golem": self.content.get("golem"), **(self.content.get("versions") or {})}
