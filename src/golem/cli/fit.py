@@ -20,6 +20,7 @@ from golem.cli.options import (
     Quiet,
     Require,
     Seed,
+    all_names,
     names,
     number_or_word,
     read_knowledge_file,
@@ -141,7 +142,7 @@ def fit(
     columns: Annotated[
         str | None, typer.Option(help="Use these columns alone, in this order: a,b,c.  [default: all]")
     ] = None,
-    drop: Annotated[list[str], typer.Option(help="Leave out a column; repeat for more.")] = [],  # noqa: B006
+    drop: Annotated[list[str], typer.Option(help="Leave out these columns: a,b,c.")] = [],  # noqa: B006
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.  [default: found]")
     ] = None,
@@ -190,7 +191,7 @@ def fit(
         raise typer.BadParameter("which table? Name a file, or a run to repeat with --from.", param_hint="DATA")
     with user_errors():
         run = None
-        reading_options: dict[str, Any] = {"columns": names(columns), "drop": drop, "header": header}
+        reading_options: dict[str, Any] = {"columns": names(columns), "drop": all_names(drop), "header": header}
         if repeat is None:
             model = Golem(
                 noise.value,
