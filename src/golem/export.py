@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import golem
-from golem.graph_files import FORMATS, NamedGraph, csv_text
+from golem.graph_files import FORMATS, NamedGraph
+from golem.graph_files import csv_text as csv_text  # the name is part of this module
 from golem.likelihood import GaussianEV
 from golem.record import moments_hash, plain, versions
 from golem.record import settings as settings  # the name is part of this module
