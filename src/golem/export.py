@@ -85,7 +85,9 @@ def edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
     names = model.moments_.names
     scale = np.sqrt(model.moments_.variances)
     undecided, by_variance = _directions(model, "undecided_"), _directions(model, "by_variance_")
-    losses = drop_losses(model) if hasattr(model, "sem_") else np.full_like(model.weights_, np.nan)
+    # A cyclic graph has no model, and a baseline no score of ours.
+    scored = hasattr(model, "sem_") and hasattr(model, "edge_price_")
+    losses = drop_losses(model) if scored else np.full_like(model.weights_, np.nan)
     found = [
         Edge(
             names[i],
