@@ -32,7 +32,7 @@ CLAIMS = (
 
 def tasks(grid: Grid) -> list[Task]:
     """All sizes, seeds and methods, small sizes first."""
-    sizes = grid.choose_sizes((100, 200, 400, 800, 1600, 3200), (20, 50, 100), (10, 20))
+    sizes = grid.choose_sizes((100, 200, 400, 800, 1600, 3200), (20, 40, 80), (10, 20))
     cells: list[dict[str, Value]] = [
         {"graph": "ER2", "noise": "gaussian-ev", "d": d, "n": 5000, "steps": sweep.steps(grid)} for d in sorted(sizes)
     ]
