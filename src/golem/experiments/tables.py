@@ -13,6 +13,7 @@ from golem import export
 from golem.experiments.experiment import Table
 from golem.experiments.store import DONE, Store, flat
 from golem.experiments.task import Row, Task, Value
+from golem.graph_files import csv_text
 
 # Columns that end the table, in this order.
 _LAST = ("seconds", "reason", "mode", "version", "commit", "hardware")
@@ -49,7 +50,7 @@ def write_csv(table: Table, path: Path) -> None:
     """Write a table; what is missing is left empty."""
     names = list(table[0])
     lines = [["" if row[name] is None else row[name] for name in names] for row in table]
-    export.write_text(path, export.csv_text([names, *lines]))
+    export.write_text(path, csv_text([names, *lines]))
 
 
 def read_csv(path: Path) -> Table:
