@@ -236,6 +236,15 @@ def test_a_policy_stops_scripts_that_are_not_ours(browser, chain, tmp_path):
     page.close()
 
 
+def test_a_graph_without_edges_opens(open_page, tmp_path):
+    page = open_page(report_document(document_of(np.zeros((3, 3))), tmp_path / "r.html"))
+    assert page.locator("#graph .node").count() == 3
+    assert page.locator("#counts").inner_text().startswith("0 of 0 edges")
+    page.locator("#isolated").uncheck()
+    set_slider(page, "#threshold", 500)
+    assert page.locator("#graph .node:visible").count() == 0
+
+
 def test_a_truth_marks_edges(open_page, chain, tmp_path):
     truth = np.zeros((4, 4))
     truth[0, 1] = truth[2, 1] = truth[0, 3] = 1  # right, reversed, missing; A -> C is extra

@@ -60,8 +60,12 @@ function tally(graph, reference, visible = (edge) => !edge.candidate) {
   return counts;
 }
 
+// The largest size of an edge by the chosen measure; it stays, so it is computed once.
+const largestSizes = new Map();
 function largestSize() {
-  let largest = 0;
-  for (const edge of shownGraph().edges) if (size(edge) < Infinity) largest = Math.max(largest, size(edge));
-  return largest;
+  const key = state.shown + state.measure;
+  if (!largestSizes.has(key)) {
+    largestSizes.set(key, Math.max(0, ...shownGraph().edges.map(size).filter(Number.isFinite)));
+  }
+  return largestSizes.get(key);
 }
