@@ -165,8 +165,9 @@ def _ticks(reach: float, count: int, sign: float) -> Points:
     if sign == 0:
         return np.zeros(1)
     # An even number keeps the starts off the axes.
-    ticks = reach * np.sinh(np.linspace(-3, 3, count + count % 2)) / np.sinh(3)
-    return ticks if np.isnan(sign) else ticks[np.sign(ticks) == sign]
+    ticks: Points = reach * np.sinh(np.linspace(-3, 3, count + count % 2)) / np.sinh(3)
+    kept: Points = ticks if np.isnan(sign) else ticks[np.sign(ticks) == sign]
+    return kept
 
 
 def _newton(score: PlaneScore, points: Points, free: NDArray[np.bool_], slope: Points) -> Points:
@@ -186,7 +187,8 @@ def _newton(score: PlaneScore, points: Points, free: NDArray[np.bool_], slope: P
             length = np.linalg.norm(step, axis=1, keepdims=True)
             points[:, free] -= step * np.minimum(1.0, _LONGEST_STEP / np.maximum(length, 1e-300))
         residual = np.abs(score.smooth(points)[1] + slope)[:, free].max(axis=1)
-    return points[residual <= TOLERANCE]
+    solved: Points = points[residual <= TOLERANCE]
+    return solved
 
 
 def _distinct(points: Points, reach: float) -> list[Points]:
