@@ -26,10 +26,12 @@ from numpy.typing import NDArray
 from golem.graph import BoolMatrix
 from golem.moments import Matrix
 
-# Newton-like steps end at 1e-15 where there is a solution and at 1e-3 where there is none; between them is a wide gap.
-ATTAINED = 1e-10
+# Steps end near 1e-15 where there is a solution, and around 1e-3 where there is none: between them is a wide gap.
+ATTAINED = 1e-12
 _ENTRY_FLOOR = 1e-5
-_ITERATIONS = 120
+# Towards a solution where an entry vanishes the steps converge slowly, the entry as the root of the residual.
+_ALMOST, _ALMOST_ENTRY = 1e-5, 1e-2
+_ITERATIONS = 300
 Family = tuple[int, ...]
 
 
@@ -201,6 +203,29 @@ def attain(
     return [Attainment(*parts) for parts in zip(open_families, best.tolist(), Q, strict=True)]
 
 
+def attain_with_equal_variances(
+    theta: Matrix, starts: int = 48, random_state: int | np.random.Generator = 0
+) -> list[tuple[BoolMatrix, float]]:
+    """Return every directed graph with its residual, all of its edges in use and all noise variances equal.
+
+    With one variance the diagonal of Q is constant, and its columns cannot change places: each graph counts by itself
+    (section 3.2).
+
+    Examples
+    --------
+    The two minimizers of appendix E, X1 -> X2 and a cyclic graph:
+
+    >>> M = np.array([[1.0, -1.5], [0.0, 1.0]])
+    >>> [graph.tolist() for graph, residual in attain_with_equal_variances(M @ M.T) if residual <= ATTAINED]
+    [[[False, True], [False, False]], [[False, True], [True, False]]]
+    """
+    graphs = list(digraphs(len(theta)))
+    unit = np.asarray(theta, dtype=float) * len(theta) / np.trace(theta)
+    masks = np.array(graphs) | np.eye(len(unit), dtype=bool)
+    residual = _solve(unit, masks, starts, np.random.default_rng(random_state), tied=True)[1]
+    return list(zip(graphs, residual.tolist(), strict=True))
+
+
 def tangent_rank(Q: Matrix, support: BoolMatrix) -> tuple[int, Matrix]:
     """Return the dimension of what the supports generate near Q Q', and an orthonormal basis of its directions.
 
@@ -228,14 +253,22 @@ def largest_sine(first: Matrix, second: Matrix) -> float:
 
 
 def _solve(
-    theta: Matrix, masks: NDArray[np.bool_], starts: int, rng: np.random.Generator
+    theta: Matrix, masks: NDArray[np.bool_], starts: int, rng: np.random.Generator, *, tied: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Minimize |Q Q' - Theta| over each mask; return the best Q and its largest residual, one per mask."""
+    """Minimize |Q Q' - Theta| over each mask; return the best Q and its largest residual, one per mask.
+
+    With `tied` all entries on the diagonal of Q are the same. The residual is infinite where an entry vanishes.
+    """
     count, d = len(masks), len(theta)
     mask = np.repeat(masks, starts, axis=0).astype(float)
     Q = mask * rng.standard_normal(mask.shape)
     # The rows of a solution have length one, as Theta has a unit diagonal.
     Q /= np.linalg.norm(Q, axis=2, keepdims=True)
+    diagonal = np.arange(d) * (d + 1)
+    if tied:
+        # Cyclic solutions have small entries on the diagonal beside large ones off it.
+        Q *= 1.5
+        Q.reshape(len(Q), -1)[:, diagonal] = rng.uniform(0.05, 1, (len(Q), 1))
     upper = np.triu_indices(d)
     damping = np.full(len(Q), 1e-2)
     residual = (Q @ Q.transpose(0, 2, 1) - theta)[:, *upper]
@@ -244,9 +277,14 @@ def _solve(
     for _ in range(_ITERATIONS):
         q, r = Q[active], residual[active]
         J = _jacobian(q, upper) * mask[active].reshape(len(q), 1, d * d)
+        if tied:
+            J[:, :, 0] = J[:, :, diagonal].sum(axis=2)
+            J[:, :, diagonal[1:]] = 0.0
         # The step J'(J J' + damping)^-1 r is the same as the usual one, and needs no inverse where entries are masked.
         gram = J @ J.transpose(0, 2, 1) + damping[active, None, None] * np.eye(r.shape[1])
         step = np.einsum("nek,ne->nk", J, np.linalg.solve(gram, r[..., None])[..., 0])
+        if tied:
+            step[:, diagonal] = step[:, :1]
         trial = q - step.reshape(q.shape)
         trial_residual = (trial @ trial.transpose(0, 2, 1) - theta)[:, *upper]
         trial_loss = np.sum(trial_residual**2, axis=1)
@@ -254,7 +292,7 @@ def _solve(
         where = active[taken]
         flat = loss[where] - trial_loss[taken] < 1e-9 * loss[where]
         Q[where], residual[where], loss[where] = trial[taken], trial_residual[taken], trial_loss[taken]
-        damping[active] = np.where(taken, damping[active] / 5, damping[active] * 4)
+        damping[active] = np.where(taken, np.maximum(damping[active] / 5, 1e-13), damping[active] * 4)
         # Done: solved to rounding, or no longer falling, or stuck.
         finished = np.zeros(len(Q), dtype=bool)
         finished[where[flat]] = True
@@ -264,8 +302,8 @@ def _solve(
             break
     size = np.abs(residual).max(axis=1)
     # Where an entry of Q vanishes, a smaller family does it as well, and is the one to be counted.
-    vanishing = np.min(np.where(mask > 0, np.abs(Q), np.inf), axis=(1, 2)) < _ENTRY_FLOOR
-    size[vanishing] = np.maximum(size[vanishing], 10 * ATTAINED)
+    least = np.min(np.where(mask > 0, np.abs(Q), np.inf), axis=(1, 2))
+    size[(least < _ENTRY_FLOOR) | ((size > ATTAINED) & (size < _ALMOST) & (least < _ALMOST_ENTRY))] = np.inf
     size = size.reshape(count, starts)
     chosen = np.argmin(size, axis=1)
     return Q.reshape(count, starts, d, d)[np.arange(count), chosen], size[np.arange(count), chosen]

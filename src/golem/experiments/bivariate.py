@@ -259,8 +259,8 @@ def _shrunk_truth(rows: Table) -> Verdict:
     weight = rows[0]["lambda_1"]
     measured = (
         f"With lambda_1 = {weight}: the global minimizer has c = 0 and b != 0 for {len(right)} of {len(rows)} values "
-        f"of b0, the next minimum is higher by {gap:.3g} or more. The penalty shrinks b by up to {shrinkage:.3g}, so B0 "
-        f"itself is the minimizer only in the limit of a small weight."
+        f"of b0, the next minimum is higher by {gap:.3g} or more. The penalty shrinks b by up to {shrinkage:.3g}, so "
+        f"B0 itself is the minimizer only in the limit of a small weight."
     )
     return Verdict(CLAIMS[3], measured, len(right) == len(rows) and gap > _SAME)
 
