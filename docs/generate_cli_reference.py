@@ -8,6 +8,8 @@ import typing
 from pathlib import Path
 from typing import Any
 
+from typer.models import ArgumentInfo
+
 from golem.cli import app
 
 TITLE = """# Command line
@@ -34,7 +36,7 @@ def reference() -> str:
 def _row(parameter: inspect.Parameter, hint: Any) -> str:
     """One line of the table."""
     kind, declared = typing.get_args(hint)
-    is_argument = parameter.default is inspect.Parameter.empty
+    is_argument = isinstance(declared, ArgumentInfo)
     # In Annotated, Typer keeps the first declaration of an option in the place of its default.
     declarations = [name for name in (declared.default, *(declared.param_decls or ())) if isinstance(name, str)]
     names = declarations or [f"--{parameter.name.replace('_', '-')}"]
@@ -44,14 +46,14 @@ def _row(parameter: inspect.Parameter, hint: Any) -> str:
     choices = [member.value for member in kind] if isinstance(kind, enum.EnumType) else []
     if choices:
         meaning += f" One of {', '.join(choices)}."
-    default = stated.removesuffix("]") or _default(parameter, is_argument)
+    default = stated.removesuffix("]") or _default(parameter)
     return f"| `{shown}` | {meaning.replace('|', escaped_bar)} | {default} |"
 
 
-def _default(parameter: inspect.Parameter, is_argument: bool) -> str:
-    if is_argument:
-        return "required"
+def _default(parameter: inspect.Parameter) -> str:
     value = parameter.default
+    if value is inspect.Parameter.empty:
+        return "required"
     return "" if value is None or value is False else f"`{getattr(value, 'value', value)}`"
 
 

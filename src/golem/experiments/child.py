@@ -62,6 +62,10 @@ class Child:
 
     def run(self, batch: Batch) -> list[dict[str, Any]]:
         """Return the rows of a batch, one a task, whatever happens to it."""
+        rows = self._rows(batch)
+        return [{"key": task.key} | row for task, row in zip(batch.tasks, rows, strict=True)]
+
+    def _rows(self, batch: Batch) -> list[dict[str, Any]]:
         process = self._running()
         assert process.stdin is not None  # a pipe was asked for
         request = {"tasks": [task.as_dict() for task in batch.tasks], "device": batch.device}
@@ -76,9 +80,17 @@ class Child:
             except queue.Empty:
                 self.stop()
                 together = f" (a batch of {len(batch.tasks)})" if len(batch.tasks) > 1 else ""
-                return _stopped(batch, TIMEOUT, f"stopped after {batch.seconds:g} s{together}", batch.seconds or 0.0)
+                return _stopped(
+                    batch, self._threads, TIMEOUT, f"stopped after {batch.seconds:g} s{together}", batch.seconds or 0.0
+                )
             if answer is None:
-                return _stopped(batch, FAILED, self._cause(process), 0.0 if began is None else time.monotonic() - began)
+                return _stopped(
+                    batch,
+                    self._threads,
+                    FAILED,
+                    self._cause(process),
+                    0.0 if began is None else time.monotonic() - began,
+                )
             if answer == "started":
                 began = time.monotonic()
             else:
@@ -136,17 +148,17 @@ class Child:
 def row_of(
     task: Task, status: str, reason: str, measured: dict[str, Any], seconds: float, **more: Any
 ) -> dict[str, Any]:
-    """Put a row of the store together."""
+    """Put a row of the store together, but for the key, which needs the settings of all methods."""
     return {
-        "key": task.key, **task.as_dict(), "status": status, "reason": reason, "measured": measured,
+        **task.as_dict(), "status": status, "reason": reason, "measured": measured,
         "seconds": seconds, **more,
     }  # fmt: skip
 
 
-def _stopped(batch: Batch, status: str, reason: str, seconds: float) -> list[dict[str, Any]]:
+def _stopped(batch: Batch, threads: int, status: str, reason: str, seconds: float) -> list[dict[str, Any]]:
     """Rows of tasks that came to no end of their own."""
     share = seconds / len(batch.tasks)
-    return [row_of(task, status, reason, {}, share, **about(batch.device)) for task in batch.tasks]
+    return [row_of(task, status, reason, {}, share, **about(batch.device, threads)) for task in batch.tasks]
 
 
 def _listen(pipe: IO[bytes], answers: queue.SimpleQueue[str | None]) -> None:

@@ -18,6 +18,11 @@ def present(table: Table, methods: Iterable[str]) -> list[str]:
     return [name for name in methods if name in there]
 
 
+def is_there(table: Table, *methods: str) -> bool:
+    """Tell whether the table has rows of all these methods."""
+    return set(methods) <= set(distinct(table, "method"))
+
+
 def difference(table: Table, metric: str, first: str, second: str, **values: Any) -> str:
     """Write a paired difference: first minus second."""
     found = paired(table, metric, first, second, **values)
@@ -42,8 +47,7 @@ def better(table: Table, metric: str, first: str, second: str, *, higher: bool =
 
 def claim_better(claim: str, table: Table, metric: str, pairs: Sequence[tuple[str, str]], **values: Any) -> Verdict:
     """Judge the claim that in each pair of methods the first has the lower metric; all pairs must agree."""
-    there = set(distinct(table, "method"))
-    pairs = [pair for pair in pairs if set(pair) <= there]
+    pairs = [pair for pair in pairs if is_there(table, *pair)]
     if not pairs:
         return Verdict(claim, NOT_RUN, None)
     outcomes = [better(table, metric, first, second, **values) for first, second in pairs]
@@ -82,3 +86,10 @@ def metric_label(metric: str) -> str:
 def _mean(table: Table, metric: str, method: str, cell: dict[str, Any]) -> float:
     value = average(where(table, **cell), metric, method=method).value
     return math.inf if math.isnan(value) else value
+
+
+def join(claim: str, *parts: Verdict) -> Verdict:
+    """Judge a claim that is true when its parts are; each part names where it looks."""
+    measured = ". ".join(f"{part.claim}: {part.measured}" for part in parts)
+    outcomes = [part.holds for part in parts]
+    return Verdict(claim, measured, False if False in outcomes else None if None in outcomes else True)

@@ -130,6 +130,34 @@ def panels(
                 axes.set_xlabel(LABELS.get(x, x), fontsize=9)
 
 
+def metric_grids(
+    table: Table,
+    metrics: Sequence[str],
+    *,
+    x: str,
+    rows: str,
+    columns: str,
+    methods: Sequence[str],
+    log_x: bool = False,
+    log_y: Sequence[str] = (),
+    across: int = 2,
+) -> Figure:
+    """Draw a group of panels for each metric, as the paper does in its largest figures."""
+    from matplotlib.figure import Figure
+
+    table = done(table)
+    down, right = len(distinct(table, rows)), len(distinct(table, columns))
+    groups = -(-len(metrics) // across)
+    size = (across * (2.2 * right + 1), groups * (1.65 * down + 0.8) + 0.8)
+    whole = Figure(figsize=size, layout="constrained")
+    parts: Any = whole.subfigures(groups, across, wspace=0.03, hspace=0.03, squeeze=False)
+    for part, name in zip(parts.ravel(), metrics, strict=False):
+        panels(part, table, name, x=x, rows=rows, columns=columns, methods=methods, log_x=log_x, log_y=name in log_y)
+        part.suptitle(LABELS.get(name, name), fontsize=11)
+    legend(whole, methods)
+    return whole
+
+
 def metric_rows(
     table: Table,
     metrics: Sequence[str],

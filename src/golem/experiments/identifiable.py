@@ -55,18 +55,9 @@ def tasks(grid: Grid) -> list[Task]:
 
 def figure(table: Table) -> Figure:
     """Draw four groups of panels, one a metric: graphs by noises, a line a method against d."""
-    from matplotlib.figure import Figure
-
-    table = done(table)
+    metrics = ("shd", "shd_c", "sid", "tpr")
     methods = present(table, METHODS)
-    rows, columns = len(distinct(table, "graph")), len(distinct(table, "noise"))
-    whole = Figure(figsize=(4.4 * columns + 2, 3.3 * rows + 2.2), layout="constrained")
-    parts: Any = whole.subfigures(2, 2, wspace=0.03, hspace=0.03)
-    for part, name in zip(parts.ravel(), ("shd", "shd_c", "sid", "tpr"), strict=True):
-        figures.panels(part, table, name, x="d", rows="graph", columns="noise", methods=methods, log_x=True)
-        part.suptitle(figures.LABELS[name], fontsize=11)
-    figures.legend(whole, methods)
-    return whole
+    return figures.metric_grids(table, metrics, x="d", rows="graph", columns="noise", methods=methods, log_x=True)
 
 
 def verdicts(table: Table) -> list[Verdict]:

@@ -64,7 +64,8 @@ def verdict_text(experiment: Experiment, table: Table, verdicts: list[Verdict], 
         lines += ["```sh", *commands, "```", ""]
     lines += [*_what_was_run(table), "", "![figure](figure.png)", ""]
     lines += ["| Claim | Measured | Verdict |", "|---|---|---|"]
-    lines += [f"| {_cell(verdict.claim)} | {_cell(verdict.measured)} | **{verdict.word}** |" for verdict in verdicts]
+    short = "" if table[0].get("mode") == "full" else f" ({table[0].get('mode')} run)"
+    lines += [f"| {_cell(one.claim)} | {_cell(one.measured)} | **{one.word}**{short} |" for one in verdicts]
     lines += [
         "",
         "Numbers are means ± standard errors; differences are taken on the same data sets. A difference counts when it "

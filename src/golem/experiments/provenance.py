@@ -61,10 +61,10 @@ def accelerator(device: str) -> str:
     return str(torch.cuda.get_device_name(device)) if device.startswith("cuda") else device
 
 
-def about(device: str = "cpu") -> dict[str, str]:
-    """Version, commit and hardware of this process."""
-    threads = os.environ.get(THREAD_VARIABLES[0]) or str(available_cores())
-    hardware = f"{processor()}, {available_cores()} cores, {threads} threads"
+def about(device: str, threads: int | None = None) -> dict[str, str]:
+    """Version, commit and hardware of this process, or of a child that may start so many threads."""
+    bound = threads or os.environ.get(THREAD_VARIABLES[0]) or available_cores()
+    hardware = f"{processor()}, {available_cores()} cores, threads: {bound}"
     named = accelerator(device)
     return {
         "version": golem.__version__,

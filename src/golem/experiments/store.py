@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ class Store:
     def add(self, row: dict[str, Any]) -> bool:
         """Add a row; False where its task has one already, which then stays."""
         self._rows.mkdir(parents=True, exist_ok=True)
-        temporary = self._rows / f".{row['key']}.{socket.gethostname()}.{os.getpid()}"
+        temporary = self._rows / self._temporary_name(row["key"])
         with temporary.open("w", encoding="utf-8") as file:
             json.dump(row, file, indent=1)
             file.flush()
@@ -78,6 +79,10 @@ class Store:
                     path.rename(aside / f"{path.stem}-{number + 1}.json")
                     moved += 1
         return moved
+
+    def _temporary_name(self, key: str) -> str:
+        """Name a file that no other runner uses, on this machine or another."""
+        return f".{key}.{socket.gethostname()}.{os.getpid()}.{threading.get_ident()}"
 
     def _path(self, key: str) -> Path:
         return self._rows / f"{key}.json"

@@ -14,7 +14,7 @@ PAPER_STEPS = 100_000
 QUICK_STEPS = 10_000
 TINY_STEPS = 300
 # Cells may differ in these and still be solved in one stack.
-_DATA = ("graph", "noise", "weight_scale", "standardize")
+_DATA = ("graph", "noise", "weight_scale", "columns")
 
 
 def steps(grid: Grid) -> int:
@@ -31,7 +31,7 @@ def draw(task: Task) -> Simulation:
         cell["graph"],
         cell["noise"],
         weight_scale=cell.get("weight_scale", 1.0),
-        standardize=cell.get("standardize", False),
+        standardize=cell.get("columns") == "standardized",
         random_state=task.seed,
     )
 

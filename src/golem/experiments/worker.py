@@ -34,6 +34,7 @@ def serve() -> None:
 def _rows(tasks: list[Task], device: str, answers: IO[str]) -> list[dict[str, Any]]:
     """Run tasks, and describe what they measured or how they failed."""
     experiment, reason = None, ""
+    origin = about(device)  # asks git, once a process, before the clock runs
     try:
         experiment = load(tasks[0].experiment)
         if experiment.prepare is not None:
@@ -43,11 +44,11 @@ def _rows(tasks: list[Task], device: str, answers: IO[str]) -> list[dict[str, An
         reason = _sentence(error)
     _say(answers, "started")
     if experiment is None or reason:
-        return [row_of(task, FAILED, reason, {}, 0.0, **about(device)) for task in tasks]
-    return _solved(experiment, tasks, device)
+        return [row_of(task, FAILED, reason, {}, 0.0, **origin) for task in tasks]
+    return _solved(experiment, tasks, device, origin)
 
 
-def _solved(experiment: Experiment, tasks: list[Task], device: str) -> list[dict[str, Any]]:
+def _solved(experiment: Experiment, tasks: list[Task], device: str, origin: dict[str, str]) -> list[dict[str, Any]]:
     """Rows of tasks that are solved together; one by one where that fails, so that a bad one harms no other."""
     began = time.perf_counter()
     measured: list[Row]
@@ -61,13 +62,10 @@ def _solved(experiment: Experiment, tasks: list[Task], device: str) -> list[dict
         status, reason = DONE, ""
     except Exception as error:  # noqa: BLE001  methods, also other people's, may raise anything: it becomes a row
         if len(tasks) > 1:
-            return [row for task in tasks for row in _solved(experiment, [task], device)]
+            return [row for task in tasks for row in _solved(experiment, [task], device, origin)]
         status, reason, measured = FAILED, _sentence(error), [{}]
     share = (time.perf_counter() - began) / len(tasks)
-    return [
-        row_of(task, status, reason, values, share, **about(device))
-        for task, values in zip(tasks, measured, strict=True)
-    ]
+    return [row_of(task, status, reason, values, share, **origin) for task, values in zip(tasks, measured, strict=True)]
 
 
 def _sentence(error: Exception) -> str:

@@ -1,0 +1,51 @@
+"""The command line: one module a command, put together here."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import golem
+from golem.cli import compare, demo, experiment, fit, score, simulate
+from golem.terminal import out
+
+app = typer.Typer(
+    name="golem",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Learn linear directed acyclic graphs from data.",
+    epilog="Try `golem demo`, or `golem fit data.csv -o out/`.",
+)
+# In the order of `golem --help`.
+for command, example in (
+    (fit.fit, fit.EXAMPLE),
+    (demo.demo, demo.EXAMPLE),
+    (simulate.simulate, simulate.EXAMPLE),
+    (score.score, score.EXAMPLE),
+    (compare.compare, compare.EXAMPLE),
+    (experiment.experiment, experiment.EXAMPLE),
+):
+    app.command(epilog=f"Example: `{example}`")(command)
+
+
+def _version(value: bool) -> None:
+    if value:
+        out.print(f"golem {golem.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _app(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Learn linear directed acyclic graphs from data."""
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="golem")

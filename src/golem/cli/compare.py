@@ -1,0 +1,66 @@
+"""golem compare: several methods on one table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from golem.cli.options import Json, Quiet
+from golem.cli.running import INTERRUPTED_EXIT_CODE, fail, holding_interrupts, require_writable, user_errors
+from golem.terminal import comparison_progress, out, print_comparison
+
+EXAMPLE = "golem compare data.csv --truth truth.csv --methods order-ev,notears-l1,pc -o out/"
+
+
+def compare(
+    data: Annotated[Path, typer.Argument(help="CSV (separator and header are found) or Parquet file of numbers.")],
+    truth: Annotated[
+        Path | None, typer.Option(help="The true graph: an edge list, a weight matrix or graph.json.")
+    ] = None,
+    methods: Annotated[
+        list[str],
+        typer.Option(help="Names with commas between them.  [default: all, and those of installed packages]"),
+    ] = [],  # noqa: B006
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("golem-comparison"),
+    time_limit: Annotated[float, typer.Option(help="Most seconds for each method.", min=0.001)] = 120.0,
+    drop: Annotated[list[str], typer.Option(help="Leave out a column; repeat for more.")] = [],  # noqa: B006
+    header: Annotated[
+        bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.  [default: found]")
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Run several methods on one table, and show what each finds and where they agree.
+
+    Methods: golem-ev, golem-nv (the paper's recipe), order-ev, order-nv, order (its likelihoods with edges counted),
+    notears, notears-l1, fgs, pc, direct-lingam, sort-regress-var, sort-regress-r2; and of other packages, where they
+    are installed, dagma, gcastle-notears, lingam, causal-learn-ges, causal-learn-pc, flopsearch. A method that exceeds
+    its time or fails is reported as such, and the others go on. Writes `comparison.csv`, `agreement.csv`,
+    `distances.csv` and `comparison.png` into the output folder. Ctrl-C keeps what is there (exit code 130).
+    """
+    from golem.comparison import compare_file, missing_peers
+
+    chosen = [name.strip() for part in methods for name in part.split(",") if name.strip()]
+    with user_errors():
+        require_writable(output)
+        with comparison_progress(not (quiet or as_json), time_limit) as show:
+            result = compare_file(
+                data, chosen or None, truth=truth, time_limit=time_limit, drop=drop, header=header, callback=show
+            )
+        with holding_interrupts():
+            result.save(output)
+    if as_json:
+        print(json.dumps([vars(row) for row in result.rows]))  # noqa: T201
+    elif not quiet:
+        print_comparison(result)
+        if not chosen and missing_peers():
+            listed = ", ".join(f"{name} ({command})" for name, command in missing_peers().items())
+            out.print(f"\nNot installed, and so left out: {listed}", soft_wrap=True)
+        out.print(f"\nSaved {output}/comparison.csv, agreement.csv, distances.csv, comparison.png", soft_wrap=True)
+    if result.interrupted:
+        raise typer.Exit(INTERRUPTED_EXIT_CODE)
+    if not result.estimates:
+        fail("no method came to an end; the table says why")

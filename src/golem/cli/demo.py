@@ -1,0 +1,47 @@
+"""golem demo: the bundled Sachs data, learned and compared with what biologists know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from golem.cli.options import Json, Quiet
+from golem.cli.running import exit_if_interrupted, learn, user_errors
+from golem.terminal import out, print_consensus, print_json, print_saved, print_summary
+
+EXAMPLE = "golem demo -o demo-output"
+
+
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("demo-output"),
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Learn a graph from the bundled Sachs protein data and compare it with the consensus of biologists.
+
+    The intensities are positive with heavy right tails, so their logarithms are used; a weight is then an
+    elasticity.
+    """
+    import numpy as np
+
+    from golem import metrics
+    from golem.datasets import load_sachs
+    from golem.estimator import Golem
+    from golem.moments import Moments
+
+    with user_errors():
+        sachs = load_sachs()
+        model = Golem()
+        moments = Moments.from_rows(np.log(sachs.values), sachs.names)
+        learn(model, moments, output, quiet=quiet, bar=not (quiet or as_json))
+    scores = metrics.evaluate(sachs.truth, model.adjacency_)
+    if as_json:
+        print_json(model, {"consensus": vars(scores)})
+    elif not quiet:
+        out.print("Sachs et al. (2005): 853 cells, 11 proteins and phospholipids, log intensities\n")
+        print_summary(model)
+        print_consensus(scores, sachs.truth, model)
+        print_saved(output)
+    exit_if_interrupted(model)

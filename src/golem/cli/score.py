@@ -1,0 +1,58 @@
+"""golem score: an estimated graph against the truth."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from golem.cli.options import Json
+from golem.cli.running import user_errors
+from golem.terminal import out
+
+EXAMPLE = "golem score sim/truth.csv out/edges.csv"
+
+
+def score(
+    truth: Annotated[Path, typer.Argument(help="The true graph: an edge list, a weight matrix or graph.json.")],
+    estimate: Annotated[Path, typer.Argument(help="The estimated graph, in the same formats.")],
+    cpdag: Annotated[
+        bool,
+        typer.Option(
+            "--cpdag",
+            help="Edges given in both directions are undirected, and right where the truth has one.",
+        ),
+    ] = False,
+    normalize: Annotated[bool, typer.Option("--normalize", help="Divide SHD, SHD-C and SID by the nodes.")] = False,
+    nodes: Annotated[
+        int | None, typer.Option(help="Number of variables, where edge lists leave out isolated ones.", min=1)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare an estimated graph with the truth: SHD, SHD-C, SID, TPR, FDR, precision, F1."""
+    from golem import metrics
+    from golem.moments import quoted
+    from golem.readers import read_graph
+
+    with user_errors():
+        first, second = read_graph(truth), read_graph(estimate)
+        names = tuple(dict.fromkeys(first.names + second.names))
+        if not names and nodes is None:
+            raise ValueError("neither graph names a variable; give --nodes, or graph.json, which lists isolated ones")
+        if first.names and second.names and not set(first.names) & set(second.names):
+            raise ValueError(f"the two graphs share no variable: {quoted(first.names)} and {quoted(second.names)}")
+        if nodes is not None:
+            if nodes < len(names):
+                raise ValueError(f"--nodes {nodes}, but the two graphs name {len(names)} variables")
+            # Isolated variables count in normalized metrics alone, whatever their names.
+            names += tuple(f"\0{k}" for k in range(nodes - len(names)))
+        result = metrics.evaluate(first.aligned(names), second.aligned(names), cpdag=cpdag, normalize=normalize)
+    values = {name: None if value != value else value for name, value in vars(result).items()}
+    if as_json:
+        print(json.dumps({"nodes": len(names)} | values))  # noqa: T201
+    else:
+        for name, value in values.items():
+            shown = "undefined" if value is None else f"{value:.4g}"
+            out.print(f"{name.replace('_', '-').upper():<10} {shown}")
