@@ -204,7 +204,7 @@ def attain(
 
 
 def attain_with_equal_variances(
-    theta: Matrix, starts: int = 48, random_state: int | np.random.Generator = 0
+    theta: Matrix, starts: int = 24, random_state: int | np.random.Generator = 0
 ) -> list[tuple[BoolMatrix, float]]:
     """Return every directed graph with its residual, all of its edges in use and all noise variances equal.
 

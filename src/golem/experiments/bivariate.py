@@ -67,7 +67,7 @@ def tasks(grid: Grid) -> list[Task]:
                     "ratio": ratio,
                     "lambda_1": lambda_1 if "l1" in penalty else 0.0,
                     "lambda_2": lambda_2 if penalty in ("dag", "l1+dag") else 0.0,
-                    "starts": grid.pick(33, 33, 21),
+                    "starts": grid.pick(41, 33, 11),
                 }
                 found += [Task("bivariate", cell, seed, method) for seed in grid.choose_seeds(quick=2)]
     return found
@@ -167,7 +167,7 @@ def _draw_contours(axes: Axes, method: str, row: Row) -> None:
 
     b0 = float(row["b0"] or 0)
     reach = 4.0
-    ticks = np.linspace(-reach, reach, 241)
+    ticks = np.linspace(-reach, reach, 161)
     plane = np.stack(np.meshgrid(ticks, ticks), axis=-1)
     with np.errstate(divide="ignore"):
         height = score(method, b0, row).value(plane)

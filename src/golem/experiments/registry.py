@@ -15,12 +15,9 @@ EXPERIMENTS = (
     "nonidentifiable",
     "scalability",
     "weight-scale",
-    "sachs",
     "bivariate",
     "theory",
     "standardized",
-    "penalties",
-    "networks",
 )
 
 
