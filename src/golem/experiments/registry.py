@@ -15,6 +15,7 @@ EXPERIMENTS = (
     "nonidentifiable",
     "scalability",
     "weight-scale",
+    "sachs",
     "bivariate",
     "theory",
     "standardized",
