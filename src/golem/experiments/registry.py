@@ -19,6 +19,7 @@ EXPERIMENTS = (
     "bivariate",
     "theory",
     "standardized",
+    "penalties",
     "networks",
 )
 
