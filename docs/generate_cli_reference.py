@@ -8,6 +8,7 @@ import typing
 from pathlib import Path
 from typing import Any
 
+import typer
 from typer.models import ArgumentInfo
 
 from golem.cli import app
@@ -27,7 +28,8 @@ def reference() -> str:
     for command in app.registered_commands:
         function: Any = command.callback
         hints = typing.get_type_hints(function, include_extras=True)
-        rows = [_row(p, hints[p.name]) for p in inspect.signature(function).parameters.values()]
+        declared = [p for p in inspect.signature(function).parameters.values() if hints[p.name] is not typer.Context]
+        rows = [_row(p, hints[p.name]) for p in declared]
         parts += [f"## golem {command.name or function.__name__}\n", f"{inspect.getdoc(function)}\n"]
         parts += [f"{command.epilog}\n", "| option | meaning | default |", "|---|---|---|", *rows, ""]
     return "\n".join(parts)

@@ -32,6 +32,8 @@ VARIANTS: dict[str, Callable[[], Golem]] = {
     "golem-nv-plain": lambda: Golem.paper("nv", lambda_dag=0.0, lambda_sparsity=0.0),
     "golem-nv-zeros": lambda: Golem.paper("nv", init="zeros"),
 }
+# Parameters that decide nothing where no value is missing.
+_NO_SETTINGS = ("missing",)
 # Values of a cell that set a parameter, in methods that have a use for it.
 _STEPS = "steps"
 _PARAMETERS = ("threshold", "cycles", "solver", "acyclicity", "lambda_sparsity", "lambda_dag")
@@ -86,6 +88,8 @@ def settings(method: str, cell: Mapping[str, Value]) -> dict[str, Any]:
     model = build(method, cell)
     # A parameter left at None stands for a default further down: the solver's are part of its repr.
     chosen = {name: value for name, value in model.get_params(deep=False).items() if value is not None}
+    for name in _NO_SETTINGS:
+        chosen.pop(name, None)
     if isinstance(model, Golem):
         chosen["solver"] = model.check_settings()[1]
     return {name: value if isinstance(value, str | int | float) else repr(value) for name, value in chosen.items()}

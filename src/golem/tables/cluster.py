@@ -12,7 +12,7 @@ import logging
 import socket
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -123,7 +123,7 @@ def connected(scheduler: str | Client, workers: int | None = None) -> Iterator[C
             yield client
 
 
-def moments_of_frame(frame: Any) -> Moments:
+def moments_of_frame(frame: Any, missing: Literal["error", "drop"] = "error") -> Moments:
     """Moments of a Dask DataFrame or Array; see `golem.readers.moments_from_dask`."""
     try:
         import dask
@@ -141,17 +141,18 @@ def moments_of_frame(frame: Any) -> Moments:
     else:
         raise ValueError(f"expected a Dask DataFrame or an Array of shape (rows, columns); got {type(frame).__name__}")
     part, join = dask.delayed(_part_of_partition), dask.delayed(merged)
-    leaves = [part(partition, names, k) for k, partition in enumerate(partitions)]
+    leaves = [part(partition, names, k, missing) for k, partition in enumerate(partitions)]
     return moments_of_shards(_tree(leaves, join).compute(), 1)[0]
 
 
-def _part_of_partition(partition: Any, names: tuple[str, ...], number: int) -> Parts:
+def _part_of_partition(partition: Any, names: tuple[str, ...], number: int, missing: Literal["error", "drop"]) -> Parts:
     """Moments of a partition; an empty one has none."""
     if not len(partition):
         return {}
     try:
         values = partition if isinstance(partition, np.ndarray) else rows_and_names(partition)[0]
         with blas_threads_for(0):
-            return {0: Moments.from_columns(list(values.T), names, lambda row: f"row {row + 1} of the partition")}
+            place = "row {} of the partition".format
+            return {0: Moments.from_columns(list(values.T), names, lambda row: place(row + 1), missing)}
     except ValueError as error:
         raise ValueError(f"partition {number}: {error}") from None
