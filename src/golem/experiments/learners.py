@@ -36,7 +36,7 @@ VARIANTS: dict[str, Callable[[], Golem]] = {
 _NO_SETTINGS = ("missing",)
 # Values of a cell that set a parameter, in methods that have a use for it.
 _STEPS = "steps"
-_PARAMETERS = ("threshold", "cycles")
+_PARAMETERS = ("threshold", "cycles", "solver", "acyclicity", "lambda_sparsity", "lambda_dag")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,8 @@ class Learned:
 def build(method: str, cell: Mapping[str, Value]) -> Any:
     """Return a method's estimator with the cell's settings.
 
-    `steps` is the number of Adam's steps; `threshold` goes to all methods that round weights, `cycles` to the paper's.
+    `steps` is the number of Adam's steps, or most of L-BFGS's; `threshold` goes to all methods that round weights, the
+    other parameters to the paper's.
     """
     model = VARIANTS[method]() if method in VARIANTS else METHODS[method].model()
     changes: dict[str, Value] = {name: cell[name] for name in _PARAMETERS if name in cell}
