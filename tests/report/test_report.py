@@ -117,7 +117,7 @@ def test_saved_results_give_the_same_page(model, tmp_path):
 
 
 def test_a_truth_with_other_names_is_refused(model, tmp_path):
-    truth = NamedGraph(np.zeros((1, 1)), ("stranger",))
+    truth = NamedGraph(np.zeros((1, 1)), ("stranger",), np.zeros((1, 1), dtype=bool))
     with pytest.raises(ValueError, match="stranger"):
         model.report(tmp_path / "r.html", truth=truth)
 
