@@ -194,6 +194,19 @@ def test_what_makes_no_sense_is_refused():
         bootstrap(Golem(), np.column_stack([X, np.ones(50)]))
 
 
+def test_rows_with_missing_values_are_left_out_where_that_is_the_choice():
+    X = simulate(4, 80, random_state=1).data
+    holed = np.vstack([X, np.where(np.arange(4) == 2, np.nan, X[:30])])
+    for one, two in zip(
+        arrays(bootstrap(Golem(), X, 4)), arrays(bootstrap(Golem(missing="drop"), holed, 4)), strict=True
+    ):
+        np.testing.assert_array_equal(one, two)
+    with pytest.raises(ValueError, match="NaN or inf in 1 of 4 columns"):
+        bootstrap(Golem(), holed, 4)
+    with pytest.raises(ValueError, match="missing='drop', not 'em'"):
+        bootstrap(Golem(missing="em"), holed, 4)
+
+
 def test_few_rows_are_warned_of_once():
     X = simulate(20, 25, "ER1", random_state=1).data
     with pytest.warns(DataWarning, match="n = 25 rows for d = 20") as caught:

@@ -31,7 +31,7 @@ from golem.consensus import ranked_pairs
 from golem.graph import BoolMatrix
 from golem.moments import Matrix
 from golem.resampling import Rows, Shards, resampler
-from golem.solvers import Order, Status
+from golem.solvers import Status
 from golem.solvers.tie_break import least_squares_weights, random_member
 
 if TYPE_CHECKING:
@@ -121,9 +121,10 @@ def bootstrap(
     """Learn graphs from resampled data, and tell what they agree on.
 
     Every replicate is a fit with the model's own settings: its noise model, chosen anew where it is "auto", its prices
-    and its knowledge. Searches over orders are made at effort="fast", from a start of their own: the fitted graph would
-    be a start in its own favour. A frequency says how stable an edge is under the sampling of rows; it cannot see what
-    is wrong in each replicate alike, such as hidden common causes or a noise model that does not hold.
+    and its knowledge. Searches over orders are made at effort="fast" where the model does not say otherwise, from a
+    start of their own: the fitted graph would be a start in its own favour. A frequency says how stable an edge is
+    under the sampling of rows; it cannot see what is wrong in each replicate alike, such as hidden common causes or a
+    noise model that does not hold.
 
     Parameters
     ----------
@@ -161,7 +162,7 @@ def bootstrap(
     True
     """
     _require_sensible(model, replicates, level, n_jobs)
-    source = resampler(data)
+    source = resampler(data, "drop" if model.missing == "drop" else "error")
     require_learnable(source.moments, uses_scale=False, stacklevel=3)
     seed = (
         int(random_state.integers(2**31)) if isinstance(random_state, np.random.Generator) else int(random_state or 0)
@@ -191,6 +192,8 @@ def _require_sensible(model: Golem, replicates: int, level: float, n_jobs: int |
         raise ValueError(f"n_jobs must be positive; got {n_jobs}")
     if model.cycles == "none":
         raise ValueError("cycles='none' may leave cycles, and their total effects mean nothing; choose another removal")
+    if model.missing == "em":
+        raise ValueError("a bootstrap draws complete rows again; use it with missing='drop', not 'em'")
     model.check_settings()
 
 
@@ -200,7 +203,7 @@ class _Work:
     def __init__(self, model: Golem, source: Rows | Shards, seed: int) -> None:
         self.source, self.seed = source, seed
         self._stop = threading.Event()
-        searched = (model.solver == "order" or isinstance(model.solver, Order)) and model.noise != "ev"
+        searched = model.solver == "order" and model.noise != "ev" and model.effort is None
         # Not a clone: that would copy masks and callbacks, and for each replicate.
         self._make = type(model)
         self._settings = model.get_params(deep=False) | {"callback": self._obey}

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import dataclasses
-import io
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -17,6 +15,8 @@ import numpy as np
 import golem
 from golem.diagnostics import drop_losses
 from golem.graph import BoolMatrix
+from golem.graph_files import FORMATS, NamedGraph
+from golem.graph_files import csv_text as csv_text  # the name is part of this module
 from golem.likelihood import GaussianEV
 from golem.record import moments_hash, plain, versions
 from golem.record import settings as settings  # the name is part of this module
@@ -85,7 +85,9 @@ def edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
     names = model.moments_.names
     scale = np.sqrt(model.moments_.variances)
     undecided, by_variance = _directions(model, "undecided_"), _directions(model, "by_variance_")
-    losses = drop_losses(model) if hasattr(model, "sem_") else np.full_like(model.weights_, np.nan)
+    # A cyclic graph has no model, and a baseline no score of ours.
+    scored = hasattr(model, "sem_") and hasattr(model, "edge_price_")
+    losses = drop_losses(model) if scored else np.full_like(model.weights_, np.nan)
     found = [
         Edge(
             names[i],
@@ -255,8 +257,7 @@ def save(model: Golem, folder: str | Path, supplement: Supplement | None = None)
 
 def edge_list(weights: Any, names: tuple[str, ...]) -> str:
     """Text of an edge list with the columns source, target, weight."""
-    rows = [[names[i], names[j], float(weights[i, j])] for i, j in np.argwhere(weights)]
-    return csv_text([["source", "target", "weight"], *rows])
+    return FORMATS["csv"].write(NamedGraph.from_weights(np.asarray(weights, dtype=float), names))
 
 
 def write_text(path: Path, content: str) -> None:
@@ -274,15 +275,6 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def csv_text(rows: list[list[Any]]) -> str:
-    """Text of a CSV file."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    # Full precision: repr of a float reads back as the same number.
-    writer.writerows([repr(float(x)) if isinstance(x, float) else x for x in row] for row in rows)
-    return buffer.getvalue()
 
 
 def _number(value: Any) -> float | None:

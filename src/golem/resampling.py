@@ -25,8 +25,8 @@ _BLOCK_NUMBERS = 1 << 17
 FEW_SHARDS = 20
 
 
-def resampler(data: Any) -> Rows | Shards:
-    """Find out what is to be drawn again: rows, or shards.
+def resampler(data: Any, missing: Literal["error", "drop"] = "error") -> Rows | Shards:
+    """Find out what is to be drawn again: rows, those with missing values refused or left out, or shards.
 
     Raises
     ------
@@ -51,7 +51,9 @@ def resampler(data: Any) -> Rows | Shards:
                 stacklevel=3,
             )
         return Shards(tuple(data))
-    moments, rows = read_data(BaseEstimator(), to_numpy(data) if is_tensor(data) else data)
+    reader = BaseEstimator()
+    reader.missing = missing
+    moments, rows = read_data(reader, to_numpy(data) if is_tensor(data) else data)
     if rows is None:
         raise ValueError("rows are needed to draw them again")
     return Rows(moments, rows)

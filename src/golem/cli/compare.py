@@ -16,6 +16,7 @@ from golem.cli.options import (
     MissingValues,
     Quiet,
     Require,
+    all_names,
     read_knowledge_file,
     with_edges,
 )
@@ -28,7 +29,7 @@ EXAMPLE = "golem compare data.csv --truth truth.csv --methods order-ev,notears-l
 def compare(
     data: Annotated[Path, typer.Argument(help="CSV (separator and header are found) or Parquet file of numbers.")],
     truth: Annotated[
-        Path | None, typer.Option(help="The true graph: an edge list, a weight matrix or graph.json.")
+        Path | None, typer.Option(help="The true graph: graph.json, a CSV, or any format of `golem export`.")
     ] = None,
     methods: Annotated[
         list[str],
@@ -40,7 +41,7 @@ def compare(
     require: Require = [],  # noqa: B006
     knowledge: KnowledgeFile = None,
     missing: Missing = MissingValues.error,
-    drop: Annotated[list[str], typer.Option(help="Leave out a column; repeat for more.")] = [],  # noqa: B006
+    drop: Annotated[list[str], typer.Option(help="Leave out these columns: a,b,c.")] = [],  # noqa: B006
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.  [default: found]")
     ] = None,
@@ -64,7 +65,7 @@ def compare(
     with user_errors():
         require_writable(output)
         known = read_knowledge_file(knowledge)
-        table = TableFiles.open(data, drop=drop, header=header)
+        table = TableFiles.open(data, drop=all_names(drop), header=header)
         obeyed = with_edges(known, forbid, require, table.names)
         with comparison_progress(not (quiet or as_json), time_limit) as show:
             result = compare_file(

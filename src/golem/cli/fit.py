@@ -20,6 +20,7 @@ from golem.cli.options import (
     Quiet,
     Require,
     Seed,
+    all_names,
     names,
     number_or_word,
     read_knowledge_file,
@@ -73,7 +74,9 @@ class Effort(StrEnum):
 
 
 # Beside --from these may be given; everything else comes from the record.
-_FREE_WHEN_REPEATING = ("data", "repeat", "output", "certificate", "scheduler", "quiet", "as_json")
+_FREE_WHEN_REPEATING = (
+    *("data", "repeat", "output", "certificate", "diagnose", "bootstrap", "scheduler", "quiet", "as_json"),
+)
 
 
 def fit(
@@ -141,7 +144,7 @@ def fit(
     columns: Annotated[
         str | None, typer.Option(help="Use these columns alone, in this order: a,b,c.  [default: all]")
     ] = None,
-    drop: Annotated[list[str], typer.Option(help="Leave out a column; repeat for more.")] = [],  # noqa: B006
+    drop: Annotated[list[str], typer.Option(help="Leave out these columns: a,b,c.")] = [],  # noqa: B006
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.  [default: found]")
     ] = None,
@@ -190,7 +193,7 @@ def fit(
         raise typer.BadParameter("which table? Name a file, or a run to repeat with --from.", param_hint="DATA")
     with user_errors():
         run = None
-        reading_options: dict[str, Any] = {"columns": names(columns), "drop": drop, "header": header}
+        reading_options: dict[str, Any] = {"columns": names(columns), "drop": all_names(drop), "header": header}
         if repeat is None:
             model = Golem(
                 noise.value,
@@ -210,6 +213,7 @@ def fit(
             run = Run.read(repeat)
             model = run.model()
             reading_options = {key: run.data[key] for key in reading_options}
+            bootstrap, seed = bootstrap or run.bootstrap["requested"], run.bootstrap["seed"]
             data = data or run.data["paths"]
             if not data:
                 raise ValueError(f"{repeat}: does not say which files it came from; name them")

@@ -32,7 +32,9 @@ class EdgeLoss:
         Loss when the edge is left out and its target regressed on the other parents. Positive where it pays.
     reverse : float
         Loss when the edge is turned round, all others kept: about 0 where the data cannot decide its direction. NaN
-        where another path from source to target makes the turned edge close a cycle.
+        where another path from source to target makes the turned edge close a cycle. One edge alone is turned: a
+        chain a -> b -> c can be turned as a whole at no loss, but b -> c alone makes a collider at b and looks dear.
+        `model.undecided_` tells which directions are open.
     """
 
     drop: float
