@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 POSITIVE, NEGATIVE = "#2166ac", "#d6701c"
 UNDECIDED, BY_VARIANCE = (0, (4, 2)), (0, (1, 1))
 NODE_FILL, NODE_EDGE, TEXT = "#f4f1ea", "#5b5b5b", "#1d1d1d"
-LARGEST_DRAWN_GRAPH = 60
+LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES = 60, 500
 
 
 def plot_model(model: Golem, ax: Axes | None = None) -> Axes:
-    """Draw the graph, or where it has too many nodes for that, its weights as a heat map."""
-    return plot_graph(model, ax=ax) if len(model.weights_) <= LARGEST_DRAWN_GRAPH else plot_weights(model, ax=ax)
+    """Draw the graph, or where it has too many nodes or edges for that, its weights as a heat map."""
+    small = len(model.weights_) <= LARGEST_DRAWN_GRAPH and model.adjacency_.sum() <= MOST_DRAWN_EDGES
+    return plot_graph(model, ax=ax) if small else plot_weights(model, ax=ax)
 
 
 def plot_graph(model: Golem, ax: Axes | None = None, title: str | None = None) -> Axes:

@@ -77,7 +77,8 @@ def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
 def drop_losses(model: Golem) -> Matrix:
     """Tell what the score loses by dropping each edge: `edge_loss(...).drop` of all edges, 0 where there is none.
 
-    Only the residual variance of the edge's target changes, so that all edges cost little more than one.
+    Only the residual variance of the edge's target changes, so that all edges cost little more than one. NaN where the
+    parents of some node are collinear.
 
     Examples
     --------
@@ -93,14 +94,20 @@ def drop_losses(model: Golem) -> Matrix:
     graph, moments = model.adjacency_, model.moments_
     S, n, d = moments.covariance, moments.n, moments.d
     prices = model.edge_price_.prices(n, d)
-    r: NDArray[np.float64] = np.array([residual_variance(S, j, graph[:, j]) for j in range(d)])
+
+    def residual(j: int, parents: BoolMatrix) -> float:
+        try:
+            return max(residual_variance(S, j, parents), float(np.finfo(float).tiny))
+        except np.linalg.LinAlgError:
+            return float("nan")
+
+    r: NDArray[np.float64] = np.array([residual(j, graph[:, j]) for j in range(d)])
     now = float(model.likelihood_.on_dag(r))
     losses = np.zeros((d, d))
     for i, j in np.argwhere(graph):
-        others = graph[:, j].copy()
+        others, without = graph[:, j].copy(), r.copy()
         others[i] = False
-        without = r.copy()
-        without[j] = residual_variance(S, int(j), others)
+        without[j] = residual(int(j), others)
         saved = prices[others.sum() + 1] - prices[others.sum()]
         losses[i, j] = 2 * n * (float(model.likelihood_.on_dag(without)) - now) - saved
     return losses

@@ -16,8 +16,8 @@ from golem.moments import Matrix
 if TYPE_CHECKING:
     from golem.comparison import Comparison
 
-# Above this a drawing of the whole graph is a hairball: the page opens on the matrix and neighbourhoods.
-LARGEST_DRAWN_GRAPH = 300
+# Above these a drawing of the whole graph is a hairball: the page opens on the matrix and neighbourhoods.
+LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES = 300, 1500
 LONGEST_LABEL = 18
 # Entries of the raw weights below the threshold that the slider can bring back.
 MOST_CANDIDATES = 2000
@@ -110,7 +110,7 @@ def _common_graph(comparison: Comparison) -> BoolMatrix:
 def _drawing(names: tuple[str, ...], adjacency: BoolMatrix) -> dict[str, Any]:
     """Names, labels, causal order and, unless the graph is large, the places of nodes and bends of edges."""
     labels = [shortened(name) for name in names]
-    large = len(names) > LARGEST_DRAWN_GRAPH
+    large = len(names) > LARGEST_DRAWN_GRAPH or int(adjacency.sum()) > MOST_DRAWN_EDGES
     # Many edges on one side of a node need room as well; neighbourhoods of a large graph make their own.
     ends = np.maximum(adjacency.sum(axis=0), adjacency.sum(axis=1)) * (not large)
     widths = [

@@ -187,7 +187,7 @@ function startDrag(event, node) {
   if (event.button !== 0) return;
   event.stopPropagation();
   const place = view.places.get(node);
-  const from = { x: event.clientX, y: event.clientY, ...{ px: place.x, py: place.y } };
+  const from = { x: event.clientX, y: event.clientY, px: place.x, py: place.y };
   let moved = false;
   follow(event, (move) => {
     const dx = (move.clientX - from.x) / camera.zoom;
