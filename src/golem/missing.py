@@ -84,7 +84,7 @@ class Missing:
         """What was done, for people."""
         if not self.cells:
             return f"No value is missing in {self.rows_read} rows."
-        lack = f"{self.rows} of {self.rows_read} rows lack {self.cells} values"
+        lack = f"{self.rows} of {self.rows_read} rows lack {self.cells} value{'s' if self.cells > 1 else ''}"
         if self.method == "drop":
             return f"{lack}; these rows were left out."
         return (
