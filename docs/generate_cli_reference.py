@@ -8,7 +8,8 @@ import typing
 from pathlib import Path
 from typing import Any
 
-import typer.models
+import typer
+from typer.models import ArgumentInfo
 
 from golem.cli import app
 
@@ -37,7 +38,7 @@ def reference() -> str:
 def _row(parameter: inspect.Parameter, hint: Any) -> str:
     """One line of the table."""
     kind, declared = typing.get_args(hint)
-    is_argument = isinstance(declared, typer.models.ArgumentInfo)
+    is_argument = isinstance(declared, ArgumentInfo)
     # In Annotated, Typer keeps the first declaration of an option in the place of its default.
     declarations = [name for name in (declared.default, *(declared.param_decls or ())) if isinstance(name, str)]
     names = declarations or [f"--{parameter.name.replace('_', '-')}"]
@@ -52,9 +53,9 @@ def _row(parameter: inspect.Parameter, hint: Any) -> str:
 
 
 def _default(parameter: inspect.Parameter) -> str:
-    if parameter.default is inspect.Parameter.empty:
-        return "required"
     value = parameter.default
+    if value is inspect.Parameter.empty:
+        return "required"
     return "" if value is None or value is False else f"`{getattr(value, 'value', value)}`"
 
 

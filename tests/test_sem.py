@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -63,10 +59,5 @@ def test_a_model_that_is_none_is_refused(arguments, message):
         LinearSEM(*arguments)
 
 
-def test_the_examples_of_the_page_run():
-    page = Path(__file__).parents[1] / "docs" / "model.md"
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    examples = doctest.DocTestParser().get_doctest("".join(blocks), {}, page.name, str(page), 0)
-    assert len(examples.examples) > 10
-    results = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples)
-    assert results.failed == 0
+def test_the_examples_of_the_page_run(run_page):
+    assert run_page("model.md") > 10

@@ -294,7 +294,14 @@ class Golem(BaseEstimator):
         """Draw the learned graph, or the weights where it is large; see `golem.plots.plot_model`."""
         from golem.plots import plot_model
 
+        check_is_fitted(self, "weights_")
         return plot_model(self, **options)
+
+    def report(self, path: Any, **options: Any) -> Any:
+        """Write a page about the learned graph, to be opened in a browser; see `golem.report.report_document`."""
+        from golem.report import report_model
+
+        return report_model(self, path, **options)
 
     def _solver(self) -> Order | Adam | LBFGS:
         """Return the solver with the estimator's own settings, after checking that it has a use for them."""
@@ -309,6 +316,12 @@ class Golem(BaseEstimator):
             value = getattr(self, name)
             if not (value is None or isinstance(value, str) or 0 <= value < np.inf):
                 raise ValueError(f"{name} must be at least 0 and finite; got {value}")
+        try:
+            np.random.default_rng(self.random_state)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"random_state must be a whole number of at least 0, a Generator or None; got {self.random_state!r}"
+            ) from None
         if self.cycles not in (None, *CYCLE_REMOVALS):
             raise ValueError(f"cycles must be one of {', '.join(CYCLE_REMOVALS)}; got {self.cycles!r}")
         if isinstance(solver, Order):

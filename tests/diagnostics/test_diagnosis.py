@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import golem
 from golem import Golem
+from golem.baselines import SortRegress
 from golem.diagnostics import Diagnosis, Finding, diagnose
 from golem.simulate import simulate
 
@@ -73,13 +74,18 @@ def test_warnings_come_first_in_print():
 def test_what_cannot_be_diagnosed_is_refused(frame):
     with pytest.raises(NotFittedError):
         diagnose(Golem())
+    with pytest.raises(ValueError, match="for a fitted Golem; got SortRegress"):
+        diagnose(SortRegress().fit(frame))
     model = Golem().fit(frame)
     with pytest.raises(ValueError, match="'a', 'b', 'c', 'd', 'e'"):
         diagnose(model, frame.drop(columns="f"))
     with pytest.raises(ValueError, match="5 columns, the model 6"):
         diagnose(model, frame.to_numpy()[:, :5])
-    with pytest.raises(ValueError, match="no two rows"):
-        diagnose(model, frame * np.nan)
+
+
+def test_rows_that_all_miss_a_value_are_no_rows(frame):
+    model = Golem().fit(frame)
+    assert diagnose(model, frame.assign(a=np.nan)) == diagnose(model)
 
 
 def test_a_cyclic_graph_is_refused():
@@ -92,3 +98,7 @@ def test_a_cyclic_graph_is_refused():
     assert not hasattr(model, "sem_")
     with pytest.raises(ValueError, match="has a cycle"):
         diagnose(model)
+
+
+def test_the_examples_of_the_page_run(run_page):
+    assert run_page("diagnostics.md") > 10

@@ -8,7 +8,6 @@ import pytest
 
 from golem import Golem
 from golem.diagnostics import carried_edges, diagnose
-from golem.diagnostics.influence import _gains
 from golem.simulate import simulate
 from golem.sparsity import L0
 
@@ -67,18 +66,35 @@ def test_gains_are_those_of_regressions_by_hand(planted):
     assert not carried_edges(graph, X, L0(0.0))  # an edge without a price cannot fall below it
 
 
-def test_the_rows_left_out_lower_the_weight_more_than_others():
-    """The four most influential rows, by leaving out each in turn."""
+@pytest.mark.parametrize("switch", [0, 1])
+def test_a_column_that_varies_in_these_rows_alone_gains_nothing_without_them(switch):
+    """As the source, and as another parent of the target."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    X[:, switch] = np.arange(500) < 4
+    X[:, 2] += 30 * X[:, switch]
+    graph = np.zeros((3, 3), dtype=bool)
+    graph[:2, 2] = True
+    (edge,) = carried_edges(graph, X)
+    assert (edge.source, edge.gain_without) == (switch, 0.0)
+    X[:4, 1 - switch] = 40.0  # the other one's rows are those of the switch
+    assert all(np.isfinite(edge.gain_without) for edge in carried_edges(graph, X))
+
+
+def test_the_rows_left_out_are_the_worst_by_brute_force():
+    """The four rows whose absence lowers the slope most, or whose errors the edge lowers most: what costs more."""
     X = np.random.default_rng(1).normal(size=(400, 2))
     X[:6] += 5 * np.random.default_rng(2).normal(size=(6, 1))
-    slopes = [np.polyfit(np.delete(X[:, 0], t), np.delete(X[:, 1], t), 1)[0] for t in range(400)]
-    expected = np.argsort(slopes)[:4] if np.polyfit(*X.T, 1)[0] > 0 else np.argsort(slopes)[::-1][:4]
+    slope = np.polyfit(*X.T, 1)[0]
+    slopes = np.array([np.polyfit(np.delete(X[:, 0], t), np.delete(X[:, 1], t), 1)[0] for t in range(400)])
     centred = X - X.mean(axis=0)
-    gain = _gains(centred.T @ centred, 400)[0]
-    price = L0(gain / 800 * 0.9)
-    graph = np.array([[0, 1], [0, 0]], dtype=bool)
-    (edge,) = carried_edges(graph, X, price)
-    np.testing.assert_array_equal(edge.rows, expected)
+    saved = centred[:, 1] ** 2 - (centred[:, 1] - slope * centred[:, 0]) ** 2
+    tops = [np.argsort(np.sign(slope) * slopes)[:4], np.argsort(-saved)[:4]]
+    gains = [gain_by_hand(np.delete(X, top, axis=0), 1, [0], 0) for top in tops]
+    gain = gain_by_hand(X, 1, [0], 0)
+    (edge,) = carried_edges(np.array([[0, 1], [0, 0]], dtype=bool), X, L0(gain / 800 * 0.9))
+    assert edge.gain_without == pytest.approx(min(gains))
+    np.testing.assert_array_equal(edge.rows, tops[int(np.argmin(gains))])
 
 
 @pytest.mark.parametrize("weight_scale", [0.1, 1.0])

@@ -16,6 +16,7 @@ from golem.cli.options import (
     MissingValues,
     Quiet,
     Require,
+    all_names,
     read_knowledge_file,
     with_edges,
 )
@@ -28,7 +29,7 @@ EXAMPLE = "golem compare data.csv --truth truth.csv --methods order-ev,notears-l
 def compare(
     data: Annotated[Path, typer.Argument(help="CSV (separator and header are found) or Parquet file of numbers.")],
     truth: Annotated[
-        Path | None, typer.Option(help="The true graph: an edge list, a weight matrix or graph.json.")
+        Path | None, typer.Option(help="The true graph: graph.json, a CSV, or any format of `golem export`.")
     ] = None,
     methods: Annotated[
         list[str],
@@ -40,7 +41,7 @@ def compare(
     require: Require = [],  # noqa: B006
     knowledge: KnowledgeFile = None,
     missing: Missing = MissingValues.error,
-    drop: Annotated[list[str], typer.Option(help="Leave out a column; repeat for more.")] = [],  # noqa: B006
+    drop: Annotated[list[str], typer.Option(help="Leave out these columns: a,b,c.")] = [],  # noqa: B006
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.  [default: found]")
     ] = None,
@@ -53,17 +54,18 @@ def compare(
     notears, notears-l1, fgs, pc, direct-lingam, sort-regress-var, sort-regress-r2; and of other packages, where they
     are installed, dagma, gcastle-notears, lingam, causal-learn-ges, causal-learn-pc, flopsearch. A method that exceeds
     its time or fails is reported as such, and the others go on; so is one that cannot obey --forbid, --require or
-    --knowledge. Writes `comparison.csv`, `agreement.csv`,
-    `distances.csv` and `comparison.png` into the output folder. Ctrl-C keeps what is there (exit code 130).
+    --knowledge. Writes `comparison.csv`, `agreement.csv`, `distances.csv`, `comparison.png` and `report.html`, a page
+    to explore in a browser, into the output folder. Ctrl-C keeps what is there (exit code 130).
     """
     from golem.comparison import compare_file, missing_peers
     from golem.readers import TableFiles
+    from golem.report import report_comparison
 
     chosen = [name.strip() for part in methods for name in part.split(",") if name.strip()]
     with user_errors():
         require_writable(output)
         known = read_knowledge_file(knowledge)
-        table = TableFiles.open(data, drop=drop, header=header)
+        table = TableFiles.open(data, drop=all_names(drop), header=header)
         obeyed = with_edges(known, forbid, require, table.names)
         with comparison_progress(not (quiet or as_json), time_limit) as show:
             result = compare_file(
@@ -77,6 +79,8 @@ def compare(
             )
         with holding_interrupts():
             result.save(output)
+            if result.estimates:
+                report_comparison(result, output / "report.html", title=f"Methods compared on {data.stem}")
     if as_json:
         print(json.dumps([vars(row) for row in result.rows]))  # noqa: T201
     elif not quiet:
@@ -85,6 +89,8 @@ def compare(
             listed = ", ".join(f"{name} ({command})" for name, command in missing_peers().items())
             out.print(f"\nNot installed, and so left out: {listed}", soft_wrap=True)
         out.print(f"\nSaved {output}/comparison.csv, agreement.csv, distances.csv, comparison.png", soft_wrap=True)
+        if result.estimates:
+            out.print(f"Open the report in a browser: {output / 'report.html'}", soft_wrap=True)
     if result.interrupted:
         raise typer.Exit(INTERRUPTED_EXIT_CODE)
     if not result.estimates:

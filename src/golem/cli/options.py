@@ -51,6 +51,11 @@ def names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
 
 
+def all_names(texts: list[str]) -> list[str]:
+    """Read an option that may be repeated, with names and commas between them in each."""
+    return [name for text in texts for name in names(text) or []]
+
+
 def number_or_word(text: str | None) -> Any:
     """Read an option that takes a number or a word."""
     try:

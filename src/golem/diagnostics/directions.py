@@ -25,7 +25,11 @@ def find_directions(model: Golem) -> Finding:
     """Tell which edges have no direction of their own."""
     total, undecided = int(model.adjacency_.sum()), int(model.undecided_.sum())
     if not undecided:
-        return Finding("directions", "ok", "Every direction follows from the data." if total else "No edges.")
+        return Finding(
+            "directions",
+            "ok",
+            "Every direction follows from the data, given the noise model." if total else "No edges.",
+        )
     names = model.moments_.names
     examples = [f"{names[i]!r} - {names[j]!r}" for i, j in np.argwhere(model.undecided_)]
     broken = isinstance(model.likelihood_, GaussianNV) and model.solver == "order"

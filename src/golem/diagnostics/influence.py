@@ -14,6 +14,7 @@ from golem.sparsity import L0
 
 _LARGEST_SHARE, _MOST_ROWS = 0.01, 5
 _LARGEST_LOSS = 0.5
+_VANISHED = 1e-10
 
 
 @dataclass(frozen=True)
@@ -43,15 +44,17 @@ class CarriedEdge:
 def carried_edges(graph: BoolMatrix, X: Matrix, edge_price: L0 | None = None) -> list[CarriedEdge]:
     """Find the edges that a few rows carry.
 
-    For an edge i -> j, row t pulls the weight of i in the regression of j on its parents by
+    With u the residual of i on the other parents of j, e that of j on all parents, b the weight and h the leverage,
+    row t
 
-        dfbeta_t = u_t e_t / (sum_s u_s^2 (1 - h_t)),
+    - pulls the weight by dfbeta_t = u_t e_t / (sum_s u_s^2 (1 - h_t)) (Belsley, Kuh and Welsch 1980), and
+    - lowers the residual sum of squares by (b u_t + e_t)^2 - e_t^2: these add up to what the edge gains.
 
-    with u the residual of i on the other parents, e that of j and h the leverage (Belsley, Kuh and Welsch 1980). The
-    rows that pull hardest away from zero, at most 1 in 100 and at most 5, are left out together and the regression is
-    done again. The edge is carried by them if its gain in deviance, n log of the ratio of the residual variances
-    without and with it, then falls below its price, and below half of what it was: a gain just above the price is a
-    weak edge, not one of few rows.
+    The first finds single rows, the second rows that hide behind each other. By either measure the rows that do most
+    for the edge, at most 1 in 100 and at most 5, are left out together and the regression is done again. The edge is
+    carried by them if its gain in deviance, n log of the ratio of the residual variances without and with it, then
+    falls below its price, and below half of what it was: a gain just above the price is a weak edge, not one of few
+    rows.
 
     Parameters
     ----------
@@ -79,23 +82,23 @@ def carried_edges(graph: BoolMatrix, X: Matrix, edge_price: L0 | None = None) ->
         if n <= len(parents) + most + 2:
             continue
         P = X[:, parents]
-        gram = np.linalg.inv(P.T @ P)
-        directions = P @ gram
-        coefficients = directions.T @ X[:, j]
+        inverse = np.linalg.inv(P.T @ P)
+        directions = P @ inverse
+        weights = directions.T @ X[:, j]
+        residuals = X[:, j] - P @ weights
         leverage = np.einsum("tk,tk->t", directions, P) + 1 / n
-        pulls = directions * ((X[:, j] - P @ coefficients) / np.maximum(1 - leverage, 1e-12))[:, None]
-        towards_zero = np.argsort(-np.sign(coefficients) * pulls, axis=0)
         columns = [*parents, j]
         scatter = X[:, columns].T @ X[:, columns]
         gains = _gains(scatter, n)
         price = float(prices[len(parents)] - prices[len(parents) - 1])
         for k, i in enumerate(parents):
-            rows = towards_zero[:most, k]
-            left_out = X[np.ix_(rows, columns)]
-            total = left_out.sum(axis=0)
-            # The rest is centred at -total / (n - most).
-            remaining = scatter - left_out.T @ left_out - np.outer(total, total) / (n - most)
-            without = float(_gains(remaining, n - most)[k])
+            explained = weights[k] * directions[:, k] / inverse[k, k]  # b u
+            measures = (
+                explained * residuals / np.maximum(1 - leverage, 1e-12),
+                explained * (explained + 2 * residuals),
+            )
+            tried = [_without_top(measure, most, X[:, columns], scatter, k) for measure in measures]
+            without, rows = min(tried, key=lambda pair: pair[0])
             if gains[k] >= price > without and without < _LARGEST_LOSS * gains[k]:
                 found.append(CarriedEdge(int(i), int(j), tuple(rows.tolist()), float(gains[k]), without, price))
     return found
@@ -119,6 +122,22 @@ def find_influence(
         f"{worst.price:.0f}){others}.",
         "Look at these rows (the first is 1), and fit without them or on logarithms.",
     )
+
+
+def _without_top(
+    measure: NDArray[np.float64], most: int, X: Matrix, scatter: Matrix, k: int
+) -> tuple[float, NDArray[np.intp]]:
+    """Gain of predictor k without the rows that lead in a measure, and these rows."""
+    rows = np.argpartition(-measure, most)[:most]
+    rows = rows[np.argsort(-measure[rows])]
+    n, left_out = len(X) - most, X[rows]
+    total = left_out.sum(axis=0)
+    # X is centred, so the rest has the mean -total / n.
+    remaining = scatter - left_out.T @ left_out - np.outer(total, total) / n
+    varying = np.diagonal(remaining) > _VANISHED * np.diagonal(scatter)
+    if not (varying[k] and varying[-1]):
+        return 0.0, rows
+    return float(_gains(remaining[np.ix_(varying, varying)], n)[varying[:k].sum()]), rows
 
 
 def _gains(scatter: Matrix, n: int) -> NDArray[np.float64]:

@@ -104,7 +104,9 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix) -> Finding:
     """Tell which residuals are not normal, by D'Agostino's and Pearson's test with Holm's correction."""
     name, names, n = "normal-residuals", model.moments_.names, len(residuals)
     if n < _FEWEST_ROWS:
-        return Finding(name, "note", f"Not checked: the normality of residuals needs {_FEWEST_ROWS} rows, not {n}.")
+        return Finding(
+            name, "note", f"Not checked: the normality of residuals needs {_FEWEST_ROWS} rows, not {n}.", "Plot them."
+        )
     from scipy.stats import normaltest
 
     adjusted = _holm(np.asarray(normaltest(residuals, axis=0).pvalue))

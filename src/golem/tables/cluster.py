@@ -36,7 +36,7 @@ def read_on_cluster(tasks: list[Task], scheduler: str | Client, progress: Progre
     ValueError
         If there is no scheduler, or its workers cannot see the files, cannot import golem or die over a piece.
     """
-    with _connected(scheduler) as client:
+    with connected(scheduler) as client:
         from distributed import KilledWorker, as_completed
 
         if not client.nthreads():
@@ -94,8 +94,14 @@ def _part_on_worker(task: Task) -> Parts:
 
 
 @contextlib.contextmanager
-def _connected(scheduler: str | Client) -> Iterator[Client]:
-    """Connect to a scheduler, or start a cluster on this machine."""
+def connected(scheduler: str | Client, workers: int | None = None) -> Iterator[Client]:
+    """Connect to a scheduler, or start a cluster on this machine ("local"), of one worker a core or of so many.
+
+    Raises
+    ------
+    ValueError
+        If there is no Dask, or no scheduler at the address.
+    """
     try:
         from distributed import Client, LocalCluster
     except ModuleNotFoundError:
@@ -106,7 +112,7 @@ def _connected(scheduler: str | Client) -> Iterator[Client]:
     elif scheduler == "local":
         # What a worker complains of is told once, by the command.
         options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
-        with LocalCluster(n_workers=available_cores(), **options) as cluster, Client(cluster) as client:
+        with LocalCluster(n_workers=workers or available_cores(), **options) as cluster, Client(cluster) as client:
             yield client
     else:
         try:
