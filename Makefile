@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-torch test-distributed test-handover lint format docs bench clean
+.PHONY: help demo test test-slow test-torch test-distributed test-handover test-browser lint format docs bench clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -39,6 +39,10 @@ $(HANDOVER)/.installed: pyproject.toml
 	$(HANDOVER)/bin/python -m pip install --quiet --editable '.[test-handover]'
 	@touch $@
 
+$(VENV)/.installed-browser: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --editable '.[dev,browser]'
+	@touch $@
+
 demo: $(VENV)/.installed  ## Learn a graph from the bundled Sachs protein data
 	$(BIN)/golem demo -o demo-output
 
@@ -56,6 +60,13 @@ test-distributed: $(VENV)/.installed-distributed  ## Run the tests that need Das
 
 test-handover: $(HANDOVER)/.installed  ## Run the tests of graphs in pgmpy, DoWhy, causal-learn and pydot
 	$(HANDOVER)/bin/python -m pytest -m handover
+
+# Playwright drives the Chromium of the system; Debian's is installed where there is none and we may.
+test-browser: $(VENV)/.installed-browser  ## Run the tests of the report in headless Chromium
+	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
+		{ [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -qq --yes --no-install-recommends chromium; } || \
+		echo "No Chromium here, and no way to install it."
+	$(BIN)/python -m pytest -m browser -n 0
 
 lint: $(VENV)/.installed-dev  ## ruff, mypy and import-linter
 	$(BIN)/ruff check .

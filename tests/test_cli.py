@@ -40,7 +40,8 @@ def simulated(tmp_path):
 def test_simulate_fit_score_go_together(simulated):
     out = simulated / "out"
     result = golem("fit", simulated / "data.csv", "-o", out, "--noise", "ev")
-    assert {path.name for path in out.iterdir()} == {"graph.json", "edges.csv", "weights.csv", "graph.png"}
+    files = {"graph.json", "edges.csv", "weights.csv", "graph.png", "report.html"}
+    assert {path.name for path in out.iterdir()} == files
     assert (out / "graph.png").read_bytes().startswith(b"\x89PNG")
     assert "edges among 6 variables, from 600 rows" in result.output
     scores = json.loads(golem("score", simulated / "truth.csv", out / "edges.csv", "--json").output)
@@ -93,6 +94,20 @@ def test_demo_learns_from_sachs(tmp_path):
     assert "11 variables, from 853 rows" in result.output
     assert re.search(r"consensus of 17 edges: \d+ of the \d+ edges found", result.output)
     assert (tmp_path / "graph.png").exists()
+    assert result.output.splitlines()[-1] == f"Open the report in a browser: {tmp_path / 'report.html'}"
+
+
+def test_report_makes_the_page_of_saved_results(simulated):
+    golem("fit", simulated / "data.csv", "-o", simulated / "out", "-q")
+    graph = simulated / "out" / "graph.json"
+    page = simulated / "deep" / "page.html"
+    compared = ["--truth", simulated / "truth.csv", "--compare", simulated / "out" / "weights.csv"]
+    result = golem("report", graph, *compared, "-o", page, "--title", "a <b>")
+    assert result.output.strip().endswith(str(page))
+    assert "<h1>a &lt;b&gt;</h1>" in page.read_text()
+    assert "is a folder" in golem("report", graph, "-o", simulated, expect=1).output
+    assert "made from graph.json" in golem("report", simulated / "truth.csv", "-o", page, expect=1).output
+    assert "no such file" in golem("report", simulated / "nothing.json", "-o", page, expect=1).output
 
 
 def test_simulate_is_reproducible_and_follows_its_options(tmp_path):

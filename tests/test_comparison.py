@@ -234,6 +234,8 @@ def test_the_command(drawn, tmp_path):
     assert "not installed: pip install lingam" in result.output
     assert "of 2 methods" in result.output
     assert (out / "comparison.csv").exists()
+    assert result.output.splitlines()[-1] == f"Open the report in a browser: {out / 'report.html'}"
+    assert (out / "report.html").exists()
     result = run.invoke(app, [*arguments, "--methods", "pc", "--json"])
     (row,) = json.loads(result.output)
     assert row["method"] == "pc"

@@ -297,6 +297,12 @@ class Golem(BaseEstimator):
         check_is_fitted(self, "weights_")
         return plot_model(self, **options)
 
+    def report(self, path: Any, **options: Any) -> Any:
+        """Write a page about the learned graph, to be opened in a browser; see `golem.report.report_document`."""
+        from golem.report import report_model
+
+        return report_model(self, path, **options)
+
     def _solver(self) -> Order | Adam | LBFGS:
         """Return the solver with the estimator's own settings, after checking that it has a use for them."""
         solver: Order | Adam | LBFGS = (

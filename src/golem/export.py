@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import golem
-from golem.graph_files import FORMATS, NamedGraph, csv_text
+from golem.diagnostics import drop_losses
+from golem.graph import BoolMatrix
+from golem.graph_files import FORMATS, NamedGraph
+from golem.graph_files import csv_text as csv_text  # the name is part of this module
 from golem.likelihood import GaussianEV
 from golem.record import moments_hash, plain, versions
 from golem.record import settings as settings  # the name is part of this module
@@ -35,6 +38,7 @@ class Edge:
     standardized_weight: float
     undecided: bool
     by_variance: bool
+    drop_loss: float | None
     adjacency_frequency: float | None = None
     direction_frequency: float | None = None
     weight_low: float | None = None
@@ -74,11 +78,16 @@ class Supplement:
 
 
 def edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
-    """List the edges of a fitted model, the strongest (by standardized weight) first."""
+    """List the edges of a fitted model, the strongest (by standardized weight) first.
+
+    `drop_loss` is what the score loses without the edge, in units of the deviance (see `diagnostics.edge_loss`).
+    """
     names = model.moments_.names
     scale = np.sqrt(model.moments_.variances)
-    # A cyclic graph has neither.
-    undecided, by_variance = (getattr(model, name, model.adjacency_ & False) for name in ("undecided_", "by_variance_"))
+    undecided, by_variance = _directions(model, "undecided_"), _directions(model, "by_variance_")
+    # A cyclic graph has no model, and a baseline no score of ours.
+    scored = hasattr(model, "sem_") and hasattr(model, "edge_price_")
+    losses = drop_losses(model) if scored else np.full_like(model.weights_, np.nan)
     found = [
         Edge(
             names[i],
@@ -87,11 +96,17 @@ def edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
             float(model.weights_[i, j] * scale[i] / scale[j]),
             bool(undecided[i, j]),
             bool(by_variance[i, j]),
+            _number(losses[i, j]),
             **({} if bootstrap is None else _confidence(bootstrap, i, j)),
         )
         for i, j in np.argwhere(model.adjacency_)
     ]
     return sorted(found, key=lambda edge: -abs(edge.standardized_weight))
+
+
+def _directions(model: Golem, name: str) -> BoolMatrix:
+    """Return the edges whose direction is undecided or rests on variances; a cyclic graph has neither."""
+    return np.asarray(getattr(model, name, model.adjacency_ & False))
 
 
 def _confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, float]:
@@ -129,9 +144,9 @@ def summary(model: Golem) -> dict[str, Any]:
         "golem": golem.__version__,
         "n": moments.n,
         "d": moments.d,
-        "edges": len(edges(model)),
-        "undecided": sum(edge.undecided for edge in edges(model)),
-        "by_variance": sum(edge.by_variance for edge in edges(model)),
+        "edges": int(model.adjacency_.sum()),
+        "undecided": int(_directions(model, "undecided_").sum()),
+        "by_variance": int(_directions(model, "by_variance_").sum()),
         "noise": _noise(model),
         "missing": _missing(model),
         "status": {"name": solution.status.name.lower(), "message": solution.status.value},
@@ -190,15 +205,32 @@ def used(model: Golem) -> dict[str, Any]:
 def graph_document(model: Golem, supplement: Supplement | None = None) -> dict[str, Any]:
     """Return the whole content of graph.json."""
     sem = getattr(model, "sem_", None)
+    found = edges(model, None if supplement is None else supplement.bootstrap)
     document = {
         "names": list(model.moments_.names),
         "weights": model.weights_.tolist(),
         "raw_weights": model.raw_weights_.tolist(),
         "noise_variances": None if sem is None else sem.noise_variances.tolist(),
         "intercepts": None if sem is None else sem.intercepts.tolist(),
-        "undecided_edges": [[edge.source, edge.target] for edge in edges(model) if edge.undecided],
+        "undecided_edges": [[edge.source, edge.target] for edge in found if edge.undecided],
+        "edge_table": [dataclasses.asdict(edge) for edge in found],
+        "trace": trace(model),
     }
     return summary(model) | document | (supplement or Supplement()).document()
+
+
+def trace(model: Golem, most: int = 200) -> list[dict[str, Any]]:
+    """Return the terms of the objective along the solve, at evenly spaced points, the last among them."""
+    points = model.solution_.trace
+    kept = np.unique(np.linspace(0, len(points) - 1, min(most, len(points))).round().astype(int))
+    return [
+        {
+            "iteration": points[k].iteration,
+            "seconds": points[k].seconds,
+            "terms": {name: _number(value) for name, value in points[k].terms.items()},
+        }
+        for k in kept
+    ]
 
 
 def save(model: Golem, folder: str | Path, supplement: Supplement | None = None) -> list[Path]:
@@ -206,13 +238,13 @@ def save(model: Golem, folder: str | Path, supplement: Supplement | None = None)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     names = model.moments_.names
+    document = graph_document(model, supplement)
     header = [field.name for field in dataclasses.fields(Edge)]
-    bootstrap = None if supplement is None else supplement.bootstrap
-    if bootstrap is None:
+    if supplement is None or supplement.bootstrap is None:
         header = header[: -len(_FROM_BOOTSTRAP)]
-    table = [[getattr(edge, name) for name in header] for edge in edges(model, bootstrap)]
+    table = [[edge[name] for name in header] for edge in document["edge_table"]]
     contents = {
-        "graph.json": json.dumps(graph_document(model, supplement), indent=1, allow_nan=False) + "\n",
+        "graph.json": json.dumps(document, indent=1, allow_nan=False) + "\n",
         "edges.csv": csv_text([header, *table]),
         "weights.csv": csv_text(
             [["", *names], *([name, *row] for name, row in zip(names, model.weights_, strict=True))]

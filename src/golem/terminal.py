@@ -282,6 +282,7 @@ def print_consensus(scores: GraphScores, truth: Any, model: Golem) -> None:
 def print_saved(output: Path) -> None:
     """Print where the results are."""
     out.print(f"\nSaved {output}/graph.json, edges.csv, weights.csv, graph.png", soft_wrap=True)
+    out.print(f"Open the report in a browser: {output / 'report.html'}", soft_wrap=True)
 
 
 def print_json(model: Golem, supplement: Supplement, more: dict[str, Any] | None = None) -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from golem import Golem
-from golem.diagnostics import certify, edge_loss
+from golem.diagnostics import certify, drop_losses, edge_loss
 from golem.likelihood import GaussianEV
 from golem.objective import PAPER_PENALTIES, Objective
 from golem.simulate import simulate
@@ -27,6 +27,15 @@ def test_every_edge_pays_its_price(frame):
             loss = edge_loss(model, names[i], names[j])
             assert loss.drop > 0
             assert edge_loss(model, int(i), int(j)).drop == loss.drop
+
+
+@pytest.mark.parametrize("noise", ["auto", "ev", "nv"])
+def test_all_losses_at_once_are_those_of_each_edge(frame, noise):
+    model = Golem(noise).fit(frame)
+    losses = drop_losses(model)
+    np.testing.assert_array_equal(losses != 0, model.adjacency_)
+    for i, j in np.argwhere(model.adjacency_):
+        assert losses[i, j] == pytest.approx(edge_loss(model, int(i), int(j)).drop, abs=1e-6)
 
 
 def test_reversing_an_undecided_edge_alone_costs_nothing_where_it_is_covered():

@@ -54,11 +54,12 @@ def compare(
     notears, notears-l1, fgs, pc, direct-lingam, sort-regress-var, sort-regress-r2; and of other packages, where they
     are installed, dagma, gcastle-notears, lingam, causal-learn-ges, causal-learn-pc, flopsearch. A method that exceeds
     its time or fails is reported as such, and the others go on; so is one that cannot obey --forbid, --require or
-    --knowledge. Writes `comparison.csv`, `agreement.csv`,
-    `distances.csv` and `comparison.png` into the output folder. Ctrl-C keeps what is there (exit code 130).
+    --knowledge. Writes `comparison.csv`, `agreement.csv`, `distances.csv`, `comparison.png` and `report.html`, a page
+    to explore in a browser, into the output folder. Ctrl-C keeps what is there (exit code 130).
     """
     from golem.comparison import compare_file, missing_peers
     from golem.readers import TableFiles
+    from golem.report import report_comparison
 
     chosen = [name.strip() for part in methods for name in part.split(",") if name.strip()]
     with user_errors():
@@ -78,6 +79,8 @@ def compare(
             )
         with holding_interrupts():
             result.save(output)
+            if result.estimates:
+                report_comparison(result, output / "report.html", title=f"Methods compared on {data.stem}")
     if as_json:
         print(json.dumps([vars(row) for row in result.rows]))  # noqa: T201
     elif not quiet:
@@ -86,6 +89,8 @@ def compare(
             listed = ", ".join(f"{name} ({command})" for name, command in missing_peers().items())
             out.print(f"\nNot installed, and so left out: {listed}", soft_wrap=True)
         out.print(f"\nSaved {output}/comparison.csv, agreement.csv, distances.csv, comparison.png", soft_wrap=True)
+        if result.estimates:
+            out.print(f"Open the report in a browser: {output / 'report.html'}", soft_wrap=True)
     if result.interrupted:
         raise typer.Exit(INTERRUPTED_EXIT_CODE)
     if not result.estimates:

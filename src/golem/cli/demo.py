@@ -30,6 +30,7 @@ def demo(
     from golem.datasets import load_sachs
     from golem.estimator import Golem
     from golem.export import Supplement
+    from golem.graph_files import NamedGraph
     from golem.moments import Moments
 
     with user_errors():
@@ -40,7 +41,8 @@ def demo(
         bar = not (quiet or as_json)
         learn(model, moments, output, quiet=quiet, bar=bar)
         supplement = Supplement(diagnosis=check(model, lambda: rows, bar))
-        write(model, output, supplement)
+        consensus = NamedGraph(sachs.truth.astype(float), tuple(sachs.names), sachs.truth, weighted=False)
+        write(model, output, supplement, title="Sachs protein data", other=("consensus", consensus))
     scores = metrics.evaluate(sachs.truth, model.adjacency_)
     if as_json:
         print_json(model, supplement, {"consensus": vars(scores)})

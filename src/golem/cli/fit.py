@@ -74,7 +74,9 @@ class Effort(StrEnum):
 
 
 # Beside --from these may be given; everything else comes from the record.
-_FREE_WHEN_REPEATING = ("data", "repeat", "output", "certificate", "scheduler", "quiet", "as_json")
+_FREE_WHEN_REPEATING = (
+    *("data", "repeat", "output", "certificate", "diagnose", "bootstrap", "scheduler", "quiet", "as_json"),
+)
 
 
 def fit(
@@ -175,10 +177,10 @@ def fit(
     `golem fit --from out/graph.json -o again/` repeats a run with its settings on its files, and says whether the data
     and the graph are the same; files named beside it take the place of its own.
 
-    Writes `graph.json`, `edges.csv`, `weights.csv` and `graph.png` into the output folder. Ctrl-C stops the solver
-    and keeps the best graph so far, marked as interrupted (exit code 130). So it does with the replicates of
-    `--bootstrap`, which adds frequencies and intervals to `edges.csv` and all of them, with a consensus graph, to
-    `graph.json`.
+    Writes `graph.json`, `edges.csv`, `weights.csv`, `graph.png` and `report.html`, a page to explore the graph in a
+    browser, into the output folder. Ctrl-C stops the solver and keeps the best graph so far, marked as interrupted
+    (exit code 130). So it does with the replicates of `--bootstrap`, which adds frequencies and intervals to
+    `edges.csv` and all of them, with a consensus graph, to `graph.json`.
     """
     from golem.estimator import Golem
     from golem.export import Supplement
@@ -211,6 +213,7 @@ def fit(
             run = Run.read(repeat)
             model = run.model()
             reading_options = {key: run.data[key] for key in reading_options}
+            bootstrap, seed = bootstrap or run.bootstrap["requested"], run.bootstrap["seed"]
             data = data or run.data["paths"]
             if not data:
                 raise ValueError(f"{repeat}: does not say which files it came from; name them")
@@ -235,12 +238,12 @@ def fit(
                 shards = shards_of(table, count, missing=model.missing, progress=show, scheduler=scheduler)
         bar = not (quiet or as_json)
         with naming_data(data or []):
-            moments = merged(shards)
+            moments, title = merged(shards), Path((data or [""])[0]).name
             learn(model, moments, output, quiet=quiet, bar=bar)
             interrupted, confidence, diagnosis = was_interrupted(model), None, None
             supplement = Supplement({"paths": data} | reading_options)
             if bootstrap and not interrupted:
-                write(model, output, supplement)  # whatever becomes of the resampling
+                write(model, output, supplement, title=title)  # whatever becomes of the resampling
                 source: Rows | list[Moments] = Rows.of(rows_of(table)) if by_rows else shards
                 confidence = assess(model, source, bootstrap, seed, quiet=quiet, bar=bar)
                 interrupted = confidence is None or confidence.interrupted
@@ -248,7 +251,7 @@ def fit(
                 in_memory = scheduler is None and moments.n * moments.d <= MOST_NUMBERS
                 diagnosis = check(model, lambda: rows_of(table).values if in_memory else None, bar)
             supplement = dataclasses.replace(supplement, bootstrap=confidence, diagnosis=diagnosis)
-            write(model, output, supplement)
+            write(model, output, supplement, title=title)
         proof = model.certify() if certificate else None
         verdict = None if run is None else run.compare(model)
     if as_json:

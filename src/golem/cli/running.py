@@ -32,8 +32,8 @@ def learn(model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: boo
         model.fit(moments)
 
 
-def write(model: Golem, output: Path, supplement: Supplement) -> None:
-    """Write the result files and the picture."""
+def write(model: Golem, output: Path, supplement: Supplement, **report_options: Any) -> None:
+    """Write the result files, the picture and the page."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -41,10 +41,12 @@ def write(model: Golem, output: Path, supplement: Supplement) -> None:
 
     from golem import export
     from golem.plots import plot_model
+    from golem.report import report_model
 
     # A second Ctrl-C waits until the results are safe.
     with holding_interrupts(), warnings.catch_warnings():
         export.save(model, output, supplement)
+        report_model(model, output / "report.html", supplement, **report_options)
         warnings.simplefilter("ignore")  # of fonts that lack a letter of a name
         axes: Any = plot_model(model)
         with export.replacing(output / "graph.png") as temporary:

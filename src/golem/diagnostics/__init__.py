@@ -1,7 +1,7 @@
 """Questions to ask of a fitted model: what can be trusted, what an edge is worth, which rows carry it."""
 
 from golem.diagnostics.diagnosis import LARGEST_REFIT, diagnose
-from golem.diagnostics.edges import EdgeLoss, certify, edge_loss
+from golem.diagnostics.edges import EdgeLoss, certify, drop_losses, edge_loss
 from golem.diagnostics.finding import Diagnosis, Finding, Level
 from golem.diagnostics.influence import CarriedEdge, carried_edges
 from golem.diagnostics.noise import EqualVariances, equal_variances_test
@@ -19,6 +19,7 @@ __all__ = [
     "carried_edges",
     "certify",
     "diagnose",
+    "drop_losses",
     "edge_loss",
     "equal_variances_test",
     "sortability",
