@@ -94,7 +94,7 @@ def test_the_rows_left_out_are_the_worst_by_brute_force():
     gain = gain_by_hand(X, 1, [0], 0)
     (edge,) = carried_edges(np.array([[0, 1], [0, 0]], dtype=bool), X, L0(gain / 800 * 0.9))
     assert edge.gain_without == pytest.approx(min(gains))
-    np.testing.assert_array_equal(edge.rows, tops[int(np.argmin(gains))])
+    assert set(edge.rows) == set(tops[int(np.argmin(gains))])
 
 
 @pytest.mark.parametrize("weight_scale", [0.1, 1.0])

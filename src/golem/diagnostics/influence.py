@@ -87,18 +87,18 @@ def carried_edges(graph: BoolMatrix, X: Matrix, edge_price: L0 | None = None) ->
         weights = directions.T @ X[:, j]
         residuals = X[:, j] - P @ weights
         leverage = np.einsum("tk,tk->t", directions, P) + 1 / n
-        columns = [*parents, j]
-        scatter = X[:, columns].T @ X[:, columns]
+        explained = directions * (weights / np.diagonal(inverse))  # b u
+        pulls = explained * (residuals / np.maximum(1 - leverage, 1e-12))[:, None]
+        savings = explained * (explained + 2 * residuals[:, None])
+        tops = [np.argpartition(-measure, most, axis=0)[:most] for measure in (pulls, savings)]
+        both = X[:, [*parents, j]]
+        scatter = both.T @ both
         gains = _gains(scatter, n)
         price = float(prices[len(parents)] - prices[len(parents) - 1])
         for k, i in enumerate(parents):
-            explained = weights[k] * directions[:, k] / inverse[k, k]  # b u
-            measures = (
-                explained * residuals / np.maximum(1 - leverage, 1e-12),
-                explained * (explained + 2 * residuals),
-            )
-            tried = [_without_top(measure, most, X[:, columns], scatter, k) for measure in measures]
+            tried = [(_gain_without(both[top[:, k]], scatter, n, k), top[:, k]) for top in tops]
             without, rows = min(tried, key=lambda pair: pair[0])
+            rows = rows[np.argsort(-savings[rows, k])]
             if gains[k] >= price > without and without < _LARGEST_LOSS * gains[k]:
                 found.append(CarriedEdge(int(i), int(j), tuple(rows.tolist()), float(gains[k]), without, price))
     return found
@@ -124,20 +124,15 @@ def find_influence(
     )
 
 
-def _without_top(
-    measure: NDArray[np.float64], most: int, X: Matrix, scatter: Matrix, k: int
-) -> tuple[float, NDArray[np.intp]]:
-    """Gain of predictor k without the rows that lead in a measure, and these rows."""
-    rows = np.argpartition(-measure, most)[:most]
-    rows = rows[np.argsort(-measure[rows])]
-    n, left_out = len(X) - most, X[rows]
-    total = left_out.sum(axis=0)
-    # X is centred, so the rest has the mean -total / n.
-    remaining = scatter - left_out.T @ left_out - np.outer(total, total) / n
+def _gain_without(left_out: Matrix, scatter: Matrix, n: int, k: int) -> float:
+    """Gain of predictor k without some of n centred rows."""
+    total, left = left_out.sum(axis=0), n - len(left_out)
+    # What is left has the mean -total / left.
+    remaining = scatter - left_out.T @ left_out - np.outer(total, total) / left
     varying = np.diagonal(remaining) > _VANISHED * np.diagonal(scatter)
     if not (varying[k] and varying[-1]):
-        return 0.0, rows
-    return float(_gains(remaining[np.ix_(varying, varying)], n)[varying[:k].sum()]), rows
+        return 0.0
+    return float(_gains(remaining[np.ix_(varying, varying)], left)[varying[:k].sum()])
 
 
 def _gains(scatter: Matrix, n: int) -> NDArray[np.float64]:
