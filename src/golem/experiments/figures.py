@@ -22,7 +22,7 @@ BLACK, GREY = "#1d1d1d", "#8a8a8a"
 DASHED, DOTTED = (0, (5, 2)), (0, (1, 1.5))
 LABELS = {
     "shd": "SHD / d", "shd_c": "SHD-C / d", "sid": "SID / d", "tpr": "TPR", "h": "h(B)", "fit_seconds": "seconds",
-    "cyclic": "share cyclic", "d": "variables d", "n": "samples n", "weight_scale": "weight scale alpha",
+    "cyclic": "share cyclic", "columns": "", "d": "variables d", "n": "samples n", "weight_scale": "weight scale alpha",
 }  # fmt: skip
 
 
@@ -72,8 +72,9 @@ _OTHER = Style(GREY, ".")
 def draw_line_panel(
     axes: Axes, table: Table, x: str, y: str, methods: Sequence[str], *, log_x: bool = False, log_y: bool = False
 ) -> None:
-    """Draw mean and standard error of a number against a column, a line a method."""
+    """Draw mean and standard error of a number against a column, a line a method; words stand side by side."""
     values = distinct(table, x)
+    places = {value: k if isinstance(value, str) else value for k, value in enumerate(values)}
     for method in methods:
         rows = where(table, method=method)
         points = [(value, average(rows, y, **{x: value})) for value in values]
@@ -82,7 +83,7 @@ def draw_line_panel(
         if points:
             heights, errors = [point.value for _, point in points], [point.error for _, point in points]
             axes.errorbar(
-                [value for value, _ in points], heights, yerr=errors, capsize=2, elinewidth=0.8, label=method,
+                [places[value] for value, _ in points], heights, yerr=errors, capsize=2, elinewidth=0.8, label=method,
                 **STYLES.get(method, _OTHER).options(),
             )  # fmt: skip
     if log_x:
@@ -90,6 +91,9 @@ def draw_line_panel(
         axes.set_xlim(values[0] / 1.25, values[-1] * 1.25)
         axes.set_xticks(values, [f"{value:g}" for value in values])
         axes.minorticks_off()
+    elif any(isinstance(value, str) for value in values):
+        axes.set_xticks(range(len(values)), values)
+        axes.set_xlim(-0.3, len(values) - 0.7)
     elif len(values) <= 8:
         axes.set_xticks(values, [f"{value:g}" for value in values])
     if log_y:
@@ -97,6 +101,11 @@ def draw_line_panel(
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)
+
+
+def _named(column: str, value: Any) -> str:
+    """Write a value above or beside panels: a number with the name of its column."""
+    return str(value) if isinstance(value, str) else f"{column} = {value:g}"
 
 
 def _settle(row: Sequence[Axes], y: str, log_y: bool) -> None:
@@ -128,7 +137,7 @@ def panels(
             axes = grid[i, j]
             draw_line_panel(axes, where(table, **{rows: low, columns: left}), x, y, methods, log_x=log_x, log_y=log_y)
             if i == 0:
-                axes.set_title(str(left), fontsize=9)
+                axes.set_title(_named(columns, left), fontsize=9)
             if j == 0:
                 axes.set_ylabel(f"{low}\n{LABELS.get(y, y)}", fontsize=9)
             if i == len(down) - 1:
@@ -191,7 +200,7 @@ def metric_rows(
             if i == 0:
                 axes.set_title(LABELS.get(name, name), fontsize=10)
             if j == 0:
-                axes.set_ylabel(f"{rows} = {value}" if isinstance(value, int | float) else str(value), fontsize=10)
+                axes.set_ylabel(_named(rows, value), fontsize=10)
             if i == len(down) - 1:
                 axes.set_xlabel(LABELS.get(x, x), fontsize=9)
     legend(figure, names, title)

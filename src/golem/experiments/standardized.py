@@ -47,11 +47,11 @@ def tasks(grid: Grid) -> list[Task]:
 
 
 def figure(table: Table) -> Figure:
-    """Draw SHD, SHD-C and TPR against d: raw beside standardized columns, by noise; graphs together."""
+    """Draw SHD, SHD-C and TPR of each method from raw to standardized columns, by graph, noise and d."""
     table = [row | {"panel": f"{row['graph']} {row['noise']}"} for row in table]
     return figures.metric_grids(
-        table, ("shd", "shd_c", "tpr"), x="d", rows="panel", columns="columns", methods=present(table, METHODS),
-        log_x=True, across=3,
+        table, ("shd", "shd_c", "tpr"), x="columns", rows="panel", columns="d", methods=present(table, METHODS),
+        across=3,
     )  # fmt: skip
 
 
