@@ -208,7 +208,7 @@ def test_hostile_names_are_shown_and_never_run(open_page, tmp_path):
         status={"message": HOSTILE[0]}, versions={HOSTILE[1]: HOSTILE[2]},
         diagnostics=[{"name": HOSTILE[0], "level": HOSTILE[2], "finding": HOSTILE[1], "remedy": HOSTILE[5]}],
     )  # fmt: skip
-    graph = NamedGraph(weights, tuple(HOSTILE))
+    graph = NamedGraph.from_weights(weights, tuple(HOSTILE))
     path = report_document(document, tmp_path / "r.html", title=HOSTILE[1], truth=graph, other=(HOSTILE[0], graph))
     page = open_page(path)
     assert page.locator("h1").inner_text() == HOSTILE[1]
@@ -248,7 +248,7 @@ def test_a_graph_without_edges_opens(open_page, tmp_path):
 def test_a_truth_marks_edges(open_page, chain, tmp_path):
     truth = np.zeros((4, 4))
     truth[0, 1] = truth[2, 1] = truth[0, 3] = 1  # right, reversed, missing; A -> C is extra
-    page = open_page(report_document(chain, tmp_path / "r.html", truth=NamedGraph(truth, ("A", "B", "C", "D"))))
+    page = open_page(report_document(chain, tmp_path / "r.html", truth=NamedGraph.from_weights(truth, tuple("ABCD"))))
     kinds = {kind: page.locator(f"#graph .edge.{kind}").count() for kind in ("true", "reversed", "extra", "missing")}
     assert kinds == {"true": 1, "reversed": 1, "extra": 1, "missing": 1}
     assert "1 true, 1 reversed, 1 extra, 1 missing against truth" in page.locator("#counts").inner_text()
@@ -262,7 +262,7 @@ def test_an_open_direction_is_right_both_ways(open_page, chain, tmp_path):
     chain["edge_table"][0]["undecided"] = True
     truth = np.zeros((4, 4))
     truth[1, 0] = 1
-    page = open_page(report_document(chain, tmp_path / "r.html", truth=NamedGraph(truth, ("A", "B", "C", "D"))))
+    page = open_page(report_document(chain, tmp_path / "r.html", truth=NamedGraph.from_weights(truth, tuple("ABCD"))))
     assert page.locator("#graph .edge.true.undecided").count() == 1
     assert page.locator("#graph .edge.missing").count() == 0
 
