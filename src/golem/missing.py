@@ -180,16 +180,8 @@ def fit_gaussian(X: _Matrix, names: Sequence[str]) -> GaussianFit:
         constant = ", ".join(repr(names[int(j)]) for j in np.nonzero(flat)[0][:8])
         raise ValueError(f"constant columns carry no information: {constant}; drop them")
     X = (X - centre) / scale
-    stacks = list(_stacks(absent))
-    mean, covariance = np.zeros(d), np.eye(d)
-    likelihoods: list[float] = []
-    change = np.inf
-    while change > _TOLERANCE and len(likelihoods) < _MOST_ITERATIONS:
-        likelihood, offset, following = _step(X, absent, stacks, mean, covariance)
-        change = max(np.abs(offset).max(), np.abs(following - covariance).max())
-        likelihoods.append(likelihood)
-        mean, covariance = mean + offset, following
-    converged = bool(change <= _TOLERANCE)
+    point, likelihoods, change = _ascend(X, absent, np.vstack([np.zeros(d), np.eye(d)]))
+    converged = change <= _TOLERANCE
     if not converged:
         from sklearn.exceptions import ConvergenceWarning
 
@@ -199,7 +191,54 @@ def fit_gaussian(X: _Matrix, names: Sequence[str]) -> GaussianFit:
             ConvergenceWarning,
             stacklevel=5,
         )
-    return GaussianFit(centre + scale * mean, covariance * np.outer(scale, scale), tuple(likelihoods), converged)
+    mean, covariance = centre + scale * point[0], point[1:] * np.outer(scale, scale)
+    return GaussianFit(mean, covariance, tuple(likelihoods), converged)
+
+
+def _ascend(X: _Matrix, absent: _Mask, point: _Matrix) -> tuple[_Matrix, list[float], float]:
+    """Take steps of EM, and leaps along them, until nothing changes; return point, likelihoods and last change.
+
+    A point is the mean above the covariance. EM moves by ever smaller steps in nearly one direction where much is
+    missing. After two of them, r and r + v, a leap to p - 2 a r + a^2 v with a = -|r| / |v| goes on along them
+    (SQUAREM; Varadhan and Roland 2008). It is taken back where the likelihood falls.
+    """
+    stacks = list(_stacks(absent))
+    likelihoods: list[float] = []
+    before: _Matrix | None = None
+    fallback: _Matrix | None = None
+    change = np.inf
+    for _ in range(_MOST_ITERATIONS):
+        likelihood, following = _step(X, absent, stacks, point)
+        if fallback is not None and likelihood < likelihoods[-1]:
+            point, before, fallback = fallback, None, None
+            continue
+        likelihoods.append(likelihood)
+        change = float(np.abs(following - point).max())
+        if change <= _TOLERANCE:
+            return following, likelihoods, change
+        leap = None if before is None else _leap(before, point, following)
+        if leap is None:
+            point, before, fallback = following, point, None
+        else:
+            point, before, fallback = leap, None, following
+    return point, likelihoods, change
+
+
+def _leap(first: _Matrix, second: _Matrix, third: _Matrix) -> _Matrix | None:
+    """Go on along two steps, where that leads further than they did and to a covariance."""
+    r, v = second - first, third - 2 * second + first
+    length = -float(np.linalg.norm(r) / np.linalg.norm(v)) if v.any() else -1.0
+    leap = first - 2 * length * r + length**2 * v
+    return leap if length < -1 and _smallest_root(leap[1:])[0] ** 2 > _SINGULAR else None
+
+
+def _smallest_root(covariance: _Matrix) -> tuple[float, _Matrix]:
+    """Return the smallest number on the diagonal of the Cholesky factor, and that; 0 where there is none."""
+    try:
+        factor: _Matrix = np.asarray(np.linalg.cholesky(covariance), dtype=float)
+    except np.linalg.LinAlgError:
+        return 0.0, np.zeros_like(covariance)
+    return float(np.diagonal(factor).min()), factor
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,16 +279,12 @@ def _stacks(absent: _Mask) -> Iterator[_Stack]:
                 yield stacked(part)
 
 
-def _step(
-    X: _Matrix, absent: _Mask, stacks: Sequence[_Stack], mean: NDArray[np.float64], covariance: _Matrix
-) -> tuple[float, NDArray[np.float64], _Matrix]:
-    """One step of EM: log-likelihood of what is observed, change of the mean, and the next covariance."""
+def _step(X: _Matrix, absent: _Mask, stacks: Sequence[_Stack], point: _Matrix) -> tuple[float, _Matrix]:
+    """One step of EM: the log-likelihood of what is observed, and the next mean and covariance."""
     n, d = X.shape
-    try:
-        factor = np.linalg.cholesky(covariance)
-    except np.linalg.LinAlgError:
-        factor = np.zeros((d, d))
-    if np.diagonal(factor).min() ** 2 < _SINGULAR:
+    mean, covariance = point[0], point[1:]
+    smallest, factor = _smallest_root(covariance)
+    if smallest**2 < _SINGULAR:
         raise ValueError(
             "the covariance is singular where values are missing: columns are combinations of others, or too few rows "
             "have them together; leave such columns out, or choose missing='drop'"
@@ -279,4 +314,4 @@ def _step(
     likelihood = -0.5 * (observed * float(np.log(2 * np.pi)) + log_det + squares)
     offset = Z.mean(axis=0)
     following = (Z.T @ Z + spread.reshape(d, d)) / n - np.outer(offset, offset)
-    return likelihood, offset, (following + following.T) / 2
+    return likelihood, np.vstack([mean + offset, (following + following.T) / 2])

@@ -330,6 +330,34 @@ def test_a_thousand_nodes_are_there_within_three_seconds(open_page, tmp_path):
     assert page.locator("#counts").inner_text().startswith(f"{kept} of {int((weights != 0).sum())} edges")
 
 
+def test_the_matrix_tells_and_chooses(open_page, chain, tmp_path):
+    page = open_page(report_document(chain, tmp_path / "r.html"))
+    matrix = page.locator("#matrix")
+    matrix.scroll_into_view_if_needed()
+    # Causal order A, B, C, D; rows are causes. The labels take the margin.
+    side = page.evaluate("document.getElementById('matrix').clientWidth")
+    cell = 26
+    margin = side - 4 - 4 * cell
+    matrix.hover(position={"x": margin + 2.5 * cell, "y": margin + 1.5 * cell})
+    assert page.locator("#matrix-readout").inner_text() == f"B → C, weight {MINUS}1"
+    matrix.click(position={"x": margin + 2.5 * cell, "y": margin + 1.5 * cell})
+    assert page.locator("#details h2").first.inner_text() == "B → C"
+    page.keyboard.press("Escape")
+    matrix.focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("#matrix-readout").inner_text() == "A → B, weight 0.5"
+    page.keyboard.press("Enter")
+    assert page.locator("#details h2").first.inner_text() == "A → B"
+
+
+def test_a_dense_graph_opens_on_its_matrix(open_page, tmp_path):
+    weights = np.triu(np.ones((60, 60)), k=1)
+    page = open_page(report_document(document_of(weights), tmp_path / "r.html"))
+    assert page.locator("body.large").count() == 1
+    assert page.locator("#graph .node").count() == 60
+
+
 def test_views_zoom_drag_and_isolated_nodes(open_page, chain, tmp_path):
     page = open_page(report_document(chain, tmp_path / "r.html"))
     place = "document.querySelector('[data-node=\"0\"]').getAttribute('transform')"

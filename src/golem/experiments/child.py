@@ -59,6 +59,8 @@ class Child:
         self._process: subprocess.Popen[bytes] | None = None
         self._answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._log: IO[bytes] | None = None
+        self._starting = threading.Lock()
+        self._closed = False
 
     def run(self, batch: Batch) -> list[dict[str, Any]]:
         """Return the rows of a batch, one a task, whatever happens to it."""
@@ -97,6 +99,12 @@ class Child:
                 rows: list[dict[str, Any]] = json.loads(answer)
                 return rows
 
+    def close(self) -> None:
+        """End the child for good: a thread that is about to hand it a batch must not start it anew."""
+        with self._starting:
+            self._closed = True
+        self.stop()
+
     def stop(self) -> None:
         """End the child and what it started."""
         process, self._process = self._process, None
@@ -115,13 +123,20 @@ class Child:
 
     def _running(self) -> subprocess.Popen[bytes]:
         """Return the child, a new one where there is none."""
-        if self._process is not None and self._process.poll() is None:
+        with self._starting:
+            if self._closed:
+                raise RuntimeError("the run is over")
+            if self._process is None or self._process.poll() is not None:
+                self.stop()
+                self._process = self._started()
             return self._process
-        self.stop()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        """Start a child."""
         paths = [str(Path(golem.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
         bounds = dict.fromkeys(THREAD_VARIABLES, str(self._threads))
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the process
-        self._process = subprocess.Popen(
+        process = subprocess.Popen(
             # -P: a file of the user's folder must not stand in for a module.
             [sys.executable, "-P", "-m", "golem.experiments.worker"],
             stdin=subprocess.PIPE,
@@ -131,8 +146,8 @@ class Child:
             start_new_session=True,  # Ctrl-C comes to the parent alone
         )
         self._answers = queue.SimpleQueue()
-        threading.Thread(target=_listen, args=(self._process.stdout, self._answers), daemon=True).start()
-        return self._process
+        threading.Thread(target=_listen, args=(process.stdout, self._answers), daemon=True).start()
+        return process
 
     def _cause(self, process: subprocess.Popen[bytes]) -> str:
         """Say how the child ended."""

@@ -86,7 +86,7 @@ class Local:
         finally:
             leaving.set()
             for child in children:
-                child.stop()
+                child.close()
             for thread in crew:
                 thread.join(timeout=5)
 
