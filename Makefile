@@ -65,7 +65,7 @@ test-handover: $(HANDOVER)/.installed  ## Run the tests of graphs in pgmpy, DoWh
 test-browser: $(VENV)/.installed-browser  ## Run the tests of the report in headless Chromium
 	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
 		{ [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -qq --yes --no-install-recommends chromium; } || \
-		echo "No Chromium here, and no way to install it."
+		{ echo "There is no Chromium; install it, or run this as root on Debian."; exit 1; }
 	$(BIN)/python -m pytest -m browser -n 0
 
 lint: $(VENV)/.installed-dev  ## ruff, mypy and import-linter

@@ -27,7 +27,7 @@ def sachs(folder: Path) -> Path:
     """Write the report of `golem demo`."""
     data = load_sachs()
     model = Golem().fit(Moments.from_rows(np.log(data.values), data.names))
-    consensus = NamedGraph(data.truth.astype(float), tuple(data.names))
+    consensus = NamedGraph.from_class(data.truth, tuple(data.names))
     return report_model(model, folder / "sachs.html", title="Sachs protein data", other=("consensus", consensus))
 
 

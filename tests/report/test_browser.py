@@ -208,7 +208,7 @@ def test_hostile_names_are_shown_and_never_run(open_page, tmp_path):
         status={"message": HOSTILE[0]}, versions={HOSTILE[1]: HOSTILE[2]},
         diagnostics=[{"name": HOSTILE[0], "level": HOSTILE[2], "finding": HOSTILE[1], "remedy": HOSTILE[5]}],
     )  # fmt: skip
-    graph = NamedGraph(weights, tuple(HOSTILE))
+    graph = NamedGraph.from_weights(weights, tuple(HOSTILE))
     path = report_document(document, tmp_path / "r.html", title=HOSTILE[1], truth=graph, other=(HOSTILE[0], graph))
     page = open_page(path)
     assert page.locator("h1").inner_text() == HOSTILE[1]
@@ -248,7 +248,7 @@ def test_a_graph_without_edges_opens(open_page, tmp_path):
 def test_a_truth_marks_edges(open_page, chain, tmp_path):
     truth = np.zeros((4, 4))
     truth[0, 1] = truth[2, 1] = truth[0, 3] = 1  # right, reversed, missing; A -> C is extra
-    page = open_page(report_document(chain, tmp_path / "r.html", truth=NamedGraph(truth, ("A", "B", "C", "D"))))
+    page = open_page(report_document(chain, tmp_path / "r.html", truth=NamedGraph.from_weights(truth, tuple("ABCD"))))
     kinds = {kind: page.locator(f"#graph .edge.{kind}").count() for kind in ("true", "reversed", "extra", "missing")}
     assert kinds == {"true": 1, "reversed": 1, "extra": 1, "missing": 1}
     assert "1 true, 1 reversed, 1 extra, 1 missing against truth" in page.locator("#counts").inner_text()
@@ -262,7 +262,7 @@ def test_an_open_direction_is_right_both_ways(open_page, chain, tmp_path):
     chain["edge_table"][0]["undecided"] = True
     truth = np.zeros((4, 4))
     truth[1, 0] = 1
-    page = open_page(report_document(chain, tmp_path / "r.html", truth=NamedGraph(truth, ("A", "B", "C", "D"))))
+    page = open_page(report_document(chain, tmp_path / "r.html", truth=NamedGraph.from_weights(truth, tuple("ABCD"))))
     assert page.locator("#graph .edge.true.undecided").count() == 1
     assert page.locator("#graph .edge.missing").count() == 0
 
@@ -328,6 +328,34 @@ def test_a_thousand_nodes_are_there_within_three_seconds(open_page, tmp_path):
     assert np.median(seconds) < 0.1
     kept = int((weights >= weights.max() * 0.95**2).sum())
     assert page.locator("#counts").inner_text().startswith(f"{kept} of {int((weights != 0).sum())} edges")
+
+
+def test_the_matrix_tells_and_chooses(open_page, chain, tmp_path):
+    page = open_page(report_document(chain, tmp_path / "r.html"))
+    matrix = page.locator("#matrix")
+    matrix.scroll_into_view_if_needed()
+    # Causal order A, B, C, D; rows are causes. The labels take the margin.
+    side = page.evaluate("document.getElementById('matrix').clientWidth")
+    cell = 26
+    margin = side - 4 - 4 * cell
+    matrix.hover(position={"x": margin + 2.5 * cell, "y": margin + 1.5 * cell})
+    assert page.locator("#matrix-readout").inner_text() == f"B → C, weight {MINUS}1"
+    matrix.click(position={"x": margin + 2.5 * cell, "y": margin + 1.5 * cell})
+    assert page.locator("#details h2").first.inner_text() == "B → C"
+    page.keyboard.press("Escape")
+    matrix.focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("#matrix-readout").inner_text() == "A → B, weight 0.5"
+    page.keyboard.press("Enter")
+    assert page.locator("#details h2").first.inner_text() == "A → B"
+
+
+def test_a_dense_graph_opens_on_its_matrix(open_page, tmp_path):
+    weights = np.triu(np.ones((60, 60)), k=1)
+    page = open_page(report_document(document_of(weights), tmp_path / "r.html"))
+    assert page.locator("body.large").count() == 1
+    assert page.locator("#graph .node").count() == 60
 
 
 def test_views_zoom_drag_and_isolated_nodes(open_page, chain, tmp_path):

@@ -117,9 +117,19 @@ def test_saved_results_give_the_same_page(model, tmp_path):
 
 
 def test_a_truth_with_other_names_is_refused(model, tmp_path):
-    truth = NamedGraph(np.zeros((1, 1)), ("stranger",), np.zeros((1, 1), dtype=bool))
+    truth = NamedGraph.from_weights(np.zeros((1, 1)), ("stranger",))
     with pytest.raises(ValueError, match="stranger"):
         model.report(tmp_path / "r.html", truth=truth)
+
+
+@pytest.mark.parametrize(
+    "broken", [{"settings": [1]}, {"trace": {}}, {"edge_table": [{"source": "x", "target": "y"}]}, {"edge_table": [3]}]
+)
+def test_a_document_of_another_shape_is_refused(model, tmp_path, broken):
+    path = tmp_path / "graph.json"
+    path.write_text(json.dumps(graph_document(model) | broken))
+    with pytest.raises(ValueError, match=str(path)):
+        read_document(path)
 
 
 def test_an_edge_list_is_no_document(model, tmp_path):

@@ -41,7 +41,7 @@ def demo(
         bar = not (quiet or as_json)
         learn(model, moments, output, quiet=quiet, bar=bar)
         supplement = Supplement(diagnosis=check(model, lambda: rows, bar))
-        consensus = NamedGraph(sachs.truth.astype(float), tuple(sachs.names), sachs.truth, weighted=False)
+        consensus = NamedGraph.from_class(sachs.truth, tuple(sachs.names))
         write(model, output, supplement, title="Sachs protein data", other=("consensus", consensus))
     scores = metrics.evaluate(sachs.truth, model.adjacency_)
     if as_json:

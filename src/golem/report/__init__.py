@@ -105,4 +105,19 @@ def read_document(path: str | Path) -> dict[str, Any]:
     if not text.lstrip().startswith("{"):
         raise ValueError(f"{path}: a report is made from graph.json, as `golem fit` writes it; this is a plain graph")
     document: dict[str, Any] = json.loads(text)
+    _require_shapes(document, set(graph.names), path)
     return document | {"names": list(graph.names), "weights": graph.weights.tolist()}
+
+
+def _require_shapes(document: Mapping[str, Any], names: set[str], path: str | Path) -> None:
+    """Raise where a part of a document is not of the kind that `golem fit` writes."""
+    for kind, keys in (
+        (dict, ("settings", "used", "noise", "status", "objective", "missing", "data", "bootstrap", "versions")),
+        (list, ("edge_table", "trace", "diagnostics", "noise_variances", "intercepts", "raw_weights")),
+    ):
+        for key in keys:
+            if not isinstance(document.get(key), kind | None):
+                raise ValueError(f"{path}: {key} is no {'table' if kind is dict else 'list'}, as `golem fit` writes it")
+    for row in document.get("edge_table") or ():
+        if not isinstance(row, dict) or not {row.get("source"), row.get("target")} <= names:
+            raise ValueError(f"{path}: the edge table has edges between other variables than the graph")
