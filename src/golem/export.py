@@ -104,7 +104,6 @@ def settings(model: Golem) -> dict[str, Any]:
 def used(model: Golem) -> dict[str, Any]:
     """Return the penalties that a fit used, with the defaults filled in."""
     from golem.descent import NOISE_MODELS
-    from golem.estimator import PAPER_THRESHOLD
     from golem.solvers import Order
 
     if model.solver == "order" or isinstance(model.solver, Order):
@@ -113,9 +112,9 @@ def used(model: Golem) -> dict[str, Any]:
     return {
         "lambda_sparsity": paper.lambda_sparsity if model.lambda_sparsity is None else model.lambda_sparsity,
         "lambda_dag": paper.lambda_dag if model.lambda_dag is None else model.lambda_dag,
-        "threshold": PAPER_THRESHOLD if model.threshold is None else model.threshold,
+        "threshold": _number(model.threshold_),
         "acyclicity": _plain(model.acyclicity or "expm"),
-        "cycles": model.cycles or "paper",
+        "cycles": model.cycles or ("gentle" if model.threshold == "lr" else "paper"),
     }
 
 
