@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from golem.estimator import Golem
     from golem.knowledge import Knowledge
     from golem.moments import Moments
+    from golem.selection import GolemCV
     from golem.sem import LinearSEM
 
 __all__ = [
     "DataWarning",
     "Golem",
+    "GolemCV",
     "Knowledge",
     "LinearSEM",
     "Moments",
@@ -38,6 +40,7 @@ _HOMES = {
     "DataWarning": "golem.checks",
     "compare": "golem.comparison",
     "Golem": "golem.estimator",
+    "GolemCV": "golem.selection",
     "Knowledge": "golem.knowledge",
     "LinearSEM": "golem.sem",
     "Moments": "golem.moments",
