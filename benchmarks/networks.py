@@ -27,8 +27,8 @@ from golem.batches import fit_batch
 from golem.graph import member_of_class
 from golem.objective import graph_scores
 from golem.simulate import Simulation
+from golem.solvers.equal_variances import fit_order
 from golem.solvers.tie_break import least_squares_weights
-from golem.solvers.variance_order import fit_order
 from golem.sparsity import L0
 from order_accuracy import flopsearch
 

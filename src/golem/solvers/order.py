@@ -121,7 +121,7 @@ class Order:
 
     def _equal_variances(self, problem: OrderProblem, init: NDArray[np.intp] | None) -> FoundGraph:
         """Order by residual variance, then choose parents."""
-        from golem.solvers.variance_order import fit_order, learn_equal_variances
+        from golem.solvers.equal_variances import fit_order, learn_equal_variances
 
         S, n, masks = problem.moments.covariance, problem.moments.n, (problem.allowed, problem.required)
         deadline = time.perf_counter() + (np.inf if self.time_limit is None else self.time_limit)
@@ -158,7 +158,7 @@ def compile_search(likelihood: Likelihood, d: int) -> None:
 @functools.cache
 def _compile_equal_variances() -> None:
     """Solve a tiny problem."""
-    from golem.solvers.variance_order import fit_equal_variances
+    from golem.solvers.equal_variances import fit_equal_variances
 
     fit_equal_variances(np.eye(4) + 0.5, 50, np.arange(4.0))
 

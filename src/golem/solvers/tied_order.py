@@ -143,7 +143,8 @@ class _TiedSearch:
 
     def _equal_variances(self) -> tuple[BoolMatrix | None, Vector]:
         """Return the graph of equal variances (None for few nodes) and variances to start the prior from."""
-        from golem.solvers.variance_order import learn_equal_variances, precedence, robust_variance_order
+        from golem.solvers.equal_variances import learn_equal_variances
+        from golem.solvers.variance_order import precedence, robust_variance_order
 
         moments, masks = self.problem.moments, (self.problem.allowed, self.problem.required)
         if moments.d <= LARGEST_EXACT:

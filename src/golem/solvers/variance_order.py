@@ -1,25 +1,19 @@
-"""Equal noise variances: order the nodes by residual variance, then choose parents by counting edges.
+"""Equal noise variances, first part: order the nodes by residual variance.
 
 When all noise variances are equal, a node whose parents have all been placed has the smallest variance given
 the placed nodes, so a Cholesky factorization that always pivots on the *smallest* residual variance finds a
-causal order (Chen, Drton and Wang 2019). Its factor holds the regressions of every node on all predecessors,
-which screen the edges; what remains is one small regression a node. No threshold is put on weights.
+causal order (Chen, Drton and Wang 2019). Its factor holds the regressions of every node on all predecessors.
 """
 
 from __future__ import annotations
 
-import contextlib
-import math
-import time
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from array_api_compat import device
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from golem.arrays import Array, available_cores, blas_threads_for, namespace, on_accelerator, to_numpy
+from golem.arrays import Array, blas_threads_for, namespace, on_accelerator, to_numpy
 from golem.graph import BoolMatrix, is_dag
 from golem.moments import Matrix, Vector
 
@@ -28,139 +22,6 @@ _PANEL = 128
 # Candidates for a pivot beyond the two of the smallest variance: more are seldom needed.
 _MORE_CANDIDATES = 6
 _SMALL = 64
-# Below this there is hardly a hint of an edge.
-_LEAST_T_SQUARED = 4.0
-_MOST_SWEEPS = 100
-# A relative change of R that moves no decision but one that is a toss-up anyway.
-_STILL = 1e-7
-# From this many nodes on, threads share the regressions.
-_THREADS_PAY_FROM = 300
-
-
-Ending = Literal["settled", "unsettled", "time limit", "interrupted"]
-
-
-@dataclass(frozen=True, eq=False)
-class EqualVarianceFit:
-    """A DAG fitted under equal noise variances.
-
-    Attributes
-    ----------
-    order : ndarray of shape (d,)
-        Nodes, causes first.
-    graph : ndarray of shape (d, d), bool
-        Entry [i, j] tells whether there is an edge i -> j.
-    weights : ndarray of shape (d, d)
-        B: entry [i, j] is the least-squares weight of the edge i -> j, zero where there is none.
-    residual_variances : ndarray of shape (d,)
-        Variance r_j of each node given its parents, divided by n.
-    score : float
-        n d log(sum_j r_j / d) + sum_j penalty[number of parents of j]; lower is better.
-    ending : {"settled", "unsettled", "time limit", "interrupted"}
-        Whether no edge added or dropped along the order, and no edge turned, was found to lower the score any more, or
-        why the sweeps ended before.
-    """
-
-    order: NDArray[np.intp]
-    graph: BoolMatrix
-    weights: Matrix
-    residual_variances: Vector
-    score: float
-    ending: Ending
-
-
-class Screen(NamedTuple):
-    """What the regressions on all predecessors say: where the choice of parents starts.
-
-    Row j of `candidates` (d, d) marks likely parents of node j; `variances` (d,) are the residual variances, a first
-    guess; `precisions` (d,) are 1 / (variance of a node given all others).
-    """
-
-    candidates: BoolMatrix
-    variances: Vector
-    precisions: Vector
-
-
-def fit_equal_variances(
-    S: Array,
-    n: int,
-    penalty: ArrayLike,
-    allowed: BoolMatrix | None = None,
-    required: BoolMatrix | None = None,
-    deadline: float = math.inf,
-    working: Array | None = None,
-) -> EqualVarianceFit:
-    """Learn a DAG with equal noise variances from a covariance matrix.
-
-    Parameters
-    ----------
-    S : array of shape (d, d)
-        Covariance divided by n, a NumPy array or a torch tensor.
-    n : int
-        Number of rows behind S, more than d.
-    penalty : array of shape (d,)
-        `penalty[k]` is the price of k parents, such as k (log n + 2 log d).
-    allowed, required : ndarray of shape (d, d), bool, optional
-        `allowed[i, j]`: the edge i -> j may be. `required[i, j]`: it must be.
-    deadline : float
-        Moment of `time.perf_counter()` after which no further sweep begins.
-    working : array of shape (d, d), optional
-        S on another device or in another precision: order and screening are computed there, the small regressions
-        by numba on the CPU, from S in double precision.
-
-    Raises
-    ------
-    ValueError
-        If n <= d or S is singular, where regressions on all predecessors do not exist (`variance_order` of a
-        regularized S and `fit_order` do without), or if required edges have a cycle or are not allowed.
-
-    Examples
-    --------
-    >>> S = np.array([[1.0, 2.0], [2.0, 5.0]])
-    >>> fit_equal_variances(S, n=100, penalty=[0, math.log(100)]).weights
-    array([[0., 2.],
-           [0., 0.]])
-    """
-    working = S if working is None else working
-    xp, d = namespace(working), S.shape[0]
-    if n <= d:
-        raise ValueError(f"ordering {d} variables by variance needs more than {d} rows; there are {n}")
-    before = precedence(d, allowed, required)
-    with blas_threads_for(d):
-        order, factor = variance_order(working, before)
-        W = inverse_factor(factor)
-        variances = xp.linalg.diagonal(factor) ** 2
-        del factor
-        # The t-statistic of a true edge shrinks where other predecessors are correlated with the parent, so
-        # the screen is far below the price of an edge, and growing finds what it missed.
-        step = float(np.diff(np.asarray(penalty, dtype=float))[0]) if d > 1 else 0.0
-        precisions = xp.sum(W * W, axis=0)
-        candidates = t_squared(W, n) > max(_LEAST_T_SQUARED, step / 4)
-        del W
-        # From places in the order to nodes, where the matrices are: a GPU permutes faster than it can be read.
-        place = xp.argsort(order)
-        candidates = xp.take(xp.take(candidates, place, axis=0), place, axis=1)
-        numbers = (to_numpy(xp.take(x, place)).astype(float) for x in (variances, precisions))
-        screen = Screen(to_numpy(candidates), *numbers)
-    return fit_order(S, n, order, penalty, allowed, required, screen, deadline)
-
-
-def learn_equal_variances(
-    S: Matrix,
-    n: int,
-    penalty: ArrayLike,
-    allowed: BoolMatrix | None = None,
-    required: BoolMatrix | None = None,
-    deadline: float = math.inf,
-    working: Array | None = None,
-) -> EqualVarianceFit:
-    """Learn a DAG with equal noise variances, also where rows are too few for regressions on all predecessors."""
-    d = len(S)
-    if n > d:
-        return fit_equal_variances(S, n, penalty, allowed, required, deadline, working)
-    order, _ = robust_variance_order(S, n, precedence(d, allowed, required))
-    # Parents are then added one by one.
-    return fit_order(S, n, order, penalty, allowed, required, deadline=deadline)
 
 
 def robust_variance_order(S: Matrix, n: int, before: BoolMatrix | None = None) -> tuple[Array, Array]:
@@ -426,92 +287,3 @@ def t_squared(W: Array, n: int) -> Array:
         t2[start:stop, :] *= freedom[:, None] / xp.where(sums[:-1, :] > 0, sums[:-1, :], xp.inf)
         above = sums[-1:, :]
     return t2
-
-
-def fit_order(
-    S: Array,
-    n: int,
-    order: Array,
-    penalty: ArrayLike,
-    allowed: BoolMatrix | None = None,
-    required: BoolMatrix | None = None,
-    screen: Screen | None = None,
-    deadline: float = math.inf,
-) -> EqualVarianceFit:
-    """Choose parents along an order, fit their weights by least squares, and improve the order.
-
-    The score is n d log R + sum_j penalty[k_j], where R is the sum of the residual variances r_j. Dropping an
-    edge raises one r_j by delta, hence the score by
-
-        n d log(1 + delta / R) - (penalty[k] - penalty[k-1]):
-
-    to first order n delta / s2 with the common variance s2 = R / d, a squared t-statistic, against the price.
-    Nodes see each other through R alone, so a sweep treats them in parallel at the R it began with, until
-    nothing changes: edges dropped (or added) together lower the score at least by the sum of what each does
-    alone. Then nodes move in the order where turning an edge lowers the score.
-
-    Parameters
-    ----------
-    S, n, penalty, allowed, required
-        As for `fit_equal_variances`; S may be singular here.
-    order : array of shape (d,), int
-        Nodes, causes first.
-    screen : Screen, optional
-        Where to start; by default from no edges: a forward selection, which works where n <= d too.
-    deadline : float
-        Moment of `time.perf_counter()` after which no further sweep begins.
-    """
-    from golem.solvers import variance_kernels as kernels
-
-    d = S.shape[0]
-    C = np.ascontiguousarray(to_numpy(S), dtype=np.float64)
-    order = np.array(to_numpy(order), dtype=np.intp)
-    place = np.argsort(order)
-    # The kernels keep the parents of a node in its row.
-    may = np.ones((d, d), dtype=bool) if allowed is None else np.array(np.transpose(allowed), order="C")
-    must = np.zeros((d, d), dtype=bool) if required is None else np.array(np.transpose(required), order="C")
-    if np.any(must & (place[None, :] > place[:, None])):
-        raise ValueError("the order places a required edge backwards")
-    parents, B = np.zeros((d, d), dtype=bool), np.zeros((d, d))
-    # Under equal variances the column of smallest variance is a node without parents.
-    residuals, precisions = np.full(d, np.diagonal(C).min()), np.full(d, np.inf)
-    if screen is not None:
-        parents[:] = screen.candidates
-        residuals, precisions = screen.variances.copy(), screen.precisions
-    price = np.asarray(penalty, dtype=float)
-    steps = np.full(d + 1, np.inf)
-    # Regressions on more than n / 2 parents say nothing any more. Where the price falls with k, as the EBIC's
-    # does near k = d, an edge is free.
-    most = min(d - 1, n // 2)
-    steps[1 : most + 1] = np.maximum(np.diff(price)[:most], 0)
-    with np.errstate(over="ignore"):
-        bounds = np.expm1(steps / (n * d)), -np.expm1(-steps / (n * d))
-    choice = kernels.Choice(C, place, parents, may, must, precisions, B, residuals, *bounds)
-    workers = available_cores() if d >= _THREADS_PAY_FROM else 1
-    ending: Ending = "unsettled"
-    active = order
-    with ThreadPoolExecutor(workers) as pool, contextlib.suppress(KeyboardInterrupt):
-        ending = "interrupted"  # unless the sweeps come to another end
-        for sweep in range(_MOST_SWEEPS):
-            if sweep and time.perf_counter() >= deadline:
-                ending = "time limit"
-                break
-            total = residuals.sum()
-            # Late nodes have more predecessors: deal them out in turn.
-            shares = [active[k::workers].copy() for k in range(workers)]
-            jobs = [pool.submit(kernels.select_parents, choice, share, total) for share in shares]
-            changed = sum(job.result() for job in jobs)
-            # Nodes see each other through R alone: where that stands still, so do they.
-            if not math.isclose(total, residuals.sum(), rel_tol=_STILL if changed else 1e-12):
-                active = order
-                continue
-            total, before = residuals.sum(), residuals.copy()
-            if kernels.turn_edges(choice, order, price, float(n * d)) == 0:
-                ending = "settled"
-                break
-            still = math.isclose(total, residuals.sum(), rel_tol=_STILL)
-            active = order[(residuals != before)[order]] if still else order
-        else:
-            ending = "unsettled"
-    score = n * d * math.log(residuals.mean()) + float(price[parents.sum(axis=1)].sum())
-    return EqualVarianceFit(order, parents.T, B.T, residuals, score, ending)

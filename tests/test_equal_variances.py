@@ -8,14 +8,8 @@ import pytest
 from golem.graph import is_dag
 from golem.simulate import random_dag, random_sem, random_weights, simulate
 from golem.solvers import variance_order as vo
-from golem.solvers.variance_order import (
-    fit_equal_variances,
-    fit_order,
-    inverse_factor,
-    precedence,
-    t_squared,
-    variance_order,
-)
+from golem.solvers.equal_variances import fit_equal_variances, fit_order
+from golem.solvers.variance_order import inverse_factor, precedence, t_squared, variance_order
 
 
 def covariance(X):
