@@ -22,6 +22,7 @@ from golem.solvers import Status
 
 if TYPE_CHECKING:
     from golem.estimator import Golem
+    from golem.selection import Selection
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,6 +82,7 @@ def summary(model: Golem) -> dict[str, Any]:
         "stationarity": _number(solution.stationarity),
         "settings": settings(model),
         "used": used(model),
+        "selection": _selection(model),
         "graph_scores": dict(solution.graph_scores or {}),
         "versions": {"python": platform.python_version(), "numpy": np.__version__},
     }
@@ -116,6 +118,20 @@ def used(model: Golem) -> dict[str, Any]:
         "acyclicity": _plain(model.acyclicity or "expm"),
         "cycles": model.cycles or ("gentle" if model.threshold == "lr" else "paper"),
     }
+
+
+def _selection(model: Golem) -> dict[str, Any] | None:
+    """Return how the settings were chosen, where they were."""
+    chosen = getattr(model, "selection_", None)
+    if chosen is None:
+        return None
+    rows = [{name: _json_number(value) for name, value in row.items()} for row in chosen.path]
+    return {"method": chosen.method, "chosen": chosen.chosen, "path": rows}
+
+
+def path_text(selection: Selection) -> str:
+    """Text of a CSV file with a row a setting."""
+    return csv_text([list(selection.path[0]), *(list(row.values()) for row in selection.path)])
 
 
 def graph_document(model: Golem) -> dict[str, Any]:
@@ -179,6 +195,11 @@ def csv_text(rows: list[list[Any]]) -> str:
     # Full precision: repr of a float reads back as the same number.
     writer.writerows([repr(float(x)) if isinstance(x, float) else x for x in row] for row in rows)
     return buffer.getvalue()
+
+
+def _json_number(value: Any) -> Any:
+    """Return a value of a table as JSON can hold it."""
+    return _number(value) if isinstance(value, float) else value
 
 
 def _number(value: Any) -> float | None:

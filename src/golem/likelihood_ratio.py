@@ -47,7 +47,7 @@ class ChosenEdges:
     dropped : int
         Edges of the best candidate that did not pay their price one by one.
     cut : int
-        Raw weights that were passed over because they closed cycles.
+        Raw weights before the last one of the best candidate that were passed over because they closed cycles.
     """
 
     weights: Matrix
@@ -100,11 +100,12 @@ def choose_edges(
     fixed, prices = graph.copy(), price.prices(n, d)
     r, parents = regress_on_parents(graph, S)[1], graph.sum(axis=0)
     most_parents = max(1, int(n * _MOST_PARENTS))
-    scores, steps, cut = [_score(r, parents, likelihood, prices, n)], [], 0
+    scores, steps, cut = [_score(r, parents, likelihood, prices, n)], [], [0]
+    closing = 0
     reaches = _reachable(graph)
     for i, j in _in_order(raw, moments, fixed):
         if reaches[j, i]:
-            cut += 1
+            closing += 1
             if cycles == "paper":
                 break
             continue
@@ -116,12 +117,14 @@ def choose_edges(
         r[j] = max(residual_variance(S, j, graph[:, j]), np.finfo(float).tiny)
         steps.append((i, j))
         scores.append(_score(r, parents, likelihood, prices, n))
-    for i, j in steps[int(np.argmin(scores)) :]:
+        cut.append(closing)
+    best = int(np.argmin(scores))
+    for i, j in steps[best:]:
         graph[i, j] = False
     dropped = _drop_the_unpaid(graph, fixed, moments, likelihood, prices)
     kept = np.abs(raw[graph & ~fixed])
     weights = regress_on_parents(graph, S)[0]
-    return ChosenEdges(weights, float(kept.min(initial=np.inf)), np.array(scores), dropped, cut)
+    return ChosenEdges(weights, float(kept.min(initial=np.inf)), np.array(scores), dropped, cut[best])
 
 
 def _in_order(raw: Matrix, moments: Moments, fixed: BoolMatrix) -> NDArray[np.intp]:

@@ -41,8 +41,7 @@ def test_the_choice_is_a_golem_with_these_parameters(drawn):
     frame = pd.DataFrame(drawn.data, columns=list("abcdefgh"))
     for base in (Golem("ev"), Golem("ev", "lbfgs")):
         model = GolemCV(base).fit(frame)
-        threshold = {} if base.solver == "order" else {"threshold": "lr"}
-        alone = clone(base).set_params(**model.best_params_, **threshold).fit(frame)
+        alone = clone(base).set_params(**model.best_params_).fit(frame)
         np.testing.assert_array_equal(model.weights_, alone.weights_)
         for name in ("adjacency_", "cpdag_", "undecided_", "sem_", "moments_", "solution_", "raw_weights_"):
             assert getattr(model, name) is getattr(model.estimator_, name)
@@ -126,7 +125,7 @@ def test_cross_validation_goes_over_both_penalties(drawn):
     assert [(row["lambda_sparsity"], row["lambda_dag"]) for row in model.path_] == [
         (price, dag) for price in (0.05, 0.02) for dag in (1.0, 5.0, 25.0)
     ]
-    assert set(model.best_params_) == {"lambda_sparsity", "lambda_dag"}
+    assert set(model.best_params_) == {"lambda_sparsity", "lambda_dag", "threshold"}
 
 
 def test_thresholds_share_the_solve(drawn):

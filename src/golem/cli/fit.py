@@ -12,7 +12,8 @@ import typer
 
 from golem.cli.options import Json, Quiet, Seed, names, number_or_word
 from golem.cli.running import exit_if_interrupted, learn, require_writable, user_errors
-from golem.terminal import err, out, print_json, print_saved, print_summary, reading, telling_warnings
+from golem.cli.selecting import choose, shards_for
+from golem.terminal import err, out, print_json, print_path, print_saved, print_summary, reading, telling_warnings
 
 EXAMPLE = "golem fit data.csv -o out/ --noise ev --lambda-sparsity bic"
 
@@ -31,6 +32,14 @@ class Solver(StrEnum):
     order = "order"
     lbfgs = "lbfgs"
     adam = "adam"
+
+
+class Select(StrEnum):
+    """Choices of --select."""
+
+    bic = "bic"
+    cv = "cv"
+    stability = "stability"
 
 
 class Effort(StrEnum):
@@ -67,7 +76,18 @@ def fit(
         float | None, typer.Option(help="Penalty on cycles (lbfgs, adam).  [default: 5]", min=0)
     ] = None,
     threshold: Annotated[
-        float | None, typer.Option(help="Drop edges with smaller |weight| (lbfgs, adam).  [default: 0.3]", min=0)
+        str | None,
+        typer.Option(
+            help="Drop edges with smaller |weight| (lbfgs, adam), or `lr`: edges whose likelihood ratio does not pay."
+            "  [default: 0.3; with --select lr]"
+        ),
+    ] = None,
+    select: Annotated[
+        Select | None,
+        typer.Option(
+            help="Choose the price of edges (the l1 penalty of lbfgs and adam) from the data: by an information "
+            "criterion (bic), held-out likelihood (cv) or agreement of halves of the rows (stability)."
+        ),
     ] = None,
     effort: Annotated[Effort | None, typer.Option(help="How long to search (order).  [default: default]")] = None,
     max_iter: Annotated[
@@ -104,19 +124,25 @@ def fit(
     `golem fit 'parts/*.parquet' --columns a,b,c` takes three columns of many files, and with
     `--scheduler tcp://10.0.0.1:8786` the workers of a Dask cluster read them.
 
+    `golem fit data.csv --select cv` chooses the price of edges by held-out likelihood, shows the path and adds
+    `path.csv` and `path.png`.
+
     Writes `graph.json`, `edges.csv`, `weights.csv` and `graph.png` into the output folder. Ctrl-C stops the solver
     and keeps the best graph so far, marked as interrupted (exit code 130).
     """
     from golem.estimator import Golem
-    from golem.readers import TableFiles, shards_of
+    from golem.readers import Table, TableFiles, read_table, shards_of
+    from golem.selection import GolemCV
+    from golem.selection.partition import merged
 
+    bar = not (quiet or as_json)
     with user_errors():
         model = Golem(
             noise.value,
             solver.value,
             lambda_sparsity=number_or_word(lambda_sparsity),
             lambda_dag=lambda_dag,
-            threshold=threshold,
+            threshold=number_or_word(threshold),
             effort=None if effort is None else effort.value,
             max_iter=max_iter,
             time_limit=time_limit,
@@ -127,20 +153,33 @@ def fit(
             raise ValueError("--certificate is for --noise ev: the paper's score with equal noise variances")
         # Whatever can be known to be wrong without the rows is told before they are read.
         model.check_settings()
+        search = None if select is None else GolemCV(model, select.value, random_state=seed)
+        if search is not None:
+            search.check_settings()
         require_writable(output)
         with telling_warnings(quiet):
             table = TableFiles.open(data, columns=names(columns), drop=drop, header=header)
             if table.made_up_names and not quiet:
                 err.print(f"No header line found: the columns are named {', '.join(table.names[:2])}, ...")
-            with reading(table.size, not (quiet or as_json)) as show:
-                (moments,) = shards_of(table, 1, progress=show, scheduler=scheduler)
+            with reading(table.size, bar) as show:
+                parts = shards_of(table, shards_for(search, table, scheduler), progress=show, scheduler=scheduler)
         with naming_data(data):
-            learn(model, moments, output, quiet=quiet, bar=not (quiet or as_json))
+            selection = None
+            if search is not None:
+
+                def rows() -> Table:
+                    return read_table(data, columns=names(columns), drop=drop, header=header)
+
+                selection = choose(search, model, parts, rows, output, quiet=quiet, bar=bar)
+                model.set_params(**selection.chosen)
+            learn(model, merged(parts), output, quiet=quiet, bar=bar, selection=selection)
         proof = model.certify() if certificate else None
     if as_json:
         numbers = ("score", "stationarity", "start_score")
         print_json(model, {"certificate": {name: getattr(proof, name) for name in numbers}} if proof else None)
     elif not quiet:
+        if selection is not None:
+            print_path(selection)
         print_summary(model)
         if proof is not None:
             out.print(
@@ -148,7 +187,7 @@ def fit(
                 f"its optimality conditions hold to {proof.stationarity:.1e}.",
                 soft_wrap=True,
             )
-        print_saved(output)
+        print_saved(output, () if selection is None else ("path.csv", "path.png"))
     exit_if_interrupted(model)
 
 

@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -17,32 +17,45 @@ from golem.terminal import err, progress, telling_warnings
 if TYPE_CHECKING:
     from golem.estimator import Golem
     from golem.moments import Moments
+    from golem.selection import Selection
 
 INTERRUPTED_EXIT_CODE = 130
 
 
-def learn(model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: bool) -> None:
-    """Fit with a progress bar, and write the result files and the picture."""
+def learn(
+    model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: bool, selection: Selection | None = None
+) -> None:
+    """Fit with a progress bar, and write the files and the picture; `selection` says how settings were chosen."""
+    from golem import export
+    from golem.plots import plot_model
+
+    require_writable(output)
+    compile_kernels(model, moments.d, bar)
+    with telling_warnings(quiet), progress(model, bar):
+        model.fit(moments)
+    if selection is not None:
+        model.selection_ = selection
+    # A second Ctrl-C waits until the results are safe.
+    with holding_interrupts():
+        export.save(model, output)
+        save_figure(lambda: plot_model(model), output / "graph.png")
+
+
+def save_figure(draw: Callable[[], Any], path: Path) -> None:
+    """Draw axes without a screen and write their figure."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
     from golem import export
-    from golem.plots import plot_model
 
-    require_writable(output)
-    _compile(model, moments.d, bar)
-    with telling_warnings(quiet), progress(model, bar):
-        model.fit(moments)
-    # A second Ctrl-C waits until the results are safe.
-    with holding_interrupts(), warnings.catch_warnings():
-        export.save(model, output)
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fonts that lack a letter of a name
-        axes: Any = plot_model(model)
-        with export.replacing(output / "graph.png") as temporary:
-            axes.figure.savefig(temporary, dpi=150)
-        plt.close(axes.figure)
+        figure = draw().figure
+        with export.replacing(path) as temporary:
+            figure.savefig(temporary, dpi=150)
+        plt.close(figure)
 
 
 def require_writable(output: Path) -> None:
@@ -56,7 +69,7 @@ def require_writable(output: Path) -> None:
         raise ValueError(f"{existing} cannot be written to; name another folder for the results with -o")
 
 
-def _compile(model: Golem, d: int, talk: bool) -> None:
+def compile_kernels(model: Golem, d: int, talk: bool) -> None:
     """Compile the search before the first fit, and say so; numba cannot be interrupted half-way."""
     from golem.descent import NOISE_MODELS
     from golem.solvers.order import compile_search

@@ -16,8 +16,8 @@ from golem.estimator import Golem
 from golem.graph import BoolMatrix
 from golem.inputs import read_data
 from golem.moments import Moments
+from golem.selection.partition import Sample, merged
 from golem.selection.paths import Setting, default_penalties, fit_path, grid, information_criterion, is_counted
-from golem.selection.resampling import Sample, merged
 from golem.selection.stability import Frequencies
 from golem.sparsity import L0, Criterion
 
@@ -162,6 +162,20 @@ class GolemCV(BaseEstimator):
         y : None
             Ignored, there for scikit-learn.
         """
+        chosen = self.choose(X).chosen
+        self.best_params_, self.path_ = chosen, self.selection_.path
+        (self.best_score_,) = (row["score"] for row in self.path_ if row["chosen"])
+        self.estimator_ = clone(self._template()).set_params(**chosen).fit(merged(X) if _are_shards(X) else X)
+        self.estimator_.selection_ = self.selection_
+        for name, value in vars(self.estimator_).items():
+            if name.endswith("_") and name not in ("n_features_in_", "feature_names_in_"):
+                setattr(self, name, value)
+        if self.select == "stability":
+            self.stable_: BoolMatrix = self.adjacency_ & (self.adjacency_frequency_ >= self._own("stable"))
+        return self
+
+    def choose(self, X: Any) -> Selection:
+        """Learn the path and choose; what is chosen are parameters for `Golem.set_params`."""
         self.check_settings()
         moments, sample = self._read(X)
         template = self._template()
@@ -174,18 +188,9 @@ class GolemCV(BaseEstimator):
         for k, (row, setting) in enumerate(zip(rows, settings, strict=True)):
             price = {"price": 2 * moments.n * setting.lambda_sparsity} if is_counted(template) else {}
             rows[k] = setting.parameters | price | row | {"chosen": k == best}
-        chosen = settings[best].parameters
-        self.selection_ = Selection(self.select, chosen, rows)
-        self.path_, self.best_params_, self.best_score_ = rows, chosen, rows[best]["score"]
-        self.estimator_ = clone(template).set_params(**chosen).fit(merged(X) if _are_shards(X) else X)
-        self.estimator_.selection_ = self.selection_
-        for name, value in vars(self.estimator_).items():
-            if name.endswith("_") and name not in ("n_features_in_", "feature_names_in_"):
-                setattr(self, name, value)
-        if self.select == "stability":
-            least = self._own("stable")
-            self.stable_: BoolMatrix = self.adjacency_ & (self.adjacency_frequency_ >= least)
-        return self
+        own = {} if template.threshold is None else {"threshold": template.threshold}
+        self.selection_ = Selection(self.select, own | settings[best].parameters, rows)
+        return self.selection_
 
     def score(self, X: Any, y: None = None) -> float:
         """Mean Gaussian log-likelihood of a row of X under the fitted model; higher is better."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from golem import Moments
-from golem.selection.resampling import Sample
+from golem.selection.partition import Sample
 
 
 def assert_same(moments, rows):
