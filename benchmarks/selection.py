@@ -86,7 +86,7 @@ def run(arguments):
     with arguments.output.open("w", newline="") as file:
         writer = csv.DictWriter(file, FIELDS)
         writer.writeheader()
-        for seed in range(arguments.seeds):
+        for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
             for graph in arguments.graphs:
                 for d in arguments.d:
                     for n in arguments.n:
@@ -117,8 +117,8 @@ def table(arguments):
                 metric = arguments.metric or ("shd" if row["noise"] == "ev" else "shd_c")
                 errors[cell][row["kind"], row["choice"]].append(float(row[metric]))
                 seeds[cell].add(row["seed"])
-    print("| solver | graph | d | n | noise | seeds | best fixed choice | errors | limit | default |", end="")
-    print(" | ".join(("", *RULES, "")))
+    headings = (*CELL, "seeds", "best fixed choice", "errors", "limit", "default", *RULES)
+    print(f"| {' | '.join(headings)} |")
     print("|---" * (10 + len(RULES)) + "|")
     passed = defaultdict(lambda: [0, 0])
     for cell, found in sorted(
@@ -157,6 +157,7 @@ def main():
     runner.add_argument("--n", nargs="+", type=int, default=[100, 300, 1000])
     runner.add_argument("--noise", nargs="+", default=["ev", "nv"])
     runner.add_argument("--seeds", type=int, default=12)
+    runner.add_argument("--first-seed", type=int, default=0)
     runner.add_argument("--pairs", type=int, default=10)
     runner.add_argument("--rules", nargs="*", default=["cv", "stability"], help="beside the criteria")
     runner.add_argument("--quick", action="store_true")

@@ -157,6 +157,7 @@ def path(selection: Selection, ax: Axes | None = None) -> Axes:
     cross-validation are the standard errors of the distances from the best score.
     """
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import MaxNLocator
 
     if ax is None:
         _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
@@ -181,7 +182,7 @@ def path(selection: Selection, ax: Axes | None = None) -> Axes:
     ax.set_xscale("log")
     for axis in (ax.xaxis.set_major_formatter, ax.xaxis.set_minor_formatter):
         axis("{x:g}")
-    edges.yaxis.get_major_locator().set_params(integer=True)
+    edges.yaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel("price of an edge, in units of the deviance" if penalty == "price" else "weight of the l1 norm")
     names = {"bic": "criterion, lower is better", "cv": "held-out log-likelihood of a row", "stability": "stability"}
     ax.set_ylabel(names[selection.method], color=POSITIVE)

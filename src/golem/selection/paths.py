@@ -77,7 +77,7 @@ def fit_path(model: Golem, moments: Moments, settings: Sequence[Setting], all_ro
     """Fit a model at every setting; thresholds share the solve.
 
     Each point starts as a single fit does, so that on all rows it is what `Golem` gives for these parameters. Warm
-    starts from the sparser neighbour are hardly faster and end in worse minima of the paper's score
+    starts from the sparser neighbour save little time and end in worse minima of the paper's score
     (docs/selection.md). On a part of the rows the order is searched for with the least effort, unless the model says
     how much: many graphs are compared there, none is shown.
     """
