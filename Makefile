@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-torch test-distributed lint format docs bench clean
+.PHONY: help demo test test-slow test-torch test-distributed test-handover test-browser lint format docs bench clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -32,6 +32,17 @@ $(VENV)/.installed-distributed: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet --editable '.[dev,distributed]'
 	@touch $@
 
+# pgmpy, DoWhy and causal-learn want versions of their own.
+HANDOVER ?= .venv-handover
+$(HANDOVER)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(HANDOVER)
+	$(HANDOVER)/bin/python -m pip install --quiet --editable '.[test-handover]'
+	@touch $@
+
+$(VENV)/.installed-browser: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --editable '.[dev,browser]'
+	@touch $@
+
 demo: $(VENV)/.installed  ## Learn a graph from the bundled Sachs protein data
 	$(BIN)/golem demo -o demo-output
 
@@ -47,6 +58,16 @@ test-torch: $(VENV)/.installed-torch  ## Run the tests that need torch (CPU tens
 test-distributed: $(VENV)/.installed-distributed  ## Run the tests that need Dask (clusters of this machine)
 	$(BIN)/python -m pytest -m 'distributed and not slow and not gpu'
 
+test-handover: $(HANDOVER)/.installed  ## Run the tests of graphs in pgmpy, DoWhy, causal-learn and pydot
+	$(HANDOVER)/bin/python -m pytest -m handover
+
+# Playwright drives the Chromium of the system; Debian's is installed where there is none and we may.
+test-browser: $(VENV)/.installed-browser  ## Run the tests of the report in headless Chromium
+	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
+		{ [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -qq --yes --no-install-recommends chromium; } || \
+		echo "No Chromium here, and no way to install it."
+	$(BIN)/python -m pytest -m browser -n 0
+
 lint: $(VENV)/.installed-dev  ## ruff, mypy and import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -57,12 +78,13 @@ format: $(VENV)/.installed-dev  ## Format the code and sort the imports
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(VENV)/.installed-dev  ## Regenerate the CLI reference in docs/
+docs: $(VENV)/.installed-dev  ## Regenerate the CLI reference in docs/ and what its pages print
 	$(BIN)/python docs/generate_cli_reference.py
+	$(BIN)/python docs/run_pages.py
 
 bench: $(VENV)/.installed  ## Time Adam and L-BFGS (a quick run; see docs/benchmarks.md)
 	$(BIN)/python benchmarks/adam_speed.py --quick
 
 clean:  ## Remove the environment and what the tools left behind
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output dist
+	rm -rf $(VENV) $(HANDOVER) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -8,6 +8,9 @@ import typing
 from pathlib import Path
 from typing import Any
 
+import typer
+from typer.models import ArgumentInfo
+
 from golem.cli import app
 
 TITLE = """# Command line
@@ -25,7 +28,8 @@ def reference() -> str:
     for command in app.registered_commands:
         function: Any = command.callback
         hints = typing.get_type_hints(function, include_extras=True)
-        rows = [_row(p, hints[p.name]) for p in inspect.signature(function).parameters.values()]
+        declared = [p for p in inspect.signature(function).parameters.values() if hints[p.name] is not typer.Context]
+        rows = [_row(p, hints[p.name]) for p in declared]
         parts += [f"## golem {command.name or function.__name__}\n", f"{inspect.getdoc(function)}\n"]
         parts += [f"{command.epilog}\n", "| option | meaning | default |", "|---|---|---|", *rows, ""]
     return "\n".join(parts)
@@ -34,7 +38,7 @@ def reference() -> str:
 def _row(parameter: inspect.Parameter, hint: Any) -> str:
     """One line of the table."""
     kind, declared = typing.get_args(hint)
-    is_argument = parameter.default is inspect.Parameter.empty
+    is_argument = isinstance(declared, ArgumentInfo)
     # In Annotated, Typer keeps the first declaration of an option in the place of its default.
     declarations = [name for name in (declared.default, *(declared.param_decls or ())) if isinstance(name, str)]
     names = declarations or [f"--{parameter.name.replace('_', '-')}"]
@@ -44,14 +48,14 @@ def _row(parameter: inspect.Parameter, hint: Any) -> str:
     choices = [member.value for member in kind] if isinstance(kind, enum.EnumType) else []
     if choices:
         meaning += f" One of {', '.join(choices)}."
-    default = stated.removesuffix("]") or _default(parameter, is_argument)
+    default = stated.removesuffix("]") or _default(parameter)
     return f"| `{shown}` | {meaning.replace('|', escaped_bar)} | {default} |"
 
 
-def _default(parameter: inspect.Parameter, is_argument: bool) -> str:
-    if is_argument:
-        return "required"
+def _default(parameter: inspect.Parameter) -> str:
     value = parameter.default
+    if value is inspect.Parameter.empty:
+        return "required"
     return "" if value is None or value is False else f"`{getattr(value, 'value', value)}`"
 
 

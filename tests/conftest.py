@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
 import itertools
 import os
+import re
+from pathlib import Path
 
 # The test processes share the cores; threads of BLAS or torch in each would only get in each other's way.
 for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
@@ -52,3 +55,18 @@ def all_dags():
         return found
 
     return make
+
+
+@pytest.fixture(scope="session")
+def run_page():
+    """Run the `>>>` examples of a page in docs/, and return how many there are."""
+
+    def run(name):
+        page = Path(__file__).parents[1] / "docs" / name
+        blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+        examples = doctest.DocTestParser().get_doctest("".join(blocks), {}, page.name, str(page), 0)
+        results = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples)
+        assert results.failed == 0
+        return results.attempted
+
+    return run

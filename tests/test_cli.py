@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -39,7 +40,8 @@ def simulated(tmp_path):
 def test_simulate_fit_score_go_together(simulated):
     out = simulated / "out"
     result = golem("fit", simulated / "data.csv", "-o", out, "--noise", "ev")
-    assert {path.name for path in out.iterdir()} == {"graph.json", "edges.csv", "weights.csv", "graph.png"}
+    files = {"graph.json", "edges.csv", "weights.csv", "graph.png", "report.html"}
+    assert {path.name for path in out.iterdir()} == files
     assert (out / "graph.png").read_bytes().startswith(b"\x89PNG")
     assert "edges among 6 variables, from 600 rows" in result.output
     scores = json.loads(golem("score", simulated / "truth.csv", out / "edges.csv", "--json").output)
@@ -92,6 +94,20 @@ def test_demo_learns_from_sachs(tmp_path):
     assert "11 variables, from 853 rows" in result.output
     assert re.search(r"consensus of 17 edges: \d+ of the \d+ edges found", result.output)
     assert (tmp_path / "graph.png").exists()
+    assert result.output.splitlines()[-1] == f"Open the report in a browser: {tmp_path / 'report.html'}"
+
+
+def test_report_makes_the_page_of_saved_results(simulated):
+    golem("fit", simulated / "data.csv", "-o", simulated / "out", "-q")
+    graph = simulated / "out" / "graph.json"
+    page = simulated / "deep" / "page.html"
+    compared = ["--truth", simulated / "truth.csv", "--compare", simulated / "out" / "weights.csv"]
+    result = golem("report", graph, *compared, "-o", page, "--title", "a <b>")
+    assert result.output.strip().endswith(str(page))
+    assert "<h1>a &lt;b&gt;</h1>" in page.read_text()
+    assert "is a folder" in golem("report", graph, "-o", simulated, expect=1).output
+    assert "made from graph.json" in golem("report", simulated / "truth.csv", "-o", page, expect=1).output
+    assert "no such file" in golem("report", simulated / "nothing.json", "-o", page, expect=1).output
 
 
 def test_simulate_is_reproducible_and_follows_its_options(tmp_path):
@@ -256,6 +272,19 @@ def test_names_with_markup_are_shown_as_they_are(tmp_path, rng):
     assert "[red]a" in golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out").output
 
 
+def wait_for_processor_seconds(pid, seconds, most=120):
+    """Wait until a process has worked for so long; where that cannot be seen, for so long by the clock."""
+    stat, began = Path(f"/proc/{pid}/stat"), time.monotonic()
+    while time.monotonic() - began < most:
+        time.sleep(0.1)
+        if not stat.exists():
+            return time.sleep(2 * seconds)
+        used = stat.read_text().rpartition(")")[2].split()
+        if sum(map(int, used[11:13])) / os.sysconf("SC_CLK_TCK") >= seconds:
+            return None
+    raise TimeoutError(f"{pid} does not get on")
+
+
 def test_ctrl_c_keeps_the_best_so_far(tmp_path):
     golem("simulate", "--graph", "ER4", "--d", 40, "--n", 500, "-o", tmp_path, "-q")
     command = [
@@ -272,7 +301,7 @@ def test_ctrl_c_keeps_the_best_so_far(tmp_path):
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | {"PYTHONUNBUFFERED": "1"}
     )
-    time.sleep(15 if os.environ.get("CI") else 8)
+    wait_for_processor_seconds(process.pid, 6)  # well into the solve, which takes a minute, however busy the machine
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=180)
     assert process.returncode == 130
@@ -288,6 +317,16 @@ def test_an_output_that_cannot_be_is_refused_before_the_work(simulated):
     assert "is a file" in result.output
 
 
+def test_the_folder_of_a_simulation_can_be_fitted(tmp_path):
+    golem("simulate", "--d", 4, "--n", 100, "-o", tmp_path / "sim", "--quiet")
+    summary = json.loads(golem("fit", tmp_path / "sim", "-o", tmp_path / "out", "--quiet", "--json").output)
+    assert (summary["n"], summary["d"]) == (100, 4)
+    # A table that only shares the name is data.
+    (tmp_path / "sim" / "truth.csv").write_text((tmp_path / "sim" / "data.csv").read_text())
+    summary = json.loads(golem("fit", tmp_path / "sim", "-o", tmp_path / "out", "--quiet", "--json").output)
+    assert summary["n"] == 200
+
+
 def test_empty_graphs_can_be_scored(tmp_path):
     empty = tmp_path / "empty.csv"
     empty.write_text("source,target\n")
@@ -301,6 +340,9 @@ def test_columns_can_be_dropped_and_a_missing_header_is_told(tmp_path, rng):
     path = tmp_path / "data.csv"
     path.write_text(f"id,a,b\n{rows}\n")
     assert json.loads(golem("fit", path, "-o", tmp_path / "out", "--drop", "id", "--quiet", "--json").output)["d"] == 2
+    path.write_text("id,a,b,c\n" + "\n".join(f"u,{a},{b},{b}" for a, b in rng.normal(size=(50, 2))))
+    for drop in (["--drop", "id, c"], ["--drop", "id", "--drop", "c"]):
+        assert json.loads(golem("fit", path, "-o", tmp_path / "out", *drop, "--quiet", "--json").output)["d"] == 2
     path.write_text("\n".join(f"{a},{b}" for a, b in rng.normal(size=(50, 2))))
     assert "No header line found" in golem("fit", path, "-o", tmp_path / "out").output
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from golem import Golem, GolemCV
-from golem.cli import app, selecting
+from golem.cli import app
 from golem.readers import read_table
 
 run = CliRunner()
@@ -48,10 +48,10 @@ def test_the_choice_is_that_of_the_library(select, data, tmp_path):
 
 
 def test_large_files_are_divided_into_shards(data, tmp_path, monkeypatch):
-    monkeypatch.setattr(selecting, "ROWS_UP_TO", 0)
-    monkeypatch.setattr(selecting, "SHARDS", 10)
-    monkeypatch.setattr("golem.readers.read_table", None)  # the rows are not read again
-    result = golem("fit", data, "-o", tmp_path / "out", "--noise", "ev", "--select", "cv", "--json")
+    monkeypatch.setattr("golem.cli.fit.ROWS_UP_TO", 0)
+    monkeypatch.setattr("golem.cli.fit.SHARDS", 10)
+    monkeypatch.setattr("golem.readers.rows_of", None)  # the rows are not read again
+    result = golem("fit", data, "-o", tmp_path / "out", "--noise", "ev", "--select", "cv", "--json", "--no-diagnose")
     assert json.loads(result.output)["selection"]["method"] == "cv"
 
 

@@ -155,6 +155,15 @@ def test_frames_and_arrays_give_the_moments_of_the_whole(rows, partitions):
     assert_same(moments_from_dask(some), Moments.from_rows(rows[: len(rows) // 3]))
 
 
+def test_rows_that_lack_values_are_left_out_on_request(rows):
+    holes = np.where(np.arange(rows.size).reshape(rows.shape) % 17 == 0, np.nan, rows)
+    frame = dask_frame.from_pandas(pd.DataFrame(holes, columns=list("abcde")), npartitions=5)
+    moments = moments_from_dask(frame, missing="drop")
+    expected = Moments.from_rows(holes, list("abcde"), missing="drop")
+    assert_same(moments, expected)
+    assert moments.missing == expected.missing
+
+
 def test_what_is_wrong_with_a_frame_is_named():
     frame = pd.DataFrame({"a": [1.0, 2.0, np.nan, 3.0], "b": [1, 2, 3, 4]})
     with pytest.raises(ValueError, match=r"partition 1: .*'a' \(1\), first in row 1"):

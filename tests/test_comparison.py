@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import golem
-from golem import Golem, Moments, metrics
+from golem import Golem, Knowledge, Moments, metrics
 from golem.baselines import FGS
 from golem.cli import app
 from golem.comparison import Comparison, Row, compare, default_methods, missing_peers
@@ -234,6 +234,8 @@ def test_the_command(drawn, tmp_path):
     assert "not installed: pip install lingam" in result.output
     assert "of 2 methods" in result.output
     assert (out / "comparison.csv").exists()
+    assert result.output.splitlines()[-1] == f"Open the report in a browser: {out / 'report.html'}"
+    assert (out / "report.html").exists()
     result = run.invoke(app, [*arguments, "--methods", "pc", "--json"])
     (row,) = json.loads(result.output)
     assert row["method"] == "pc"
@@ -246,3 +248,20 @@ def test_the_command(drawn, tmp_path):
     result = run.invoke(app, ["compare", str(data), "--methods", "lingam", "-o", str(out)])
     assert result.exit_code == 1
     assert "no method came to an end" in result.output
+
+
+def test_knowledge_is_obeyed_or_refused(drawn, monkeypatch, tmp_path):
+    (tmp_path / "lingam.py").write_text(RAISES)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr("golem.peers.Peer.is_installed", True)
+    free = compare(drawn.data, ["order-ev"]).estimates["order-ev"].graph
+    i, j = np.argwhere(free)[0]
+    known = Knowledge.named(forbidden=[(f"x{i}", f"x{j}")])
+    result = compare(drawn.data, ["order-ev", "fgs", "notears-l1", "lingam"], knowledge=known)
+    for name in ("order-ev", "fgs", "notears-l1"):
+        assert not result.estimates[name].member[i, j]
+    (refused,) = [row for row in result.rows if row.method == "lingam"]
+    assert refused.status == "error"
+    assert "takes no knowledge here" in refused.message
+    with pytest.raises(ValueError, match="names 'y', which is no column"):
+        compare(drawn.data, ["order-ev"], knowledge=Knowledge.named([("y", "x0")]))

@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from golem import DataWarning, Golem, Knowledge, Moments, metrics
@@ -451,3 +451,12 @@ def test_the_gpu_gives_the_graph_of_the_cpu():
         ours, theirs = Golem("ev").fit(X), Golem("ev", device="cuda").fit(X)
         np.testing.assert_array_equal(ours.adjacency_, theirs.adjacency_)
         np.testing.assert_allclose(ours.weights_, theirs.weights_, atol=1e-8)
+
+
+def test_a_seed_that_is_none_and_a_plot_before_the_fit_are_refused():
+    with pytest.raises(ValueError, match=r"random_state must be a whole number of at least 0.*; got 'a'"):
+        Golem(random_state="a").fit(np.eye(3))
+    with pytest.raises(ValueError, match="got -1"):
+        Golem(random_state=-1).check_settings()
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        Golem().plot()

@@ -57,7 +57,7 @@ def test_settings_of_any_kind_are_json():
     model = Golem("ev", Adam(batch_size=5), knowledge=Knowledge.of(2, required=[(0, 1)]), init=np.zeros((2, 2)))
     settings = json.loads(json.dumps(export.settings(model)))
     assert settings["solver"]["batch_size"] == 5
-    assert settings["knowledge"]["required"] == [[0, 1]]
+    assert settings["knowledge"]["required"] == [["x0", "x1"]]
     assert settings["init"] == [[0.0, 0.0], [0.0, 0.0]]
 
 

@@ -13,8 +13,8 @@ import matplotlib.pyplot as plt
 from golem import Golem, GolemCV, plots
 from golem.comparison import Comparison, Row
 from golem.peers import Estimate
-from golem.plots import layered_layout, plot_comparison, plot_graph, plot_model, plot_weights
-from golem.simulate import random_dag, simulate
+from golem.plots import plot_comparison, plot_graph, plot_model, plot_weights
+from golem.simulate import simulate
 
 
 @pytest.fixture(scope="module")
@@ -50,15 +50,6 @@ def test_a_large_graph_is_drawn_as_its_weights():
     ax = plot_model(Golem("ev").fit(data))
     assert len(ax.images) == 1
     plt.close(ax.figure)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_causes_stand_above_effects_and_no_two_nodes_in_one_place(seed):
-    adjacency = random_dag(20, "ER2", seed)
-    positions = layered_layout(adjacency)
-    for i, j in np.argwhere(adjacency):
-        assert positions[i, 1] > positions[j, 1]
-    assert len({tuple(p) for p in positions}) == 20
 
 
 def test_an_empty_graph_can_be_drawn():

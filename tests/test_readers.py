@@ -142,7 +142,10 @@ def test_graphs_in_every_format(tmp_path):
 
 def test_a_listed_edge_of_weight_zero_is_an_edge(tmp_path):
     (tmp_path / "edges.csv").write_text("source,target,weight\na,b,0\n")
-    assert read_graph(tmp_path / "edges.csv").weights[0, 1] != 0
+    graph = read_graph(tmp_path / "edges.csv")
+    assert graph.adjacency[0, 1]
+    assert graph.weights[0, 1] == 0
+    assert graph.aligned(("a", "b"))[0, 1] == 1
 
 
 def test_alignment_adds_isolated_nodes_and_refuses_strangers(tmp_path):

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from golem import baselines, datasets, diagnostics, metrics, simulate
+    from golem import baselines, datasets, diagnostics, handover, metrics, simulate
     from golem.checks import DataWarning
     from golem.comparison import compare
+    from golem.confidence import bootstrap
+    from golem.diagnostics import diagnose
     from golem.estimator import Golem
+    from golem.handover import export_graph
     from golem.knowledge import Knowledge
     from golem.moments import Moments
     from golem.selection import GolemCV
@@ -29,23 +32,30 @@ __all__ = [
     "Moments",
     "__version__",
     "baselines",
+    "bootstrap",
     "compare",
     "datasets",
+    "diagnose",
     "diagnostics",
+    "export_graph",
+    "handover",
     "metrics",
     "simulate",
 ]
 
 _HOMES = {
     "DataWarning": "golem.checks",
+    "bootstrap": "golem.confidence",
     "compare": "golem.comparison",
+    "diagnose": "golem.diagnostics",
     "Golem": "golem.estimator",
     "GolemCV": "golem.selection",
+    "export_graph": "golem.handover",
     "Knowledge": "golem.knowledge",
     "LinearSEM": "golem.sem",
     "Moments": "golem.moments",
 }
-_MODULES = ("baselines", "datasets", "diagnostics", "metrics", "simulate")
+_MODULES = ("baselines", "datasets", "diagnostics", "handover", "metrics", "simulate")
 
 
 def __getattr__(name: str) -> Any:

@@ -227,6 +227,14 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
+def physical_memory() -> int:
+    """Bytes of memory of this machine; where the system does not tell, what most have at least."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 33
+
+
 def identity_minus(B: Array) -> Array:
     """Return I - B for a stack of square matrices."""
     return _identity_like(B) - B

@@ -15,14 +15,17 @@ from numpy.typing import ArrayLike, NDArray
 from golem import export, metrics
 from golem.checks import require_learnable
 from golem.graph import BoolMatrix, as_adjacency, is_dag
-from golem.inputs import require_shape
+from golem.graph_files import csv_text
+from golem.inputs import read_knowledge, require_shape
+from golem.knowledge import Knowledge, NamedKnowledge
 from golem.method_process import MethodProcess, Outcome
 from golem.methods import METHODS, named_table, require_known
+from golem.missing import MissingChoice
 from golem.moments import Moments, rows_and_names
 from golem.objective import graph_scores
 from golem.peers import PEERS, Estimate
 from golem.plots import plot_comparison
-from golem.readers import read_graph, read_table
+from golem.readers import Paths, TableFiles, read_graph, rows_of
 from golem.solvers.tie_break import least_squares_weights
 
 TIME_LIMIT = 120.0
@@ -156,7 +159,7 @@ class Comparison:
             "distances.csv": [["", *names], *([name, *line] for name, line in zip(names, distances, strict=True))],
         }
         for name, content in contents.items():
-            export.write_text(folder / name, export.csv_text(content))
+            export.write_text(folder / name, csv_text(content))
         with export.replacing(folder / "comparison.png") as temporary:
             plot_comparison(self).savefig(temporary, dpi=150)
         return [*(folder / name for name in contents), folder / "comparison.png"]
@@ -184,6 +187,8 @@ def compare(
     methods: Sequence[str] | None = None,
     *,
     truth: ArrayLike | None = None,
+    knowledge: Knowledge | NamedKnowledge | None = None,
+    missing: MissingChoice = "error",
     time_limit: float | None = TIME_LIMIT,
     callback: Callable[[Step], None] | None = None,
 ) -> Comparison:
@@ -201,6 +206,11 @@ def compare(
         ours, and those packages that are installed.
     truth : array of shape (d, d), optional
         The true graph, as edges or weights [i, j] for i -> j.
+    knowledge : Knowledge or NamedKnowledge, optional
+        Forbidden and required edges and tiers. Methods that cannot obey them are reported as such, and do not run.
+    missing : {"error", "drop", "em"}
+        What to do about missing values, once for all methods. With "em" there are moments and no rows, and methods
+        that need rows say so.
     time_limit : float, optional
         Most seconds for each method; None for no limit.
     callback : callable, optional
@@ -209,8 +219,8 @@ def compare(
     Raises
     ------
     ValueError
-        If no graph can be learned from the data, the truth is no directed acyclic graph over the columns, or a method
-        is not known.
+        If no graph can be learned from the data, the truth is no directed acyclic graph over the columns, the
+        knowledge names something that is no column, or a method is not known.
 
     Examples
     --------
@@ -227,15 +237,20 @@ def compare(
     rows, moments = None, X
     if not isinstance(X, Moments):
         rows, columns = rows_and_names(X)
-        moments = Moments.from_rows(rows, columns)
+        moments = Moments.from_rows(rows, columns, missing=missing)
+        if moments.missing is not None and moments.missing.cells:
+            rows = None if missing == "em" else rows[~np.isnan(rows).any(axis=1)]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         require_learnable(moments, uses_scale=False)
     true_graph = None if truth is None else _true_graph(truth, moments.d)
+    masks = read_knowledge(knowledge, moments.names)
     found: list[Row] = []
     estimates: dict[str, Estimate] = {}
     warned: dict[str, tuple[str, ...]] = {str(warning.message): () for warning in caught}
-    with MethodProcess(rows, moments) as process:
+    if moments.missing is not None and moments.missing.cells:
+        warned[moments.missing.sentence] = ()
+    with MethodProcess(rows, moments, masks) as process:
         for number, name in enumerate(names):
             outcome = _run(name, process, time_limit, _ticker(callback, name, number, len(names)))
             for warning in outcome.warnings:
@@ -250,7 +265,7 @@ def compare(
 
 
 def compare_file(
-    path: str | Path,
+    path: Paths | TableFiles,
     methods: Sequence[str] | None = None,
     *,
     truth: str | Path | None = None,
@@ -263,17 +278,18 @@ def compare_file(
     Raises
     ------
     ValueError
-        If a file cannot be read, or the truth names variables that the table does not have.
+        If a file cannot be read, or the truth or the knowledge names variables that the table does not have.
     """
-    table = read_table(path, drop=drop, header=header)
+    table = path if isinstance(path, TableFiles) else TableFiles.open(path, drop=drop, header=header)
+    read_knowledge(options.get("knowledge"), table.names)  # before the rows are read
     graph = None
     if truth is not None:
         named = read_graph(truth)
         try:
             graph = named.aligned(table.names)
         except ValueError as error:
-            raise ValueError(f"{truth} does not fit {path}: {error}") from None
-    return compare(named_table(table.values, table.names), methods, truth=graph, **options)
+            raise ValueError(f"{truth} does not fit {table.files[0].path}: {error}") from None
+    return compare(named_table(rows_of(table).values, table.names), methods, truth=graph, **options)
 
 
 def default_methods() -> list[str]:

@@ -19,12 +19,13 @@ from golem.checks import require_learnable, warn_of_equal_scales
 from golem.descent import NOISE_MODELS, Descent, NoiseModel
 from golem.graph import BoolMatrix, cpdag, meek_closure
 from golem.inputs import read_data, read_knowledge, require_shape
-from golem.knowledge import Knowledge
+from golem.knowledge import Knowledge, NamedKnowledge
 from golem.likelihood import GaussianEV
 from golem.likelihood_ratio import ChosenEdges, choose_edges
+from golem.missing import MissingChoice, require_choice
 from golem.moments import Matrix, Moments
 from golem.objective import PAPER_PENALTIES, graph_scores, residual_variances
-from golem.rounding import CycleRemoval, Rounded, round_to_dag
+from golem.rounding import CycleRemoval, Rounded, round_to_dag, with_required
 from golem.sem import LinearSEM
 from golem.solvers import LBFGS, Adam, Callback, Order, Solution
 from golem.solvers.tie_break import without_evidence
@@ -85,8 +86,12 @@ class Golem(BaseEstimator):
         How rounding removes cycles (Adam, L-BFGS; see `golem.rounding.round_to_dag`); by default "paper", and with
         threshold="lr" "gentle". "none" leaves them, and then there is no `cpdag_` and no `sem_` when the graph is
         cyclic.
-    knowledge : Knowledge, optional
-        Forbidden and required edges, obeyed exactly.
+    knowledge : Knowledge or NamedKnowledge, optional
+        Forbidden and required edges and tiers, obeyed exactly: by name (`Knowledge.named`, `Knowledge.read`) or by
+        number (`Knowledge.of`).
+    missing : {"error", "drop", "em"}
+        What to do about missing values (NaN, null): refuse them, leave their rows out, or estimate means and
+        covariances by Gaussian EM and the graph from these, in two stages (docs/missing.md). Moments say it themselves.
     random_state : int, Generator or None
         Seed of the search and of minibatches; without one it is 0, so that the same data give the same graph.
     device : str
@@ -127,6 +132,8 @@ class Golem(BaseEstimator):
         The solve of GOLEM-EV that `init="ev"` started from.
     moments_ : Moments
         The sufficient statistics of the data.
+    missing_ : Missing or None
+        What was missing and what was done about it; None where nothing was to be done.
     knowledge_ : Knowledge
         The masks that were obeyed.
     edge_price_ : L0
@@ -160,7 +167,8 @@ class Golem(BaseEstimator):
         init: Literal["zeros", "ev"] | ArrayLike | None = None,
         acyclicity: Literal["expm", "polynomial", "logdet"] | Acyclicity | None = None,
         cycles: CycleRemoval | None = None,
-        knowledge: Knowledge | None = None,
+        knowledge: Knowledge | NamedKnowledge | None = None,
+        missing: MissingChoice = "error",
         random_state: int | np.random.Generator | None = None,
         device: str = "cpu",
         dtype: Literal["float64", "float32"] = "float64",
@@ -178,6 +186,7 @@ class Golem(BaseEstimator):
         self.acyclicity = acyclicity
         self.cycles = cycles
         self.knowledge = knowledge
+        self.missing = missing
         self.random_state = random_state
         self.device = device
         self.dtype = dtype
@@ -231,11 +240,12 @@ class Golem(BaseEstimator):
         for attribute in ("sem_", "cpdag_", "undecided_", "by_variance_", "selection_"):
             self.__dict__.pop(attribute, None)
         self.moments_, rows = read_data(self, X)
+        self.missing_ = self.moments_.missing
         uses_scale = self.noise == "ev" or not isinstance(solver, Order)
         require_learnable(self.moments_, uses_scale=uses_scale, stacklevel=5)
         if self.noise == "ev":
             warn_of_equal_scales(self.moments_, stacklevel=4)
-        self.knowledge_ = read_knowledge(self.knowledge, self.moments_.d)
+        self.knowledge_ = read_knowledge(self.knowledge, self.moments_.names)
         self.edge_price_ = self._edge_price(solver)
         return rows
 
@@ -265,6 +275,7 @@ class Golem(BaseEstimator):
         """
         noise, solver = _named(NOISE_MODELS, self.noise, "noise"), self._solver()
         self._edge_price(solver)
+        require_choice(self.missing)
         return noise, solver
 
     def score(self, X: Any, y: None = None) -> float:
@@ -291,11 +302,24 @@ class Golem(BaseEstimator):
 
         return certify(self, tolerance)
 
+    def diagnose(self, X: Any = None, *, refit: bool | None = None) -> Any:
+        """Check what the learned graph rests on; see `golem.diagnostics.diagnose`."""
+        from golem.diagnostics import diagnose
+
+        return diagnose(self, X, refit=refit)
+
     def plot(self, **options: Any) -> Any:
         """Draw the learned graph, or the weights where it is large; see `golem.plots.plot_model`."""
         from golem.plots import plot_model
 
+        check_is_fitted(self, "weights_")
         return plot_model(self, **options)
+
+    def report(self, path: Any, **options: Any) -> Any:
+        """Write a page about the learned graph, to be opened in a browser; see `golem.report.report_document`."""
+        from golem.report import report_model
+
+        return report_model(self, path, **options)
 
     def _solver(self) -> Order | Adam | LBFGS:
         """Return the solver with the estimator's own settings, after checking that it has a use for them."""
@@ -314,6 +338,12 @@ class Golem(BaseEstimator):
             value = getattr(self, name)
             if not (value is None or isinstance(value, str) or 0 <= value < np.inf):
                 raise ValueError(f"{name} must be at least 0 and finite; got {value}")
+        try:
+            np.random.default_rng(self.random_state)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"random_state must be a whole number of at least 0, a Generator or None; got {self.random_state!r}"
+            ) from None
         if self.cycles not in (None, *CYCLE_REMOVALS):
             raise ValueError(f"cycles must be one of {', '.join(CYCLE_REMOVALS)}; got {self.cycles!r}")
         if isinstance(solver, Order):
@@ -432,8 +462,8 @@ class Golem(BaseEstimator):
         moments, knowledge = self.moments_, self.knowledge_
         self.raw_weights_ = self.solution_.weights
         self.n_iter_ = max(1, self.solution_.iterations)
-        self.weights_ = weights
-        self.adjacency_: BoolMatrix = (weights != 0) | knowledge.required
+        self.weights_ = weights = with_required(weights, knowledge.required)
+        self.adjacency_: BoolMatrix = weights != 0
         try:
             self.cpdag_ = cpdag(self.adjacency_)
         except ValueError:

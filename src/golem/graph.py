@@ -58,6 +58,28 @@ def is_dag(matrix: ArrayLike) -> bool:
     return edges_are_acyclic(sources, targets, len(adjacency))
 
 
+def find_cycle(matrix: ArrayLike) -> list[int]:
+    """Return the nodes of a directed cycle in the order of its edges, or an empty list where there is none.
+
+    Examples
+    --------
+    >>> find_cycle([[0, 1, 0, 1], [0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]])
+    [0, 1, 2]
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    adjacency = as_adjacency(matrix)
+    if is_dag(adjacency):
+        return []
+    # Inside a strongly connected component every node has a way on, so that any walk comes back to itself.
+    _, labels = connected_components(adjacency, directed=True, connection="strong")
+    inside = adjacency & (labels[:, None] == labels[None, :])
+    walk = [int(inside.any(axis=1).argmax())]
+    while (following := int(inside[walk[-1]].argmax())) not in walk:
+        walk.append(following)
+    return walk[walk.index(following) :]
+
+
 def topological_order(matrix: ArrayLike) -> NDArray[np.intp]:
     """Order the nodes so that every edge points forward; among equals the lowest index comes first.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from golem.arrays import is_tensor
-from golem.knowledge import Knowledge
+from golem.knowledge import Knowledge, NamedKnowledge
+from golem.missing import MissingChoice
 from golem.moments import Matrix, Moments, is_table, rows_and_names
 
 
@@ -19,7 +21,8 @@ def read_data(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> tuple[
     Parameters
     ----------
     estimator : BaseEstimator
-        Gets `n_features_in_` and, where the columns have names, `feature_names_in_`.
+        Gets `n_features_in_` and, where the columns have names, `feature_names_in_`. Its `missing`, where it has such a
+        parameter, says what is done about missing values. Without it they are an error.
     X : array, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
         Data, samples in rows; or their moments.
     reset : bool
@@ -34,8 +37,9 @@ def read_data(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> tuple[
         estimator.n_features_in_ = X.d
         estimator.feature_names_in_ = np.array(X.names, dtype=object)
         return X, None
+    missing: MissingChoice = getattr(estimator, "missing", "error")
     if is_tensor(X):
-        moments = Moments.from_rows(X)
+        moments = Moments.from_rows(X, missing=missing)
         estimator.n_features_in_ = moments.d
         return moments, None
     if is_table(X):
@@ -47,22 +51,29 @@ def read_data(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> tuple[
     else:
         values = validate_data(estimator, X, reset=reset, dtype=float, ensure_all_finite=False, ensure_min_samples=2)
         names = None
-    return Moments.from_rows(values, names), values
+    moments = Moments.from_rows(values, names, missing=missing)
+    if moments.missing is None or not moments.missing.cells:
+        return moments, values
+    return moments, values[~np.isnan(values).any(axis=1)] if missing == "drop" else None
 
 
-def read_knowledge(knowledge: Knowledge | None, d: int) -> Knowledge:
-    """Return the masks, or masks of no knowledge, for d variables.
+def read_knowledge(knowledge: Knowledge | NamedKnowledge | None, names: Sequence[str]) -> Knowledge:
+    """Return the masks for columns of these names; masks of no knowledge where there is none.
 
     Raises
     ------
     ValueError
-        If the masks are for another number of variables.
+        If the masks are for another number of variables, or the knowledge names something that is no column.
     """
+    d = len(names)
     if knowledge is None:
         return Knowledge.none(d)
+    if isinstance(knowledge, NamedKnowledge):
+        return knowledge.resolve(names)
     if not isinstance(knowledge, Knowledge):
         raise ValueError(
-            f"knowledge is a golem.Knowledge, such as Knowledge.of({d}, ...); got {type(knowledge).__name__}"
+            "knowledge is Knowledge.named(...), Knowledge.read(file) or masks, such as "
+            f"Knowledge.of({d}, ...); got {type(knowledge).__name__}"
         )
     require_shape(knowledge.forbidden, d, "the knowledge masks")
     return knowledge

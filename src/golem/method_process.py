@@ -26,6 +26,7 @@ from typing import Any, Self
 import numpy as np
 
 import golem
+from golem.knowledge import Knowledge
 from golem.methods import learn, prepare
 from golem.moments import Matrix, Moments
 from golem.peers import Estimate
@@ -61,7 +62,7 @@ class Outcome:
 class MethodProcess:
     """A child process that learns from one set of data; use it in a `with` block."""
 
-    def __init__(self, rows: Matrix | None, moments: Moments) -> None:
+    def __init__(self, rows: Matrix | None, moments: Moments, knowledge: Knowledge | None = None) -> None:
         self._temporary = tempfile.TemporaryDirectory(prefix="golem-compare-")
         self._folder = Path(self._temporary.name)
         self._child: subprocess.Popen[bytes] | None = None
@@ -74,6 +75,8 @@ class MethodProcess:
         }
         if rows is not None:
             parts["rows"] = rows
+        if knowledge is not None:
+            parts |= {"forbidden": knowledge.forbidden, "required": knowledge.required}
         np.savez(self._folder / "data.npz", **parts)
 
     def __enter__(self) -> Self:
@@ -189,16 +192,17 @@ def serve(folder: Path) -> None:
         columns = tuple(map(str, stored["names"]))
         moments = Moments(int(stored["n"]), stored["shift"], stored["offset"], stored["scatter"], columns)
         rows = stored.get("rows")
+        masks = Knowledge(stored["forbidden"], stored["required"]) if "required" in stored else None
     while True:
         name = names.get()
         prepare(name)
         (folder / f"{name}.ready").touch()
-        arrays = _answer(name, rows, moments)
+        arrays = _answer(name, rows, moments, masks)
         np.savez(folder / "unfinished.npz", **arrays)
         (folder / "unfinished.npz").rename(folder / f"{name}.npz")
 
 
-def _answer(name: str, rows: Matrix | None, moments: Moments) -> dict[str, Any]:
+def _answer(name: str, rows: Matrix | None, moments: Moments, knowledge: Knowledge | None) -> dict[str, Any]:
     """Run a method, and describe its answer, or its failure, in arrays."""
     about: dict[str, Any] = {"error": ""}
     arrays: dict[str, Any] = {}
@@ -206,7 +210,7 @@ def _answer(name: str, rows: Matrix | None, moments: Moments) -> dict[str, Any]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         try:
-            estimate = learn(name, rows, moments)
+            estimate = learn(name, rows, moments, knowledge)
         except ValueError as error:
             about["error"] = str(error)
         except Exception as error:  # noqa: BLE001  other people's code may raise anything: it becomes a row of the table

@@ -9,6 +9,7 @@ from typing import Any
 
 from golem.baselines import FGS, PC, DirectLiNGAM, Notears, SortRegress
 from golem.estimator import Golem
+from golem.knowledge import Knowledge
 from golem.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 from golem.moments import Matrix, Moments
 from golem.peers import PEERS, Estimate
@@ -98,19 +99,22 @@ def named_table(rows: Matrix, names: Sequence[str]) -> Any:
     return pa.table(dict(zip(names, rows.T, strict=True)))
 
 
-def learn(name: str, rows: Matrix | None, moments: Moments) -> Estimate:
+def learn(name: str, rows: Matrix | None, moments: Moments, knowledge: Knowledge | None = None) -> Estimate:
     """Run a method on rows, or on moments where there are no rows.
 
     Raises
     ------
     ValueError
-        If the method refuses the data.
+        If the method refuses the data or the knowledge.
     """
     if name in PEERS:
+        if knowledge is not None and not knowledge.is_empty:
+            raise ValueError(f"{name} takes no knowledge here, and so does not run")
         if rows is None:
             raise ValueError(f"{name} needs the rows of the data, not Moments")
         return PEERS[name].learn(rows)
-    model = METHODS[name].model().fit(moments if rows is None else named_table(rows, moments.names))
+    model = METHODS[name].model().set_params(knowledge=knowledge)
+    model.fit(moments if rows is None else named_table(rows, moments.names))
     member = getattr(model, "adjacency_", None)
     if hasattr(model, "weights_"):
         return Estimate(model.adjacency_, False, member, model.weights_)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golem.arrays import divided, is_tensor, to_numpy
+from golem.missing import Missing, MissingChoice, fit_gaussian, require_choice, rows_in_common
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -41,6 +42,8 @@ class Moments:
         Sum over rows of the outer products of the centred row, X_c' X_c.
     names : tuple of str
         Column names.
+    missing : Missing, optional
+        What was missing in the rows and what was done about it, where something was to be done.
 
     Examples
     --------
@@ -56,23 +59,53 @@ class Moments:
     offset: Vector
     scatter: Matrix
     names: tuple[str, ...]
+    missing: Missing | None = None
 
     @classmethod
-    def from_rows(cls, rows: ArrayLike, names: Sequence[str] | None = None, shift: ArrayLike | None = None) -> Moments:
+    def from_rows(
+        cls,
+        rows: ArrayLike,
+        names: Sequence[str] | None = None,
+        shift: ArrayLike | None = None,
+        missing: MissingChoice = "error",
+    ) -> Moments:
         """Moments of an array of shape (n, d), samples in rows; `shift` defaults to the first row.
 
-        The Gram product of a torch tensor is made where it lies, in double precision.
+        The Gram product of a torch tensor is made where it lies, in double precision. Where values are missing (NaN),
+        this is an error, their rows are left out ("drop"), or the moments are estimated by Gaussian EM ("em"), with
+        the number of rows of `golem.missing.rows_in_common`.
         """
+        require_choice(missing)
         if is_tensor(rows):
-            return cls._from_tensor(rows, names)
+            if missing == "error" or not bool(rows.isnan().any()):
+                return cls._from_tensor(rows, names)
+            rows = to_numpy(rows)
         X = _float_rows(rows)
         names = column_names(names, X.shape[1])
+        if missing != "error":
+            return cls._despite_missing(X, names, missing)
         require_finite(X, names)
         shift = np.array(X[0] if shift is None else shift, dtype=float)
         centred = X - shift
         offset = centred.mean(axis=0)
         centred -= offset
         return cls(len(X), shift, offset, centred.T @ centred, names)
+
+    @classmethod
+    def _despite_missing(cls, X: Matrix, names: tuple[str, ...], missing: MissingChoice) -> Moments:
+        """Moments of the rows that are complete, or of all of them by EM."""
+        absent = np.isnan(X)
+        require_finite(np.where(absent, 0.0, X), names)
+        complete = ~absent.any(axis=1)
+        if missing == "drop" or complete.all():
+            record = Missing.of(missing, absent, names)
+            if complete.sum() < 2:
+                raise ValueError(f"{record.rows} of {len(X)} rows lack a value: too few are left; try missing='em'")
+            return replace(cls.from_rows(X[complete], names), missing=record)
+        some = ~absent.all(axis=1)  # a row without any value tells nothing
+        fit, n = fit_gaussian(X[some], names), rows_in_common(absent, names)
+        record = Missing.of(missing, absent, names, rows_used=n, iterations=len(fit.log_likelihoods))
+        return cls(n, fit.mean, np.zeros(len(names)), fit.covariance * n, names, record)
 
     @classmethod
     def _from_tensor(cls, X: Any, names: Sequence[str] | None) -> Moments:
@@ -94,13 +127,17 @@ class Moments:
 
     @classmethod
     def from_columns(
-        cls, columns: Sequence[NDArray[Any]], names: tuple[str, ...], place: Callable[[int], str] | None = None
+        cls,
+        columns: Sequence[NDArray[Any]],
+        names: tuple[str, ...],
+        place: Callable[[int], str] | None = None,
+        missing: Literal["error", "drop"] = "error",
     ) -> Moments:
         """Moments of a batch of rows, at least one, given as d columns; made to be merged with those of other batches.
 
         The rows pass once, in blocks that stay in the processor's cache, about a shift near the first ones: the
         scatter is the sum of outer products about the shift, less n times that of the offset. `place` says in words
-        where a row of the batch stands.
+        where a row of the batch stands. With missing="drop" rows with a NaN are left out; there may be none left.
 
         Raises
         ------
@@ -108,6 +145,14 @@ class Moments:
             If values are NaN or infinite, or too large to be squared.
         """
         n, d = len(columns[0]), len(columns)
+        if missing == "drop":
+            absent = np.column_stack([np.isnan(column) for column in columns])
+            kept = np.nonzero(~absent.any(axis=1))[0]
+            whole = cls(0, np.zeros(d), np.zeros(d), np.zeros((d, d)), names)
+            if len(kept):
+                columns = [column[kept] for column in columns] if len(kept) < n else columns
+                whole = cls.from_columns(columns, names, None if place is None else lambda row: place(int(kept[row])))
+            return replace(whole, missing=Missing.of("drop", absent, names))
         with np.errstate(invalid="ignore", over="ignore"):
             shift = np.array([column[:_FIRST_ROWS].mean(dtype=float) for column in columns])
             length = min(n, max(_CACHED_NUMBERS // d, d))
@@ -127,10 +172,10 @@ class Moments:
         return cls(n, shift, offset, scatter, names)
 
     @classmethod
-    def from_table(cls, table: Any) -> Moments:
-        """Moments of a pandas, Polars or PyArrow table, or of an array."""
+    def from_table(cls, table: Any, missing: MissingChoice = "error") -> Moments:
+        """Moments of a pandas, Polars or PyArrow table, or of an array; `missing` as for `from_rows`."""
         values, names = rows_and_names(table)
-        return cls.from_rows(values, names)
+        return cls.from_rows(values, names, missing=missing)
 
     @classmethod
     def from_covariance(
@@ -206,7 +251,7 @@ class Moments:
         """Moments of the same columns with mean 0 and variance 1."""
         scale = np.sqrt(self.variances)
         S = self.covariance / np.outer(scale, scale)
-        return Moments(self.n, np.zeros(self.d), np.zeros(self.d), (S + S.T) / 2 * self.n, self.names)
+        return replace(self, shift=np.zeros(self.d), offset=np.zeros(self.d), scatter=(S + S.T) / 2 * self.n)
 
     def reordered(self, names: Sequence[str]) -> Moments:
         """Return the same moments with the columns in another order.
@@ -222,7 +267,8 @@ class Moments:
         if sorted(names) != sorted(self.names):
             raise ValueError(f"the columns are {quoted(self.names)}, not {quoted(names)}")
         index = [self.names.index(name) for name in names]
-        return Moments(self.n, self.shift[index], self.offset[index], self.scatter[np.ix_(index, index)], names)
+        shift, offset, scatter = self.shift[index], self.offset[index], self.scatter[np.ix_(index, index)]
+        return Moments(self.n, shift, offset, scatter, names, self.missing)
 
     def __add__(self, other: Moments) -> Moments:
         """Moments of the rows of both (Chan, Golub and LeVeque's merge around a common shift)."""
@@ -230,6 +276,10 @@ class Moments:
             raise ValueError(
                 f"moments of different columns cannot be merged: {quoted(self.names)} and {quoted(other.names)}"
             )
+        records = [part.missing for part in (self, other) if part.missing is not None]
+        missing = records[0] + records[1] if len(records) == 2 else records[0] if records else None
+        if not self.n or not other.n:  # all rows of a batch may have been left out
+            return replace(self if self.n else other, missing=missing)
         n = self.n + other.n
         # Shifts lie near the data, so their difference is exact where that of the means would round.
         difference = (other.shift - self.shift) + (other.offset - self.offset)
@@ -237,7 +287,7 @@ class Moments:
         between = np.outer(difference, difference)
         between *= self.n * other.n / n
         scatter += between
-        return Moments(n, self.shift, self.offset + difference * (other.n / n), scatter, self.names)
+        return Moments(n, self.shift, self.offset + difference * (other.n / n), scatter, self.names, missing)
 
 
 def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
@@ -331,7 +381,8 @@ def _float_column(series: Any) -> Vector:
         others = f" and {len(culprits) - 1} more" if len(culprits) > 1 else ""
         raise TypeError(f"{culprits[0][0]!r} in row {culprits[0][1]}{others}")
     try:
-        return np.array([np.nan if value is None else value for value in values], dtype=float)
+        nothing = series.is_null().to_list()  # pandas knows None, NaN and NA
+        return np.array([np.nan if null else value for value, null in zip(values, nothing, strict=True)], dtype=float)
     except (ValueError, TypeError):
         raise TypeError(f"type {series.dtype}") from None
 
@@ -369,7 +420,11 @@ def require_finite(X: Matrix, names: Sequence[str], place: Callable[[int], str] 
     first = "" if place is None else f", first in {place(int((~finite).any(axis=1).argmax()))}"
     raise ValueError(
         f"NaN or inf in {len(bad)} of {len(names)} columns (count of values): {shortened(bad)}{first}; "
-        "drop those rows or impute the values first"
+        + (
+            "infinite values are no missing ones: mend them, or leave those rows out"
+            if np.isinf(X).any()
+            else "choose missing='drop' (without those rows) or missing='em' (Gaussian EM), or impute the values first"
+        )
     )
 
 

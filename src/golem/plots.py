@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from golem.graph import BoolMatrix, topological_order
+from golem.layout import causal_order, edge_curves, layered_layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,39 +37,34 @@ def plot_graph(model: Golem, ax: Axes | None = None, title: str | None = None) -
     import matplotlib.pyplot as plt
     from matplotlib.lines import Line2D
     from matplotlib.patches import FancyArrowPatch
+    from matplotlib.path import Path
 
     adjacency, names = model.adjacency_, model.moments_.names
-    positions = layered_layout(adjacency)
-    height, width = np.ptp(positions, axis=0)[::-1] + 1
+    # In points: a letter of the labels is about six wide.
+    widths = [max(34.0, 6.3 * len(name) + 14) for name in names]
+    layout = layered_layout(adjacency, widths, gap=18, layer_height=74)
     if ax is None:
-        # Room for the longest name, at about 0.085 inches a character.
-        pitch = max(1.35, 0.45 + 0.085 * max(map(len, names)))
-        size = (max(5.0, pitch * width + 1), max(3.5, 1.15 * height + 1))
+        size = (max(4.6, layout.size[0] / 72 + 0.4), max(3.0, layout.size[1] / 72 + 0.9))
         _, ax = plt.subplots(figsize=size, layout="constrained")
     scale = np.sqrt(model.moments_.variances)
     standardized = model.weights_ * scale[:, None] / scale[None, :]
     largest = max(float(np.abs(standardized).max(initial=0)), 1e-300)
     undecided, by_variance = (getattr(model, name, np.zeros_like(adjacency)) for name in ("undecided_", "by_variance_"))
 
-    labels = [
+    for (x, y), name in zip(layout.positions, names, strict=True):
         ax.text(
-            x, y, name, parse_math=False, ha="center", va="center", color=TEXT, fontsize=10, zorder=3,
+            x, -y, name, parse_math=False, ha="center", va="center", color=TEXT, fontsize=10, zorder=3,
             bbox={"boxstyle": "round,pad=0.35", "facecolor": NODE_FILL, "edgecolor": NODE_EDGE},
-        )
-        for (x, y), name in zip(positions, names, strict=True)
-    ]  # fmt: skip
-    for i, j in np.argwhere(adjacency):
-        # A straight arrow over more than one layer would run through the nodes between: bend it.
-        span = abs(positions[i, 1] - positions[j, 1])
-        bend = 0.0 if span <= 1 else (0.18 if positions[i, 0] <= positions[j, 0] else -0.18)
+        )  # fmt: skip
+    for (i, j), points in edge_curves(layout, widths, adjacency, node_height=24).items():
+        codes = [Path.MOVETO] + [Path.CURVE4] * (len(points) - 1)
         ax.add_patch(
             FancyArrowPatch(
-                tuple(positions[i]), tuple(positions[j]), patchA=labels[i].get_bbox_patch(),
-                patchB=labels[j].get_bbox_patch(), connectionstyle=f"arc3,rad={bend}", arrowstyle="-|>",
-                mutation_scale=13, linewidth=0.8 + 2.6 * abs(standardized[i, j]) / largest,
+                path=Path(points * [1, -1], codes), arrowstyle="-|>",
+                mutation_scale=11, linewidth=0.8 + 2.6 * abs(standardized[i, j]) / largest,
                 color=POSITIVE if model.weights_[i, j] >= 0 else NEGATIVE,
                 linestyle=UNDECIDED if undecided[i, j] else BY_VARIANCE if by_variance[i, j] else "solid",
-                alpha=0.85, zorder=2, shrinkA=1, shrinkB=2,
+                alpha=0.9, zorder=2, capstyle="butt", joinstyle="miter",
             )
         )  # fmt: skip
     handles = [
@@ -83,8 +77,8 @@ def plot_graph(model: Golem, ax: Axes | None = None, title: str | None = None) -
         handles.append(Line2D([], [], color=NODE_EDGE, linestyle=BY_VARIANCE, label="direction by variance"))
     ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=9)
     ax.set_title(title or f"{int(adjacency.sum())} edges among {len(names)} variables", color=TEXT, fontsize=11)
-    ax.set_xlim(positions[:, 0].min() - 0.7, positions[:, 0].max() + 0.7)
-    ax.set_ylim(positions[:, 1].min() - 0.6, positions[:, 1].max() + 0.6)
+    ax.set_xlim(0, layout.size[0])
+    ax.set_ylim(-layout.size[1], 0)
     ax.axis("off")
     return ax
 
@@ -92,13 +86,16 @@ def plot_graph(model: Golem, ax: Axes | None = None, title: str | None = None) -
 def plot_weights(model: Golem, ax: Axes | None = None, title: str | None = None) -> Axes:
     """Draw the weights as a heat map, rows and columns in causal order, so that all lie above the diagonal."""
     import matplotlib.pyplot as plt
+    from matplotlib.colors import LinearSegmentedColormap
 
-    order = topological_order(model.adjacency_)
+    order = causal_order(model.adjacency_)
     B = model.weights_[np.ix_(order, order)]
     if ax is None:
         _, ax = plt.subplots(figsize=(7, 6), layout="constrained")
     limit = max(float(np.abs(B).max(initial=0)), 1e-300)
-    image = ax.imshow(B, cmap="PuOr_r", vmin=-limit, vmax=limit, interpolation="nearest")
+    # The colours of the signs are those of the arrows.
+    signs = LinearSegmentedColormap.from_list("signs", [NEGATIVE, "#f7f7f7", POSITIVE])
+    image = ax.imshow(B, cmap=signs, vmin=-limit, vmax=limit, interpolation="nearest")
     ax.figure.colorbar(image, ax=ax, label="weight", shrink=0.8)
     if len(order) <= 40:
         names = [model.moments_.names[j] for j in order]
@@ -193,39 +190,3 @@ def path(selection: Selection, ax: Axes | None = None) -> Axes:
     ways = {"bic": "information criterion", "cv": "cross-validation", "stability": "stability"}
     ax.set_title(f"{chosen['edges']} edges, chosen by {ways[selection.method]}", fontsize=11)
     return ax
-
-
-def layered_layout(adjacency: BoolMatrix, sweeps: int = 12) -> NDArray[np.float64]:
-    """Place nodes in rows: causes above effects, few crossings; isolated nodes in rows of their own at the bottom.
-
-    Rows are longest paths from the sources; within a row nodes are sorted by the mean position of their neighbours
-    in the rows around it, down and up in turn (Sugiyama's barycentre heuristic).
-    """
-    d = len(adjacency)
-    linked = adjacency | adjacency.T
-    layer = np.zeros(d, dtype=int)
-    for j in topological_order(adjacency):
-        parents = np.nonzero(adjacency[:, j])[0]
-        layer[j] = layer[parents].max() + 1 if len(parents) else 0
-    # A source sits right above its first effect, not at the very top.
-    for i in np.nonzero(~adjacency.any(axis=0) & adjacency.any(axis=1))[0]:
-        layer[i] = layer[adjacency[i]].min() - 1
-    isolated = np.nonzero(~linked.any(axis=0))[0]
-    if len(isolated):
-        # As many to a row as the widest layer has, and not fewer than six.
-        widest = max(6, int(np.bincount(layer[linked.any(axis=0)]).max(initial=0)))
-        layer[isolated] = layer.max() + 1 + np.arange(len(isolated)) // widest
-    rows = [list(np.nonzero(layer == k)[0]) for k in range(layer.max() + 1)]
-    x = np.zeros(d)
-    for row in rows:
-        x[row] = _spread(len(row))
-    for sweep in range(sweeps):
-        for row in rows if sweep % 2 == 0 else rows[::-1]:
-            centre = [x[linked[j]].mean() if linked[j].any() else x[j] for j in row]
-            row[:] = [row[k] for k in np.argsort(centre, kind="stable")]
-            x[row] = _spread(len(row))
-    return np.column_stack([x, -layer.astype(float)])
-
-
-def _spread(count: int) -> NDArray[Any]:
-    return np.arange(count) - (count - 1) / 2

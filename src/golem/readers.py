@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from golem.arrays import physical_memory
 from golem.graph_files import NamedGraph, read_graph
+from golem.missing import MissingChoice, require_choice
 from golem.moments import Matrix, Moments
 from golem.tables.batches import naming
 from golem.tables.files import Paths, TableFiles
@@ -19,12 +22,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NamedGraph",
+    "Paths",
     "Table",
     "TableFiles",
     "moments_from_dask",
     "moments_from_file",
     "read_graph",
     "read_table",
+    "rows_of",
     "shards_from_file",
     "shards_of",
 ]
@@ -43,12 +48,31 @@ def read_table(
     path: Paths, *, columns: Sequence[str] | None = None, drop: Sequence[str] = (), header: bool | None = None
 ) -> Table:
     """Read all rows of the files into memory; the parameters are those of `moments_from_file`."""
-    table = TableFiles.open(path, columns=columns, drop=drop, header=header)
-    values = [np.empty((0, len(table.names)))]
+    return rows_of(TableFiles.open(path, columns=columns, drop=drop, header=header))
+
+
+def rows_of(table: TableFiles, *, most_bytes: float = math.inf, progress: Progress | None = None) -> Table:
+    """Read all rows of files that have been opened into memory.
+
+    Raises
+    ------
+    ValueError
+        If they take more than so many bytes there.
+    """
+    values, size, done = [np.empty((0, len(table.names)))], 0, 0
     for task in plan(table):
         with naming(task.file.path):
-            batches = task.file.batches(task.piece, task.columns)
-            values += [np.column_stack(batch.columns) for batch in batches if batch.columns]
+            for batch in task.file.batches(task.piece, task.columns):
+                values += [np.column_stack(batch.columns)] if batch.columns else []
+                size += values[-1].nbytes if batch.columns else 0
+                done += batch.end - batch.begin
+                if size > most_bytes:
+                    raise ValueError(
+                        f"the rows are needed in memory, and their first {size / 2**30:.3g} GiB are more than is meant "
+                        "for them here; use fewer columns or rows, or missing='drop'"
+                    )
+                if progress is not None:
+                    progress(done, table.size)
     return Table(np.concatenate(values), table.names, table.made_up_names)
 
 
@@ -58,6 +82,7 @@ def moments_from_file(
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     header: bool | None = None,
+    missing: MissingChoice = "error",
     progress: Progress | None = None,
     scheduler: str | Client | None = None,
 ) -> Moments:
@@ -75,6 +100,9 @@ def moments_from_file(
         Columns to leave out.
     header : bool, optional
         Whether CSV files have a line of names; found where it is not said.
+    missing : {"error", "drop", "em"}
+        What to do about missing values: empty cells, NA, NaN, null. "em" (see `golem.missing`) needs all rows in
+        memory, here, and a quarter of this machine's is meant for them.
     progress : callable, optional
         Called with the bytes read and the bytes in all, from any thread.
     scheduler : str or distributed.Client, optional
@@ -97,7 +125,7 @@ def moments_from_file(
     array([2. , 3.5])
     """
     table = TableFiles.open(path, columns=columns, drop=drop, header=header)
-    return shards_of(table, 1, progress=progress, scheduler=scheduler)[0]
+    return shards_of(table, 1, missing=missing, progress=progress, scheduler=scheduler)[0]
 
 
 def shards_from_file(
@@ -107,6 +135,7 @@ def shards_from_file(
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     header: bool | None = None,
+    missing: MissingChoice = "error",
     progress: Progress | None = None,
     scheduler: str | Client | None = None,
 ) -> list[Moments]:
@@ -131,16 +160,31 @@ def shards_from_file(
     >>> without_the_first = folds[1] + folds[2] + folds[3]
     """
     table = TableFiles.open(path, columns=columns, drop=drop, header=header)
-    return shards_of(table, shards, progress=progress, scheduler=scheduler)
+    return shards_of(table, shards, missing=missing, progress=progress, scheduler=scheduler)
 
 
 def shards_of(
-    table: TableFiles, shards: int, *, progress: Progress | None = None, scheduler: str | Client | None = None
+    table: TableFiles,
+    shards: int,
+    *,
+    missing: MissingChoice = "error",
+    progress: Progress | None = None,
+    scheduler: str | Client | None = None,
 ) -> list[Moments]:
     """Do the pass over files that have been opened."""
+    require_choice(missing)
     if shards < 1:
         raise ValueError(f"the number of shards must be positive; got {shards}")
-    tasks = plan(table, shards)
+    if missing == "em":
+        if shards > 1 or scheduler is not None:
+            raise ValueError(
+                "missing='em' looks at all rows again and again, in one place: it knows neither shards nor clusters; "
+                "use missing='drop'"
+            )
+        rows = rows_of(table, most_bytes=physical_memory() / 4, progress=progress)
+        with naming(table.files[0].path):
+            return [Moments.from_rows(rows.values, rows.names, missing=missing)]
+    tasks = plan(table, shards, missing)
     if not tasks:
         parts = {}
     elif scheduler is None:
@@ -153,11 +197,12 @@ def shards_of(
         return moments_of_shards(parts, shards)
 
 
-def moments_from_dask(frame: Any) -> Moments:
+def moments_from_dask(frame: Any, *, missing: Literal["error", "drop"] = "error") -> Moments:
     """Moments of a Dask DataFrame or Array: a task a partition, merged along a tree on the workers.
 
-    Needs the extra `[distributed]`. The scheduler is Dask's own choice: that of the current client, or threads.
-    Workers lost on the way are replaced as usual in Dask, and the result is the same.
+    With missing="drop" rows with missing values are left out. Needs the extra `[distributed]`. The scheduler is Dask's
+    own choice: that of the current client, or threads. Workers lost on the way are replaced as usual in Dask, and the
+    result is the same.
 
     Raises
     ------
@@ -166,4 +211,4 @@ def moments_from_dask(frame: Any) -> Moments:
     """
     from golem.tables.cluster import moments_of_frame
 
-    return moments_of_frame(frame)
+    return moments_of_frame(frame, missing)

@@ -12,6 +12,7 @@ from golem.graph import BoolMatrix, edges_are_acyclic
 from golem.moments import Matrix
 
 CycleRemoval = Literal["paper", "gentle", "none"]
+_NEXT_TO_NOTHING = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,16 @@ def round_to_dag(
         accepted = _acyclic_prefixes(np.argwhere(kept), candidates, d, skip_and_go_on=cycles == "gentle")
     kept[accepted[:, 0], accepted[:, 1]] = True
     return Rounded(np.where(kept, weights, 0.0), len(candidates) - len(accepted))
+
+
+def with_required(weights: Matrix, required: BoolMatrix) -> Matrix:
+    """Give a required edge of weight exactly 0 the weight 1e-300, nothing in any sum and an edge in every file.
+
+    `weights[i, j] != 0` means i -> j to all that comes after: models, metrics, files. Columns without any correlation
+    make such weights.
+    """
+    lost = required & (weights == 0)
+    return np.where(lost, _NEXT_TO_NOTHING, weights) if lost.any() else weights
 
 
 def _acyclic_prefixes(

@@ -15,7 +15,10 @@ from golem.likelihood import GaussianNV
 
 if TYPE_CHECKING:
     from golem.comparison import Comparison, Step
+    from golem.confidence import Bootstrap
+    from golem.diagnostics import Diagnosis
     from golem.estimator import Golem
+    from golem.export import Edge, Supplement
     from golem.metrics import GraphScores
     from golem.selection import Selection
 
@@ -82,6 +85,20 @@ def reading(total: int, wanted: bool) -> Iterator[Callable[[int, int], None] | N
 
 
 @contextlib.contextmanager
+def resampling(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """Show a bar of the replicates of a bootstrap; yields what is to be told of them."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    if not wanted or not err.is_terminal:
+        yield None
+        return
+    columns = [TextColumn("Bootstrap"), BarColumn(bar_width=30), MofNCompleteColumn(), TimeRemainingColumn()]
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextlib.contextmanager
 def telling_warnings(quiet: bool) -> Iterator[None]:
     """Print warnings as sentences when they come, or nothing."""
 
@@ -95,52 +112,48 @@ def telling_warnings(quiet: bool) -> Iterator[None]:
         yield
 
 
-def print_summary(model: Golem) -> None:
-    """Print the edges, what is undecided, and how the solve went."""
+def print_summary(model: Golem, supplement: Supplement) -> None:
+    """Print the edges, how often they came back, what they rest on, and how the solve went."""
     from rich.table import Table
     from rich.text import Text
 
     from golem import export
 
+    bootstrap = supplement.bootstrap
+
     about = export.summary(model)
-    found = export.edges(model)
+    found = export.edges(model, bootstrap)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("edge", "", ""):
         table.add_column(heading, overflow="fold")
     table.add_column("weight", justify="right")
-    table.add_column("standardized", justify="right")
+    # No room for both in a narrow terminal; the standardized weights are in edges.csv.
+    for heading in ("standardized",) if bootstrap is None else ("interval", "joined", "directed"):
+        table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("direction" if any(edge.undecided or edge.by_variance for edge in found) else "")
     listed = found[:50]
     for edge in listed:
         note = "undecided" if edge.undecided else "by variance" if edge.by_variance else ""
-        numbers = (f"{edge.weight:+.3g}", f"{edge.standardized_weight:+.2f}")
-        table.add_row(Text(edge.source), "->", Text(edge.target), *numbers, note)
+        numbers = (f"{edge.standardized_weight:+.2f}",) if bootstrap is None else _confidence(edge)
+        table.add_row(Text(edge.source), "->", Text(edge.target), f"{edge.weight:+.3g}", *numbers, note)
     out.print(f"{about['edges']} edges among {about['d']} variables, from {about['n']} rows")
+    if model.missing_ is not None:
+        out.print(model.missing_.sentence, soft_wrap=True)
     if listed:
         out.print(table)
     if len(found) > len(listed):
         out.print(f"... and {len(found) - len(listed)} more in edges.csv")
     out.print()
+    if bootstrap is not None:
+        _print_bootstrap(bootstrap)
     choice = model.noise_choice_
     if choice is not None and found:
         ahead = {kind: score - choice.scores[choice.kind] for kind, score in choice.scores.items()}
         others = ", ".join(f"{kind} +{more:.0f}" for kind, more in ahead.items() if kind != choice.kind)
         close = " It is a close call: compare --noise ev and nv." if choice.margin < CLOSE_CALL else ""
         out.print(f"{choice.reason} (Deviance of the alternatives: {others}.){close}", soft_wrap=True)
-    if about["by_variance"]:
-        out.print(
-            f"{about['by_variance']} of {len(found)} directions rest on the noise variances alone, and so on the units "
-            "of the columns; --noise nv leaves them open.",
-            soft_wrap=True,
-        )
-    if about["undecided"]:
-        tie_break = " The arrows shown are a tie-break: equal noise variances would prefer them."
-        broken = isinstance(model.likelihood_, GaussianNV) and model.solver == "order"
-        out.print(
-            f"The data cannot decide the direction of {about['undecided']} of {len(found)} edges: graphs with some of "
-            f"these reversed fit as well.{tie_break if broken else ''}",
-            soft_wrap=True,
-        )
+    if supplement.diagnosis is None:
+        _print_open_directions(model, about)
     if about["cut_edges"]:
         out.print(f"{about['cut_edges']} edges were removed because they closed cycles.")
     terms = about["objective"]
@@ -152,6 +165,59 @@ def print_summary(model: Golem) -> None:
     steps = "perturbations" if model.solver == "order" else "iterations"
     counted = f" {about['iterations']} {steps}," if about["iterations"] else ""
     out.print(f"{about['status']['message']}{counted} {about['seconds']:.1f} s", soft_wrap=True)
+    if supplement.diagnosis is not None:
+        _print_diagnosis(supplement.diagnosis)
+
+
+def _print_diagnosis(diagnosis: Diagnosis) -> None:
+    """Print a line for every finding that is not fine, warnings first."""
+    out.print()
+    for finding in diagnosis.at("warning"):
+        # The fit has warned of few rows already.
+        if finding.name != "rows":
+            out.print(f"Warning: {finding}", style="yellow", soft_wrap=True)
+    for finding in diagnosis.at("note"):
+        out.print(f"Note: {finding}", soft_wrap=True)
+
+
+def _print_open_directions(model: Golem, about: dict[str, Any]) -> None:
+    """Print how many directions rest on the noise variances, and how many on nothing."""
+    if about["by_variance"]:
+        out.print(
+            f"{about['by_variance']} of {about['edges']} directions rest on the noise variances alone, and so on the "
+            "units of the columns; --noise nv leaves them open.",
+            soft_wrap=True,
+        )
+    if about["undecided"]:
+        tie_break = " The arrows shown are a tie-break: equal noise variances would prefer them."
+        broken = isinstance(model.likelihood_, GaussianNV) and model.solver == "order"
+        out.print(
+            f"The data cannot decide the direction of {about['undecided']} of {about['edges']} edges: graphs with some "
+            f"of these reversed fit as well.{tie_break if broken else ''}",
+            soft_wrap=True,
+        )
+
+
+def _confidence(edge: Edge) -> tuple[str, ...]:
+    """Write what a bootstrap says of an edge."""
+    return (
+        f"({edge.weight_low:+.3g}, {edge.weight_high:+.3g})",
+        f"{edge.adjacency_frequency:.0%}",
+        f"{edge.direction_frequency:.0%}",
+    )
+
+
+def _print_bootstrap(bootstrap: Bootstrap) -> None:
+    """Say what the frequencies are, and what they are not."""
+    wanted = f" (of {bootstrap.requested} wanted)" if bootstrap.interrupted else ""
+    out.print(
+        f"Bootstrap: {bootstrap.replicates} graphs{wanted} were learned from resampled {bootstrap.unit}. `joined` is "
+        "the share of them that joins the two variables, `directed` the share with this direction, undecided ones "
+        f"counted half; the interval has the middle {bootstrap.level:.0%} of the weights, 0 where there is no such "
+        "edge. They tell how stable an edge is under sampling, not what every graph misses alike, such as hidden "
+        f"common causes. The consensus of the graphs, in graph.json, has {int(bootstrap.consensus.sum())} edges.",
+        soft_wrap=True,
+    )
 
 
 @contextlib.contextmanager
@@ -218,6 +284,7 @@ def print_saved(output: Path, more: Sequence[str] = ()) -> None:
     """Print where the results are."""
     files = ", ".join(("graph.json", "edges.csv", "weights.csv", "graph.png", *more))
     out.print(f"\nSaved {output}/{files}", soft_wrap=True)
+    out.print(f"Open the report in a browser: {output / 'report.html'}", soft_wrap=True)
 
 
 @contextlib.contextmanager
@@ -265,12 +332,13 @@ def print_path(selection: Selection) -> None:
     out.print(f"Chosen: {chosen}\n", soft_wrap=True)
 
 
-def print_json(model: Golem, more: dict[str, Any] | None = None) -> None:
-    """Print the summary and the edges as one line of JSON."""
+def print_json(model: Golem, supplement: Supplement, more: dict[str, Any] | None = None) -> None:
+    """Print the summary, the edges and what was found beside them as one line of JSON."""
     from golem import export
 
-    found = [vars(edge) for edge in export.edges(model)]
-    print(json.dumps(export.summary(model) | {"edge_list": found} | (more or {}), allow_nan=False))  # noqa: T201
+    found = [vars(edge) for edge in export.edges(model, supplement.bootstrap)]
+    beside = {name: value for name, value in supplement.document().items() if value is not None}
+    print(json.dumps(export.summary(model) | {"edge_list": found} | beside | (more or {}), allow_nan=False))  # noqa: T201
 
 
 def shown(value: float | None) -> str:

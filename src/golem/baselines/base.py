@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator
 from golem.checks import require_learnable
 from golem.graph import BoolMatrix, cpdag, member_of_class
 from golem.inputs import read_data, read_knowledge
-from golem.knowledge import Knowledge
+from golem.knowledge import Knowledge, NamedKnowledge
 from golem.moments import Matrix, Moments
 from golem.objective import residual_variances
+from golem.rounding import with_required
 from golem.sem import LinearSEM
 
 
@@ -51,7 +52,7 @@ class Baseline(BaseEstimator, ABC):
     # Whether the answer depends on the units of the columns.
     _uses_scale: ClassVar[bool] = False
 
-    knowledge: Knowledge | None
+    knowledge: Knowledge | NamedKnowledge | None
 
     def fit(self, X: Any, y: None = None) -> Self:
         """Learn a graph.
@@ -73,7 +74,7 @@ class Baseline(BaseEstimator, ABC):
                 "covariances; give an array or a table, not Moments"
             )
         require_learnable(moments, uses_scale=self._uses_scale)
-        self.moments_, self.knowledge_ = moments, read_knowledge(self.knowledge, moments.d)
+        self.moments_, self.knowledge_ = moments, read_knowledge(self.knowledge, moments.names)
         began = time.perf_counter()
         self._learn(moments, rows, self.knowledge_)
         self.seconds_ = time.perf_counter() - began
@@ -89,8 +90,8 @@ class Baseline(BaseEstimator, ABC):
 
     def _present_weights(self, weights: Matrix) -> None:
         """Set the attributes that follow from acyclic weights."""
-        self.weights_ = weights
-        self.adjacency_: BoolMatrix = (weights != 0) | self.knowledge_.required
+        self.weights_ = weights = with_required(weights, self.knowledge_.required)
+        self.adjacency_: BoolMatrix = weights != 0
         self.cpdag_ = cpdag(self.adjacency_)
         noise_variances = residual_variances(weights, self.moments_.covariance)
         self.sem_ = LinearSEM.from_moments(weights, noise_variances, self.moments_)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from golem.baselines.base import Baseline
 from golem.baselines.sparse_regression import regress_along, require_more_rows_than_columns
 from golem.checks import DataWarning
-from golem.knowledge import Knowledge
+from golem.knowledge import Knowledge, NamedKnowledge
 from golem.moments import Matrix, Moments, quoted
 
 # Fewer rows tell nothing about the shape of a distribution.
@@ -34,7 +34,7 @@ class DirectLiNGAM(Baseline):
         By default an adaptive lasso with the penalty of least BIC chooses the edges along the order, as in the package
         lingam, and least squares their weights. With a threshold each column is regressed on all before it, and edges
         with smaller absolute weights are dropped.
-    knowledge : Knowledge, optional
+    knowledge : Knowledge or NamedKnowledge, optional
         Forbidden edges are left out, required ones stay, and both hold back columns that may not be next in the order.
 
     Attributes
@@ -57,7 +57,7 @@ class DirectLiNGAM(Baseline):
 
     _needs_rows = True
 
-    def __init__(self, threshold: float | None = None, *, knowledge: Knowledge | None = None) -> None:
+    def __init__(self, threshold: float | None = None, *, knowledge: Knowledge | NamedKnowledge | None = None) -> None:
         self.threshold = threshold
         self.knowledge = knowledge
 

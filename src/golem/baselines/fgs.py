@@ -6,7 +6,7 @@ import numpy as np
 
 from golem.baselines.base import Baseline
 from golem.baselines.fgs_search import EdgeScores, GreedySearch
-from golem.knowledge import Knowledge
+from golem.knowledge import Knowledge, NamedKnowledge
 from golem.moments import Matrix, Moments
 from golem.objective import graph_scores
 from golem.solvers.tie_break import least_squares_weights
@@ -41,7 +41,7 @@ class FGS(Baseline):
         Largest number of parents of a node; by default (n - 2) / 2, so that residual variances exist. The number of
         operators grows exponentially with the size of cliques; where columns are many and all depend on each other,
         this bounds it.
-    knowledge : Knowledge, optional
+    knowledge : Knowledge or NamedKnowledge, optional
         Forbidden and required edges. The search starts at the class of the required edges and visits only classes
         with a member that obeys, and `adjacency_` is such a member.
 
@@ -76,7 +76,7 @@ class FGS(Baseline):
         *,
         structure_prior: float = 0.0,
         max_parents: int | None = None,
-        knowledge: Knowledge | None = None,
+        knowledge: Knowledge | NamedKnowledge | None = None,
     ) -> None:
         self.penalty_discount = penalty_discount
         self.structure_prior = structure_prior

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from golem.baselines.base import Baseline
-from golem.knowledge import Knowledge
+from golem.knowledge import Knowledge, NamedKnowledge
 from golem.likelihood import LeastSquares
 from golem.moments import Matrix, Moments
 from golem.objective import Objective
@@ -36,7 +36,7 @@ class Notears(Baseline):
         Edges with smaller absolute weights are dropped; what cycles are left are removed as in the paper.
     max_iter : int
         Most iterations of L-BFGS-B in all.
-    knowledge : Knowledge, optional
+    knowledge : Knowledge or NamedKnowledge, optional
         Forbidden edges are held at zero; required ones bear no penalty and stay whatever their weight.
     time_limit : float, optional
         Seconds; what was reached by then is the answer, marked by `solution_.status`.
@@ -73,7 +73,7 @@ class Notears(Baseline):
         largest_rho: float = 1e16,
         threshold: float = 0.3,
         max_iter: int = 200_000,
-        knowledge: Knowledge | None = None,
+        knowledge: Knowledge | NamedKnowledge | None = None,
         time_limit: float | None = None,
         callback: Callback | None = None,
     ) -> None:

@@ -16,7 +16,7 @@ from golem.baselines.pc_search import (
     open_edges,
 )
 from golem.checks import DataWarning
-from golem.knowledge import Knowledge
+from golem.knowledge import Knowledge, NamedKnowledge
 from golem.moments import Matrix, Moments
 from golem.objective import graph_scores
 from golem.pdag import bits_to_columns
@@ -49,7 +49,7 @@ class PC(Baseline):
     max_conditioning : int, optional
         Largest conditioning set; by default as large as the neighbours and the rows allow. The number of tests grows
         exponentially with it where nodes have many neighbours.
-    knowledge : Knowledge, optional
+    knowledge : Knowledge or NamedKnowledge, optional
         Forbidden and required edges. Pairs forbidden both ways are not joined, required edges are not tested, and
         both direct edges before the tests do.
 
@@ -88,7 +88,7 @@ class PC(Baseline):
         *,
         conservative: bool = True,
         max_conditioning: int | None = None,
-        knowledge: Knowledge | None = None,
+        knowledge: Knowledge | NamedKnowledge | None = None,
     ) -> None:
         self.alpha = alpha
         self.conservative = conservative

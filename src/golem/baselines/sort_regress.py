@@ -9,7 +9,7 @@ import numpy as np
 from golem.baselines.base import Baseline
 from golem.baselines.sparse_regression import regress_along, require_more_rows_than_columns
 from golem.checks import warn_of_equal_scales
-from golem.knowledge import Knowledge
+from golem.knowledge import Knowledge, NamedKnowledge
 from golem.moments import Matrix, Moments
 
 SORTINGS = ("variance", "r2")
@@ -29,7 +29,7 @@ class SortRegress(Baseline):
     ----------
     by : {"variance", "r2"}
         What to sort by, lowest first.
-    knowledge : Knowledge, optional
+    knowledge : Knowledge or NamedKnowledge, optional
         Forbidden edges are left out of the regressions, required ones stay in; a required edge against the order is
         refused, as nothing but the sorting decides the order.
 
@@ -48,7 +48,9 @@ class SortRegress(Baseline):
     array([2, 1, 0, 3, 4])
     """
 
-    def __init__(self, by: Literal["variance", "r2"] = "variance", *, knowledge: Knowledge | None = None) -> None:
+    def __init__(
+        self, by: Literal["variance", "r2"] = "variance", *, knowledge: Knowledge | NamedKnowledge | None = None
+    ) -> None:
         self.by = by
         self.knowledge = knowledge
 

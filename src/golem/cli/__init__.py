@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import golem
-from golem.cli import compare, demo, fit, score, simulate
+from golem.cli import compare, demo, experiment, export, fit, report, score, simulate
 from golem.terminal import out
 
 app = typer.Typer(
@@ -26,6 +26,9 @@ for command, example in (
     (simulate.simulate, simulate.EXAMPLE),
     (score.score, score.EXAMPLE),
     (compare.compare, compare.EXAMPLE),
+    (report.report, report.EXAMPLE),
+    (export.export, export.EXAMPLE),
+    (experiment.experiment, experiment.EXAMPLE),
 ):
     app.command(epilog=f"Example: `{example}`")(command)
 

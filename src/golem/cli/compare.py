@@ -8,7 +8,18 @@ from typing import Annotated
 
 import typer
 
-from golem.cli.options import Json, Quiet
+from golem.cli.options import (
+    Forbid,
+    Json,
+    KnowledgeFile,
+    Missing,
+    MissingValues,
+    Quiet,
+    Require,
+    all_names,
+    read_knowledge_file,
+    with_edges,
+)
 from golem.cli.running import INTERRUPTED_EXIT_CODE, fail, holding_interrupts, require_writable, user_errors
 from golem.terminal import comparison_progress, out, print_comparison
 
@@ -18,7 +29,7 @@ EXAMPLE = "golem compare data.csv --truth truth.csv --methods order-ev,notears-l
 def compare(
     data: Annotated[Path, typer.Argument(help="CSV (separator and header are found) or Parquet file of numbers.")],
     truth: Annotated[
-        Path | None, typer.Option(help="The true graph: an edge list, a weight matrix or graph.json.")
+        Path | None, typer.Option(help="The true graph: graph.json, a CSV, or any format of `golem export`.")
     ] = None,
     methods: Annotated[
         list[str],
@@ -26,7 +37,11 @@ def compare(
     ] = [],  # noqa: B006
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("golem-comparison"),
     time_limit: Annotated[float, typer.Option(help="Most seconds for each method.", min=0.001)] = 120.0,
-    drop: Annotated[list[str], typer.Option(help="Leave out a column; repeat for more.")] = [],  # noqa: B006
+    forbid: Forbid = [],  # noqa: B006
+    require: Require = [],  # noqa: B006
+    knowledge: KnowledgeFile = None,
+    missing: Missing = MissingValues.error,
+    drop: Annotated[list[str], typer.Option(help="Leave out these columns: a,b,c.")] = [],  # noqa: B006
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.  [default: found]")
     ] = None,
@@ -38,20 +53,34 @@ def compare(
     Methods: golem-ev, golem-nv (the paper's recipe), order-ev, order-nv, order (its likelihoods with edges counted),
     notears, notears-l1, fgs, pc, direct-lingam, sort-regress-var, sort-regress-r2; and of other packages, where they
     are installed, dagma, gcastle-notears, lingam, causal-learn-ges, causal-learn-pc, flopsearch. A method that exceeds
-    its time or fails is reported as such, and the others go on. Writes `comparison.csv`, `agreement.csv`,
-    `distances.csv` and `comparison.png` into the output folder. Ctrl-C keeps what is there (exit code 130).
+    its time or fails is reported as such, and the others go on; so is one that cannot obey --forbid, --require or
+    --knowledge. Writes `comparison.csv`, `agreement.csv`, `distances.csv`, `comparison.png` and `report.html`, a page
+    to explore in a browser, into the output folder. Ctrl-C keeps what is there (exit code 130).
     """
     from golem.comparison import compare_file, missing_peers
+    from golem.readers import TableFiles
+    from golem.report import report_comparison
 
     chosen = [name.strip() for part in methods for name in part.split(",") if name.strip()]
     with user_errors():
         require_writable(output)
+        known = read_knowledge_file(knowledge)
+        table = TableFiles.open(data, drop=all_names(drop), header=header)
+        obeyed = with_edges(known, forbid, require, table.names)
         with comparison_progress(not (quiet or as_json), time_limit) as show:
             result = compare_file(
-                data, chosen or None, truth=truth, time_limit=time_limit, drop=drop, header=header, callback=show
+                table,
+                chosen or None,
+                truth=truth,
+                knowledge=obeyed,
+                missing=missing.value,
+                time_limit=time_limit,
+                callback=show,
             )
         with holding_interrupts():
             result.save(output)
+            if result.estimates:
+                report_comparison(result, output / "report.html", title=f"Methods compared on {data.stem}")
     if as_json:
         print(json.dumps([vars(row) for row in result.rows]))  # noqa: T201
     elif not quiet:
@@ -60,6 +89,8 @@ def compare(
             listed = ", ".join(f"{name} ({command})" for name, command in missing_peers().items())
             out.print(f"\nNot installed, and so left out: {listed}", soft_wrap=True)
         out.print(f"\nSaved {output}/comparison.csv, agreement.csv, distances.csv, comparison.png", soft_wrap=True)
+        if result.estimates:
+            out.print(f"Open the report in a browser: {output / 'report.html'}", soft_wrap=True)
     if result.interrupted:
         raise typer.Exit(INTERRUPTED_EXIT_CODE)
     if not result.estimates:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from golem.cli.options import Json, Quiet
-from golem.cli.running import exit_if_interrupted, learn, user_errors
+from golem.cli.running import check, exit_if_interrupted, learn, user_errors, write
 from golem.terminal import out, print_consensus, print_json, print_saved, print_summary
 
 EXAMPLE = "golem demo -o demo-output"
@@ -29,19 +29,26 @@ def demo(
     from golem import metrics
     from golem.datasets import load_sachs
     from golem.estimator import Golem
+    from golem.export import Supplement
+    from golem.graph_files import NamedGraph
     from golem.moments import Moments
 
     with user_errors():
         sachs = load_sachs()
         model = Golem()
-        moments = Moments.from_rows(np.log(sachs.values), sachs.names)
-        learn(model, moments, output, quiet=quiet, bar=not (quiet or as_json))
+        rows = np.log(sachs.values)
+        moments = Moments.from_rows(rows, sachs.names)
+        bar = not (quiet or as_json)
+        learn(model, moments, output, quiet=quiet, bar=bar)
+        supplement = Supplement(diagnosis=check(model, lambda: rows, bar))
+        consensus = NamedGraph(sachs.truth.astype(float), tuple(sachs.names), sachs.truth, weighted=False)
+        write(model, output, supplement, title="Sachs protein data", other=("consensus", consensus))
     scores = metrics.evaluate(sachs.truth, model.adjacency_)
     if as_json:
-        print_json(model, {"consensus": vars(scores)})
+        print_json(model, supplement, {"consensus": vars(scores)})
     elif not quiet:
         out.print("Sachs et al. (2005): 853 cells, 11 proteins and phospholipids, log intensities\n")
-        print_summary(model)
+        print_summary(model, supplement)
         print_consensus(scores, sachs.truth, model)
         print_saved(output)
     exit_if_interrupted(model)

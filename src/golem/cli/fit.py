@@ -3,19 +3,52 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from golem.cli.options import Json, Quiet, Seed, names, number_or_word
-from golem.cli.running import exit_if_interrupted, learn, require_writable, user_errors
-from golem.cli.selecting import choose, shards_for
+from golem.cli.options import (
+    Forbid,
+    Json,
+    KnowledgeFile,
+    Missing,
+    MissingValues,
+    Quiet,
+    Require,
+    Seed,
+    all_names,
+    names,
+    number_or_word,
+    read_knowledge_file,
+    with_edges,
+)
+from golem.cli.running import (
+    INTERRUPTED_EXIT_CODE,
+    assess,
+    check,
+    learn,
+    require_writable,
+    user_errors,
+    was_interrupted,
+    write,
+)
+from golem.cli.selecting import choose
 from golem.terminal import err, out, print_json, print_path, print_saved, print_summary, reading, telling_warnings
 
+if TYPE_CHECKING:
+    from golem.moments import Moments
+
+# Up to this size of the files their rows are resampled or divided; of larger ones, which need not fit into memory,
+# shards of consecutive rows.
+ROWS_UP_TO = 2**28
+SHARDS = 100
 EXAMPLE = "golem fit data.csv -o out/ --noise ev --lambda-sparsity bic"
+# More are not read a second time for the checks that need rows.
+MOST_NUMBERS = 5_000_000
 
 
 class Noise(StrEnum):
@@ -50,14 +83,20 @@ class Effort(StrEnum):
     thorough = "thorough"
 
 
+# Beside --from these may be given; everything else comes from the record.
+_FREE_WHEN_REPEATING = ("data", "repeat", "output", "certificate", "scheduler", "quiet", "as_json")
+
+
 def fit(
+    context: typer.Context,
     data: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             help="CSV (separator and header are found, gzip is read) or Parquet: files, folders or patterns such as "
-            "'part-*.parquet', whose rows make one table. They are read once, in bounded memory.",
+            "'part-*.parquet', whose rows make one table. They are read once, in bounded memory."
+            "  [default: those of --from]",
         ),
-    ],
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("golem-output"),
     noise: Annotated[
         Noise, typer.Option(help="Noise variances: free (nv), all equal (ev), or what the data speak for.")
@@ -100,12 +139,41 @@ def fit(
     certificate: Annotated[
         bool, typer.Option("--certificate", help="Also polish the paper's score to a stationary point (ev).")
     ] = False,
+    forbid: Forbid = [],  # noqa: B006
+    require: Require = [],  # noqa: B006
+    knowledge: KnowledgeFile = None,
+    missing: Missing = MissingValues.error,
+    diagnose: Annotated[
+        bool,
+        typer.Option(
+            "--diagnose/--no-diagnose",
+            help="Check what the graph rests on: units, noise, near-copies, single rows. Up to 5 million numbers are "
+            "read again for it.",
+        ),
+    ] = True,
+    bootstrap: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Learn N more graphs from resampled rows (100 is a good number; shards of files above 256 MB), and "
+            "tell how often each edge and each direction comes back.",
+            min=1,
+        ),
+    ] = None,
     columns: Annotated[
         str | None, typer.Option(help="Use these columns alone, in this order: a,b,c.  [default: all]")
     ] = None,
-    drop: Annotated[list[str], typer.Option(help="Leave out a column; repeat for more.")] = [],  # noqa: B006
+    drop: Annotated[list[str], typer.Option(help="Leave out these columns: a,b,c.")] = [],  # noqa: B006
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.  [default: found]")
+    ] = None,
+    repeat: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Repeat the run of a graph.json with its settings, on its data or on DATA, and compare.",
+        ),
     ] = None,
     scheduler: Annotated[
         str | None,
@@ -122,73 +190,136 @@ def fit(
     """Learn a graph from a table, in one file or many.
 
     `golem fit 'parts/*.parquet' --columns a,b,c` takes three columns of many files, and with
-    `--scheduler tcp://10.0.0.1:8786` the workers of a Dask cluster read them.
+    `--scheduler tcp://10.0.0.1:8786` the workers of a Dask cluster read them. `--forbid 'A->B' --require 'B->C'` are
+    obeyed exactly; a contradiction is told before the rows are read.
+
+    `golem fit --from out/graph.json -o again/` repeats a run with its settings on its files, and says whether the data
+    and the graph are the same; files named beside it take the place of its own.
 
     `golem fit data.csv --select cv` chooses the price of edges by held-out likelihood, shows the path and adds
     `path.csv` and `path.png`.
 
-    Writes `graph.json`, `edges.csv`, `weights.csv` and `graph.png` into the output folder. Ctrl-C stops the solver
-    and keeps the best graph so far, marked as interrupted (exit code 130).
+    Writes `graph.json`, `edges.csv`, `weights.csv`, `graph.png` and `report.html`, a page to explore the graph in a
+    browser, into the output folder. Ctrl-C stops the solver and keeps the best graph so far, marked as interrupted
+    (exit code 130). So it does with the replicates of `--bootstrap`, which adds frequencies and intervals to
+    `edges.csv` and all of them, with a consensus graph, to `graph.json`.
     """
     from golem.estimator import Golem
-    from golem.readers import Table, TableFiles, read_table, shards_of
+    from golem.export import Supplement
+    from golem.inputs import read_knowledge
+    from golem.readers import TableFiles, rows_of, shards_of
+    from golem.record import Run
+    from golem.resampling import Rows, merged
     from golem.selection import GolemCV
-    from golem.selection.partition import merged
 
-    bar = not (quiet or as_json)
+    if repeat is None and not data:
+        raise typer.BadParameter("which table? Name a file, or a run to repeat with --from.", param_hint="DATA")
     with user_errors():
-        model = Golem(
-            noise.value,
-            solver.value,
-            lambda_sparsity=number_or_word(lambda_sparsity),
-            lambda_dag=lambda_dag,
-            threshold=number_or_word(threshold),
-            effort=None if effort is None else effort.value,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            device=device,
-            random_state=seed,
-        )
-        if certificate and noise is not Noise.ev:
+        run = None
+        reading_options: dict[str, Any] = {"columns": names(columns), "drop": all_names(drop), "header": header}
+        if repeat is None:
+            model = Golem(
+                noise.value,
+                solver.value,
+                lambda_sparsity=number_or_word(lambda_sparsity),
+                lambda_dag=lambda_dag,
+                threshold=number_or_word(threshold),
+                effort=None if effort is None else effort.value,
+                max_iter=max_iter,
+                time_limit=time_limit,
+                missing=missing.value,
+                device=device,
+                random_state=seed,
+            )
+        else:
+            refuse_other_options(context)
+            run = Run.read(repeat)
+            model = run.model()
+            reading_options = {key: run.data[key] for key in reading_options}
+            data = data or run.data["paths"]
+            if not data:
+                raise ValueError(f"{repeat}: does not say which files it came from; name them")
+        if certificate and model.noise != "ev":
             raise ValueError("--certificate is for --noise ev: the paper's score with equal noise variances")
+        if bootstrap and model.missing == "em":
+            raise ValueError("--bootstrap draws complete rows again; use it with --missing drop, not em")
         # Whatever can be known to be wrong without the rows is told before they are read.
         model.check_settings()
         search = None if select is None else GolemCV(model, select.value, random_state=seed)
         if search is not None:
             search.check_settings()
+        known = read_knowledge_file(knowledge)
         require_writable(output)
         with telling_warnings(quiet):
-            table = TableFiles.open(data, columns=names(columns), drop=drop, header=header)
+            table = TableFiles.open(data or [], **reading_options)
             if table.made_up_names and not quiet:
                 err.print(f"No header line found: the columns are named {', '.join(table.names[:2])}, ...")
-            with reading(table.size, bar) as show:
-                parts = shards_of(table, shards_for(search, table, scheduler), progress=show, scheduler=scheduler)
-        with naming_data(data):
+            if run is None:
+                model.set_params(knowledge=with_edges(known, forbid, require, table.names))
+            read_knowledge(model.knowledge, table.names)
+            by_rows = table.size <= ROWS_UP_TO and scheduler is None
+            with reading(table.size, not (quiet or as_json)) as show:
+                divided = bootstrap or select in (Select.cv, Select.stability)
+                count = SHARDS if divided and not by_rows else 1
+                shards = shards_of(table, count, missing=model.missing, progress=show, scheduler=scheduler)
+        bar = not (quiet or as_json)
+        with naming_data(data or []):
+            moments, title = merged(shards), Path((data or [""])[0]).name
             selection = None
             if search is not None:
-
-                def rows() -> Table:
-                    return read_table(data, columns=names(columns), drop=drop, header=header)
-
-                selection = choose(search, model, parts, rows, output, quiet=quiet, bar=bar)
+                selection = choose(search, model, shards, lambda: rows_of(table), output, quiet=quiet, bar=bar)
                 model.set_params(**selection.chosen)
-            learn(model, merged(parts), output, quiet=quiet, bar=bar, selection=selection)
+            learn(model, moments, output, quiet=quiet, bar=bar)
+            if selection is not None:
+                model.selection_ = selection
+            interrupted, confidence, diagnosis = was_interrupted(model), None, None
+            supplement = Supplement({"paths": data} | reading_options)
+            if bootstrap and not interrupted:
+                write(model, output, supplement, title=title)  # whatever becomes of the resampling
+                source: Rows | list[Moments] = Rows.of(rows_of(table)) if by_rows else shards
+                confidence = assess(model, source, bootstrap, seed, quiet=quiet, bar=bar)
+                interrupted = confidence is None or confidence.interrupted
+            if diagnose and not interrupted:
+                in_memory = scheduler is None and moments.n * moments.d <= MOST_NUMBERS
+                diagnosis = check(model, lambda: rows_of(table).values if in_memory else None, bar)
+            supplement = dataclasses.replace(supplement, bootstrap=confidence, diagnosis=diagnosis)
+            write(model, output, supplement, title=title)
         proof = model.certify() if certificate else None
+        verdict = None if run is None else run.compare(model)
     if as_json:
         numbers = ("score", "stationarity", "start_score")
-        print_json(model, {"certificate": {name: getattr(proof, name) for name in numbers}} if proof else None)
+        more: dict[str, Any] = {}
+        if proof is not None:
+            more["certificate"] = {name: getattr(proof, name) for name in numbers}
+        if verdict is not None:
+            more["repeat"] = vars(verdict)
+        print_json(model, supplement, more)
     elif not quiet:
         if selection is not None:
             print_path(selection)
-        print_summary(model)
+        print_summary(model, supplement)
         if proof is not None:
             out.print(
                 f"Certificate: from here the paper's score (l1 and DAG penalties) descends to {proof.score:.6g}, where "
                 f"its optimality conditions hold to {proof.stationarity:.1e}.",
                 soft_wrap=True,
             )
+        if verdict is not None:
+            out.print(verdict.sentence, soft_wrap=True)
         print_saved(output, () if selection is None else ("path.csv", "path.png"))
-    exit_if_interrupted(model)
+    if interrupted:
+        raise typer.Exit(INTERRUPTED_EXIT_CODE)
+
+
+def refuse_other_options(context: typer.Context) -> None:
+    """Raise where --from comes with an option that its record has already decided."""
+    given = []
+    for option in context.command.params:
+        source = context.get_parameter_source(str(option.name))
+        if option.name not in _FREE_WHEN_REPEATING and source is not None and source.name == "COMMANDLINE":
+            given.append(option.opts[0])
+    if given:
+        raise ValueError(f"--from repeats a run with its own settings, and {', '.join(given)} would change them")
 
 
 @contextlib.contextmanager

@@ -3,18 +3,57 @@
 from __future__ import annotations
 
 import csv
-from typing import Annotated, Any
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from golem.knowledge import NamedKnowledge
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 Seed = Annotated[int, typer.Option(help="Seed of all that is random.", min=0)]
 
 
+class MissingValues(StrEnum):
+    """Choices of --missing."""
+
+    error = "error"
+    drop = "drop"
+    em = "em"
+
+
+Missing = Annotated[
+    MissingValues,
+    typer.Option(
+        help="What to do about missing values (empty cells, NA, NaN, null): refuse them (error), leave their rows out "
+        "(drop), or estimate means and covariances by Gaussian EM (em)."
+    ),
+]
+Forbid = Annotated[list[str], typer.Option(metavar="EDGE", help="An edge that cannot be, as 'A->B'; repeat for more.")]
+Require = Annotated[list[str], typer.Option(metavar="EDGE", help="An edge that must be, as 'A->B'; repeat for more.")]
+KnowledgeFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--knowledge",
+        metavar="FILE",
+        help='JSON with forbidden and required edges and tiers: {"forbidden": [["A", "B"]], "required": [], "tiers": '
+        '[["A"], ["B", "C"]]}.',
+    ),
+]
+
+
 def names(text: str | None) -> list[str] | None:
     """Read a list of names with commas between them; quotes protect a comma in a name."""
     return None if text is None else [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+
+
+def all_names(texts: list[str]) -> list[str]:
+    """Read an option that may be repeated, with names and commas between them in each."""
+    return [name for text in texts for name in names(text) or []]
 
 
 def number_or_word(text: str | None) -> Any:
@@ -23,3 +62,22 @@ def number_or_word(text: str | None) -> Any:
         return None if text is None else float(text)
     except ValueError:
         return text
+
+
+def read_knowledge_file(path: Path | None) -> NamedKnowledge:
+    """Read --knowledge; nothing is known where it was not given."""
+    from golem.knowledge import Knowledge
+
+    return Knowledge.named() if path is None else Knowledge.read(path)
+
+
+def with_edges(
+    known: NamedKnowledge, forbid: Sequence[str], require: Sequence[str], columns: Sequence[str]
+) -> NamedKnowledge | None:
+    """Add the edges of --forbid and --require, and see that all names are columns; None where nothing is known."""
+    from golem.knowledge import Knowledge, read_edge
+
+    forbidden, required = ([read_edge(text, columns) for text in texts] for texts in (forbid, require))
+    known = known.joined(Knowledge.named(forbidden, required))
+    known.resolve(columns)
+    return None if known.is_empty else known

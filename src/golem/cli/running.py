@@ -12,32 +12,36 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from golem.terminal import err, progress, telling_warnings
+from golem.terminal import err, progress, resampling, telling_warnings
 
 if TYPE_CHECKING:
+    from golem.confidence import Bootstrap
+    from golem.diagnostics import Diagnosis
     from golem.estimator import Golem
-    from golem.moments import Moments
-    from golem.selection import Selection
+    from golem.export import Supplement
+    from golem.moments import Matrix, Moments
 
 INTERRUPTED_EXIT_CODE = 130
 
 
-def learn(
-    model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: bool, selection: Selection | None = None
-) -> None:
-    """Fit with a progress bar, and write the files and the picture; `selection` says how settings were chosen."""
-    from golem import export
-    from golem.plots import plot_model
-
+def learn(model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: bool) -> None:
+    """Fit with a progress bar."""
     require_writable(output)
     compile_kernels(model, moments.d, bar)
     with telling_warnings(quiet), progress(model, bar):
         model.fit(moments)
-    if selection is not None:
-        model.selection_ = selection
+
+
+def write(model: Golem, output: Path, supplement: Supplement, **report_options: Any) -> None:
+    """Write the result files, the picture and the page."""
+    from golem import export
+    from golem.plots import plot_model
+    from golem.report import report_model
+
     # A second Ctrl-C waits until the results are safe.
     with holding_interrupts():
-        export.save(model, output)
+        export.save(model, output, supplement)
+        report_model(model, output / "report.html", supplement, **report_options)
         save_figure(lambda: plot_model(model), output / "graph.png")
 
 
@@ -56,6 +60,34 @@ def save_figure(draw: Callable[[], Any], path: Path) -> None:
         with export.replacing(path) as temporary:
             figure.savefig(temporary, dpi=150)
         plt.close(figure)
+
+
+def check(model: Golem, rows: Callable[[], Matrix | None], talk: bool) -> Diagnosis | None:
+    """Check what the graph rests on, unless the user has had enough.
+
+    `rows` reads the rows for the checks that need them, where they fit into memory.
+    """
+    from golem.diagnostics import diagnose
+
+    if not hasattr(model, "sem_"):
+        return None
+    try:
+        with err.status("Checking what the graph rests on") if talk else contextlib.nullcontext():
+            return diagnose(model, rows())
+    except KeyboardInterrupt:
+        err.print("The checks were interrupted and are left out; the graph is complete.")
+        return None
+
+
+def assess(model: Golem, data: Any, replicates: int, seed: int, *, quiet: bool, bar: bool) -> Bootstrap | None:
+    """Bootstrap with a progress bar; None where Ctrl-C left nothing to keep."""
+    from golem.confidence import bootstrap
+
+    try:
+        with telling_warnings(quiet), resampling(bar) as show:
+            return bootstrap(model, data, replicates, random_state=seed, callback=show)
+    except KeyboardInterrupt:
+        return None
 
 
 def require_writable(output: Path) -> None:
@@ -94,11 +126,16 @@ def holding_interrupts() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def exit_if_interrupted(model: Golem) -> None:
-    """End with the exit code of an interrupted program where the fit was one."""
+def was_interrupted(model: Golem) -> bool:
+    """Tell whether Ctrl-C ended the fit."""
     from golem.solvers import Status
 
-    if model.solution_.status is Status.INTERRUPTED:
+    return model.solution_.status is Status.INTERRUPTED
+
+
+def exit_if_interrupted(model: Golem) -> None:
+    """End with the exit code of an interrupted program where the fit was one."""
+    if was_interrupted(model):
         raise typer.Exit(INTERRUPTED_EXIT_CODE)
 
 

@@ -16,7 +16,7 @@ EXAMPLE = "golem score sim/truth.csv out/edges.csv"
 
 
 def score(
-    truth: Annotated[Path, typer.Argument(help="The true graph: an edge list, a weight matrix or graph.json.")],
+    truth: Annotated[Path, typer.Argument(help="The true graph: graph.json, a CSV, or any format of `golem export`.")],
     estimate: Annotated[Path, typer.Argument(help="The estimated graph, in the same formats.")],
     cpdag: Annotated[
         bool,

@@ -12,19 +12,8 @@ from golem.terminal import choosing, telling_warnings
 if TYPE_CHECKING:
     from golem.estimator import Golem
     from golem.moments import Moments
-    from golem.readers import Table, TableFiles
+    from golem.readers import Table
     from golem.selection import GolemCV, Selection
-
-# Up to this size of the files their rows are shuffled and divided; larger ones, which need not fit into memory, are
-# divided into shards of consecutive rows.
-ROWS_UP_TO = 2**28
-SHARDS = 100
-
-
-def shards_for(search: GolemCV | None, table: TableFiles, scheduler: str | None) -> int:
-    """Into how many shards the files are to be read: one, unless rows are to be divided that may be too many."""
-    divided = search is not None and search.select != "bic"
-    return SHARDS if divided and (table.size > ROWS_UP_TO or scheduler is not None) else 1
 
 
 def choose(

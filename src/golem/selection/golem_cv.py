@@ -15,8 +15,10 @@ from golem.checks import DataWarning, require_learnable
 from golem.estimator import Golem
 from golem.graph import BoolMatrix
 from golem.inputs import read_data
+from golem.missing import MissingChoice
 from golem.moments import Moments
-from golem.selection.partition import Sample, merged
+from golem.resampling import merged
+from golem.selection.partition import Sample
 from golem.selection.paths import Setting, default_penalties, fit_path, grid, information_criterion, is_counted
 from golem.selection.stability import Frequencies
 from golem.sparsity import L0, Criterion
@@ -232,6 +234,11 @@ class GolemCV(BaseEstimator):
                 clone(model).set_params(**{name: value}).check_settings()
         model.check_settings()
 
+    @property
+    def missing(self) -> MissingChoice:
+        """What is done about missing values, as the estimator has it."""
+        return Golem().missing if self.estimator is None else self.estimator.missing
+
     def _own(self, name: str) -> Any:
         """Return a parameter of the method, or its default."""
         value = getattr(self, name)
@@ -254,8 +261,9 @@ class GolemCV(BaseEstimator):
         moments, rows = read_data(self, X)
         if rows is None and self.select != "bic":
             raise ValueError(
-                f"select={self.select!r} divides the rows, and moments have none; give the rows, or moments of shards "
-                "of them (golem.readers.shards_from_file), or use select='bic'"
+                f"select={self.select!r} divides complete rows, and there are none; give the rows (with missing='drop' "
+                "where values are missing) or moments of shards of them (golem.readers.shards_from_file), or use "
+                "select='bic'"
             )
         return moments, None if rows is None else Sample(rows, moments.names)
 

@@ -6,8 +6,6 @@ Where only moments of shards are there, as from `golem.readers.shards_from_file`
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.moments import Matrix, Moments
+from golem.resampling import merged
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +82,3 @@ class Sample:
                 f"{what} need at least {least} {self.unit}; got {'n_samples' if self.unit == 'rows' else 'shards'} = "
                 f"{len(self.units)}"
             )
-
-
-def merged(parts: Sequence[Moments]) -> Moments:
-    """Moments of the rows of all parts."""
-    return functools.reduce(operator.add, parts)

@@ -70,6 +70,8 @@ class LBFGS:
         split = _Split(objective, scale)
         run = _Run(objective, split, B)
         recorder.observe(done, B)
+        if not split.bounds:  # knowledge forbids every edge, and SciPy cannot do with no variables
+            return B, Status.CONVERGED, done
         iterations = done
 
         def each_iteration(intermediate_result: object) -> None:

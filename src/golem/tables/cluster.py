@@ -12,7 +12,7 @@ import logging
 import socket
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def read_on_cluster(tasks: list[Task], scheduler: str | Client, progress: Progre
     ValueError
         If there is no scheduler, or its workers cannot see the files, cannot import golem or die over a piece.
     """
-    with _connected(scheduler) as client:
+    with connected(scheduler) as client:
         from distributed import KilledWorker, as_completed
 
         if not client.nthreads():
@@ -94,8 +94,14 @@ def _part_on_worker(task: Task) -> Parts:
 
 
 @contextlib.contextmanager
-def _connected(scheduler: str | Client) -> Iterator[Client]:
-    """Connect to a scheduler, or start a cluster on this machine."""
+def connected(scheduler: str | Client, workers: int | None = None) -> Iterator[Client]:
+    """Connect to a scheduler, or start a cluster on this machine ("local"), of one worker a core or of so many.
+
+    Raises
+    ------
+    ValueError
+        If there is no Dask, or no scheduler at the address.
+    """
     try:
         from distributed import Client, LocalCluster
     except ModuleNotFoundError:
@@ -106,7 +112,7 @@ def _connected(scheduler: str | Client) -> Iterator[Client]:
     elif scheduler == "local":
         # What a worker complains of is told once, by the command.
         options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
-        with LocalCluster(n_workers=available_cores(), **options) as cluster, Client(cluster) as client:
+        with LocalCluster(n_workers=workers or available_cores(), **options) as cluster, Client(cluster) as client:
             yield client
     else:
         try:
@@ -117,7 +123,7 @@ def _connected(scheduler: str | Client) -> Iterator[Client]:
             yield client
 
 
-def moments_of_frame(frame: Any) -> Moments:
+def moments_of_frame(frame: Any, missing: Literal["error", "drop"] = "error") -> Moments:
     """Moments of a Dask DataFrame or Array; see `golem.readers.moments_from_dask`."""
     try:
         import dask
@@ -135,17 +141,18 @@ def moments_of_frame(frame: Any) -> Moments:
     else:
         raise ValueError(f"expected a Dask DataFrame or an Array of shape (rows, columns); got {type(frame).__name__}")
     part, join = dask.delayed(_part_of_partition), dask.delayed(merged)
-    leaves = [part(partition, names, k) for k, partition in enumerate(partitions)]
+    leaves = [part(partition, names, k, missing) for k, partition in enumerate(partitions)]
     return moments_of_shards(_tree(leaves, join).compute(), 1)[0]
 
 
-def _part_of_partition(partition: Any, names: tuple[str, ...], number: int) -> Parts:
+def _part_of_partition(partition: Any, names: tuple[str, ...], number: int, missing: Literal["error", "drop"]) -> Parts:
     """Moments of a partition; an empty one has none."""
     if not len(partition):
         return {}
     try:
         values = partition if isinstance(partition, np.ndarray) else rows_and_names(partition)[0]
         with blas_threads_for(0):
-            return {0: Moments.from_columns(list(values.T), names, lambda row: f"row {row + 1} of the partition")}
+            place = "row {} of the partition".format
+            return {0: Moments.from_columns(list(values.T), names, lambda row: place(row + 1), missing)}
     except ValueError as error:
         raise ValueError(f"partition {number}: {error}") from None

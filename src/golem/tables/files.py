@@ -103,17 +103,25 @@ def find_files(paths: Paths) -> list[Path]:
 
 
 def _files_in(folder: Path) -> list[Path]:
-    """List the tables in a folder and the folders in it, less those where an earlier fit left its results."""
+    """List the tables in a folder and the folders in it, less results of an earlier fit and truths of a simulation."""
     found = []
     results = {path.parent for path in folder.rglob("graph.json")}
     for path in sorted(folder.rglob("*")):
         hidden = any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
         is_table = path.name.lower().endswith(ENDINGS) and not path.is_dir()
-        if is_table and not hidden and path.parent not in results:
+        if is_table and not hidden and path.parent not in results and not _is_truth(path):
             found.append(path)
     if not found:
         raise ValueError(f"{folder}: a folder without tables; their names end in {', '.join(ENDINGS)}")
     return found
+
+
+def _is_truth(path: Path) -> bool:
+    """Tell whether a file is the true graph that `golem simulate` writes beside the data."""
+    if path.name != "truth.csv":
+        return False
+    with path.open("rb") as file:
+        return file.readline().strip() == b"source,target,weight"
 
 
 def _open(path: Path, header: bool | None, before: Sequence[TableFile]) -> TableFile:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 from golem.arrays import available_cores, blas_threads_for
 from golem.moments import Moments
@@ -46,6 +47,8 @@ class Task:
         Bytes of all files.
     shards : int
         Number of shards, each the rows of an equal share of the bytes.
+    missing : {"error", "drop"}
+        What to do about rows with missing values.
     """
 
     file: TableFile
@@ -55,6 +58,7 @@ class Task:
     before: int
     total: int
     shards: int
+    missing: Literal["error", "drop"] = "error"
 
     @property
     def size(self) -> int:
@@ -62,13 +66,13 @@ class Task:
         return self.piece.end - self.piece.begin
 
 
-def plan(table: TableFiles, shards: int = 1) -> list[Task]:
+def plan(table: TableFiles, shards: int = 1, missing: Literal["error", "drop"] = "error") -> list[Task]:
     """Cut the files into tasks, in the order of their rows."""
     tasks, before, total = [], 0, table.size
     for file, columns in zip(table.files, table.positions, strict=True):
         with naming(file.path):
             pieces = file.pieces(len(columns))
-        tasks += [Task(file, piece, columns, table.names, before, total, shards) for piece in pieces]
+        tasks += [Task(file, piece, columns, table.names, before, total, shards, missing) for piece in pieces]
         before += file.size
     return tasks
 
@@ -81,7 +85,9 @@ def part_moments(task: Task, advance: Callable[[int], None] | None = None, ahead
         for batch in _read_ahead(batches) if ahead else batches:
             for shard, begin, end in _cut(batch, task):
                 columns = [column[begin:end] for column in batch.columns]
-                parts = merged(parts, {shard: Moments.from_columns(columns, task.names, partial(_place, batch, begin))})
+                place = partial(_place, batch, begin)
+                part = Moments.from_columns(columns, task.names, place, task.missing)
+                parts = merged(parts, {shard: part})
             if advance is not None:
                 advance(batch.end - batch.begin)
     return parts
@@ -126,8 +132,10 @@ def moments_of_shards(parts: Parts, shards: int) -> list[Moments]:
     """Check that there are rows in every shard, and put them in order."""
     n = sum(part.n for part in parts.values())
     if n < 2:
-        raise ValueError(f"at least 2 rows are needed to estimate a covariance; got n_samples = {n}")
-    empty = shards - len(parts)
+        dropped = sum(part.missing.rows for part in parts.values() if part.missing is not None)
+        why = f", because {dropped} rows lack a value and were left out" if dropped else ""
+        raise ValueError(f"at least 2 rows are needed to estimate a covariance; got n_samples = {n}{why}")
+    empty = shards - sum(part.n > 0 for part in parts.values())
     if empty:
         raise ValueError(f"{empty} of {shards} shards have no rows, of {n} in all; ask for fewer shards")
     return [parts[shard] for shard in range(shards)]

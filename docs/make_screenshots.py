@@ -1,0 +1,73 @@
+"""Take the pictures of docs/report.md: the reports of the Sachs data and of a comparison on 50 variables.
+
+`make test-browser` installs Chromium and its driver; then run `python docs/make_screenshots.py`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Page, sync_playwright
+
+from golem import Golem, Moments
+from golem.comparison import compare
+from golem.datasets import load_sachs
+from golem.graph_files import NamedGraph
+from golem.report import report_comparison, report_model
+from golem.simulate import simulate
+
+IMAGES = Path(__file__).parent / "images"
+SIZE = {"width": 1360, "height": 860}
+
+
+def sachs(folder: Path) -> Path:
+    """Write the report of `golem demo`."""
+    data = load_sachs()
+    model = Golem().fit(Moments.from_rows(np.log(data.values), data.names))
+    consensus = NamedGraph(data.truth.astype(float), tuple(data.names))
+    return report_model(model, folder / "sachs.html", title="Sachs protein data", other=("consensus", consensus))
+
+
+def comparison(folder: Path) -> Path:
+    """Write the report of six methods on 200 rows of 50 variables."""
+    drawn = simulate(50, 200, "ER1", "gaussian-nv", random_state=4)
+    methods = ["order", "sort-regress-var", "notears-l1", "fgs", "pc", "direct-lingam"]
+    result = compare(drawn.data, methods, truth=drawn.sem.adjacency)
+    return report_comparison(result, folder / "comparison.html", title="Six methods on 50 simulated variables")
+
+
+def main() -> None:
+    """Write both pictures."""
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        folder = Path(name)
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+
+        def take(page_file: Path, picture: str, choose: str) -> None:
+            page: Page = browser.new_page(viewport=SIZE, device_scale_factor=1.5)
+            page.goto(page_file.as_uri())
+            page.wait_for_selector("html[data-ready=yes]")
+            page.evaluate(choose)
+            page.wait_for_timeout(300)  # the fading of edges
+            page.screenshot(path=IMAGES / picture)
+            page.close()
+
+        node = """
+            document.querySelector('[aria-label^="PKC:"]').dispatchEvent(
+                new PointerEvent("pointerdown", {button: 0, pointerId: 1, bubbles: true}));
+            window.dispatchEvent(new PointerEvent("pointerup", {pointerId: 1}));
+        """
+        method = """
+            const shown = document.getElementById("shown");
+            shown.value = [...shown.options].find((option) => option.text === "sort-regress-var").value;
+            shown.dispatchEvent(new Event("change"));
+        """
+        take(sachs(folder), "report-sachs.png", node)
+        take(comparison(folder), "report-comparison.png", method)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Run the code of the pages that show what it prints, and write down what it prints. Run with `make docs`.
+
+A page is Markdown. Its blocks of Python run in order in one empty folder; the text block after one is what it prints. A
+comment `<!-- needs pgmpy -->` before a block has it run where that package is installed, and left as it is elsewhere.
+Pictures that the code saves and the page shows go to docs/images. tests/test_docs.py fails where a page is stale.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+PAGES = ("tutorial.md", "handover.md")
+BLOCK = re.compile(
+    r"(?:<!-- needs (?P<needs>\w+) -->\n)?```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<printed>.*?)```\n)?", re.DOTALL
+)
+
+
+def needed_packages(page: str) -> set[str]:
+    """Return the packages that blocks of a page need for themselves."""
+    return {block["needs"] for block in BLOCK.finditer((HERE / page).read_text(encoding="utf-8")) if block["needs"]}
+
+
+def run(page: str, folder: Path, packages: set[str]) -> Iterator[tuple[re.Match[str], str]]:
+    """Run the blocks of a page in a folder, those with needs only where `packages` has them; yield what each prints."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    names: dict[str, Any] = {}
+    for block in BLOCK.finditer((HERE / page).read_text(encoding="utf-8")):
+        if block["needs"] and block["needs"] not in packages:
+            continue
+        printed = io.StringIO()
+        with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
+            exec(compile(block["code"], page, "exec"), names)
+        yield block, printed.getvalue()
+
+
+def update(page: str) -> None:
+    """Run a page and write what its blocks print, and its pictures, where they belong."""
+    installed = {package for package in needed_packages(page) if importlib.util.find_spec(package)}
+    with tempfile.TemporaryDirectory() as folder:
+        text = (HERE / page).read_text(encoding="utf-8")
+        for block, printed in reversed(list(run(page, Path(folder), installed))):
+            if block["printed"] is None:
+                start = end = block.end()
+                shown = f"\n```text\n{printed}```\n" if printed else ""
+            else:
+                (start, end), shown = block.span("printed"), printed
+            text = text[:start] + shown + text[end:]
+        (HERE / page).write_text(text, encoding="utf-8")
+        for name in re.findall(r"\]\(images/([^)]+)\)", text):
+            if Path(folder, name).exists():
+                shutil.copy(Path(folder, name), HERE / "images" / name)
+
+
+if __name__ == "__main__":
+    for each in PAGES:
+        update(each)

@@ -1,0 +1,237 @@
+"""golem experiment: the experiments of the paper, one command each."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from golem.cli.options import Quiet, names
+from golem.cli.running import INTERRUPTED_EXIT_CODE, holding_interrupts, require_writable, user_errors
+from golem.terminal import err, out
+
+if TYPE_CHECKING:
+    from golem.experiments import Experiment, Options, Summary, Verdict
+    from golem.experiments.runner import Progress
+
+EXAMPLE = "golem experiment identifiable --sizes 10,20 --seeds 3 -o out/"
+# Seconds for a task; of a quick run a method that takes longer is left out, so that it stays quick.
+_FULL_LIMIT, _QUICK_LIMIT = 3600.0, 60.0
+_LOG_EVERY = 60.0
+
+
+class ExecutorName(StrEnum):
+    """Choices of --executor."""
+
+    local = "local"
+    dask = "dask"
+
+
+def experiment(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Which one; without a name they are listed. A dotted name is a module of your own."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Folder for the rows and the results.  [default: golem-experiments/NAME[-quick]]"
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small version: two minutes on two cores, fewer steps of Adam.")
+    ] = False,
+    seeds: Annotated[
+        int | None, typer.Option(help="Simulations of each cell.  [default: the paper's 12]", min=1)
+    ] = None,
+    sizes: Annotated[str | None, typer.Option(help="Numbers of variables: 10,20.  [default: the paper's]")] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Names with commas between them.  [default: all of the experiment's]")
+    ] = None,
+    plot: Annotated[
+        bool, typer.Option("--plot", help="Only remake figure and verdict, from the table.csv of an earlier run.")
+    ] = False,
+    executor: Annotated[
+        ExecutorName, typer.Option(help="Processes of this machine, or Dask workers.")
+    ] = ExecutorName.local,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="A running Dask scheduler, such as tcp://10.0.0.1:8786.  [default: a cluster on this machine]",
+        ),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes here.  [default: one a core]", min=1)] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            help="Most seconds for a task, which is then stopped.  [default: 3600; 60 with --quick]", min=0.01
+        ),
+    ] = None,
+    batch: Annotated[
+        int, typer.Option(help="Solve up to so many tasks of one shape together (the paper's recipe).", min=1)
+    ] = 1,
+    device: Annotated[str, typer.Option(help="Where batches are solved: cpu, cuda.")] = "cpu",
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Run tasks again that failed or ran out of time before.")
+    ] = False,
+    list_all: Annotated[bool, typer.Option("--list", help="List the experiments and what they test.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run an experiment of the paper: its figure remade, with our solver beside the paper's methods.
+
+    A result is a row in the output folder as soon as it is there. Stopped by Ctrl-C or killed, the same command goes on
+    where it was. Writes `table.csv`, `figure.png`, `figure.svg` and `verdict.md`: each claim, what was measured, and
+    whether it holds. `--plot` remakes the figure without running anything.
+    """
+    from golem.experiments import EXPERIMENTS, Grid, load, run
+    from golem.experiments.outputs import publish, republish
+
+    if name is None or list_all:
+        for known in EXPERIMENTS:
+            _describe(load(known))
+        return
+    folder = output or Path("golem-experiments") / (f"{name}-quick" if quick else name)
+    chosen = names(methods)
+    grid = Grid(quick, False, seeds, _whole_numbers(sizes), None if chosen is None else tuple(chosen))
+    with user_errors():
+        one = load(name)
+        if plot:
+            _tell(republish(one, folder), folder, quiet)
+            return
+        require_writable(folder)
+        limit = time_limit or (_QUICK_LIMIT if quick else _FULL_LIMIT)
+        options = _options(executor, scheduler, workers, limit, batch, device, retry)
+        given = {"--seeds": seeds, "--sizes": sizes, "--methods": methods, "--time-limit": time_limit, "-o": output}
+        if (batch, device) != (1, "cpu"):
+            given |= {"--batch": batch, "--device": device}
+        command = _command(name, quick, given)
+        summary: Summary | None = None
+        try:
+            with _progress(not quiet) as show:
+                summary = run(one, grid, folder, options, show)
+        except KeyboardInterrupt:
+            err.print("Interrupted. What is there is kept; the same command goes on from here.")
+        if summary is not None or (folder / "rows").exists():
+            with holding_interrupts():
+                order = tuple(dict.fromkeys(task.method for task in one.tasks(Grid(quick))))
+                verdicts = publish(one, folder, order, command)
+            _tell(verdicts, folder, quiet)
+    if summary is None:
+        raise typer.Exit(INTERRUPTED_EXIT_CODE)
+    if not quiet:
+        _tell_summary(summary)
+
+
+def _options(
+    executor: ExecutorName,
+    scheduler: str | None,
+    workers: int | None,
+    time_limit: float,
+    batch: int,
+    device: str,
+    retry: bool,
+) -> Options:
+    from golem.experiments import Options
+    from golem.experiments.executors import Dask, Local
+
+    if device != "cpu" and batch == 1:
+        raise ValueError(f"--device {device} is for batches: say how many tasks go together, such as --batch 48")
+    if executor is ExecutorName.dask:
+        return Options(Dask(scheduler, workers), time_limit, batch, device, retry)
+    if scheduler is not None:
+        raise ValueError("--scheduler is for --executor dask")
+    return Options(Local(workers), time_limit, batch, device, retry)
+
+
+def _whole_numbers(text: str | None) -> tuple[int, ...] | None:
+    """Read numbers with commas between them."""
+    try:
+        sizes = None if text is None else tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no list of whole numbers such as 10,20") from None
+    if sizes is not None and min(sizes) < 2:
+        raise typer.BadParameter(f"a graph needs at least two variables; got {min(sizes)}")
+    return sizes
+
+
+def _command(name: str, quick: bool, given: Mapping[str, object]) -> str:
+    """Write the command that makes these rows."""
+    parts = ["golem", "experiment", name, *(["--quick"] if quick else [])]
+    for option, value in given.items():
+        if value is not None:
+            parts += [option, f"{value:g}" if isinstance(value, float) else str(value)]
+    return shlex.join(parts)
+
+
+@contextlib.contextmanager
+def _progress(wanted: bool) -> Iterator[Callable[[Progress], None] | None]:
+    """Show a bar with the tasks ended and the time left; a line a minute where the output is no terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    if not wanted:
+        yield None
+        return
+    if not err.is_terminal:
+        told = time.monotonic()
+
+        def log(step: Progress) -> None:
+            nonlocal told
+            if time.monotonic() - told > _LOG_EVERY or step.ended == step.total:
+                told = time.monotonic()
+                err.print(f"{step.ended} of {step.total} tasks, {step.failed} failed, {_left(step)}", soft_wrap=True)
+
+        yield log
+        return
+    columns = [BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.description}")]
+    with Bar(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("starting")
+
+        def show(step: Progress) -> None:
+            failed = f"  {step.failed} failed" if step.failed else ""
+            text = f"{_left(step)}{failed}  {step.latest}"
+            bar.update(task, total=step.total, completed=step.ended, description=text)
+
+        yield show
+
+
+def _left(step: Progress) -> str:
+    if step.seconds_left is None:
+        return "time left unknown"
+    return f"{timedelta(seconds=round(step.seconds_left))} left"
+
+
+def _describe(one: Experiment) -> None:
+    out.print(f"{one.name}  ({one.reproduces})", style="bold", soft_wrap=True)
+    for claim in one.claims:
+        out.print(f"  - {claim}", soft_wrap=True)
+
+
+def _tell(verdicts: list[Verdict], folder: Path, quiet: bool) -> None:
+    """Print the verdicts and where the files are."""
+    if quiet:
+        return
+    for verdict in verdicts:
+        style = {True: "green", False: "red", None: "yellow"}[verdict.holds]
+        out.print(f"{verdict.word.capitalize()}: {verdict.claim}", style=style, soft_wrap=True)
+        out.print(f"  {verdict.measured}", soft_wrap=True)
+    out.print(f"\nSaved {folder}/table.csv, figure.png, figure.svg, verdict.md", soft_wrap=True)
+
+
+def _tell_summary(summary: Summary) -> None:
+    """Print how many tasks there were, and what became of them."""
+    out.print(
+        f"{summary.total} tasks: {summary.found} were there, {summary.ran} ran, {summary.failed} of them failed or ran "
+        "out of time.",
+        soft_wrap=True,
+    )
+    if summary.lost:
+        out.print(f"{summary.lost} batches were lost with their workers; the same command runs them.", soft_wrap=True)

@@ -1,0 +1,101 @@
+"""diagnose: everything that can be checked about a fitted model, in one call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from golem.diagnostics import columns, directions, influence, noise, units
+from golem.diagnostics.finding import Diagnosis, Finding
+from golem.moments import Matrix, is_table, quoted, rows_and_names
+from golem.solvers.tie_break import least_squares_weights
+
+if TYPE_CHECKING:
+    from golem.estimator import Golem
+
+# Beyond this number of columns the graph is not fitted again.
+LARGEST_REFIT = 500
+_NEED_ROWS = Finding(
+    "rows-needed",
+    "note",
+    "Not checked without the rows: normal residuals, rows that carry an edge, columns of nearly one value.",
+    "golem.diagnose(model, X) checks them.",
+)
+
+
+def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagnosis:
+    """Check what a learned graph rests on.
+
+    The findings, each with a level, a sentence and a remedy (docs/diagnostics.md tells what they mean and miss):
+    "units" (how much survives standardizing the columns), "equal-variances", "directions" (those that the data cannot
+    decide), "rows" (n against d), "conditioning", "near-duplicates", "deterministic", "near-constant"; from the rows
+    "normal-residuals" and "influential-rows", in their place "rows-needed" where there are none; and always "limits".
+
+    Parameters
+    ----------
+    model : Golem
+        A fitted model.
+    X : array or table, optional
+        The rows that it was fitted to: a model keeps their moments alone. Rows with missing values are left out.
+    refit : bool, optional
+        Whether to fit again with standardized columns. By default where solver="order" and the columns are at most 500.
+
+    Raises
+    ------
+    ValueError
+        If the model is no Golem, its graph has a cycle (cycles="none"), or the columns of X are not the model's.
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.simulate import simulate
+    >>> X = simulate(6, 500, "ER1", random_state=0).data * [1, 1, 1, 1, 1, 100]
+    >>> diagnosis = diagnose(Golem("ev").fit(X), X)
+    >>> diagnosis["equal-variances"].level, diagnosis["near-duplicates"].level
+    ('warning', 'ok')
+    """
+    check_is_fitted(model, "moments_")
+    if not hasattr(model, "likelihood_"):
+        raise ValueError(f"a diagnosis is for a fitted Golem; got {type(model).__name__}")
+    if not hasattr(model, "sem_"):
+        raise ValueError("the learned graph has a cycle (cycles='none'); a diagnosis is for a directed acyclic graph")
+    moments, graph = model.moments_, model.adjacency_
+    rows, residuals = None, None
+    if X is not None:
+        rows, numbers = _complete_rows(X, moments.names)
+        centred = rows - rows.mean(axis=0)
+        residuals = centred - centred @ least_squares_weights(graph, moments.covariance)
+    findings = [
+        units.find_units(model, refit, LARGEST_REFIT),
+        noise.find_equal_variances(model, residuals),
+        directions.find_directions(model),
+        columns.find_rows(moments),
+        columns.find_conditioning(moments),
+        columns.find_near_duplicates(moments),
+        columns.find_determined(moments),
+        columns.find_near_constant(moments, rows),
+    ]
+    if rows is None or residuals is None:
+        findings.append(_NEED_ROWS)
+    else:
+        findings.append(noise.find_normality(model, residuals, rows))
+        findings.append(influence.find_influence(graph, rows, model.edge_price_, moments.names, numbers))
+    return Diagnosis([*findings, directions.LIMITS])
+
+
+def _complete_rows(X: Any, names: tuple[str, ...]) -> tuple[Matrix, NDArray[np.intp]]:
+    """Read the rows in the order of the model's columns, without those that have missing values, and their numbers."""
+    values, found = rows_and_names(X)
+    if is_table(X):
+        if sorted(found) != sorted(names):
+            raise ValueError(f"the columns of X are {quoted(found)}, not those of the model, {quoted(names)}")
+        values = values[:, [found.index(name) for name in names]]
+    elif values.shape[1] != len(names):
+        raise ValueError(f"X has {values.shape[1]} columns, the model {len(names)}")
+    complete = np.nonzero(np.isfinite(values).all(axis=1))[0]
+    if len(complete) < 2:
+        raise ValueError("X has no two rows without missing values")
+    return values[complete], complete

@@ -1,0 +1,59 @@
+"""What a diagnosis is: findings with a level, a sentence and a remedy each."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Literal
+
+Level = Literal["ok", "note", "warning"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Parameters
+    ----------
+    name : str
+        What was looked at, such as "units".
+    level : {"ok", "note", "warning"}
+        Nothing to report; something to know; something that can make the answer wrong.
+    finding : str
+        What was found, in a sentence with the numbers.
+    remedy : str
+        What to do about it; empty where there is nothing to do.
+    """
+
+    name: str
+    level: Level
+    finding: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.finding} {self.remedy}".rstrip()
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """All findings about a model; printed, those that are not "ok"."""
+
+    findings: list[Finding]
+
+    def __getitem__(self, name: str) -> Finding:
+        """Return a finding by its name."""
+        for finding in self.findings:
+            if finding.name == name:
+                return finding
+        raise KeyError(f"no finding {name!r} among {', '.join(finding.name for finding in self.findings)}")
+
+    def at(self, *levels: Level) -> list[Finding]:
+        """Return the findings at some levels, in their order."""
+        return [finding for finding in self.findings if finding.level in levels]
+
+    def records(self) -> list[dict[str, str]]:
+        """Return the findings as JSON holds them."""
+        return [dataclasses.asdict(finding) for finding in self.findings]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{finding.level:<8}{finding}" for finding in self.at("warning") + self.at("note"))

@@ -1,0 +1,157 @@
+"""Where tasks run: processes of this machine, or the workers of a Dask cluster.
+
+Both run tasks in child processes (`child.py`), so that a time limit is a limit and a crash a row. An executor takes
+batches one after the other, when it has room for one, and yields rows as they come.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import queue
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from golem.arrays import available_cores
+from golem.experiments.child import Batch, Child
+from golem.tables.cluster import connected
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+# Batches that wait on the scheduler for each thread of a worker: enough that none is idle.
+_AHEAD = 2
+
+
+class Executor(Protocol):
+    """A place where tasks run."""
+
+    def run(self, batches: Iterable[Batch]) -> Iterator[list[dict[str, Any]]]:
+        """Yield the rows of each batch when it has ended, in whatever order; an empty list for one that was lost."""
+
+
+@dataclass(frozen=True)
+class Local:
+    """Processes of this machine.
+
+    Parameters
+    ----------
+    workers : int, optional
+        Number of processes; by default one a core.
+    threads : int, optional
+        Threads of each; by default the cores divided among the processes, so that there are never more threads than
+        cores.
+    """
+
+    workers: int | None = None
+    threads: int | None = None
+
+    def run(self, batches: Iterable[Batch]) -> Iterator[list[dict[str, Any]]]:
+        """Yield the rows of each batch when it has ended."""
+        workers = self.workers or available_cores()
+        threads = self.threads or max(1, available_cores() // workers)
+        todo, taking = iter(batches), threading.Lock()
+        ended: queue.SimpleQueue[list[dict[str, Any]] | BaseException | None] = queue.SimpleQueue()
+        children = [Child(threads) for _ in range(workers)]
+        leaving = threading.Event()
+
+        def work(child: Child) -> None:
+            try:
+                while not leaving.is_set():
+                    with taking:
+                        batch = next(todo, None)
+                    if batch is None:
+                        break
+                    ended.put(child.run(batch))
+            except BaseException as error:  # noqa: BLE001  it is raised again where the rows are awaited
+                ended.put(error)
+            finally:
+                ended.put(None)
+
+        crew = [threading.Thread(target=work, args=(child,), daemon=True) for child in children]
+        for thread in crew:
+            thread.start()
+        try:
+            at_work = len(crew)
+            while at_work:
+                rows = ended.get()
+                if isinstance(rows, BaseException):
+                    raise rows
+                if rows is None:
+                    at_work -= 1
+                else:
+                    yield rows
+        finally:
+            leaving.set()
+            for child in children:
+                child.stop()
+            for thread in crew:
+                thread.join(timeout=5)
+
+
+@dataclass(frozen=True)
+class Dask:
+    """Workers of a Dask cluster; a batch whose worker is lost runs again on another.
+
+    Parameters
+    ----------
+    scheduler : str or distributed.Client, optional
+        Address of a scheduler; without one a cluster is started on this machine.
+    workers : int, optional
+        Number of processes of such a cluster; by default one a core.
+    """
+
+    scheduler: Any = None
+    workers: int | None = None
+
+    def run(self, batches: Iterable[Batch]) -> Iterator[list[dict[str, Any]]]:
+        """Yield the rows of each batch when it has ended.
+
+        Raises
+        ------
+        ValueError
+            If there is no Dask or no scheduler, or its workers cannot import golem.
+        """
+        with connected(self.scheduler or "local", self.workers) as client:
+            from distributed import KilledWorker, as_completed
+
+            todo = iter(batches)
+            submit = functools.partial(client.submit, _on_worker, pure=False)
+            # A worker that joins later finds work at once: the queue is refilled for all that are there.
+            first = list(itertools.islice(todo, self._room(client)))
+            finished: Any = as_completed([submit(batch) for batch in first])
+            waiting = len(first)
+            for future in finished:
+                waiting -= 1
+                for batch in itertools.islice(todo, max(0, self._room(client) - waiting)):
+                    finished.add(submit(batch))
+                    waiting += 1
+                try:
+                    rows: list[dict[str, Any]] = future.result()
+                except KilledWorker:
+                    # Workers died over it again and again, perhaps of something else: another run may try again.
+                    rows = []
+                except ModuleNotFoundError as error:
+                    raise ValueError(
+                        f"the workers cannot import {error.name}; they need the packages of this machine"
+                    ) from None
+                yield rows
+
+    def _room(self, client: Client) -> int:
+        """How many batches the scheduler should hold."""
+        threads: dict[str, int] = client.nthreads()
+        return _AHEAD * max(1, sum(threads.values()))
+
+
+# A child for each thread of a Dask worker, kept from task to task.
+_children = threading.local()
+
+
+def _on_worker(batch: Batch) -> list[dict[str, Any]]:
+    """Run a batch in a child of a Dask worker; of several threads each has its own."""
+    if not hasattr(_children, "own"):
+        _children.own = Child(threads=1)
+    rows: list[dict[str, Any]] = _children.own.run(batch)
+    return rows

@@ -1,0 +1,203 @@
+"""Figures in the paper's layout: panels by graph and noise, a line a method, standard errors.
+
+The colours are those of Okabe and Ito (2008), told apart by every kind of colour vision; markers and dashes tell the
+methods apart without them. Ours are dashed with open markers, the paper's methods and the baselines are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from golem.experiments.experiment import Table
+from golem.experiments.tables import average, distinct, done, where
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
+BLACK, GREY = "#1d1d1d", "#8a8a8a"
+DASHED, DOTTED = (0, (5, 2)), (0, (1, 1.5))
+LABELS = {
+    "shd": "SHD / d", "shd_c": "SHD-C / d", "sid": "SID / d", "tpr": "TPR", "h": "h(B)", "fit_seconds": "seconds",
+    "cyclic": "share cyclic", "d": "variables d", "n": "samples n", "weight_scale": "weight scale alpha",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Style:
+    """How the line of a method looks."""
+
+    color: str
+    marker: str
+    dashes: Any = "solid"
+    open: bool = False
+
+    def options(self) -> dict[str, Any]:
+        """Return arguments for matplotlib's `errorbar` and `plot`."""
+        return {
+            "color": self.color,
+            "marker": self.marker,
+            "linestyle": self.dashes,
+            "markerfacecolor": "white" if self.open else self.color,
+            "markersize": 4.5,
+            "linewidth": 1.3,
+        }
+
+
+STYLES: dict[str, Style] = {
+    "golem-ev": Style(BLUE, "o"),
+    "golem-ev-l1": Style(SKY, "^"),
+    "golem-ev-plain": Style(BLACK, "v", DOTTED),
+    "golem-nv": Style(VERMILLION, "s"),
+    "golem-nv-l1": Style(ORANGE, "^"),
+    "golem-nv-plain": Style(BLACK, "v", DOTTED),
+    "golem-nv-zeros": Style(ORANGE, "P", DOTTED),
+    "order-ev": Style(BLUE, "o", DASHED, open=True),
+    "order-nv": Style(VERMILLION, "s", DASHED, open=True),
+    "order": Style(BLACK, "*", DASHED, open=True),
+    "notears-l1": Style(GREEN, "^"),
+    "notears": Style(GREEN, "v", DOTTED),
+    "fgs": Style(PURPLE, "D"),
+    "pc": Style(PURPLE, "X", DOTTED),
+    "direct-lingam": Style(ORANGE, "P"),
+    "sort-regress-var": Style(GREY, "<"),
+    "sort-regress-r2": Style(GREY, ">", DOTTED),
+}
+_OTHER = Style(GREY, ".")
+
+
+def draw_line_panel(
+    axes: Axes, table: Table, x: str, y: str, methods: Sequence[str], *, log_x: bool = False, log_y: bool = False
+) -> None:
+    """Draw mean and standard error of a number against a column, a line a method."""
+    values = distinct(table, x)
+    for method in methods:
+        rows = where(table, method=method)
+        points = [(value, average(rows, y, **{x: value})) for value in values]
+        # On a logarithmic axis a mean of zero has no place.
+        points = [(value, point) for value, point in points if point.count and (point.value > 0 or not log_y)]
+        if points:
+            heights, errors = [point.value for _, point in points], [point.error for _, point in points]
+            axes.errorbar(
+                [value for value, _ in points], heights, yerr=errors, capsize=2, elinewidth=0.8, label=method,
+                **STYLES.get(method, _OTHER).options(),
+            )  # fmt: skip
+    if log_x:
+        axes.set_xscale("log")
+        axes.set_xlim(values[0] / 1.25, values[-1] * 1.25)
+        axes.set_xticks(values, [f"{value:g}" for value in values])
+        axes.minorticks_off()
+    elif len(values) <= 8:
+        axes.set_xticks(values, [f"{value:g}" for value in values])
+    if log_y:
+        axes.set_yscale("log")
+    elif y == "tpr":
+        axes.set_ylim(-0.03, 1.03)
+    else:
+        axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.25, linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8)
+
+
+def panels(
+    part: Figure | SubFigure,
+    table: Table,
+    y: str,
+    *,
+    x: str,
+    rows: str,
+    columns: str,
+    methods: Sequence[str],
+    log_x: bool = False,
+    log_y: bool = False,
+) -> None:
+    """Draw one number in a grid of panels, by the values of two columns of the table."""
+    down, across = distinct(table, rows), distinct(table, columns)
+    grid: Any = part.subplots(len(down), len(across), squeeze=False, sharex=True, sharey="row")
+    for i, low in enumerate(down):
+        for j, left in enumerate(across):
+            axes = grid[i, j]
+            draw_line_panel(axes, where(table, **{rows: low, columns: left}), x, y, methods, log_x=log_x, log_y=log_y)
+            if i == 0:
+                axes.set_title(str(left), fontsize=9)
+            if j == 0:
+                axes.set_ylabel(f"{low}\n{LABELS.get(y, y)}", fontsize=9)
+            if i == len(down) - 1:
+                axes.set_xlabel(LABELS.get(x, x), fontsize=9)
+
+
+def metric_grids(
+    table: Table,
+    metrics: Sequence[str],
+    *,
+    x: str,
+    rows: str,
+    columns: str,
+    methods: Sequence[str],
+    log_x: bool = False,
+    log_y: Sequence[str] = (),
+    across: int = 2,
+) -> Figure:
+    """Draw a group of panels for each metric, as the paper does in its largest figures."""
+    from matplotlib.figure import Figure
+
+    table = done(table)
+    down, right = len(distinct(table, rows)), len(distinct(table, columns))
+    groups = -(-len(metrics) // across)
+    size = (across * (2.2 * right + 1), groups * (1.65 * down + 0.8) + 0.8)
+    whole = Figure(figsize=size, layout="constrained")
+    parts: Any = whole.subfigures(groups, across, wspace=0.03, hspace=0.03, squeeze=False)
+    for part, name in zip(parts.ravel(), metrics, strict=False):
+        panels(part, table, name, x=x, rows=rows, columns=columns, methods=methods, log_x=log_x, log_y=name in log_y)
+        part.suptitle(LABELS.get(name, name), fontsize=11)
+    legend(whole, methods)
+    return whole
+
+
+def metric_rows(
+    table: Table,
+    metrics: Sequence[str],
+    *,
+    x: str,
+    rows: str,
+    methods: Sequence[str] | None = None,
+    log_x: bool = False,
+    log_y: Sequence[str] = (),
+    title: str = "",
+) -> Figure:
+    """Draw panels with a row for each value of a column, and a metric in each column of panels."""
+    from matplotlib.figure import Figure
+
+    table = done(table)
+    names = methods or distinct(table, "method")
+    down = distinct(table, rows)
+    figure = Figure(figsize=(2.9 * len(metrics), 2.3 * len(down) + 1.2), layout="constrained")
+    grid: Any = figure.subplots(len(down), len(metrics), squeeze=False, sharex=True)
+    for i, value in enumerate(down):
+        for j, name in enumerate(metrics):
+            axes = grid[i, j]
+            draw_line_panel(axes, where(table, **{rows: value}), x, name, names, log_x=log_x, log_y=name in log_y)
+            if i == 0:
+                axes.set_title(LABELS.get(name, name), fontsize=10)
+            if j == 0:
+                axes.set_ylabel(str(value), fontsize=10)
+            if i == len(down) - 1:
+                axes.set_xlabel(LABELS.get(x, x), fontsize=9)
+    legend(figure, names, title)
+    return figure
+
+
+def legend(figure: Figure, methods: Sequence[str], title: str = "", renamed: Mapping[str, str] | None = None) -> None:
+    """Put one legend under all panels, and a title above them."""
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], label=(renamed or {}).get(name, name), **STYLES.get(name, _OTHER).options()) for name in methods
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(6, len(handles)), frameon=False, fontsize=9)
+    if title:
+        figure.suptitle(title, fontsize=11)

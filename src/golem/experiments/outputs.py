@@ -1,0 +1,107 @@
+"""What a run leaves in its folder beside the rows: table.csv, figure.png, figure.svg, verdict.md, command.txt."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+from golem import export
+from golem.experiments.experiment import Experiment, Table, Verdict
+from golem.experiments.store import DONE
+from golem.experiments.tables import distinct, done, read_csv, read_store, write_csv
+
+
+def publish(experiment: Experiment, folder: Path, methods: tuple[str, ...] = (), command: str = "") -> list[Verdict]:
+    """Write the table of all rows in the folder, the figure and the verdicts; return these."""
+    table = read_store(folder, methods)
+    write_csv(table, folder / "table.csv")
+    if command:
+        before = _commands(folder)
+        if command not in before:
+            export.write_text(folder / "command.txt", "\n".join([*before, command]) + "\n")
+    return _draw_and_judge(experiment, table, folder)
+
+
+def republish(experiment: Experiment, folder: Path) -> list[Verdict]:
+    """Remake the figure and the verdicts from table.csv alone.
+
+    Raises
+    ------
+    ValueError
+        If there is no table, or it is another experiment's.
+    """
+    table = read_csv(folder / "table.csv")
+    if table[0].get("experiment") != experiment.name:
+        raise ValueError(f"{folder / 'table.csv'} is of {table[0].get('experiment')!r}, not of {experiment.name!r}")
+    return _draw_and_judge(experiment, table, folder)
+
+
+def _draw_and_judge(experiment: Experiment, table: Table, folder: Path) -> list[Verdict]:
+    if not done(table):
+        raise ValueError(f"no task of {experiment.name} came to its end; {folder / 'table.csv'} says why")
+    _save_figure(experiment, table, folder)
+    verdicts = experiment.verdicts(table)
+    export.write_text(folder / "verdict.md", verdict_text(experiment, table, verdicts, _commands(folder)))
+    return verdicts
+
+
+def _save_figure(experiment: Experiment, table: Table, folder: Path) -> None:
+    import matplotlib as mpl
+
+    # The same table gives the same file: no date, no random names inside; text stays text.
+    with warnings.catch_warnings(), mpl.rc_context({"svg.hashsalt": experiment.name, "svg.fonttype": "none"}):
+        warnings.simplefilter("ignore")  # of fonts that lack a letter
+        figure = experiment.figure(table)
+        for name, options in (("figure.png", {"dpi": 130}), ("figure.svg", {"metadata": {"Date": None}})):
+            with export.replacing(folder / name) as temporary:
+                figure.savefig(temporary, **options)
+
+
+def verdict_text(experiment: Experiment, table: Table, verdicts: list[Verdict], commands: list[str]) -> str:
+    """Write verdict.md: what was run and where, then each claim, what was measured, whether it holds."""
+    lines = [f"# {experiment.name}: {experiment.reproduces}", ""]
+    if commands:
+        lines += ["```sh", *commands, "```", ""]
+    lines += [*_what_was_run(table), "", "![figure](figure.png)", ""]
+    lines += ["| Claim | Measured | Verdict |", "|---|---|---|"]
+    short = "" if table[0].get("mode") == "full" else f" ({table[0].get('mode')} run)"
+    lines += [f"| {_cell(one.claim)} | {_cell(one.measured)} | **{one.word}**{short} |" for one in verdicts]
+    lines += [
+        "",
+        "Numbers are means ± standard errors; differences are taken on the same data sets. A difference counts when it "
+        "is beyond two standard errors.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _what_was_run(table: Table) -> list[str]:
+    """Sentences on sizes, methods, tasks that came to no end, and the machine."""
+    cell = list(table[0])
+    cell = cell[cell.index("experiment") + 1 : cell.index("method")]
+    mode = table[0].get("mode")
+    warning = " A quick run, smaller and with fewer steps than the paper's." if mode in ("quick", "tiny") else ""
+    values = "; ".join(f"{name} = {', '.join(map(str, distinct(table, name)))}" for name in cell)
+    ended, stopped = done(table), [row for row in table if row["status"] != DONE]
+    seconds = sum(float(row["seconds"] or 0) for row in table)
+    lines = [
+        f"{len(table)} tasks: {values}; {len(distinct(table, 'seed'))} seeds; methods "
+        f"{', '.join(distinct(table, 'method'))}.{warning}",
+        "",
+        f"golem {', '.join(distinct(ended, 'version'))}, commit {', '.join(distinct(ended, 'commit'))}; "
+        f"{'; '.join(distinct(ended, 'hardware'))}; {seconds:.0f} s of work in all.",
+    ]
+    if stopped:
+        causes = list(dict.fromkeys(f"{row['method']} {row['status']} ({row['reason']})" for row in stopped))
+        more = f", and {len(causes) - 5} more" if len(causes) > 5 else ""
+        lines += ["", f"{len(stopped)} tasks came to no end: {'; '.join(causes[:5])}{more}."]
+    return lines
+
+
+def _commands(folder: Path) -> list[str]:
+    path = folder / "command.txt"
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", "<br>")

@@ -1,0 +1,73 @@
+"""Where a row comes from: version, commit, hardware."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+import golem
+from golem.arrays import available_cores
+
+# How many threads the libraries below NumPy and numba may start; read when they are imported.
+THREAD_VARIABLES = (
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+
+
+@functools.cache
+def commit() -> str:
+    """Commit of the source this runs from, with a + where it was changed since; empty for an installed package."""
+    folder = Path(golem.__file__).parent
+
+    def git(*arguments: str) -> str | None:
+        try:
+            ended = subprocess.run(
+                ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=10, check=True
+            )
+        except (OSError, subprocess.SubprocessError):
+            return None
+        return ended.stdout.strip()
+
+    # A virtual environment may lie inside the repository of something else.
+    if git("ls-files", "--error-unmatch", "__init__.py") is None:
+        return ""
+    return f"{git('rev-parse', '--short=12', 'HEAD')}{'+' if git('status', '--porcelain', '--', '.') else ''}"
+
+
+@functools.cache
+def processor() -> str:
+    """Name of the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else platform.processor() or platform.machine()
+
+
+def accelerator(device: str) -> str:
+    """Name of a torch device."""
+    if device == "cpu":
+        return ""
+    import torch
+
+    return str(torch.cuda.get_device_name(device)) if device.startswith("cuda") else device
+
+
+def about(device: str, threads: int | None = None) -> dict[str, str]:
+    """Version, commit and hardware of this process, or of a child that may start so many threads."""
+    bound = threads or os.environ.get(THREAD_VARIABLES[0]) or available_cores()
+    hardware = f"{processor()}, {available_cores()} cores, threads: {bound}"
+    named = accelerator(device)
+    return {
+        "version": golem.__version__,
+        "commit": commit(),
+        "hardware": f"{named}; {hardware}" if named else hardware,
+    }

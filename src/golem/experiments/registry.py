@@ -1,0 +1,49 @@
+"""Experiments by name; each is imported when it is asked for."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+
+from golem.experiments.experiment import Experiment
+
+# In the order of the paper, then those beyond it.
+EXPERIMENTS = (
+    "constraints",
+    "initialization",
+    "identifiable",
+    "nonidentifiable",
+    "scalability",
+    "weight-scale",
+    "standardized",
+)
+
+
+def load(name: str) -> Experiment:
+    """Return an experiment by its name, or one of your own by the dotted name of its module.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+
+    Examples
+    --------
+    >>> load("identifiable").reproduces
+    'Figures 1 and 6, section 5.2'
+    """
+    if name in EXPERIMENTS:
+        module = importlib.import_module(f"golem.experiments.{name.replace('-', '_')}")
+    elif "." in name:
+        try:
+            module = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            raise ValueError(f"no experiment {name!r}: {error}") from None
+    else:
+        near = difflib.get_close_matches(name, EXPERIMENTS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        raise ValueError(f"no experiment {name!r}{hint} There are {', '.join(EXPERIMENTS)}")
+    experiment = getattr(module, "EXPERIMENT", None)
+    if not isinstance(experiment, Experiment):
+        raise ValueError(f"the module {name} has no Experiment under the name EXPERIMENT")
+    return experiment

@@ -1,0 +1,100 @@
+"""The store: a folder to which rows are added, one file a task, and from which none is taken.
+
+A row is written beside its place and then linked to it, which either happens or does not, and fails where another
+runner was first. So a kill at any moment leaves no half row, and no task ever has two. Several runners, also on several
+machines that share the file system, may add to one store.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from golem.experiments.task import Row
+
+DONE, FAILED, TIMEOUT = "done", "failed", "timeout"
+
+
+class Store:
+    """Rows in `folder/rows/KEY.json`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = Store(Path(folder))
+    ...     store.add({"key": "0123456789abcdef", "shd": 1}), store.add({"key": "0123456789abcdef", "shd": 2})
+    ...     store.read()
+    (True, False)
+    [{'key': '0123456789abcdef', 'shd': 1}]
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._rows = folder / "rows"
+
+    def add(self, row: dict[str, Any]) -> bool:
+        """Add a row; False where its task has one already, which then stays."""
+        self._rows.mkdir(parents=True, exist_ok=True)
+        temporary = self._rows / self._temporary_name(row["key"])
+        with temporary.open("w", encoding="utf-8") as file:
+            json.dump(row, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(temporary, self._path(row["key"]))
+        except FileExistsError:
+            return False
+        finally:
+            temporary.unlink()
+        return True
+
+    def has(self, key: str) -> bool:
+        """Tell whether a task has its row."""
+        return self._path(key).exists()
+
+    def keys(self) -> set[str]:
+        """Keys of all rows."""
+        return {path.stem for path in self._paths()}
+
+    def read(self) -> list[dict[str, Any]]:
+        """Read all rows, in the order of their keys."""
+        return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(self._paths())]
+
+    def set_aside_failures(self) -> int:
+        """Move rows of failed and timed out tasks to `folder/retried`, so that they run again; return their number."""
+        moved = 0
+        for path in sorted(self._paths()):
+            if json.loads(path.read_text(encoding="utf-8"))["status"] != DONE:
+                aside = self.folder / "retried"
+                aside.mkdir(exist_ok=True)
+                number = sum(1 for _ in aside.glob(f"{path.stem}-*.json"))
+                with contextlib.suppress(FileNotFoundError):  # another runner was first
+                    path.rename(aside / f"{path.stem}-{number + 1}.json")
+                    moved += 1
+        return moved
+
+    def _temporary_name(self, key: str) -> str:
+        """Name a file that no other runner uses, on this machine or another."""
+        return f".{key}.{socket.gethostname()}.{os.getpid()}.{threading.get_ident()}"
+
+    def _path(self, key: str) -> Path:
+        return self._rows / f"{key}.json"
+
+    def _paths(self) -> Iterator[Path]:
+        return (path for path in self._rows.glob("*.json") if not path.name.startswith("."))
+
+
+def flat(row: dict[str, Any]) -> Row:
+    """Write a stored row as one line of the table: the cell's values and the measurements beside the rest."""
+    about = {name: value for name, value in row.items() if name not in ("cell", "measured")}
+    head = {name: about.pop(name) for name in ("key", "experiment")}
+    place = {"method": about.pop("method"), "seed": about.pop("seed")}
+    line: Row = head | row["cell"] | place | {"status": about.pop("status")} | row["measured"] | about
+    return line

@@ -1,0 +1,114 @@
+"""A task, the unit of work: one method on one data set; and the grid that says which tasks there are."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+Value = str | int | float | bool | None
+Row = dict[str, Value]
+PAPER_SEEDS = 12
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How much of an experiment to run; None leaves the choice to the experiment.
+
+    Parameters
+    ----------
+    quick : bool
+        A small version that ends within two minutes on two cores.
+    tiny : bool
+        A smaller one still, which shows that the experiment runs and nothing else; it goes before `quick`.
+    seeds : int, optional
+        Number of simulations of each cell.
+    sizes : tuple of int, optional
+        Numbers of variables.
+    methods : tuple of str, optional
+        Names of methods.
+    """
+
+    quick: bool = False
+    tiny: bool = False
+    seeds: int | None = None
+    sizes: tuple[int, ...] | None = None
+    methods: tuple[str, ...] | None = None
+
+    @property
+    def mode(self) -> str:
+        """Name of the version: "full", "quick" or "tiny"."""
+        return "tiny" if self.tiny else "quick" if self.quick else "full"
+
+    def pick(self, full: Any, quick: Any, tiny: Any) -> Any:
+        """Choose between the values of the three versions."""
+        return {"full": full, "quick": quick, "tiny": tiny}[self.mode]
+
+    def choose_seeds(self, full: int = PAPER_SEEDS, quick: int = 3, tiny: int = 1) -> range:
+        """Seeds 0, 1, ... of the simulations."""
+        return range(self.pick(full, quick, tiny) if self.seeds is None else self.seeds)
+
+    def choose_sizes(self, full: Sequence[int], quick: Sequence[int], tiny: Sequence[int]) -> tuple[int, ...]:
+        """Numbers of variables: those asked for, or the version's own."""
+        return tuple(self.pick(full, quick, tiny) if self.sizes is None else self.sizes)
+
+    def choose_methods(self, offered: Sequence[str]) -> tuple[str, ...]:
+        """Methods asked for, in the order of the experiment's own; all of these where none was asked for.
+
+        Raises
+        ------
+        ValueError
+            If a method is not one of the experiment's.
+        """
+        if self.methods is None:
+            return tuple(offered)
+        for name in self.methods:
+            if name not in offered:
+                raise ValueError(f"this experiment has no method {name!r}; it has {', '.join(offered)}")
+        return tuple(name for name in offered if name in self.methods)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One method on one data set.
+
+    Parameters
+    ----------
+    experiment : str
+        Name of the experiment, by which a worker finds it.
+    cell : mapping
+        What decides the data and the way it is analysed: graph, noise, d, n, steps, threshold, ...
+    seed : int
+        Seed of the simulation: methods with the same cell and seed see the same data.
+    method : str
+        Name of the method.
+
+    Examples
+    --------
+    >>> task = Task("identifiable", {"graph": "ER1", "d": 10}, seed=0, method="order-ev")
+    >>> len(task.key), task.key == Task("identifiable", {"d": 10, "graph": "ER1"}, 0, "order-ev").key
+    (16, True)
+    >>> task.key == Task("identifiable", {"graph": "ER1", "d": 20}, 0, "order-ev").key
+    False
+    """
+
+    experiment: str
+    cell: Mapping[str, Value] = field(hash=False)
+    seed: int
+    method: str
+
+    @cached_property
+    def key(self) -> str:
+        """16 hexadecimal digits of the SHA-256 of all that decides the numbers, the method's own settings included."""
+        from golem.experiments.learners import settings
+
+        resolved = self.as_dict() | {"settings": settings(self.method, self.cell)}
+        text = json.dumps(resolved, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {"experiment": self.experiment, "cell": dict(self.cell), "seed": self.seed, "method": self.method}

@@ -1,0 +1,101 @@
+"""Graphs as golem writes them: edge lists and weight matrices in CSV, and graph.json."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import numpy as np
+
+from golem.graph_files.named_graph import NamedGraph
+from golem.moments import column_names
+
+
+def write_edge_list(graph: NamedGraph) -> str:
+    """Text of a CSV with the columns source, target, weight and whatever else the edges have."""
+    edges = graph.edge_list()
+    columns = [*(["weight"] if graph.weighted else []), *graph.edge_columns]
+    rows = [[source, target, *(attributes.get(name, "") for name in columns)] for source, target, attributes in edges]
+    return csv_text([["source", "target", *columns], *rows])
+
+
+def write_matrix(graph: NamedGraph) -> str:
+    """Text of a CSV with a row of weights for each variable, as a cause."""
+    return csv_text([["", *graph.names], *([name, *row] for name, row in zip(graph.names, graph.weights, strict=True))])
+
+
+def read_csv(text: str) -> NamedGraph:
+    """Read an edge list, which has the header source,target[,weight,...], or a named weight matrix."""
+    rows = [[field.strip() for field in row] for row in csv.reader(io.StringIO(text, newline="")) if row]
+    if rows and rows[0][:2] == ["source", "target"]:
+        header = rows[0][2:]
+        # A file may end its lines early where cells are empty, but not before the target.
+        edges = [(row[0], row[1], dict(zip(header, row[2:], strict=False))) for row in rows[1:]]
+        return NamedGraph.from_lists(dict.fromkeys(name for edge in edges for name in edge[:2]), edges)
+    return _from_matrix([row[1:] for row in rows[1:]], rows[0][1:], [row[0] for row in rows[1:]])
+
+
+def write_json(graph: NamedGraph) -> str:
+    """Text of a JSON file with the keys of graph.json that belong to the graph."""
+    edges = [{"source": source, "target": target} | attributes for source, target, attributes in graph.edge_list()]
+    document = {
+        "format": "golem-graph",
+        "format_version": 1,
+        "names": list(graph.names),
+        "weighted": graph.weighted,
+        "weights": graph.weights.tolist(),
+        "noise_variances": None if graph.noise_variances is None else graph.noise_variances.tolist(),
+        "intercepts": None if graph.intercepts is None else graph.intercepts.tolist(),
+        "edge_table": edges,
+    }
+    return json.dumps(document, indent=1, allow_nan=False) + "\n"
+
+
+def read_json(text: str) -> NamedGraph:
+    """Read a graph.json, or any JSON object with `names` and `weights`."""
+    content = json.loads(text)
+    graph = _from_matrix(content["weights"], content["names"])
+    weighted = bool(content.get("weighted", True))
+    edges = {(source, target): dict(attributes) for source, target, attributes in graph.edge_list()}
+    for row in content.get("edge_table") or []:
+        # A key that is null was not computed.
+        attributes = {name: value for name, value in row.items() if value is not None}
+        edges.setdefault((row["source"], row["target"]), {"weight": 0.0}).update(attributes)
+    for row in (content.get("bootstrap") or {}).get("edges", []):
+        if (row["source"], row["target"]) in edges:
+            edges[row["source"], row["target"]] |= row
+    for source, target in content.get("undecided_edges") or []:
+        edges[source, target]["undecided"] = True
+    if content.get("undecided_edges") is not None:
+        for attributes in edges.values():
+            attributes.setdefault("undecided", False)
+    if not weighted:
+        for attributes in edges.values():
+            attributes.pop("weight", None)
+    nodes: list[dict[str, Any]] = [{} for _ in graph.names]
+    for key, column in (("noise_variances", "noise_variance"), ("intercepts", "intercept")):
+        for node, value in zip(nodes, content.get(key) or [], strict=False):
+            node[column] = value
+    listed = ((source, target, attributes) for (source, target), attributes in edges.items())
+    return NamedGraph.from_lists(graph.names, listed, nodes)
+
+
+def _from_matrix(weights: Any, names: list[str], row_names: list[str] | None = None) -> NamedGraph:
+    B = np.array(weights, dtype=float)
+    if B.shape != (len(names), len(names)) or (row_names is not None and row_names != names):
+        raise ValueError("the names of rows and columns differ")
+    return NamedGraph.from_weights(B, column_names(names, len(B)))
+
+
+def csv_text(rows: list[list[Any]]) -> str:
+    """Text of a CSV file, with every float in full: its repr reads back as the same number."""
+    buffer = io.StringIO()
+    for row in rows:
+        cells = [repr(float(x)) if isinstance(x, float) else x for x in row]
+        # Python's writer leaves a lone carriage return bare, and its reader takes that for the end of the line.
+        has_return = any("\r" in str(x) for x in cells)
+        writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL if has_return else csv.QUOTE_MINIMAL)
+        writer.writerow(cells)
+    return buffer.getvalue()

@@ -1,0 +1,108 @@
+"""The report: one HTML page about a learned graph, or about several methods on one table.
+
+>>> from golem import Golem
+>>> from golem.datasets import load_sachs
+>>> Golem().fit(load_sachs().table).report("report.html")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from golem import __version__
+from golem.export import Supplement, graph_document, write_text
+from golem.graph_files import NamedGraph, read_graph
+from golem.report.content import comparison_content, model_content
+from golem.report.page import render
+
+if TYPE_CHECKING:
+    from golem.comparison import Comparison
+    from golem.estimator import Golem
+
+__all__ = ["read_document", "report_comparison", "report_document", "report_model"]
+
+
+def report_model(model: Golem, path: str | Path, supplement: Supplement | None = None, **options: Any) -> Path:
+    """Write the page of a fitted model.
+
+    Parameters
+    ----------
+    model : Golem
+        A fitted model.
+    path : str or Path
+        The HTML file to write.
+    supplement : Supplement, optional
+        A bootstrap and a diagnosis of the model, to be shown with it.
+    **options
+        `truth`, `other` and `title`, as in `report_document`.
+    """
+    return report_document(graph_document(model, supplement), path, **options)
+
+
+def report_document(
+    document: Mapping[str, Any],
+    path: str | Path,
+    *,
+    truth: NamedGraph | None = None,
+    other: tuple[str, NamedGraph] | None = None,
+    title: str = "Learned graph",
+) -> Path:
+    """Write the page of a saved model.
+
+    Parameters
+    ----------
+    document : mapping
+        The content of graph.json; parts that were not computed may be missing.
+    path : str or Path
+        The HTML file to write, whole or not at all.
+    truth : NamedGraph, optional
+        The true graph, to tell right, missing, extra and reversed edges.
+    other : tuple of str and NamedGraph, optional
+        Another graph to compare with, and what to call it.
+    title : str
+        The heading.
+
+    Raises
+    ------
+    ValueError
+        If the truth or the other graph has variables that the document does not have.
+    """
+    content = model_content(document, truth, other)
+    page = render("model.html", content, title=title, document=document, version=__version__)
+    write_text(Path(path), page)
+    return Path(path)
+
+
+def report_comparison(comparison: Comparison, path: str | Path, *, title: str = "Methods compared") -> Path:
+    """Write the page of a comparison: what each method finds, against the truth and each other.
+
+    Raises
+    ------
+    ValueError
+        If no method came to an end.
+    """
+    if not comparison.estimates:
+        raise ValueError("no method came to an end, so that there is nothing to draw")
+    content = comparison_content(comparison)
+    page = render("comparison.html", content, title=title, comparison=comparison, version=__version__)
+    write_text(Path(path), page)
+    return Path(path)
+
+
+def read_document(path: str | Path) -> dict[str, Any]:
+    """Read graph.json.
+
+    Raises
+    ------
+    ValueError
+        If the file holds no graph document.
+    """
+    graph = read_graph(path)
+    text = Path(path).read_text(encoding="utf-8-sig")
+    if not text.lstrip().startswith("{"):
+        raise ValueError(f"{path}: a report is made from graph.json, as `golem fit` writes it; this is a plain graph")
+    document: dict[str, Any] = json.loads(text)
+    return document | {"names": list(graph.names), "weights": graph.weights.tolist()}

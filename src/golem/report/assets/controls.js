@@ -1,0 +1,164 @@
+// Sliders, selects, search, keys, theme.
+const slider = find("threshold");
+const STEPS = 1000;
+
+// The slider is finer near zero, where most edges are.
+const toThreshold = (position) => largestSize() * (position / STEPS) ** MEASURES[state.measure].power;
+const toPosition = (threshold) => {
+  const largest = largestSize();
+  return largest ? STEPS * Math.min(1, threshold / largest) ** (1 / MEASURES[state.measure].power) : 0;
+};
+
+function setUpSliders() {
+  const measures = Object.keys(MEASURES).filter((name) => graphs.some((graph) => graph.columns.has(name)));
+  find("threshold-slider").hidden = measures.length === 0;
+  find("measure").append(...measures.map((name) => make("option", { value: name }, MEASURES[name].label)));
+  if (measures.length && !measures.includes(state.measure)) state.measure = measures[0];
+  find("measure").value = state.measure;
+  find("measure").addEventListener("change", (event) => {
+    state.measure = event.target.value;
+    change({ threshold: chosenThreshold() });
+  });
+  slider.addEventListener("input", () => change({ threshold: toThreshold(Number(slider.value)) }));
+  find("threshold-reset").addEventListener("click", () => change({ threshold: chosenThreshold(), frequency: 0 }));
+  find("frequency-slider").hidden = !graphs[0].columns.has("direction_frequency");
+  find("frequency").addEventListener("input", (event) => change({ frequency: Number(event.target.value) / 100 }));
+}
+
+function showSliders() {
+  const has = shownGraph().columns.has(state.measure);
+  slider.disabled = !has;
+  const shown = toPosition(state.threshold);
+  if (Math.abs(Number(slider.value) - shown) > 1) slider.value = Math.round(shown);
+  const text = has ? number(state.threshold, 3) : "–";
+  find("threshold-value").textContent = text;
+  slider.setAttribute("aria-valuetext", text);
+  const mark = find("mark");
+  mark.hidden = !has;
+  mark.style.setProperty("--at", (toPosition(chosenThreshold()) / STEPS).toFixed(4));
+  mark.title = `chosen: ${number(chosenThreshold())}`;
+  find("frequency").value = Math.round(100 * state.frequency);
+  find("frequency-value").textContent = percent(state.frequency);
+  find("frequency").setAttribute("aria-valuetext", percent(state.frequency));
+  showCounts();
+}
+
+function showCounts() {
+  const graph = shownGraph();
+  const visible = graph.edges.filter(isVisible);
+  const total = graph.edges.filter((edge) => !edge.candidate).length;
+  const touched = new Set(visible.flatMap((edge) => [edge.source, edge.target]));
+  const parts = [`${visible.length} of ${plural(total, "edge")}`, plural(names.length - touched.size, "isolated node")];
+  const undecided = visible.filter((edge) => edge.undecided || edge.undirected).length;
+  if (undecided) parts.push(`${undecided} undecided`);
+  if (state.reference !== null) {
+    const counts = tally(graph, graphs[state.reference], isVisible);
+    parts.push(`${counts.true} true, ${counts.reversed} reversed, ${counts.extra} extra, ${counts.missing} missing against ${graphs[state.reference].name}`);
+  }
+  find("counts").textContent = parts.join(" · ");
+}
+
+function setUpSelects() {
+  const methods = content.kind === "comparison";
+  find("shown-field").hidden = !methods;
+  find("reference-field").hidden = graphs.length < 2;
+  graphs.forEach((graph, k) => {
+    find("shown").append(make("option", { value: k }, graph.name));
+    if (methods || k > 0) find("reference").append(make("option", { value: k }, graph.name));
+  });
+  find("reference").prepend(make("option", { value: "" }, "nothing"));
+  find("shown").addEventListener("change", (event) => change({ shown: Number(event.target.value), chosen: null }));
+  find("reference").addEventListener("change", (event) => change({ reference: event.target.value === "" ? null : Number(event.target.value) }));
+  find("isolated-field").hidden = content.large;
+  if (content.large) find("view").querySelector("option").remove();
+  find("view").addEventListener("change", (event) => {
+    const steps = Number(event.target.value);
+    const node = state.chosen && state.chosen.node !== undefined ? state.chosen.node : state.centre;
+    change({ steps, centre: node ?? mostLinked() });
+  });
+  find("isolated").addEventListener("change", (event) => { change({ isolated: event.target.checked }); fit(); });
+  find("zoom-in").addEventListener("click", () => zoomBy(1.3));
+  find("zoom-out").addEventListener("click", () => zoomBy(1 / 1.3));
+  find("zoom-fit").addEventListener("click", fit);
+  find("save-svg").addEventListener("click", saveSvg);
+  find("save-png").addEventListener("click", savePng);
+  find("print").addEventListener("click", () => window.print());
+}
+
+function mostLinked() {
+  const graph = shownGraph();
+  const links = names.map((_, node) => graph.into[node].length + graph.from[node].length);
+  return links.indexOf(Math.max(...links));
+}
+
+function setUpSearch() {
+  const input = find("search");
+  const list = find("found");
+  let at = -1;
+  const close = () => { list.hidden = true; input.setAttribute("aria-expanded", "false"); at = -1; };
+  const choose = (node) => { close(); input.value = ""; chooseNode(node, { bring: state.steps === 0 }); };
+  const search = () => {
+    const text = input.value.trim().toLowerCase();
+    const hits = text ? names.map((name, node) => [name.toLowerCase().indexOf(text), node]).filter(([where]) => where >= 0) : [];
+    hits.sort((a, b) => a[0] - b[0] || names[a[1]].length - names[b[1]].length);
+    list.replaceChildren(...hits.slice(0, 8).map(([, node], k) => make("li", { role: "option", id: "hit-" + k, "data-node": node,
+      onpointerdown: (event) => { event.preventDefault(); choose(node); } }, names[node])));
+    if (text && !hits.length) list.append(make("li", { class: "hint" }, "no such variable"));
+    list.hidden = !text;
+    at = hits.length ? 0 : -1;
+    mark();
+  };
+  const mark = () => {
+    const items = list.querySelectorAll("[role=option]");
+    items.forEach((item, k) => item.setAttribute("aria-selected", k === at ? "true" : "false"));
+    input.setAttribute("aria-expanded", list.hidden ? "false" : "true");
+    if (at >= 0) input.setAttribute("aria-activedescendant", "hit-" + at);
+    else input.removeAttribute("aria-activedescendant");
+  };
+  input.addEventListener("input", search);
+  input.addEventListener("blur", close);
+  input.addEventListener("keydown", (event) => {
+    const items = list.querySelectorAll("[role=option]");
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      at = Math.max(0, Math.min(items.length - 1, at + (event.key === "ArrowDown" ? 1 : -1)));
+      mark();
+    } else if (event.key === "Enter" && items[at]) { event.preventDefault(); choose(Number(items[at].dataset.node)); }
+    else if (event.key === "Escape") { event.stopPropagation(); input.value = ""; close(); }
+  });
+}
+
+// The system's theme until the button chooses another.
+function setUpTheme() {
+  const system = window.matchMedia("(prefers-color-scheme: dark)");
+  const root = document.documentElement;
+  const show = (dark) => {
+    root.dataset.theme = dark ? "dark" : "light";
+    find("theme").textContent = dark ? "Light" : "Dark";
+    paintMatrix();
+  };
+  find("theme").addEventListener("click", () => show(root.dataset.theme === "light"));
+  system.addEventListener("change", () => show(system.matches));
+  show(system.matches);
+}
+
+function showLegend() {
+  const graph = shownGraph();
+  const item = (kind, text, extra = "") => make("span", { class: "key" },
+    make("svg", { width: 34, height: 12, "aria-hidden": "true" }, make("g", { class: `edge ${kind} ${extra}` },
+      make("path", { class: "line", d: "M1 6L26 6", "stroke-width": 2.4 }), make("path", { class: "head", d: "M33 6L24 2L24 10Z" }))), text);
+  const keys = state.reference === null
+    ? (graph.columns.has("weight") ? [item("positive", "positive"), item("negative", "negative")] : [])
+    : [item("true", "true"), item("reversed", "reversed"), item("extra", "extra"), item("missing", "missing")];
+  if (graph.columns.has("undecided")) keys.push(item("neutral", "direction undecided", "undecided"));
+  if (graph.columns.has("by_variance")) keys.push(item("neutral", "direction by variance", "by-variance"));
+  if (graph.columns.has("undirected")) keys.push(make("span", { class: "key" }, "no arrowhead: direction open"));
+  if (graph.columns.has("weight")) keys.push(make("span", { class: "key" }, `width: size of the ${graph.columns.has("standardized_weight") ? "standardized " : ""}weight`));
+  if (graph.columns.has("direction_frequency")) keys.push(make("span", { class: "key" }, "opacity: share of the resamples"));
+  find("legend").replaceChildren(...keys);
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") change(state.chosen ? { chosen: null } : { steps: content.large ? state.steps : 0 });
+  if (event.key === "/" && !["INPUT", "SELECT"].includes(document.activeElement.tagName)) { event.preventDefault(); find("search").focus(); }
+});

@@ -1,0 +1,69 @@
+// The data that the page was written with, and how they are shown. Every text from outside goes through textContent.
+const content = JSON.parse(document.getElementById("content").textContent);
+const names = content.names;
+const rank = [];
+content.order.forEach((node, place) => { rank[node] = place; });
+
+const edgeId = (source, target) => source + ">" + target;
+
+// Every graph as objects {source, target, ...what is known}, with an index by id.
+const graphs = content.graphs.map((graph) => {
+  const edges = graph.rows.map((row) => {
+    const edge = { candidate: false };
+    graph.columns.forEach((column, k) => { edge[column] = row[k]; });
+    edge.id = edgeId(edge.source, edge.target);
+    return edge;
+  });
+  return { name: graph.name, columns: new Set(graph.columns), edges };
+});
+if (content.kind === "model") {
+  for (const [source, target, weight] of content.candidates) {
+    graphs[0].edges.push({ source, target, weight, id: edgeId(source, target), candidate: true });
+  }
+}
+for (const graph of graphs) {
+  graph.byId = new Map(graph.edges.map((edge) => [edge.id, edge]));
+  graph.into = names.map(() => []);
+  graph.from = names.map(() => []);
+  for (const edge of graph.edges) {
+    if (edge.candidate) continue;
+    graph.into[edge.target].push(edge);
+    graph.from[edge.source].push(edge);
+  }
+}
+const bends = new Map(content.bends.map(([source, target, points]) => [edgeId(source, target), points]));
+
+const MEASURES = {
+  standardized_weight: { label: "standardized weight", power: 2 },
+  weight: { label: "weight", power: 2 },
+  drop_loss: { label: "score lost", power: 4 },
+};
+
+// Make an element: attributes first, then children; strings become text.
+function make(tag, attributes = {}, ...children) {
+  const svgTags = ["svg", "g", "path", "rect", "text", "title", "line", "circle", "polyline", "style"];
+  const node = svgTags.includes(tag)
+    ? document.createElementNS("http://www.w3.org/2000/svg", tag)
+    : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+const find = (id) => document.getElementById(id);
+
+function number(value, digits = 3) {
+  if (value === null || value === undefined) return "–";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  const text = size >= 1e9 || size < 1e-3 ? value.toExponential(digits - 1)
+    : size >= 10 ** digits ? String(Math.round(value)) : String(+value.toPrecision(digits));
+  return text.replace("-", "−");
+}
+
+const percent = (value) => (value === null || value === undefined ? "–" : Math.round(100 * value) + " %");
+const plural = (count, one, many = one + "s") => count + " " + (count === 1 ? one : many);

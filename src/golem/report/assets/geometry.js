@@ -1,0 +1,159 @@
+// Places and curves. The whole graph has the places that came with the page; neighbourhoods are laid out here.
+const NODE_HEIGHT = 30;
+const LAYER = 92;
+const MOST_NEIGHBOURS = 120;
+
+function wholeView() {
+  const places = new Map(content.places.map(([x, y], node) => [node, { x, y }]));
+  return { places, bends, widths: content.widths, width: content.size[0], height: content.size[1], left: 0 };
+}
+
+// Nodes within some steps of the centre, along the shown graph and the reference; the strongest edges first.
+function neighbourhood(centre, steps) {
+  const near = new Set([centre]);
+  let border = [centre];
+  let left = 0;
+  const sides = state.reference === null ? [shownGraph()] : [shownGraph(), graphs[state.reference]];
+  for (let step = 0; step < steps; step += 1) {
+    const edges = border.flatMap((node) => sides.flatMap((graph) => [...graph.into[node], ...graph.from[node]]));
+    edges.sort((a, b) => Math.abs(b.standardized_weight ?? b.weight ?? 0) - Math.abs(a.standardized_weight ?? a.weight ?? 0));
+    border = [];
+    for (const edge of edges) {
+      for (const node of [edge.source, edge.target]) {
+        if (near.has(node)) continue;
+        if (near.size >= MOST_NEIGHBOURS) { left += 1; continue; }
+        near.add(node);
+        border.push(node);
+      }
+    }
+  }
+  return { near, left };
+}
+
+function neighbourhoodView(centre, steps) {
+  const { near, left } = neighbourhood(centre, steps);
+  const nodes = [...near].sort((a, b) => rank[a] - rank[b]);
+  const edges = shownGraph().edges.filter((edge) => !edge.candidate && near.has(edge.source) && near.has(edge.target));
+  // Longest paths make the layers; a source stands right above its first effect.
+  const layer = new Map(nodes.map((node) => [node, 0]));
+  const forward = edges.filter((edge) => rank[edge.source] < rank[edge.target]);
+  forward.sort((a, b) => rank[a.target] - rank[b.target]);
+  for (const edge of forward) layer.set(edge.target, Math.max(layer.get(edge.target), layer.get(edge.source) + 1));
+  for (const node of [...nodes].reverse()) {
+    const below = forward.filter((edge) => edge.source === node).map((edge) => layer.get(edge.target));
+    if (below.length) layer.set(node, Math.min(...below) - 1);
+  }
+  const rows = [];
+  const widest = content.large ? 8 : 12;
+  for (const node of nodes) (rows[layer.get(node)] ??= []).push(node);
+  const linked = new Map(nodes.map((node) => [node, []]));
+  for (const edge of edges) {
+    linked.get(edge.source).push(edge.target);
+    linked.get(edge.target).push(edge.source);
+  }
+  const widths = [];
+  for (const node of nodes) {
+    const ends = [edges.filter((edge) => edge.source === node).length, edges.filter((edge) => edge.target === node).length];
+    widths[node] = Math.max(content.widths[node], Math.min(164, 8 * Math.max(...ends) + 14));
+  }
+  const x = new Map();
+  const spread = (row) => {
+    let at = 0;
+    for (const node of row) { x.set(node, at + widths[node] / 2); at += widths[node] + 22; }
+    for (const node of row) x.set(node, x.get(node) - (at - 22) / 2);
+  };
+  const filled = rows.filter(Boolean);
+  filled.forEach(spread);
+  for (let sweep = 0; sweep < 12; sweep += 1) {
+    for (const row of sweep % 2 ? [...filled].reverse() : filled) {
+      const wish = new Map(row.map((node) => {
+        const others = linked.get(node).map((other) => x.get(other));
+        return [node, others.length ? others.reduce((a, b) => a + b, 0) / others.length : x.get(node)];
+      }));
+      row.sort((a, b) => wish.get(a) - wish.get(b));
+      spread(row);
+    }
+  }
+  // A row of many is broken into staggered lines, so that their names stay legible.
+  const places = new Map();
+  const span = Math.max(...filled.map((row) => Math.min(row.length, widest))) * 76;
+  const layerHeight = Math.min(220, Math.max(LAYER, span / 1.7 / filled.length));
+  let y = LAYER / 2;
+  for (const row of filled) {
+    const lines = Math.ceil(row.length / widest);
+    for (let line = 0; line < lines; line += 1) {
+      const part = row.filter((_, k) => k % lines === line);
+      spread(part);
+      for (const node of part) places.set(node, { x: x.get(node) + (line % 2) * 18, y: y + line * 46 });
+    }
+    y += layerHeight + (lines - 1) * 46;
+  }
+  let low = Infinity;
+  let high = -Infinity;
+  for (const [node, place] of places) {
+    low = Math.min(low, place.x - widths[node] / 2 - 12);
+    high = Math.max(high, place.x + widths[node] / 2 + 12);
+  }
+  for (const place of places.values()) place.x -= low;
+  return { places, bends: new Map(), widths, width: high - low, height: y - layerHeight + LAYER / 2, left };
+}
+
+// Where each edge leaves and enters its nodes: side by side, in the order of where they come from and go to.
+function ports(edges, view) {
+  const ends = new Map();
+  const add = (node, side, edge, towards) => {
+    const key = node + side;
+    if (!ends.has(key)) ends.set(key, []);
+    ends.get(key).push({ edge, towards });
+  };
+  for (const edge of edges) {
+    const from = view.places.get(edge.source);
+    const to = view.places.get(edge.target);
+    const points = view.bends.get(edge.id) || [];
+    const down = to.y > from.y + 1;
+    const level = Math.abs(to.y - from.y) <= 1;
+    edge.way = { down, level, points: down ? points : [] };
+    add(edge.source, down || level ? "v" : "^", { edge, end: "start" }, (edge.way.points[0] || [to.x])[0]);
+    add(edge.target, down && !level ? "^" : "v", { edge, end: "stop" }, (edge.way.points.at(-1) || [from.x])[0]);
+  }
+  for (const [key, list] of ends) {
+    const node = parseInt(key, 10);
+    const place = view.places.get(node);
+    const room = view.widths[node] - 18;
+    const gap = Math.min(14, room / Math.max(1, list.length - 1));
+    list.sort((a, b) => a.towards - b.towards);
+    list.forEach(({ edge: { edge, end } }, k) => {
+      const offset = (k - (list.length - 1) / 2) * gap;
+      const y = place.y + (key.endsWith("v") ? 1 : -1) * (NODE_HEIGHT / 2);
+      edge.way[end] = [place.x + offset, y];
+    });
+  }
+}
+
+// A smooth curve through the bends, with an arrowhead at its end.
+function curve(edge, thickness) {
+  const { start, stop, points, down, level } = edge.way;
+  const head = edge.undirected ? 0 : 6 + 1.3 * thickness;
+  const sign = down ? 1 : -1; // which way the arrow points at its end
+  const tip = [stop[0], stop[1] - sign * 1.5];
+  const end = [tip[0], tip[1] - sign * head * 0.8];
+  let path = `M${at(start)}`;
+  if (level) {
+    const dip = 26 + 0.05 * Math.abs(stop[0] - start[0]);
+    path += `C${at([start[0], start[1] + dip])} ${at([end[0], end[1] + dip])} ${at(end)}`;
+  } else {
+    let from = start;
+    const through = [...points, end];
+    for (const to of through) {
+      const middle = (from[1] + to[1]) / 2;
+      path += `C${at([from[0], middle])} ${at([to[0], middle])} ${at(to)}`;
+      from = to;
+    }
+  }
+  const half = head * 0.46;
+  const back = tip[1] - sign * head;
+  const arrow = head ? `M${at(tip)}L${at([tip[0] - half, back])}L${at([tip[0] + half, back])}Z` : "";
+  return { path, arrow };
+}
+
+const at = ([x, y]) => x.toFixed(1) + " " + y.toFixed(1);

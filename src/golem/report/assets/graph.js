@@ -1,0 +1,261 @@
+// The drawing: one SVG, redrawn when the view changes, repainted when a slider or the choice does.
+const svg = find("graph");
+const scene = make("g", { id: "scene" });
+const edgeLayer = make("g", { class: "edges" });
+const nodeLayer = make("g", { class: "nodes" });
+svg.append(scene);
+scene.append(edgeLayer, nodeLayer);
+
+let view = null; // places and bends of what is drawn
+let drawn = []; // {edge, element, line, head}
+const nodeElements = new Map();
+const camera = { x: 0, y: 0, zoom: 1 };
+
+function currentView() {
+  if (state.steps > 0 && state.centre !== null) return neighbourhoodView(state.centre, state.steps);
+  return content.large ? null : wholeView();
+}
+
+function drawGraph({ keepCamera = false } = {}) {
+  view = currentView();
+  edgeLayer.replaceChildren();
+  nodeLayer.replaceChildren();
+  nodeElements.clear();
+  drawn = [];
+  find("overlay").hidden = Boolean(view) && !view.left;
+  if (!view) {
+    find("overlay").textContent = "Choose a variable, by a search or in the matrix, to see its neighbours.";
+    return;
+  }
+  if (view.left) find("overlay").textContent = `The ${view.places.size} with the strongest edges; ${view.left} more are left out.`;
+  const graph = shownGraph();
+  const edges = graph.edges.filter((edge) => view.places.has(edge.source) && view.places.has(edge.target));
+  if (state.reference !== null) {
+    const missing = missingEdges(graph, graphs[state.reference]);
+    for (const edge of missing) {
+      if (view.places.has(edge.source) && view.places.has(edge.target)) edges.push({ ...edge, missing: true });
+    }
+  }
+  // What is right lies on top of what is not.
+  const layers = ["missing", "extra", "reversed", "true"];
+  const depth = (edge) => (state.reference === null ? 0 : edge.missing ? 0 : layers.indexOf(verdict(edge, graphs[state.reference])));
+  edges.sort((a, b) => depth(a) - depth(b));
+  drawn = edges.map((edge) => edgeElement(edge));
+  edgeLayer.append(...drawn.map((item) => item.element));
+  for (const node of [...view.places.keys()].sort((a, b) => rank[a] - rank[b])) {
+    const element = nodeElement(node);
+    nodeElements.set(node, element);
+    nodeLayer.append(element);
+  }
+  route();
+  if (!keepCamera) fit();
+  paintGraph();
+}
+
+function edgeElement(edge) {
+  const line = make("path", { class: "line" });
+  const head = make("path", { class: "head" });
+  const hit = make("path", { class: "hit" });
+  const element = make("g", { class: "edge", "data-edge": edge.id }, make("title", {}, edgeText(edge)), line, head, hit);
+  element.addEventListener("click", () => change({ chosen: { edge: edge.id, missing: Boolean(edge.missing) } }));
+  return { edge, element, line, head, hit };
+}
+
+function nodeElement(node) {
+  const width = view.widths[node];
+  const element = make("g", { class: "node", tabindex: -1, role: "button", "aria-label": nodeText(node), "data-node": node },
+    make("title", {}, names[node]),
+    make("rect", { x: -width / 2, y: -NODE_HEIGHT / 2, width, height: NODE_HEIGHT, rx: 7 }),
+    make("text", { "text-anchor": "middle", dy: "0.34em" }, content.labels[node]));
+  element.addEventListener("pointerdown", (event) => startDrag(event, node));
+  element.addEventListener("keydown", (event) => nodeKey(event, node));
+  element.addEventListener("dblclick", () => change({ centre: node, steps: Math.max(1, state.steps), chosen: { node } }));
+  return element;
+}
+
+const edgeText = (edge) => `${names[edge.source]} ${edge.undirected ? "–" : "→"} ${names[edge.target]}` +
+  (edge.weight === undefined || edge.weight === null ? "" : `, weight ${number(edge.weight)}`);
+const nodeText = (node) => `${names[node]}: ${plural(shownGraph().into[node].length, "cause")}, ${plural(shownGraph().from[node].length, "effect")}`;
+
+// Compute the curves of all edges, after nodes have moved.
+function route() {
+  ports(drawn.map((item) => item.edge), view);
+  const largest = strongest();
+  for (const item of drawn) {
+    const { path, arrow } = curve(item.edge, thickness(item.edge, largest));
+    item.line.setAttribute("d", path);
+    item.hit.setAttribute("d", path);
+    item.head.setAttribute("d", arrow);
+  }
+  for (const [node, element] of nodeElements) {
+    const { x, y } = view.places.get(node);
+    element.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
+  }
+}
+
+const strength = (edge) => Math.abs(edge.standardized_weight ?? edge.weight ?? 0);
+function strongest() {
+  return Math.max(1e-300, ...shownGraph().edges.filter((edge) => !edge.candidate).map(strength));
+}
+function thickness(edge, largest) {
+  if (edge.missing) return 1.6;
+  return edge.candidate ? 1 : 1.1 + 4.4 * Math.min(1, strength(edge) / largest);
+}
+
+// Colours, widths, dashes and fading, by the state.
+function paintGraph() {
+  if (!view) return;
+  const reference = state.reference === null ? null : graphs[state.reference];
+  const largest = strongest();
+  const chosen = state.chosen;
+  const near = new Set(chosen && chosen.node !== undefined ? [chosen.node] : []);
+  const linked = new Set();
+  for (const { edge, element, line } of drawn) {
+    const visible = edge.missing ? true : isVisible(edge);
+    const touches = chosen && (chosen.edge === edge.id || chosen.node === edge.source || chosen.node === edge.target);
+    if (touches && visible) { near.add(edge.source); near.add(edge.target); }
+    if (!edge.missing && !edge.candidate) { linked.add(edge.source); linked.add(edge.target); }
+    const kind = edge.missing ? "missing" : reference ? verdict(edge, reference) : edge.weight < 0 ? "negative" : "positive";
+    const style = edge.undecided ? " undecided" : edge.by_variance ? " by-variance" : "";
+    element.setAttribute("class", `edge ${kind}${style}${edge.candidate ? " candidate" : ""}${visible ? "" : " faded"}` +
+      `${chosen && visible ? (touches ? " chosen" : " aside") : ""}`);
+    element.setAttribute("aria-hidden", visible ? "false" : "true");
+    line.setAttribute("stroke-width", thickness(edge, largest).toFixed(2));
+    element.style.opacity = visible && !(chosen && !touches) && frequency(edge) !== null ? 0.2 + 0.8 * frequency(edge) : "";
+  }
+  for (const [node, element] of nodeElements) {
+    const isChosen = chosen && chosen.node === node;
+    const alone = !linked.has(node) && !shownGraph().into[node].length && !shownGraph().from[node].length;
+    element.classList.toggle("chosen", Boolean(isChosen));
+    element.classList.toggle("aside", Boolean(chosen) && !near.has(node));
+    element.classList.toggle("centre", state.steps > 0 && node === state.centre);
+    element.classList.toggle("gone", alone && !state.isolated);
+    element.setAttribute("aria-label", nodeText(node));
+    element.setAttribute("aria-pressed", isChosen ? "true" : "false");
+  }
+  // One stop for the Tab key; arrow keys move on from there.
+  const stop = chosen && nodeElements.has(chosen.node) ? chosen.node : nodeElements.keys().next().value;
+  for (const [node, element] of nodeElements) element.setAttribute("tabindex", node === stop ? 0 : -1);
+}
+
+// Pan, zoom and drag.
+function showCamera() {
+  scene.setAttribute("transform", `translate(${camera.x.toFixed(2)} ${camera.y.toFixed(2)}) scale(${camera.zoom.toFixed(4)})`);
+}
+
+function fit() {
+  const box = svg.getBoundingClientRect();
+  if (!view || !box.width) return;
+  let { height } = view;
+  if (!state.isolated && state.steps === 0) {
+    const kept = [...view.places].filter(([node]) => shownGraph().into[node].length || shownGraph().from[node].length);
+    height = Math.max(60, ...kept.map(([, place]) => place.y + LAYER / 2));
+  }
+  camera.zoom = Math.min(1.5, (box.width - 16) / view.width, (box.height - 8) / height);
+  camera.x = (box.width - view.width * camera.zoom) / 2;
+  camera.y = (box.height - height * camera.zoom) / 2;
+  showCamera();
+}
+
+// Move a node that was searched for to the middle, large enough to be read.
+function bringToView(node) {
+  const box = svg.getBoundingClientRect();
+  const { x, y } = view.places.get(node);
+  camera.zoom = Math.max(camera.zoom, 0.8);
+  camera.x = box.width / 2 - x * camera.zoom;
+  camera.y = box.height / 2 - y * camera.zoom;
+  showCamera();
+}
+
+function zoomBy(factor, x, y) {
+  const box = svg.getBoundingClientRect();
+  const [px, py] = [x ?? box.width / 2, y ?? box.height / 2];
+  const zoom = Math.min(6, Math.max(0.05, camera.zoom * factor));
+  camera.x = px - (px - camera.x) * (zoom / camera.zoom);
+  camera.y = py - (py - camera.y) * (zoom / camera.zoom);
+  camera.zoom = zoom;
+  showCamera();
+}
+
+function startDrag(event, node) {
+  if (event.button !== 0) return;
+  event.stopPropagation();
+  const place = view.places.get(node);
+  const from = { x: event.clientX, y: event.clientY, ...{ px: place.x, py: place.y } };
+  let moved = false;
+  follow(event, (move) => {
+    const dx = (move.clientX - from.x) / camera.zoom;
+    const dy = (move.clientY - from.y) / camera.zoom;
+    moved = moved || Math.hypot(move.clientX - from.x, move.clientY - from.y) > 4;
+    if (!moved) return;
+    place.x = from.px + dx;
+    place.y = from.py + dy;
+    route();
+  }, () => { if (!moved) chooseNode(node); });
+}
+
+// Follow the pointer until it is let go.
+function follow(event, onMove, onEnd) {
+  const move = (next) => { if (next.pointerId === event.pointerId) onMove(next); };
+  const end = (next) => {
+    if (next.pointerId !== event.pointerId) return;
+    window.removeEventListener("pointermove", move);
+    window.removeEventListener("pointerup", end);
+    window.removeEventListener("pointercancel", end);
+    if (next.type === "pointerup") onEnd();
+  };
+  window.addEventListener("pointermove", move);
+  window.addEventListener("pointerup", end);
+  window.addEventListener("pointercancel", end);
+}
+
+svg.addEventListener("pointerdown", (event) => {
+  if (event.button !== 0 || event.target.closest(".edge")) return;
+  const from = { x: event.clientX - camera.x, y: event.clientY - camera.y };
+  const began = { x: event.clientX, y: event.clientY };
+  let moved = false;
+  svg.classList.add("panning");
+  follow(event, (move) => {
+    moved = moved || Math.hypot(move.clientX - began.x, move.clientY - began.y) > 4;
+    camera.x = move.clientX - from.x;
+    camera.y = move.clientY - from.y;
+    showCamera();
+  }, () => { if (!moved) change({ chosen: null }); });
+});
+window.addEventListener("pointerup", () => svg.classList.remove("panning"));
+svg.addEventListener("wheel", (event) => {
+  // A page is scrolled with the wheel; the graph is zoomed once it is in use, or with Ctrl.
+  if (!event.ctrlKey && !event.metaKey && !svg.contains(document.activeElement)) return;
+  event.preventDefault();
+  const box = svg.getBoundingClientRect();
+  zoomBy(Math.exp(-event.deltaY * 0.0016), event.clientX - box.left, event.clientY - box.top);
+}, { passive: false });
+
+function chooseNode(node, { focus = true, bring = false } = {}) {
+  const patch = { chosen: { node } };
+  // In a large graph the neighbourhood follows the choice.
+  if (content.large || (state.steps > 0 && !nodeElements.has(node))) Object.assign(patch, { centre: node, steps: Math.max(1, state.steps) });
+  change(patch);
+  const element = nodeElements.get(node);
+  if (element && bring) bringToView(node);
+  if (element && focus) element.focus({ preventScroll: true });
+}
+
+// Arrow keys: up to the strongest cause, down to the strongest effect, sideways along the row.
+function nodeKey(event, node) {
+  const graph = shownGraph();
+  const best = (edges, end) => [...edges].filter((edge) => isVisible(edge) && nodeElements.has(edge[end]))
+    .sort((a, b) => strength(b) - strength(a)).map((edge) => edge[end])[0];
+  let next;
+  if (event.key === "ArrowUp") next = best(graph.into[node], "source");
+  else if (event.key === "ArrowDown") next = best(graph.from[node], "target");
+  else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+    const place = view.places.get(node);
+    const row = [...view.places].filter(([, other]) => Math.abs(other.y - place.y) < 20).sort((a, b) => a[1].x - b[1].x);
+    const where = row.findIndex(([other]) => other === node) + (event.key === "ArrowLeft" ? -1 : 1);
+    next = row[where] && row[where][0];
+  } else if (event.key === "Enter" || event.key === " ") next = node;
+  else return;
+  event.preventDefault();
+  if (next !== undefined) chooseNode(next);
+}

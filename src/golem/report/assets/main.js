@@ -1,0 +1,45 @@
+// The start: everything is set up, then shown, and shown again whenever the state changes.
+setUpSliders();
+setUpSelects();
+setUpSearch();
+if (content.large) state.centre = mostLinked();
+if (content.kind === "model") {
+  edgeTable();
+  if (find("compared")) comparedTable();
+  if (find("trace")) traceCharts();
+} else {
+  methodsTable();
+  distancesTable();
+  agreementTable();
+}
+sizeMatrix();
+setUpTheme();
+drawGraph();
+showLegend();
+showSliders();
+showDetails();
+
+whenChanged((before) => {
+  const redraw = ["shown", "reference", "steps", "centre"].some((key) => before[key] !== state[key]);
+  if (redraw) drawGraph();
+  else paintGraph();
+  if (before.shown !== state.shown || before.reference !== state.reference) showLegend();
+  find("view").value = String(state.steps);
+  find("shown").value = String(state.shown);
+  find("reference").value = state.reference === null ? "" : String(state.reference);
+  showSliders();
+  if (redraw || before.chosen !== state.chosen) showDetails();
+  paintMatrix();
+});
+find("reference").value = state.reference === null ? "" : String(state.reference);
+find("view").value = String(state.steps);
+
+let width = window.innerWidth;
+window.addEventListener("resize", () => {
+  if (window.innerWidth === width) return;
+  width = window.innerWidth;
+  sizeMatrix();
+  paintMatrix();
+  fit();
+});
+document.documentElement.dataset.ready = "yes";

@@ -1,0 +1,67 @@
+// What the user has chosen. Whoever changes it calls change(); every part of the page then shows it.
+const state = {
+  shown: 0, // number of the graph that is drawn
+  reference: content.reference, // number of the graph it is compared with, or null
+  measure: content.measure,
+  threshold: content.measure === "weight" ? content.chosen : 0,
+  frequency: 0,
+  chosen: null, // {node} or {edge: id}
+  steps: content.large ? 1 : 0, // of the neighbourhood; 0 is the whole graph
+  centre: null,
+  isolated: true,
+};
+const listeners = [];
+const whenChanged = (listener) => listeners.push(listener);
+
+function change(patch) {
+  const before = { ...state };
+  Object.assign(state, patch);
+  for (const listener of listeners) listener(before);
+}
+
+const shownGraph = () => graphs[state.shown];
+const chosenThreshold = () => (state.measure === "weight" ? content.chosen : 0);
+
+function size(edge) {
+  const value = edge[state.measure];
+  return value === null || value === undefined ? Infinity : Math.abs(value);
+}
+
+const frequency = (edge) => edge.direction_frequency ?? null;
+
+function isVisible(edge) {
+  if (edge.candidate) {
+    return state.measure === "weight" && state.threshold < content.chosen && size(edge) >= state.threshold;
+  }
+  const strong = state.threshold <= chosenThreshold() || size(edge) >= state.threshold;
+  return strong && (frequency(edge) ?? 1) >= state.frequency;
+}
+
+// true, reversed, extra: what an edge is beside the reference. An undirected edge is right both ways.
+function verdict(edge, reference) {
+  const same = reference.byId.get(edge.id);
+  const turned = reference.byId.get(edgeId(edge.target, edge.source));
+  if ((same && !same.candidate) || (turned && !turned.candidate && (edge.undirected || turned.undirected))) return "true";
+  return turned && !turned.candidate ? "reversed" : "extra";
+}
+
+function missingEdges(graph, reference, present = () => true) {
+  return reference.edges.filter((edge) => {
+    if (edge.candidate) return false;
+    const found = [graph.byId.get(edge.id), graph.byId.get(edgeId(edge.target, edge.source))];
+    return !found.some((other) => other && present(other));
+  });
+}
+
+// Counts of true, reversed, extra and missing edges, of what the sliders leave or of all.
+function tally(graph, reference, visible = (edge) => !edge.candidate) {
+  const counts = { true: 0, reversed: 0, extra: 0, missing: missingEdges(graph, reference, visible).length };
+  for (const edge of graph.edges) if (visible(edge)) counts[verdict(edge, reference)] += 1;
+  return counts;
+}
+
+function largestSize() {
+  let largest = 0;
+  for (const edge of shownGraph().edges) if (size(edge) < Infinity) largest = Math.max(largest, size(edge));
+  return largest;
+}

@@ -1,0 +1,104 @@
+// Tables: edges, methods, distances, agreement. Long ones start short.
+const FIRST_ROWS = 100;
+
+function fillTable(holder, columns, rows, { onrow = null, rowClass = null } = {}) {
+  let sorted = { column: null, up: false };
+  let all = false;
+  const draw = () => {
+    const list = [...rows];
+    if (sorted.column !== null) {
+      const { value } = columns[sorted.column];
+      list.sort((a, b) => {
+        const [x, y] = [value(a), value(b)];
+        const order = x == null ? 1 : y == null ? -1 : typeof x === "string" ? x.localeCompare(y) : x - y;
+        return sorted.up ? order : -order;
+      });
+    }
+    const head = make("tr", {}, ...columns.map((column, k) => make("th", { scope: "col", class: column.text ? "" : "numeric",
+      "aria-sort": sorted.column === k ? (sorted.up ? "ascending" : "descending") : null },
+    make("button", { type: "button", class: "link", onclick: () => { sorted = { column: k, up: sorted.column === k ? !sorted.up : Boolean(column.text) }; draw(); } }, column.title))));
+    const body = list.slice(0, all ? undefined : FIRST_ROWS).map((row) => make("tr", { class: rowClass ? rowClass(row) : null },
+      ...columns.map((column, k) => {
+        const shown = column.show ? column.show(row) : column.value(row);
+        const text = shown === null || shown === undefined ? "" : String(shown);
+        return make("td", { class: column.text ? "" : "numeric" },
+          k === 0 && onrow ? make("button", { type: "button", class: "link", onclick: () => onrow(row) }, text) : text);
+      })));
+    holder.replaceChildren(make("table", { class: "data" }, make("thead", {}, head), make("tbody", {}, ...body)));
+    if (!all && rows.length > FIRST_ROWS) {
+      holder.append(make("button", { type: "button", class: "more", onclick: () => { all = true; draw(); } }, `Show all ${rows.length}`));
+    }
+  };
+  draw();
+}
+
+function edgeTable() {
+  const graph = graphs[0];
+  const has = (column) => graph.columns.has(column);
+  const columns = [
+    { title: "cause", text: true, value: (edge) => names[edge.source] },
+    { title: "effect", text: true, value: (edge) => names[edge.target] },
+    { title: "weight", value: (edge) => edge.weight, show: (edge) => number(edge.weight) },
+    has("standardized_weight") && { title: "standardized", value: (edge) => Math.abs(edge.standardized_weight), show: (edge) => number(edge.standardized_weight) },
+    has("weight_low") && { title: "interval", value: (edge) => edge.weight_low, show: (edge) => (edge.weight_low == null ? "" : `${number(edge.weight_low)} to ${number(edge.weight_high)}`) },
+    has("direction_frequency") && { title: "found in", value: frequency, show: (edge) => percent(edge.direction_frequency) },
+    has("drop_loss") && { title: "score lost", value: (edge) => edge.drop_loss, show: (edge) => number(edge.drop_loss) },
+    (has("undecided") || has("by_variance")) && { title: "direction", text: true, value: (edge) => (edge.undecided ? "undecided" : edge.by_variance ? "by variance" : "decided") },
+    graphs.length > 1 && { title: `against ${graphs[1].name}`, text: true, value: (edge) => verdict(edge, graphs[1]) },
+  ].filter(Boolean);
+  fillTable(find("edge-table"), columns, graph.edges.filter((edge) => !edge.candidate), {
+    onrow: (edge) => {
+      change({ chosen: { edge: edge.id }, ...(content.large ? { centre: edge.target } : {}) });
+      find("stage").scrollIntoView({ block: "nearest" });
+    },
+  });
+}
+
+// What was found beside each reference, of all edges.
+function comparedTable() {
+  const rows = graphs.slice(1).map((graph) => ({ name: graph.name, ...tally(graphs[0], graph) }));
+  fillTable(find("compared"), [{ title: "against", text: true, value: (row) => row.name }, ...VERDICTS.map((kind) => ({ title: kind, value: (row) => row[kind] }))], rows);
+}
+
+const VERDICTS = ["true", "reversed", "extra", "missing"];
+
+function methodsTable() {
+  const truth = graphs.find((graph) => graph.name === "truth");
+  const counts = new Map(graphs.map((graph) => [graph.name, truth ? tally(graph, truth) : null]));
+  const given = (key) => content.methods.some((row) => row[key] !== null);
+  const columns = [
+    { title: "method", text: true, value: (row) => row.method },
+    { title: "edges", value: (row) => row.edges },
+    ...(truth ? VERDICTS.map((kind) => ({ title: kind, value: (row) => counts.get(row.method)?.[kind] ?? null })) : []),
+    ...[["shd", "SHD"], ["shd_c", "SHD-C"], ["sid", "SID"], ["tpr", "TPR"], ["bic", "BIC"], ["score_ev", "S-EV"], ["score_nv", "S-NV"], ["seconds", "seconds"]]
+      .filter(([key]) => given(key)).map(([key, title]) => ({ title, value: (row) => row[key], show: (row) => (row[key] === null ? "" : number(row[key])) })),
+    { title: "status", text: true, value: (row) => (row.message ? `${row.status}: ${row.message}` : row.status) },
+  ];
+  fillTable(find("methods"), columns, content.methods, {
+    onrow: (row) => { const k = graphs.findIndex((graph) => graph.name === row.method); if (k >= 0) change({ shown: k, chosen: null }); },
+    rowClass: (row) => (row.status === "done" ? null : "failed"),
+  });
+}
+
+function distancesTable() {
+  const { names: labels, values } = content.distances;
+  const largest = Math.max(1, ...values.flat());
+  const head = make("tr", {}, make("td", {}), ...labels.map((label) => make("th", { scope: "col", class: "slanted" }, make("span", {}, label))));
+  const body = labels.map((label, a) => make("tr", {}, make("th", { scope: "row" }, label), ...values[a].map((value, b) => {
+    const field = make("td", { class: "heat", title: `${label} and ${labels[b]}: ${plural(value, "edge")} differ` }, String(value));
+    field.style.setProperty("--heat", (value / largest).toFixed(3));
+    return field;
+  })));
+  find("distances").replaceChildren(make("table", { class: "distances" }, make("thead", {}, head), make("tbody", {}, ...body)));
+}
+
+function agreementTable() {
+  const methods = graphs.map((graph) => graph.name);
+  const symbol = { "->": "→", "<-": "←", "--": "–", "": "" };
+  fillTable(find("agreement"), [
+    { title: "cause", text: true, value: (row) => row.source },
+    { title: "effect", text: true, value: (row) => row.target },
+    { title: "methods", value: (row) => row.methods },
+    ...methods.map((method) => ({ title: method, text: true, value: (row) => symbol[row[method]] ?? "" })),
+  ], content.agreement);
+}

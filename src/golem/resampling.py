@@ -1,0 +1,147 @@
+"""Resampling: moments of rows, or of shards of rows, drawn again with replacement."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from golem.arrays import is_tensor, to_numpy
+from golem.checks import DataWarning
+from golem.inputs import read_data
+from golem.moments import Matrix, Moments
+from golem.readers import Table
+
+# Rows are weighted in blocks that stay in the processor's cache.
+_BLOCK_NUMBERS = 1 << 17
+# With fewer blocks the frequencies are coarse, and the intervals too narrow.
+FEW_SHARDS = 20
+
+
+def resampler(data: Any, missing: Literal["error", "drop"] = "error") -> Rows | Shards:
+    """Find out what is to be drawn again: rows, those with missing values refused or left out, or shards.
+
+    Raises
+    ------
+    ValueError
+        If the data are neither.
+    """
+    if isinstance(data, Rows | Shards):
+        return data
+    if isinstance(data, Moments):
+        raise ValueError(
+            "moments of all rows together cannot be resampled; give the rows, or a list of moments of shards "
+            "(golem.readers.shards_from_file)"
+        )
+    if isinstance(data, list | tuple) and data and all(isinstance(part, Moments) for part in data):
+        if len(data) == 1:
+            raise ValueError("one shard cannot be resampled; read the file in 20 or more")
+        if len(data) < FEW_SHARDS:
+            warnings.warn(
+                f"{len(data)} shards are few: frequencies are coarse and intervals too narrow. Read the files in "
+                f"{FEW_SHARDS} or more, 100 if you can.",
+                DataWarning,
+                stacklevel=3,
+            )
+        return Shards(tuple(data))
+    reader = BaseEstimator()
+    reader.missing = missing
+    moments, rows = read_data(reader, to_numpy(data) if is_tensor(data) else data)
+    if rows is None:
+        raise ValueError("rows are needed to draw them again")
+    return Rows(moments, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows drawn with replacement.
+
+    A resample is a vector w of counts, multinomial, and its scatter X_c' diag(w) X_c: no row is copied.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]])
+    >>> rows = Rows(Moments.from_rows(X), X)
+    >>> twice_the_first = rows.weighted(np.array([2, 0, 1]))
+    >>> twice_the_first.mean
+    array([2.        , 2.66666667])
+    """
+
+    moments: Moments
+    values: Matrix
+    unit: Literal["rows", "shards"] = "rows"
+
+    @classmethod
+    def of(cls, table: Table) -> Rows:
+        """Rows of a file that was read, without those that have missing values."""
+        complete = table.values[np.isfinite(table.values).all(axis=1)]
+        return cls(Moments.from_rows(complete, table.names), complete)
+
+    @functools.cached_property
+    def _centred(self) -> Matrix:
+        """Rows about the mean of all: resampled means lie so near that subtracting them costs no digits."""
+        return np.asarray(self.values - self.moments.shift - self.moments.offset)
+
+    def weighted(self, counts: NDArray[np.int64]) -> Moments:
+        """Moments of each row taken so many times."""
+        X, d, n = self._centred, self.moments.d, int(counts.sum())
+        scatter, total = np.zeros((d, d)), np.zeros(d)
+        length = max(1, _BLOCK_NUMBERS // d)
+        for begin in range(0, len(X), length):
+            block, w = X[begin : begin + length], counts[begin : begin + length]
+            weighed = block * w[:, None]
+            total += weighed.sum(axis=0)
+            scatter += weighed.T @ block
+        offset = total / n
+        scatter = (scatter + scatter.T) / 2 - np.outer(offset, offset) * n
+        return Moments(n, self.moments.shift, self.moments.offset + offset, scatter, self.moments.names)
+
+    def draw(self, rng: np.random.Generator) -> Moments:
+        """Moments of as many rows, drawn with replacement."""
+        n = len(self.values)
+        return as_half(self.weighted(np.bincount(rng.integers(n, size=n), minlength=n)))
+
+
+@dataclass(frozen=True, eq=False)
+class Shards:
+    """Blocks of rows, known by their moments, drawn with replacement (a block bootstrap)."""
+
+    parts: tuple[Moments, ...]
+    unit: Literal["rows", "shards"] = "shards"
+
+    @functools.cached_property
+    def moments(self) -> Moments:
+        """Moments of all shards together."""
+        return merged(self.parts)
+
+    def weighted(self, counts: NDArray[np.int64]) -> Moments:
+        """Moments of each shard taken so many times."""
+        taken = zip(self.parts, map(int, counts), strict=True)
+        return merged([dataclasses.replace(m, n=m.n * w, scatter=m.scatter * w) for m, w in taken if w])
+
+    def draw(self, rng: np.random.Generator) -> Moments:
+        """Moments of as many shards, drawn with replacement."""
+        K = len(self.parts)
+        return as_half(self.weighted(np.bincount(rng.integers(K, size=K), minlength=K)))
+
+
+def merged(parts: Sequence[Moments]) -> Moments:
+    """Moments of all rows of some parts."""
+    return functools.reduce(lambda first, second: first + second, parts)
+
+
+def as_half(moments: Moments) -> Moments:
+    """Return the same mean and covariance, said to come from half as many rows.
+
+    An estimate from a resample varies around that from the data by about what the latter varies around the truth. Taken
+    as one from n/2 rows, its variance is what a score expects of so many.
+    """
+    n = max(3, moments.n // 2)
+    return dataclasses.replace(moments, n=n, scatter=moments.scatter * (n / moments.n))

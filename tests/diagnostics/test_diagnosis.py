@@ -1,0 +1,101 @@
+"""diagnose as a whole: what it lists, what it takes, and what it leaves alone."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import golem
+from golem import Golem
+from golem.baselines import SortRegress
+from golem.diagnostics import Diagnosis, Finding, diagnose
+from golem.simulate import simulate
+
+ALWAYS = [
+    "units",
+    "equal-variances",
+    "directions",
+    "rows",
+    "conditioning",
+    "near-duplicates",
+    "deterministic",
+    "near-constant",
+]
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return pd.DataFrame(simulate(6, 400, "ER1", random_state=2).data, columns=list("abcdef"))
+
+
+def test_everything_is_listed_with_and_without_rows(frame):
+    model = Golem().fit(frame)
+    with_rows, without = golem.diagnose(model, frame), model.diagnose()
+    assert [f.name for f in with_rows.findings] == [*ALWAYS, "normal-residuals", "influential-rows", "limits"]
+    assert [f.name for f in without.findings] == [*ALWAYS, "rows-needed", "limits"]
+    for found in (with_rows, without):
+        assert all(f.finding.endswith(".") for f in found.findings)
+        assert all(f.remedy for f in found.at("note", "warning"))
+        assert "hidden common causes" in str(found)
+        assert json.loads(json.dumps(found.records())) == [vars(f) for f in found.findings]
+    assert with_rows["near-constant"].finding == without["near-constant"].finding
+
+
+def test_columns_are_matched_by_name_and_left_untouched(frame):
+    model = Golem().fit(frame)
+    before = frame.copy()
+    turned = diagnose(model, frame[list("fedcba")])
+    assert turned == diagnose(model, frame) == diagnose(model, frame.to_numpy())
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_undecided_directions_are_counted_and_named():
+    X = np.random.default_rng(0).normal(size=(800, 3)).cumsum(axis=1)
+    finding = diagnose(Golem("nv").fit(pd.DataFrame(X, columns=["u", "v", "w"])))["directions"]
+    assert finding.level == "note"
+    assert "2 of 2 edges ('u' - 'v', 'v' - 'w')" in finding.finding
+    assert "Knowledge" in finding.remedy
+    assert diagnose(Golem("ev").fit(X))["directions"].level == "ok"
+
+
+def test_warnings_come_first_in_print():
+    diagnosis = Diagnosis(
+        [Finding("a", "note", "Mind."), Finding("b", "ok", "Fine."), Finding("c", "warning", "No.", "Do.")]
+    )
+    assert str(diagnosis) == "warning No. Do.\nnote    Mind."
+    with pytest.raises(KeyError, match="'z' among a, b, c"):
+        diagnosis["z"]
+
+
+def test_what_cannot_be_diagnosed_is_refused(frame):
+    with pytest.raises(NotFittedError):
+        diagnose(Golem())
+    with pytest.raises(ValueError, match="for a fitted Golem; got SortRegress"):
+        diagnose(SortRegress().fit(frame))
+    model = Golem().fit(frame)
+    with pytest.raises(ValueError, match="'a', 'b', 'c', 'd', 'e'"):
+        diagnose(model, frame.drop(columns="f"))
+    with pytest.raises(ValueError, match="5 columns, the model 6"):
+        diagnose(model, frame.to_numpy()[:, :5])
+    with pytest.raises(ValueError, match="no two rows"):
+        diagnose(model, frame * np.nan)
+
+
+def test_a_cyclic_graph_is_refused():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    X[:, 1] += X[:, 0]
+    model = Golem(
+        "nv", "lbfgs", lambda_dag=0.0, lambda_sparsity=0.0, threshold=0.0, cycles="none", init=[[0, 0.4], [0.3, 0]]
+    )
+    model.fit(X)
+    assert not hasattr(model, "sem_")
+    with pytest.raises(ValueError, match="has a cycle"):
+        diagnose(model)
+
+
+def test_the_examples_of_the_page_run(run_page):
+    assert run_page("diagnostics.md") > 10
