@@ -7,7 +7,7 @@ Parts, all simulated with ER2 graphs:
 - cost: seconds of a fit and of its diagnosis, medians of 3 in one run
 
     python benchmarks/diagnostics.py clean planted cost
-    python benchmarks/diagnostics.py clean planted cost --quick      # 10 seeds, d up to 100
+    python benchmarks/diagnostics.py clean planted cost --quick      # fewer seeds, d up to 100
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def main() -> None:
     # Compiled before anything is timed.
     diagnosed(Golem(), simulate(20, 200, random_state=0).data)
     diagnosed(Golem("ev"), simulate(20, 200, random_state=0).data)
-    seeds = range(10 if options.quick else 100)
+    seeds = range(10 if options.quick else 40)
     parts = {
         "clean": lambda: clean(seeds, 20, 1000),
         "planted": lambda: planted(range(len(seeds) // 2), 20, 1000),

@@ -12,7 +12,6 @@ BIC over seeds, beside flopsearch 0.3.0 (restarts = 10), the paper's recipe and 
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 import time
 from collections.abc import Callable
@@ -22,8 +21,9 @@ from pathlib import Path
 import numpy as np
 
 import golem
-from golem import Golem, LinearSEM, Moments, metrics
+from golem import Golem, Moments, metrics
 from golem.batches import fit_batch
+from golem.experiments.network_files import read_network
 from golem.graph import member_of_class
 from golem.objective import graph_scores
 from golem.simulate import Simulation
@@ -33,20 +33,6 @@ from golem.sparsity import L0
 from order_accuracy import flopsearch
 
 NETWORKS = ("ecoli70", "magic-niab", "magic-irri", "arth150")
-
-
-def load(path: Path) -> LinearSEM:
-    """Read a linear Gaussian network."""
-    content = json.loads(path.read_text())
-    names = content["nodes"]
-    where = {name: k for k, name in enumerate(names)}
-    B, variances = np.zeros((len(names), len(names))), np.zeros(len(names))
-    for name, table in content["cpds"].items():
-        variances[where[name]] = float(np.ravel(table["variance"])[0])
-        for parent, weight in table["coefficients"].items():
-            if parent != "(Intercept)":
-                B[where[parent], where[name]] = float(np.ravel(weight)[0])
-    return LinearSEM(B, variances, names=names)
 
 
 def sort_regress(moments: Moments, by: np.ndarray) -> np.ndarray:
@@ -74,7 +60,7 @@ def main() -> None:
     print("| network | n | method | SHD-C | BIC - BIC of the true graph | s |")
     print("|---|---|---|---|---|---|")
     for name in options.networks:
-        sem = load(options.folder / f"{name}.json")
+        sem = read_network(options.folder / f"{name}.json")
         for n in sizes:
             drawn = [Simulation(sem, sem.sample(n, random_state=seed)) for seed in range(seeds)]
             for method, found in (recipes if options.recipe_steps else answers)(drawn, options).items():

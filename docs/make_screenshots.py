@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 from golem import Golem, Moments
@@ -20,7 +21,6 @@ from golem.report import report_comparison, report_model
 from golem.simulate import simulate
 
 IMAGES = Path(__file__).parent / "images"
-SIZE = {"width": 1360, "height": 860}
 
 
 def sachs(folder: Path) -> Path:
@@ -32,8 +32,8 @@ def sachs(folder: Path) -> Path:
 
 
 def comparison(folder: Path) -> Path:
-    """Write the report of six methods on 200 rows of 50 variables."""
-    drawn = simulate(50, 200, "ER1", "gaussian-nv", random_state=4)
+    """Write the report of six methods on 300 rows of 50 variables."""
+    drawn = simulate(50, 300, "ER2", "gaussian-nv", random_state=1)
     methods = ["order", "sort-regress-var", "notears-l1", "fgs", "pc", "direct-lingam"]
     result = compare(drawn.data, methods, truth=drawn.sem.adjacency)
     return report_comparison(result, folder / "comparison.html", title="Six methods on 50 simulated variables")
@@ -45,14 +45,19 @@ def main() -> None:
         folder = Path(name)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
 
-        def take(page_file: Path, picture: str, choose: str) -> None:
-            page: Page = browser.new_page(viewport=SIZE, device_scale_factor=1.5)
+        def take(page_file: Path, picture: str, height: int, choose: str) -> None:
+            page: Page = browser.new_page(viewport={"width": 1360, "height": 880}, device_scale_factor=1.5)
             page.goto(page_file.as_uri())
             page.wait_for_selector("html[data-ready=yes]")
             page.evaluate(choose)
             page.wait_for_timeout(300)  # the fading of edges
-            page.screenshot(path=IMAGES / picture)
+            page.screenshot(
+                path=folder / picture, full_page=True, clip={"x": 0, "y": 0, "width": 1360, "height": height}
+            )
             page.close()
+            # A page has few colours, all of which must stay, and a picture in a repository should be small.
+            small = Image.open(folder / picture).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE)
+            small.save(IMAGES / picture, optimize=True)
 
         node = """
             document.querySelector('[aria-label^="PKC:"]').dispatchEvent(
@@ -64,8 +69,8 @@ def main() -> None:
             shown.value = [...shown.options].find((option) => option.text === "sort-regress-var").value;
             shown.dispatchEvent(new Event("change"));
         """
-        take(sachs(folder), "report-sachs.png", node)
-        take(comparison(folder), "report-comparison.png", method)
+        take(sachs(folder), "report-sachs.png", 828, node)
+        take(comparison(folder), "report-comparison.png", 1128, method)
         browser.close()
 
 

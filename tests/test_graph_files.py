@@ -329,6 +329,11 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path, text, message):
     assert "\n" not in str(caught.value)
 
 
+def test_a_folder_is_no_graph(tmp_path):
+    with pytest.raises(ValueError, match=r"a folder; name the graph in it, such as .*graph\.json"):
+        read_graph(tmp_path)
+
+
 def test_models_need_weights_and_variances():
     with pytest.raises(ValueError, match="no noise variances"):
         FORMATS["pgmpy"].write(NamedGraph.from_lists(["a", "b"], [("a", "b", {"weight": 1})]))

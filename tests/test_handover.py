@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import golem
 from golem import Golem, LinearSEM, export
-from golem.baselines import FGS
+from golem.baselines import FGS, SortRegress
 from golem.cli import app
 from golem.cli.export import Format
 from golem.graph_files import FORMATS
@@ -103,6 +103,13 @@ def test_the_class_of_a_model(model, tmp_path):
         graph = read_graph(export_graph(model, tmp_path / f"class.{ending}", cpdag=True))
         np.testing.assert_array_equal(graph.aligned(tuple(NAMES)) != 0, model.cpdag_)
         assert not graph.weighted
+
+
+def test_baselines_hand_over_their_weights(tmp_path):
+    model = SortRegress().fit(simulate(5, 500, "ER2", random_state=0).data)
+    graph = read_graph(export_graph(model, tmp_path / "graph.gml"))
+    assert graph.weights.tobytes() == model.weights_.tobytes()
+    np.testing.assert_array_equal(graph.sem().covariance, model.sem_.covariance)
 
 
 def test_methods_without_weights_hand_over_their_class(tmp_path):

@@ -134,6 +134,19 @@ def test_a_run_is_repeated_to_the_last_digit(finished):
     assert verdict["largest_difference"] == 0
 
 
+def test_a_bootstrap_is_repeated_with_its_seed(finished):
+    golem("fit", "data.csv", "-o", "first", "-q", "--noise", "ev", "--missing", "drop", "--seed", 3, "--bootstrap", 6)
+    golem("fit", "--from", "first/graph.json", "-o", "second", "-q")
+    golem("fit", "--from", "first/graph.json", "-o", "third", "-q", "--bootstrap", 7)
+    first, second, third = (
+        json.loads((finished / folder / "graph.json").read_text())["bootstrap"]
+        for folder in ("first", "second", "third")
+    )
+    assert first == second
+    assert first["seed"] == third["seed"] == 3
+    assert third["requested"] == 7
+
+
 def test_other_data_and_other_versions_are_told(finished):
     header, *lines = (finished / "data.csv").read_text().splitlines()
     (finished / "more.csv").write_text("\n".join([header, *lines[:150]]))
@@ -145,7 +158,7 @@ def test_other_data_and_other_versions_are_told(finished):
     changed = json.loads(record.read_text())
     changed["versions"]["numpy"] = "1.0"
     del changed["moments_hash"]
-    changed["weights"] = np.zeros((4, 4)).tolist()
+    changed |= {"weights": np.zeros((4, 4)).tolist(), "undecided_edges": [], "edge_table": []}
     record.write_text(json.dumps(changed))
     output = golem("fit", "--from", record, "-o", "again").output
     assert "whether the data are the same is not recorded; the graph is another: " in output

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from golem import export, metrics
 from golem.checks import require_learnable
 from golem.graph import BoolMatrix, as_adjacency, is_dag
-from golem.graph_files import csv_text
 from golem.inputs import read_knowledge, require_shape
 from golem.knowledge import Knowledge, NamedKnowledge
 from golem.method_process import MethodProcess, Outcome
@@ -159,7 +158,7 @@ class Comparison:
             "distances.csv": [["", *names], *([name, *line] for name, line in zip(names, distances, strict=True))],
         }
         for name, content in contents.items():
-            export.write_text(folder / name, csv_text(content))
+            export.write_text(folder / name, export.csv_text(content))
         with export.replacing(folder / "comparison.png") as temporary:
             plot_comparison(self).savefig(temporary, dpi=150)
         return [*(folder / name for name in contents), folder / "comparison.png"]

@@ -15,7 +15,8 @@ import numpy as np
 import golem
 from golem.diagnostics import drop_losses
 from golem.graph import BoolMatrix
-from golem.graph_files import FORMATS, NamedGraph, csv_text
+from golem.graph_files import FORMATS, NamedGraph
+from golem.graph_files import csv_text as csv_text  # the name is part of this module
 from golem.likelihood import GaussianEV
 from golem.record import moments_hash, plain, versions
 from golem.record import settings as settings  # the name is part of this module
@@ -85,7 +86,9 @@ def edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
     names = model.moments_.names
     scale = np.sqrt(model.moments_.variances)
     undecided, by_variance = _directions(model, "undecided_"), _directions(model, "by_variance_")
-    losses = drop_losses(model) if hasattr(model, "sem_") else np.full_like(model.weights_, np.nan)
+    # A cyclic graph has no model, and a baseline no score of ours.
+    scored = hasattr(model, "sem_") and hasattr(model, "edge_price_")
+    losses = drop_losses(model) if scored else np.full_like(model.weights_, np.nan)
     found = [
         Edge(
             names[i],

@@ -24,6 +24,8 @@ Points = NDArray[np.float64]
 SWEEPS = 24
 # Width by height of the space that a drawing has.
 SCREEN_SHAPE = 1.7
+# More layers than these stand closer to each other, so that names stay legible.
+FEW_LAYERS = 6
 # An edge that runs past a layer takes this much of a node's room there.
 PASSING_WIDTH = 12.0
 
@@ -62,7 +64,8 @@ def layered_layout(matrix: ArrayLike, widths: Sequence[float], gap: float = 22.0
     gap : float
         The least distance of two nodes of a layer.
     layer_height : float
-        The least distance of two layers; where layers are wide they are further apart, so that edges can be followed.
+        The distance of two layers. Where layers are wide they are further apart, so that edges can be followed, and
+        where they are many and narrow a little closer.
 
     Examples
     --------
@@ -79,7 +82,8 @@ def layered_layout(matrix: ArrayLike, widths: Sequence[float], gap: float = 22.0
     parts.sort(key=lambda part: (-len(part.nodes), part.nodes[0]))
     if parts:
         widest, layers = parts[0].extent
-        layer_height = min(max(layer_height, widest / SCREEN_SHAPE / layers), 4 * layer_height)
+        least = layer_height if layers <= FEW_LAYERS else 0.72 * layer_height
+        layer_height = min(max(least, widest / SCREEN_SHAPE / layers), 4 * layer_height)
     isolated = np.nonzero(~linked)[0]
     positions = np.zeros((len(adjacency), 2))
     bends: dict[tuple[int, int], Points] = {}

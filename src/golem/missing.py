@@ -258,7 +258,7 @@ def _step(
     K = inverse.T @ inverse
     Z = np.where(absent, 0.0, X - mean)
     gradient = Z @ K
-    squares, spread = float(np.sum(Z * gradient)), np.zeros((d, d))
+    squares, spread = float(np.sum(Z * gradient)), np.zeros(d * d)
     # log|S_oo| = log|S| + log|K_mm|, row by row.
     log_det = 2 * n * float(np.log(np.diagonal(factor)).sum())
     for stack in stacks:
@@ -268,13 +268,15 @@ def _step(
         columns = where[stack.pattern]
         g = gradient[stack.rows[:, None], columns]
         one = len(where) == 1
-        filled = -g @ conditional[0] if one else -np.einsum("rij,rj->ri", conditional[stack.pattern], g)
+        filled = -g @ conditional[0] if one else -(conditional[stack.pattern] @ g[..., None])[..., 0]
         Z[stack.rows[:, None], columns] = filled
-        np.add.at(spread, (where[:, :, None], where[:, None, :]), stack.counts[:, None, None] * conditional)
+        cells = (where[:, :, None] * d + where[:, None, :]).ravel()
+        spread += np.bincount(cells, (stack.counts[:, None, None] * conditional).ravel(), d * d)
         squares += float(np.sum(g * filled))
-        log_det += float(stack.counts @ np.linalg.slogdet(block)[1])
+        roots = np.diagonal(np.linalg.cholesky(block), axis1=1, axis2=2)
+        log_det += 2 * float(stack.counts @ np.log(roots).sum(axis=1))
     observed = absent.size - int(absent.sum())
     likelihood = -0.5 * (observed * float(np.log(2 * np.pi)) + log_det + squares)
     offset = Z.mean(axis=0)
-    following = (Z.T @ Z + spread) / n - np.outer(offset, offset)
+    following = (Z.T @ Z + spread.reshape(d, d)) / n - np.outer(offset, offset)
     return likelihood, offset, (following + following.T) / 2

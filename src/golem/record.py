@@ -202,7 +202,8 @@ class Run:
         """
         path = Path(path)
         read_graph(path)  # says what is wrong with a file that is no graph
-        content: Any = json.loads(path.read_text(encoding="utf-8-sig")) if path.suffix == ".json" else None
+        text = path.read_text(encoding="utf-8-sig")
+        content: Any = json.loads(text) if text.lstrip().startswith("{") else None
         if not isinstance(content, dict) or not isinstance(content.get("settings"), dict):
             raise ValueError(f"{path}: holds no settings; a run is repeated from the graph.json that golem wrote")
         return cls(path, content)
@@ -220,13 +221,21 @@ class Run:
         nothing: dict[str, Any] = {"paths": [], "columns": None, "drop": [], "header": None}
         return nothing | (self.content.get("data") or {})
 
+    @property
+    def bootstrap(self) -> dict[str, Any]:
+        """How many resamples were asked for, None where none were, and the seed to draw them."""
+        seed = self.content["settings"].get("random_state")
+        nothing: dict[str, Any] = {"requested": None, "seed": 0 if seed is None else seed}
+        return nothing | (self.content.get("bootstrap") or {})
+
     def compare(self, model: Golem) -> Repeat:
         """Compare a fitted model with the record."""
-        before = read_graph(self.path)
-        names = tuple(dict.fromkeys([*before.names, *model.moments_.names]))
-        index = [names.index(name) for name in model.moments_.names]
-        then, now = before.aligned(names), np.zeros((len(names), len(names)))
-        now[np.ix_(index, index)] = model.weights_
+        before, after = tuple(self.content["names"]), model.moments_.names
+        names = tuple(dict.fromkeys(before + after))
+        then, now = np.zeros((2, len(names), len(names)))
+        for weights, columns, aligned in ((self.content["weights"], before, then), (model.weights_, after, now)):
+            index = [names.index(name) for name in columns]
+            aligned[np.ix_(index, index)] = weights
         new, lost = int(np.sum((now != 0) & (then == 0))), int(np.sum((now == 0) & (then != 0)))
         recorded = self.content.get("moments_hash")
         was = {"golem": self.content.get("golem"), **(self.content.get("versions") or {})}

@@ -81,8 +81,11 @@ def test_what_cannot_be_diagnosed_is_refused(frame):
         diagnose(model, frame.drop(columns="f"))
     with pytest.raises(ValueError, match="5 columns, the model 6"):
         diagnose(model, frame.to_numpy()[:, :5])
-    with pytest.raises(ValueError, match="no two rows"):
-        diagnose(model, frame * np.nan)
+
+
+def test_rows_that_all_miss_a_value_are_no_rows(frame):
+    model = Golem().fit(frame)
+    assert diagnose(model, frame.assign(a=np.nan)) == diagnose(model)
 
 
 def test_a_cyclic_graph_is_refused():

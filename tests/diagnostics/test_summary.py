@@ -48,14 +48,25 @@ def test_checks_can_be_left_out(chain):
     printed = golem("fit", chain / "data.csv", "-o", chain / "out", "--no-diagnose")
     assert "Note: " not in printed
     assert "3 of 3 directions rest on the noise variances alone" in printed
-    assert "diagnostics" not in json.loads((chain / "out" / "graph.json").read_text())
+    assert json.loads((chain / "out" / "graph.json").read_text())["diagnostics"] is None
 
 
 def test_rows_that_do_not_fit_are_not_read_again(chain, monkeypatch):
     monkeypatch.setattr(fit_command, "MOST_NUMBERS", 1999)
-    assert "Note: Not checked without the rows" in golem("fit", chain / "data.csv", "-o", chain / "out")
+    assert "Note: Not checked without complete rows" in golem("fit", chain / "data.csv", "-o", chain / "out")
     monkeypatch.setattr(fit_command, "MOST_NUMBERS", 2000)
     assert "Not checked" not in golem("fit", chain / "data.csv", "-o", chain / "out")
+
+
+def test_a_table_without_complete_rows_is_checked_as_far_as_it_goes(chain):
+    lines = (chain / "data.csv").read_text().splitlines()
+    for k in range(1, len(lines)):
+        cells = lines[k].split(",")
+        cells[k % 4] = ""
+        lines[k] = ",".join(cells)
+    (chain / "holes.csv").write_text("\n".join(lines) + "\n")
+    printed = golem("fit", chain / "holes.csv", "-o", chain / "out", "--missing", "em")
+    assert "Not checked without complete rows" in printed
 
 
 def test_ctrl_c_in_the_checks_keeps_the_graph(chain, monkeypatch):

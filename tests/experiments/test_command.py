@@ -78,7 +78,6 @@ def test_the_experiments_are_listed_with_their_claims(arguments):
         (["identifiable", "--methods", "foo"], 1, "this experiment has no method 'foo'"),
         (["identifiable", "--sizes", "ten"], 2, "is no list of whole numbers"),
         (["identifiable", "--scheduler", "tcp://x:1"], 1, "--scheduler is for --executor dask"),
-        (["identifiable", "--device", "cuda"], 1, "--batch 48"),
         (["identifiable", "--plot"], 1, "run the experiment first"),
     ],
 )

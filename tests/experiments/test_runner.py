@@ -199,7 +199,7 @@ def test_figure_and_verdict_are_remade_from_the_table_alone(tmp_path):
     assert "golem experiment toys.toy_experiment" in text
     assert "squares are right" in text
     assert "2 tasks came to no end: fail failed (no answer for d = 2)" in text
-    assert read_csv(moved / "table.csv") == read_store(tmp_path)
+    assert read_csv(moved / "table.csv") == read_store(tmp_path, experiment.tasks(Grid()))
 
 
 def test_a_row_is_whole_json_and_the_table_has_its_key(tmp_path):

@@ -76,9 +76,14 @@ def experiment(
         ),
     ] = None,
     batch: Annotated[
-        int, typer.Option(help="Solve up to so many tasks of one shape together (the paper's recipe).", min=1)
+        int,
+        typer.Option(
+            help="Solve up to so many tasks of one shape together (the paper's recipe), which is faster.", min=1
+        ),
     ] = 1,
-    device: Annotated[str, typer.Option(help="Where batches are solved: cpu, cuda.")] = "cpu",
+    device: Annotated[
+        str, typer.Option(help="Where the paper's recipe is solved: cpu, cuda; best with --batch.")
+    ] = "cpu",
     retry: Annotated[
         bool, typer.Option("--retry", help="Run tasks again that failed or ran out of time before.")
     ] = False,
@@ -121,8 +126,7 @@ def experiment(
             err.print("Interrupted. What is there is kept; the same command goes on from here.")
         if summary is not None or (folder / "rows").exists():
             with holding_interrupts():
-                order = tuple(dict.fromkeys(task.method for task in one.tasks(Grid(quick))))
-                verdicts = publish(one, folder, order, command)
+                verdicts = publish(one, folder, command)
             _tell(verdicts, folder, quiet)
     if summary is None:
         raise typer.Exit(INTERRUPTED_EXIT_CODE)
@@ -142,8 +146,6 @@ def _options(
     from golem.experiments import Options
     from golem.experiments.executors import Dask, Local
 
-    if device != "cpu" and batch == 1:
-        raise ValueError(f"--device {device} is for batches: say how many tasks go together, such as --batch 48")
     if executor is ExecutorName.dask:
         return Options(Dask(scheduler, workers), time_limit, batch, device, retry)
     if scheduler is not None:

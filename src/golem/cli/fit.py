@@ -84,7 +84,9 @@ class Effort(StrEnum):
 
 
 # Beside --from these may be given; everything else comes from the record.
-_FREE_WHEN_REPEATING = ("data", "repeat", "output", "certificate", "scheduler", "quiet", "as_json")
+_FREE_WHEN_REPEATING = (
+    *("data", "repeat", "output", "certificate", "diagnose", "bootstrap", "scheduler", "quiet", "as_json"),
+)
 
 
 def fit(
@@ -236,6 +238,7 @@ def fit(
             run = Run.read(repeat)
             model = run.model()
             reading_options = {key: run.data[key] for key in reading_options}
+            bootstrap, seed = bootstrap or run.bootstrap["requested"], run.bootstrap["seed"]
             data = data or run.data["paths"]
             if not data:
                 raise ValueError(f"{repeat}: does not say which files it came from; name them")

@@ -21,7 +21,7 @@ LARGEST_REFIT = 500
 _NEED_ROWS = Finding(
     "rows-needed",
     "note",
-    "Not checked without the rows: normal residuals, rows that carry an edge, columns of nearly one value.",
+    "Not checked without complete rows: normal residuals, rows that carry an edge, columns of nearly one value.",
     "golem.diagnose(model, X) checks them.",
 )
 
@@ -64,8 +64,11 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
         raise ValueError("the learned graph has a cycle (cycles='none'); a diagnosis is for a directed acyclic graph")
     moments, graph = model.moments_, model.adjacency_
     rows, residuals = None, None
+    numbers = np.empty(0, dtype=np.intp)
     if X is not None:
-        rows, numbers = _complete_rows(X, moments.names)
+        complete, numbers = _complete_rows(X, moments.names)
+        rows = complete if len(complete) > 1 else None
+    if rows is not None:
         centred = rows - rows.mean(axis=0)
         residuals = centred - centred @ least_squares_weights(graph, moments.covariance)
     findings = [
@@ -96,6 +99,4 @@ def _complete_rows(X: Any, names: tuple[str, ...]) -> tuple[Matrix, NDArray[np.i
     elif values.shape[1] != len(names):
         raise ValueError(f"X has {values.shape[1]} columns, the model {len(names)}")
     complete = np.nonzero(np.isfinite(values).all(axis=1))[0]
-    if len(complete) < 2:
-        raise ValueError("X has no two rows without missing values")
     return values[complete], complete

@@ -94,13 +94,18 @@ def draw_line_panel(
         axes.set_xticks(values, [f"{value:g}" for value in values])
     if log_y:
         axes.set_yscale("log")
-    elif y == "tpr":
-        axes.set_ylim(-0.03, 1.03)
-    else:
-        axes.set_ylim(bottom=0)
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)
+
+
+def _settle(row: Sequence[Axes], y: str, log_y: bool) -> None:
+    """Set the limits of panels in a row, once all of them are drawn: those that share an axis share its limits."""
+    for axes in row:
+        if y in ("tpr", "cyclic"):
+            axes.set_ylim(-0.03, 1.03)
+        elif not log_y:
+            axes.set_ylim(bottom=0)
 
 
 def panels(
@@ -128,6 +133,7 @@ def panels(
                 axes.set_ylabel(f"{low}\n{LABELS.get(y, y)}", fontsize=9)
             if i == len(down) - 1:
                 axes.set_xlabel(LABELS.get(x, x), fontsize=9)
+        _settle(grid[i], y, log_y)
 
 
 def metric_grids(
@@ -181,10 +187,11 @@ def metric_rows(
         for j, name in enumerate(metrics):
             axes = grid[i, j]
             draw_line_panel(axes, where(table, **{rows: value}), x, name, names, log_x=log_x, log_y=name in log_y)
+            _settle([axes], name, name in log_y)
             if i == 0:
                 axes.set_title(LABELS.get(name, name), fontsize=10)
             if j == 0:
-                axes.set_ylabel(str(value), fontsize=10)
+                axes.set_ylabel(f"{rows} = {value}" if isinstance(value, int | float) else str(value), fontsize=10)
             if i == len(down) - 1:
                 axes.set_xlabel(LABELS.get(x, x), fontsize=9)
     legend(figure, names, title)

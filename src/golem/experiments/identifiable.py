@@ -31,7 +31,9 @@ CLAIMS = (
     "GOLEM performs well with exponential and Gumbel noise too, although it maximizes a Gaussian likelihood.",
     "Few edges have an undetermined direction: GOLEM is accurate in SHD and not in SHD-C alone.",
     "FGS, PC and DirectLiNGAM are competitive on sparse graphs (ER1), and fall behind as graphs get denser.",
-    "Beyond the paper: counting edges over orders has a lower SHD than the recipe with the same noise model.",
+    "Beyond the paper: counting edges over orders, with equal variances or a noise model chosen from the data, has a "
+    "lower SHD than both recipes.",
+    "Beyond the paper: the same with free variances (order-nv), which leave some directions open, against GOLEM-NV.",
 )
 # Per node: a difference that one would see in the figure, with SHDs of up to several edges a node in it.
 _VISIBLE = 0.1
@@ -39,9 +41,9 @@ _VISIBLE = 0.1
 
 def tasks(grid: Grid) -> list[Task]:
     """All cells, seeds and methods."""
-    sizes = grid.choose_sizes((10, 20, 50, 100), (10, 20), (5,))
+    sizes = grid.choose_sizes((10, 20, 50, 100), (10, 15), (5,))
     graphs = grid.pick(GRAPHS, ("ER1", "ER4"), ("ER1",))
-    noises = grid.pick(NOISES, NOISES, ("gaussian-ev", "gumbel"))
+    noises = grid.pick(NOISES, NOISES[:2], ("gaussian-ev", "gumbel"))
     cells = [
         {"graph": graph, "noise": noise, "d": d, "n": 1000, "steps": sweep.steps(grid)}
         for graph in graphs
@@ -68,7 +70,10 @@ def verdicts(table: Table) -> list[Verdict]:
         _non_gaussian(table),
         _directions(table),
         _density(table),
-        claim_better(CLAIMS[5], table, "shd", [("order-ev", "golem-ev"), ("order-nv", "golem-nv")]),
+        claim_better(
+            CLAIMS[5], table, "shd", [(a, b) for a in ("order-ev", "order") for b in ("golem-ev", "golem-nv")]
+        ),
+        claim_better(CLAIMS[6], table, "shd", [("order-nv", "golem-nv")]),
     ]
 
 

@@ -32,9 +32,11 @@ VARIANTS: dict[str, Callable[[], Golem]] = {
     "golem-nv-plain": lambda: Golem.paper("nv", lambda_dag=0.0, lambda_sparsity=0.0),
     "golem-nv-zeros": lambda: Golem.paper("nv", init="zeros"),
 }
+# Parameters that decide nothing where no value is missing.
+_NO_SETTINGS = ("missing",)
 # Values of a cell that set a parameter, in methods that have a use for it.
 _STEPS = "steps"
-_PARAMETERS = ("threshold", "cycles")
+_PARAMETERS = ("threshold", "cycles", "solver", "acyclicity", "lambda_sparsity", "lambda_dag")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +64,8 @@ class Learned:
 def build(method: str, cell: Mapping[str, Value]) -> Any:
     """Return a method's estimator with the cell's settings.
 
-    `steps` is the number of Adam's steps; `threshold` goes to all methods that round weights, `cycles` to the paper's.
+    `steps` is the number of Adam's steps, or most of L-BFGS's; `threshold` goes to all methods that round weights, the
+    other parameters to the paper's.
     """
     model = VARIANTS[method]() if method in VARIANTS else METHODS[method].model()
     changes: dict[str, Value] = {name: cell[name] for name in _PARAMETERS if name in cell}
@@ -85,6 +88,8 @@ def settings(method: str, cell: Mapping[str, Value]) -> dict[str, Any]:
     model = build(method, cell)
     # A parameter left at None stands for a default further down: the solver's are part of its repr.
     chosen = {name: value for name, value in model.get_params(deep=False).items() if value is not None}
+    for name in _NO_SETTINGS:
+        chosen.pop(name, None)
     if isinstance(model, Golem):
         chosen["solver"] = model.check_settings()[1]
     return {name: value if isinstance(value, str | int | float) else repr(value) for name, value in chosen.items()}

@@ -9,11 +9,12 @@ from golem import export
 from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.experiments.store import DONE
 from golem.experiments.tables import distinct, done, read_csv, read_store, write_csv
+from golem.experiments.task import Grid
 
 
-def publish(experiment: Experiment, folder: Path, methods: tuple[str, ...] = (), command: str = "") -> list[Verdict]:
+def publish(experiment: Experiment, folder: Path, command: str = "") -> list[Verdict]:
     """Write the table of all rows in the folder, the figure and the verdicts; return these."""
-    table = read_store(folder, methods)
+    table = read_store(folder, experiment.tasks(Grid()))
     write_csv(table, folder / "table.csv")
     if command:
         before = _commands(folder)

@@ -15,7 +15,12 @@ EXPERIMENTS = (
     "nonidentifiable",
     "scalability",
     "weight-scale",
+    "sachs",
+    "bivariate",
+    "theory",
     "standardized",
+    "penalties",
+    "networks",
 )
 
 

@@ -32,7 +32,7 @@ class Options:
     batch : int
         Most tasks of one shape that are solved together.
     device : str
-        Where batches are solved: "cpu", or a torch device such as "cuda" for the tasks that can be batched.
+        Where these are solved: "cpu", or a torch device such as "cuda" for the tasks that can be batched.
     retry : bool
         Run tasks again that failed or ran out of time.
     """
@@ -121,8 +121,9 @@ def _require_same_kind(rows: list[dict[str, Any]], name: str, mode: str, folder:
 def _batches(experiment: Experiment, pending: list[Task], options: Options, store: Store) -> Iterator[Batch]:
     """Put tasks of one shape together; leave out those that another runner has done in the meantime."""
     groups: dict[Hashable, list[Task]] = defaultdict(list)
+    stacking = options.batch > 1 or options.device != "cpu"
     for task in pending:
-        shape = experiment.shape(task) if experiment.shape is not None and options.batch > 1 else None
+        shape = experiment.shape(task) if experiment.shape is not None and stacking else None
         groups[task.key if shape is None else ("shape", shape)].append(task)
     for shape, group in groups.items():
         device = options.device if isinstance(shape, tuple) else "cpu"

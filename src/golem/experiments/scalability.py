@@ -8,13 +8,14 @@ that exceeds the time limit at a size has rows that say so, and the verdict name
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from golem.experiments import comparisons, figures, sweep
 from golem.experiments.comparisons import claim_better, is_there, means, present
 from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.experiments.learners import learn, measurements
-from golem.experiments.tables import average, distinct, done, where
+from golem.experiments.tables import SURE, average, distinct, done, where
 from golem.experiments.task import Grid, Row, Task, Value
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ CLAIMS = (
 
 def tasks(grid: Grid) -> list[Task]:
     """All sizes, seeds and methods, small sizes first."""
-    sizes = grid.choose_sizes((100, 200, 400, 800, 1600, 3200), (20, 50, 100), (10, 20))
+    sizes = grid.choose_sizes((100, 200, 400, 800, 1600, 3200), (20, 40, 80), (10, 20))
     cells: list[dict[str, Value]] = [
         {"graph": "ER2", "noise": "gaussian-ev", "d": d, "n": 5000, "steps": sweep.steps(grid)} for d in sorted(sizes)
     ]
@@ -44,8 +45,13 @@ def run(task: Task) -> Row:
     return measurements(drawn.sem.adjacency, learn(task.method, task.cell, drawn.data), classes=False)
 
 
+def shape(task: Task) -> Hashable:
+    """Leave every task of the recipe alone in its batch, so that its time is its own; a device still takes it."""
+    return None if sweep.shape(task) is None else task.key
+
+
 def run_batch(tasks: list[Task], device: str) -> list[Row]:
-    """Run some in one stack; the time of each is its share of it."""
+    """Run one on a device."""
     pairs = sweep.learned_batch(tasks, device)
     return [measurements(drawn.sem.adjacency, learned, classes=False) for drawn, learned in pairs]
 
@@ -88,9 +94,12 @@ def _growth(claim: str, table: Table, method: str, *, grows: bool) -> Verdict:
     listed = ", ".join(f"d = {d}: {average(table, 'shd', method=method, d=d)}" for d in sizes)
     small, large = (average(table, "shd", method=method, d=d) for d in (sizes[0], sizes[-1]))
     gap, error = large.value - small.value, (large.error**2 + small.error**2) ** 0.5
-    sure = None if min(small.count, large.count) < 3 else gap > 2 * error
     measured = f"SHD / d of {method}: {listed}; largest - smallest {gap:+.3g} ± {error:.2g}"
-    return Verdict(claim, measured, None if sure is None else sure == grows)
+    if min(small.count, large.count) < 3:
+        return Verdict(claim, measured, None)
+    if grows:
+        return Verdict(claim, measured, None if abs(gap) <= SURE * error else gap > 0)
+    return Verdict(claim, measured, gap <= SURE * error)
 
 
 def _time(table: Table) -> Verdict:
@@ -110,5 +119,5 @@ def _both_done(table: Table, d: int) -> bool:
 
 
 EXPERIMENT = Experiment(
-    "scalability", "Figure 8, section 5.4", CLAIMS, tasks, run, figure, verdicts, sweep.prepare, sweep.shape, run_batch
+    "scalability", "Figure 8, section 5.4", CLAIMS, tasks, run, figure, verdicts, sweep.prepare, shape, run_batch
 )

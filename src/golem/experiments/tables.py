@@ -12,7 +12,7 @@ from typing import Any
 from golem import export
 from golem.experiments.experiment import Table
 from golem.experiments.store import DONE, Store, flat
-from golem.experiments.task import Row, Value
+from golem.experiments.task import Row, Task, Value
 from golem.graph_files import csv_text
 
 # Columns that end the table, in this order.
@@ -21,21 +21,24 @@ _LAST = ("seconds", "reason", "mode", "version", "commit", "hardware")
 SURE = 2.0
 
 
-def read_store(folder: Path, methods: Sequence[str] = ()) -> Table:
+def read_store(folder: Path, tasks: Sequence[Task] = ()) -> Table:
     """Rows of a store as a table, sorted by cell, method and seed.
 
     Parameters
     ----------
     folder : Path
         Where the store is.
-    methods : sequence of str
-        Order of the methods; others follow by name.
+    tasks : sequence of Task
+        Tasks of the experiment: words (graphs, methods) are sorted as they come here, numbers by size.
     """
-    rank = {name: number for number, name in enumerate(methods)}
+    words = dict.fromkeys(value for task in tasks for value in (*task.cell.values(), task.method))
+    rank = {word: number for number, word in enumerate(words) if isinstance(word, str)}
+
+    def order(value: Value) -> tuple[Any, ...]:
+        return (rank.get(value, len(rank)), value) if isinstance(value, str) else (-1, value)
 
     def place(row: dict[str, Any]) -> tuple[Any, ...]:
-        cell = [(isinstance(value, str), value) for _, value in sorted(row["cell"].items())]
-        return (cell, rank.get(row["method"], len(rank)), row["method"], row["seed"])
+        return (*map(order, row["cell"].values()), order(row["method"]), row["seed"])
 
     rows = [flat(row) for row in sorted(Store(folder).read(), key=place)]
     names = list(dict.fromkeys(name for row in rows for name in row))

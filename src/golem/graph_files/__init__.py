@@ -102,6 +102,8 @@ def read_graph(path: str | Path) -> NamedGraph:
         If the file holds none of these.
     """
     path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"{path}: a folder; name the graph in it, such as {path / 'graph.json'}")
     if not path.is_file():
         raise ValueError(f"{path}: no such file")
     try:

@@ -62,6 +62,7 @@ def model_content(
         "kind": "model",
         "graphs": graphs,
         "reference": 1 if truth is not None else None,
+        "compared_with": len(references),
         "candidates": _candidates(document, adjacency),
         "chosen": used.get("threshold", 0.0),
         # A threshold that was used is one on the weights themselves; else the units of the columns would decide.

@@ -86,8 +86,9 @@ def _asset(name: str) -> str:
 
 def _number(value: Any) -> str:
     """Write a number for people; long lists are cut."""
-    if isinstance(value, list) and len(value) > LONGEST_LIST:
-        return f"{str(value[:LONGEST_LIST])[:-1]}, … {len(value) - LONGEST_LIST} more]"
+    if isinstance(value, list):
+        listed = ", ".join(map(str, value[:LONGEST_LIST])) or "none"
+        return listed if len(value) <= LONGEST_LIST else f"{listed}, … {len(value) - LONGEST_LIST} more"
     if isinstance(value, float):
         return f"{value:.4g}"
     return f"{value:,}".replace(",", "\u202f") if isinstance(value, int) and not isinstance(value, bool) else str(value)

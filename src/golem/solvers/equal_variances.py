@@ -11,7 +11,8 @@ import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -223,6 +224,8 @@ def fit_order(
     wanting = np.zeros(d, dtype=bool)
     ending: Ending = "unsettled"
     with ThreadPoolExecutor(workers) as pool, contextlib.suppress(KeyboardInterrupt):
+        # To start a thread takes longer than a sweep over few nodes.
+        each: Any = pool.map if workers > 1 else map
 
         def share(of: NDArray[np.intp]) -> list[NDArray[np.intp]]:
             # Late nodes have more predecessors: deal them out in turn.
@@ -236,15 +239,12 @@ def fit_order(
             total = residuals.sum()
             active = order[((total < stands[0]) | (total > stands[1]))[order]]
             if len(active):
-                jobs = [pool.submit(kernels.select_parents, choice, some, total) for some in share(active)]
-                choice = _with_room(choice, max(job.result() for job in jobs))
+                found = each(kernels.select_parents, repeat(choice), share(active), repeat(total))
+                choice = _with_room(choice, max(found))
                 continue
             last = _last_parents(choice)
-            searches = [
-                pool.submit(kernels.find_wanting, choice, order, last, some, total, wanting) for some in share(order)
-            ]
-            for search in searches:
-                search.result()
+            known = repeat(choice), repeat(order), repeat(last)
+            list(each(kernels.find_wanting, *known, share(order), repeat(total), repeat(wanting)))
             if kernels.turn_edges(choice, order, price, float(n * d), last, wanting) == 0:
                 ending = "settled"
                 break

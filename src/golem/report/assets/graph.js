@@ -7,7 +7,8 @@ svg.append(scene);
 scene.append(edgeLayer, nodeLayer);
 
 let view = null; // places and bends of what is drawn
-let drawn = []; // {edge, element, line, head}
+let drawn = []; // {edge, element, line, head, hit}
+let candidatesShown = 0;
 const nodeElements = new Map();
 const camera = { x: 0, y: 0, zoom: 1 };
 
@@ -77,11 +78,12 @@ const edgeText = (edge) => `${names[edge.source]} ${edge.undirected ? "â€“" : "â
   (edge.weight === undefined || edge.weight === null ? "" : `, weight ${number(edge.weight)}`);
 const nodeText = (node) => `${names[node]}: ${plural(shownGraph().into[node].length, "cause")}, ${plural(shownGraph().from[node].length, "effect")}`;
 
-// Compute the curves of all edges, after nodes have moved.
+// Compute the curves of all edges, after nodes have moved. What the threshold left out takes no room until it is shown.
 function route() {
-  ports(drawn.map((item) => item.edge), view);
+  const placed = drawn.filter(({ edge }) => !edge.candidate || isVisible(edge));
+  ports(placed.map((item) => item.edge), view);
   const largest = strongest();
-  for (const item of drawn) {
+  for (const item of placed) {
     const { path, arrow } = curve(item.edge, thickness(item.edge, largest));
     item.line.setAttribute("d", path);
     item.hit.setAttribute("d", path);
@@ -95,11 +97,13 @@ function route() {
 
 const strength = (edge) => Math.abs(edge.standardized_weight ?? edge.weight ?? 0);
 function strongest() {
-  return Math.max(1e-300, ...shownGraph().edges.filter((edge) => !edge.candidate).map(strength));
+  const graph = shownGraph();
+  graph.strongest ??= Math.max(1e-300, ...graph.edges.filter((edge) => !edge.candidate).map(strength));
+  return graph.strongest;
 }
 function thickness(edge, largest) {
   if (edge.missing) return 1.6;
-  return edge.candidate ? 1 : 1.1 + 4.4 * Math.min(1, strength(edge) / largest);
+  return edge.candidate ? 1 : 1.1 + 3.5 * Math.min(1, strength(edge) / largest);
 }
 
 // Colours, widths, dashes and fading, by the state.
@@ -108,6 +112,8 @@ function paintGraph() {
   const reference = state.reference === null ? null : graphs[state.reference];
   const largest = strongest();
   const chosen = state.chosen;
+  const candidates = drawn.filter(({ edge }) => edge.candidate && isVisible(edge)).length;
+  if (candidates !== candidatesShown) { candidatesShown = candidates; route(); }
   const near = new Set(chosen && chosen.node !== undefined ? [chosen.node] : []);
   const linked = new Set();
   for (const { edge, element, line } of drawn) {

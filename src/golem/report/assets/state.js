@@ -37,11 +37,11 @@ function isVisible(edge) {
   return strong && (frequency(edge) ?? 1) >= state.frequency;
 }
 
-// true, reversed, extra: what an edge is beside the reference. An undirected edge is right both ways.
+// true, reversed, extra: what an edge is beside the reference. An edge whose direction is open is right both ways.
 function verdict(edge, reference) {
   const same = reference.byId.get(edge.id);
   const turned = reference.byId.get(edgeId(edge.target, edge.source));
-  if ((same && !same.candidate) || (turned && !turned.candidate && (edge.undirected || turned.undirected))) return "true";
+  if ((same && !same.candidate) || (turned && !turned.candidate && (edge.undirected || edge.undecided || turned.undirected))) return "true";
   return turned && !turned.candidate ? "reversed" : "extra";
 }
 
@@ -60,8 +60,12 @@ function tally(graph, reference, visible = (edge) => !edge.candidate) {
   return counts;
 }
 
+// The largest size of an edge by the chosen measure; it stays, so it is computed once.
+const largestSizes = new Map();
 function largestSize() {
-  let largest = 0;
-  for (const edge of shownGraph().edges) if (size(edge) < Infinity) largest = Math.max(largest, size(edge));
-  return largest;
+  const key = state.shown + state.measure;
+  if (!largestSizes.has(key)) {
+    largestSizes.set(key, Math.max(0, ...shownGraph().edges.map(size).filter(Number.isFinite)));
+  }
+  return largestSizes.get(key);
 }

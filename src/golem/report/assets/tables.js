@@ -44,7 +44,7 @@ function edgeTable() {
     has("direction_frequency") && { title: "found in", value: frequency, show: (edge) => percent(edge.direction_frequency) },
     has("drop_loss") && { title: "score lost", value: (edge) => edge.drop_loss, show: (edge) => number(edge.drop_loss) },
     (has("undecided") || has("by_variance")) && { title: "direction", text: true, value: (edge) => (edge.undecided ? "undecided" : edge.by_variance ? "by variance" : "decided") },
-    graphs.length > 1 && { title: `against ${graphs[1].name}`, text: true, value: (edge) => verdict(edge, graphs[1]) },
+    content.compared_with > 0 && { title: `against ${graphs[1].name}`, text: true, value: (edge) => verdict(edge, graphs[1]) },
   ].filter(Boolean);
   fillTable(find("edge-table"), columns, graph.edges.filter((edge) => !edge.candidate), {
     onrow: (edge) => {

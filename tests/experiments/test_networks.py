@@ -1,0 +1,58 @@
+"""Networks in files: what is read, and what is said where they are missing."""
+
+import importlib.util
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from golem.experiments import Grid, load
+from golem.experiments.network_files import FOLDER_VARIABLE, digest, network_file, read_network
+from golem.experiments.networks import NETWORKS, draw
+from golem.simulate import random_sem
+
+
+def test_a_network_is_read_as_it_was_written(network_folder):
+    expected = random_sem(7, "ER1", "gaussian-nv", random_state=1)
+    sem = read_network(network_folder / "magic-niab.json")
+    np.testing.assert_allclose(sem.weights, expected.weights)
+    np.testing.assert_allclose(sem.noise_variances, expected.noise_variances)
+    assert sem.names[0] == "gene 0"
+
+
+def test_a_file_that_is_no_network_is_refused(tmp_path):
+    for text in ("{", "{}", '{"nodes": ["a"], "cpds": {"b": {}}}'):
+        (tmp_path / "x.json").write_text(text)
+        with pytest.raises(ValueError, match=r"x\.json is no linear Gaussian network"):
+            read_network(tmp_path / "x.json")
+
+
+def test_a_missing_file_is_named_with_the_remedy(tmp_path, monkeypatch):
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    with pytest.raises(ValueError, match=r"ecoli70.*pip install --no-deps pgmpy.*GOLEM_NETWORKS"):
+        load("networks").tasks(Grid())
+
+
+def test_an_installed_pgmpy_is_found_without_importing_it(tmp_path, monkeypatch, network_folder):
+    monkeypatch.delenv(FOLDER_VARIABLE)
+    models = tmp_path / "utils" / "example_models"
+    models.mkdir(parents=True)
+    (models / "arth150.json").write_bytes((network_folder / "arth150.json").read_bytes())
+    spec = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec if name == "pgmpy" else None)
+    assert network_file("arth150") == models / "arth150.json"
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match="not shipped"):
+        network_file("arth150")
+
+
+def test_tasks_know_their_file_and_columns_change_no_draw(network_folder):
+    tasks = load("networks").tasks(Grid(seeds=1, methods=("pc",)))
+    assert {task.cell["network"] for task in tasks} == set(NETWORKS)
+    assert tasks[0].cell["file"] == digest(network_folder / "ecoli70.json")
+    raw, standardized = (next(t for t in tasks if t.cell["columns"] == c) for c in ("raw", "standardized"))
+    X, Z = draw(raw)[1], draw(standardized)[1]
+    np.testing.assert_allclose((X - X.mean(axis=0)) / X.std(axis=0), Z)
+    assert [t.cell["network"] for t in load("networks").tasks(Grid(seeds=1, sizes=(7,), methods=("pc",)))] == [
+        "magic-niab"
+    ] * 6

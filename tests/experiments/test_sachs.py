@@ -1,0 +1,69 @@
+"""The samples and preparations of the protein data, and how its verdicts are reached."""
+
+import numpy as np
+import pytest
+
+from golem.datasets import load_sachs
+from golem.experiments import Task, load
+from golem.experiments.sachs import CLAIMS, METHODS, PREPARATIONS, interval, prepare_rows, rows_of
+from golem.methods import METHODS as ALL_METHODS
+from golem.moments import Moments
+
+
+def task(preparation, seed=0, method="pc"):
+    return Task("sachs", {"preparation": preparation, "d": 11, "n": 853, "steps": 10}, seed, method)
+
+
+def test_seed_0_is_the_data_and_others_are_samples_of_its_rows():
+    X = load_sachs().values
+    np.testing.assert_array_equal(rows_of(task("raw")), X)
+    sample = rows_of(task("raw", seed=2))
+    assert {tuple(row) for row in sample} < {tuple(row) for row in X}
+    np.testing.assert_array_equal(sample, rows_of(task("raw", seed=2, method="fgs")))
+
+
+def test_preparations_do_what_they_say():
+    X = load_sachs().values
+    np.testing.assert_allclose(np.exp(prepare_rows(X, "log")), X)
+    for name in ("standardized", "log-standardized"):
+        Z = prepare_rows(X, name)
+        np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-10)
+        np.testing.assert_allclose(Z.std(axis=0), 1)
+    scores = prepare_rows(X, "normal-scores")
+    np.testing.assert_array_equal(np.argmax(scores, axis=0), np.argmax(X, axis=0))
+    np.testing.assert_allclose(scores.mean(axis=0), 0, atol=0.01)
+    uncentred = Moments.from_rows(prepare_rows(X, "uncentred"))
+    np.testing.assert_allclose(uncentred.covariance, X.T @ X / len(X), rtol=1e-3)
+
+
+def test_all_methods_run_on_all_preparations_that_suit_them():
+    experiment = load("sachs")
+    assert set(METHODS) == set(ALL_METHODS)
+    from golem.experiments import Grid
+
+    pairs = {(t.cell["preparation"], t.method) for t in experiment.tasks(Grid())}
+    assert {p for p, _ in pairs} == set(PREPARATIONS)
+    assert {m for p, m in pairs if p == "uncentred"} == {"golem-ev", "golem-nv", "notears", "notears-l1"}
+
+
+def rows(method, shds, edges, preparation="raw"):
+    return [
+        {"status": "done", "preparation": preparation, "method": method, "seed": k, "shd": s, "edges": edges,
+         "shd_c": s, "sid": None, "tpr": 0.1}
+        for k, s in enumerate(shds)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("shds", "edges", "holds"),
+    [([14] * 30, 11, True), ([16] + [13, 15] * 15, 11, None), ([16] * 30, 11, False), ([16] * 5, 11, None)],
+)
+def test_the_papers_counts_are_met_possible_or_refuted(shds, edges, holds):
+    verdict = load("sachs").verdicts(rows("golem-nv", shds, edges))[0]
+    assert verdict.claim == CLAIMS[0]
+    assert verdict.holds is holds
+
+
+def test_the_interval_leaves_the_data_out():
+    low, high = interval(rows("pc", [100, *range(1, 22)], 5), "shd")
+    assert (low, high) == (2, 20)
