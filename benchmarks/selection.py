@@ -49,11 +49,11 @@ def choices(solver, noise, data, pairs, rules):
     penalties = default_penalties(counted, n, d)
     if counted:
         settings = grid(penalties, (None,), (None,))
-        models = fixed = fit_path(base, moments, settings, n)
+        models = fixed = list(fit_path(base, moments, settings, n))
         names = [f"price x {2 * n * s.lambda_sparsity / (np.log(n) + 2 * np.log(d)):.3f}" for s in settings]
     else:
         settings = grid(penalties, (None,), ("lr", *THRESHOLDS))
-        every = fit_path(base.set_params(threshold=None), moments, settings, n)
+        every = fit_path(base, moments, settings, n)
         labelled = list(zip(settings, every, strict=True))
         models = [model for setting, model in labelled if setting.threshold == "lr"]
         fixed = [model for setting, model in labelled if setting.threshold != "lr"]

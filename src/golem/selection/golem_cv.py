@@ -284,7 +284,7 @@ class GolemCV(BaseEstimator):
     ) -> tuple[list[dict[str, Any]], int]:
         """Score the path on all rows by an information criterion."""
         rows = []
-        for one in self._progressing((fit_path(model, moments, [s], moments.n)[0] for s in settings), len(settings)):
+        for one in self._progressing(fit_path(model, moments, settings, moments.n), len(settings)):
             score = information_criterion(one, L0(self._own("criterion")))
             rows.append({"edges": int(one.adjacency_.sum()), "score": score})
         return rows, int(np.argmin([row["score"] for row in rows]))

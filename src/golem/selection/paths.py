@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -73,8 +73,8 @@ def is_counted(model: Golem) -> bool:
     return model.solver == "order" or isinstance(model.solver, Order)
 
 
-def fit_path(model: Golem, moments: Moments, settings: Sequence[Setting], all_rows: int) -> list[Golem]:
-    """Fit a model at every setting; thresholds share the solve.
+def fit_path(model: Golem, moments: Moments, settings: Sequence[Setting], all_rows: int) -> Iterator[Golem]:
+    """Yield a model fitted at every setting; thresholds share the solve.
 
     Each point starts as a single fit does, so that on all rows it is what `Golem` gives for these parameters. Warm
     starts from the sparser neighbour save little time and end in worse minima of the paper's score
@@ -84,16 +84,14 @@ def fit_path(model: Golem, moments: Moments, settings: Sequence[Setting], all_ro
     if moments.n < all_rows and model.solver == "order" and model.noise != "ev" and model.effort is None:
         model = clone(model).set_params(effort="fast")
     fitted: dict[tuple[float, float | None], Golem] = {}
-    models = []
     for setting in settings:
         own = setting.for_rows(moments.n, all_rows, is_counted(model))
         key = (own.lambda_sparsity, own.lambda_dag)
         if key not in fitted:
             fitted[key] = _fit_quietly(clone(model).set_params(**own.parameters), moments)
-            models.append(fitted[key])
+            yield fitted[key]
         else:
-            models.append(fitted[key].with_threshold(own.threshold))  # type: ignore[arg-type]
-    return models
+            yield fitted[key].with_threshold(own.threshold)  # type: ignore[arg-type]
 
 
 def _fit_quietly(model: Golem, moments: Moments) -> Golem:
