@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from golem.handover import export_graph
     from golem.knowledge import Knowledge
     from golem.moments import Moments
+    from golem.selection import GolemCV
     from golem.sem import LinearSEM
 
 __all__ = [
     "DataWarning",
     "Golem",
+    "GolemCV",
     "Knowledge",
     "LinearSEM",
     "Moments",
@@ -47,6 +49,7 @@ _HOMES = {
     "compare": "golem.comparison",
     "diagnose": "golem.diagnostics",
     "Golem": "golem.estimator",
+    "GolemCV": "golem.selection",
     "export_graph": "golem.handover",
     "Knowledge": "golem.knowledge",
     "LinearSEM": "golem.sem",

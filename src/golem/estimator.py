@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import warnings
 from typing import Any, Literal, Self
@@ -20,10 +21,11 @@ from golem.graph import BoolMatrix, cpdag, meek_closure
 from golem.inputs import read_data, read_knowledge, require_shape
 from golem.knowledge import Knowledge, NamedKnowledge
 from golem.likelihood import GaussianEV
+from golem.likelihood_ratio import ChosenEdges, choose_edges
 from golem.missing import MissingChoice, require_choice
 from golem.moments import Matrix, Moments
 from golem.objective import PAPER_PENALTIES, graph_scores, residual_variances
-from golem.rounding import CycleRemoval, round_to_dag, with_required
+from golem.rounding import CycleRemoval, Rounded, round_to_dag, with_required
 from golem.sem import LinearSEM
 from golem.solvers import LBFGS, Adam, Callback, Order, Solution
 from golem.solvers.tie_break import without_evidence
@@ -68,9 +70,10 @@ class Golem(BaseEstimator):
         `lambda_sparsity=0` as well the -Plain variant.
     effort : {"fast", "default", "thorough"}, optional
         How long the order is searched for, unless noise="ev" (order).
-    threshold : float, optional
+    threshold : float or "lr", optional
         Edges with smaller absolute weights are dropped (Adam, L-BFGS); by default 0.3, as in the paper. It is in the
-        units of the weights: small true effects need a smaller one.
+        units of the weights: small true effects need a smaller one. "lr" takes the edges whose likelihood ratio pays
+        their price `edge_price_`, and refits their weights (see `golem.likelihood_ratio.choose_edges`).
     max_iter : int, optional
         Most iterations (Adam, L-BFGS); by default the solver's own.
     init : {"zeros", "ev"} or array, optional
@@ -80,8 +83,9 @@ class Golem(BaseEstimator):
     acyclicity : {"expm", "polynomial", "logdet"} or a term of `golem.acyclicity`, optional
         The function h (Adam, L-BFGS); by default "expm".
     cycles : {"paper", "gentle", "none"}, optional
-        How rounding removes cycles (Adam, L-BFGS; see `golem.rounding.round_to_dag`); by default "paper". "none"
-        leaves them, and then there is no `cpdag_` and no `sem_` when the graph is cyclic.
+        How rounding removes cycles (Adam, L-BFGS; see `golem.rounding.round_to_dag`); by default "paper", and with
+        threshold="lr" "gentle". "none" leaves them, and then there is no `cpdag_` and no `sem_` when the graph is
+        cyclic.
     knowledge : Knowledge or NamedKnowledge, optional
         Forbidden and required edges and tiers, obeyed exactly: by name (`Knowledge.named`, `Knowledge.read`) or by
         number (`Knowledge.of`).
@@ -134,6 +138,8 @@ class Golem(BaseEstimator):
         The masks that were obeyed.
     edge_price_ : L0
         The price of edges: the one minimized by solver="order", else the default, as a yardstick.
+    threshold_ : float or None
+        The threshold used on raw weights; with "lr" the smallest raw weight kept, in absolute value (None: order).
     n_iter_ : int
         Iterations of the last solve.
     n_features_in_, feature_names_in_
@@ -156,7 +162,7 @@ class Golem(BaseEstimator):
         lambda_sparsity: float | Criterion | None = None,
         lambda_dag: float | None = None,
         effort: Literal["fast", "default", "thorough"] | None = None,
-        threshold: float | None = None,
+        threshold: float | Literal["lr"] | None = None,
         max_iter: int | None = None,
         init: Literal["zeros", "ev"] | ArrayLike | None = None,
         acyclicity: Literal["expm", "polynomial", "logdet"] | Acyclicity | None = None,
@@ -231,7 +237,7 @@ class Golem(BaseEstimator):
     def _prepare(self, X: Any, solver: Order | Adam | LBFGS) -> Matrix | None:
         """Read and check the data; return the rows where there are any."""
         # A cyclic graph has none of these, and none of an earlier fit may stay.
-        for attribute in ("sem_", "cpdag_", "undecided_", "by_variance_"):
+        for attribute in ("sem_", "cpdag_", "undecided_", "by_variance_", "selection_"):
             self.__dict__.pop(attribute, None)
         self.moments_, rows = read_data(self, X)
         self.missing_ = self.moments_.missing
@@ -252,6 +258,7 @@ class Golem(BaseEstimator):
             if self.noise_choice_ is None
             else self.noise_choice_.likelihood
         )
+        self.threshold_: float | None = None
         counted = self.solver == "order" or isinstance(self.solver, Order)
         self._describe(solution.weights if counted else self._round())
         if not self.solution_.status.is_final:
@@ -277,6 +284,17 @@ class Golem(BaseEstimator):
         moments = X if isinstance(X, Moments) else read_data(self, X, reset=False)[0]
         moments = moments.reordered(self.sem_.names)
         return self.sem_.log_likelihood(moments) / moments.n
+
+    def with_threshold(self, threshold: float | Literal["lr"]) -> Golem:
+        """Return a copy of this fitted model whose raw weights are rounded at another threshold (Adam, L-BFGS)."""
+        check_is_fitted(self, "solution_")
+        model = copy.copy(self)
+        model.set_params(threshold=threshold)
+        model.check_settings()
+        for attribute in ("sem_", "cpdag_", "undecided_", "by_variance_", "selection_"):
+            model.__dict__.pop(attribute, None)
+        model._describe(model._round())
+        return model
 
     def certify(self, tolerance: float = 1e-6) -> Any:
         """Polish the paper's l1 score from these weights to a stationary point; see `golem.diagnostics.certify`."""
@@ -312,6 +330,10 @@ class Golem(BaseEstimator):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, int | float) and value > 0):
                 raise ValueError(f"{name} must be a positive number; got {value!r}")
+        if isinstance(self.threshold, str) and self.threshold != "lr":
+            raise ValueError(f"threshold is a number or 'lr', for a likelihood ratio; got {self.threshold!r}")
+        if self.threshold == "lr" and self.cycles == "none":
+            raise ValueError("threshold='lr' with cycles='none': a likelihood ratio compares acyclic graphs")
         for name in ("lambda_sparsity", "lambda_dag", "threshold"):
             value = getattr(self, name)
             if not (value is None or isinstance(value, str) or 0 <= value < np.inf):
@@ -400,8 +422,16 @@ class Golem(BaseEstimator):
 
     def _round(self) -> Matrix:
         """Round the raw weights to a graph, and note how many edges it cost."""
-        threshold = PAPER_THRESHOLD if self.threshold is None else self.threshold
-        rounded = round_to_dag(self.solution_.weights, threshold, self.knowledge_.required, self.cycles or "paper")
+        raw, required = self.solution_.weights, self.knowledge_.required
+        rounded: ChosenEdges | Rounded
+        if self.threshold == "lr":
+            rounded = choose_edges(
+                raw, self.moments_, self.likelihood_, self.edge_price_, required, self.cycles or "gentle"
+            )
+            self.threshold_ = rounded.threshold
+        else:
+            self.threshold_ = PAPER_THRESHOLD if self.threshold is None else float(self.threshold)
+            rounded = round_to_dag(raw, self.threshold_, required, self.cycles or "paper")
         self.solution_ = dataclasses.replace(self.solution_, cut_edges=rounded.cut)
         return rounded.weights
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from golem.confidence import Bootstrap
     from golem.diagnostics import Diagnosis
     from golem.estimator import Golem
+    from golem.selection import Selection
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,6 +162,7 @@ def summary(model: Golem) -> dict[str, Any]:
         "stationarity": _number(solution.stationarity),
         "settings": recorded,
         "used": used(model),
+        "selection": _selection(model),
         "graph_scores": dict(solution.graph_scores or {}),
         "knowledge": recorded["knowledge"],
         "moments_hash": moments_hash(moments),
@@ -187,7 +189,6 @@ def _noise(model: Golem) -> dict[str, Any]:
 def used(model: Golem) -> dict[str, Any]:
     """Return the penalties that a fit used, with the defaults filled in."""
     from golem.descent import NOISE_MODELS
-    from golem.estimator import PAPER_THRESHOLD
     from golem.solvers import Order
 
     if model.solver == "order" or isinstance(model.solver, Order):
@@ -196,10 +197,27 @@ def used(model: Golem) -> dict[str, Any]:
     return {
         "lambda_sparsity": paper.lambda_sparsity if model.lambda_sparsity is None else model.lambda_sparsity,
         "lambda_dag": paper.lambda_dag if model.lambda_dag is None else model.lambda_dag,
-        "threshold": PAPER_THRESHOLD if model.threshold is None else model.threshold,
+        "threshold": _number(model.threshold_),
         "acyclicity": plain(model.acyclicity or "expm"),
-        "cycles": model.cycles or "paper",
+        "cycles": model.cycles or ("gentle" if model.threshold == "lr" else "paper"),
     }
+
+
+def _selection(model: Golem) -> dict[str, Any] | None:
+    """Return how the settings were chosen, where they were."""
+    chosen = getattr(model, "selection_", None)
+    if chosen is None:
+        return None
+    rows = [
+        {name: _number(value) if isinstance(value, float) else value for name, value in row.items()}
+        for row in chosen.path
+    ]
+    return {"method": chosen.method, "chosen": chosen.chosen, "path": rows}
+
+
+def path_text(selection: Selection) -> str:
+    """Text of a CSV file with a row a setting."""
+    return csv_text([list(selection.path[0]), *(list(row.values()) for row in selection.path)])
 
 
 def graph_document(model: Golem, supplement: Supplement | None = None) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from golem.comparison import Comparison
     from golem.estimator import Golem
+    from golem.selection import Selection
 
 # Blue and orange are told apart by every kind of colour vision, and in grey print by their lightness.
 POSITIVE, NEGATIVE = "#2166ac", "#d6701c"
@@ -145,3 +146,48 @@ def plot_comparison(comparison: Comparison) -> Figure:
     for axes in (errors, times):
         axes.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def path(selection: Selection, ax: Axes | None = None) -> Axes:
+    """Draw how the score and the number of edges go with the penalty, and where the choice fell.
+
+    Lines of a path over several penalties on cycles or thresholds are told apart in the legend. The bars of a
+    cross-validation are the standard errors of the distances from the best score.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import MaxNLocator
+
+    if ax is None:
+        _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    rows = selection.path
+    penalty = "price" if "price" in rows[0] else "lambda_sparsity"
+    others = [name for name in ("lambda_dag", "threshold") if len({row.get(name) for row in rows}) > 1]
+    lines: dict[tuple[object, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        lines.setdefault(tuple(row[name] for name in others), []).append(row)
+    edges = ax.twinx()
+    for k, (values, line) in enumerate(lines.items()):
+        x, score = ([row[name] for row in line] for name in (penalty, "score"))
+        finite = np.where(np.isfinite(score), score, np.nan)
+        label = ", ".join(f"{name} {value}" for name, value in zip(others, values, strict=True)) or "score"
+        shade = 0.35 + 0.65 * (k + 1) / len(lines)
+        bars = [row["standard_error"] for row in line] if "standard_error" in line[0] else None
+        ax.errorbar(x, finite, yerr=bars, color=POSITIVE, alpha=shade, marker="o", markersize=4, capsize=2, label=label)
+        edges.plot(x, [row["edges"] for row in line], color=NEGATIVE, alpha=shade, linestyle="--", linewidth=1)
+    (chosen,) = (row for row in rows if row["chosen"])
+    ax.axvline(chosen[penalty], color=NODE_EDGE, linewidth=1, linestyle=":")
+    ax.plot(chosen[penalty], chosen["score"], marker="o", markersize=11, color="none", markeredgecolor=TEXT)
+    ax.set_xscale("log")
+    for axis in (ax.xaxis.set_major_formatter, ax.xaxis.set_minor_formatter):
+        axis("{x:g}")
+    edges.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_xlabel("price of an edge, in units of the deviance" if penalty == "price" else "weight of the l1 norm")
+    names = {"bic": "criterion, lower is better", "cv": "held-out log-likelihood of a row", "stability": "stability"}
+    ax.set_ylabel(names[selection.method], color=POSITIVE)
+    edges.set_ylabel("edges (dashed)", color=NEGATIVE)
+    edges.set_ylim(bottom=0)
+    if others:
+        ax.legend(frameon=False, fontsize=8)
+    ways = {"bic": "information criterion", "cv": "cross-validation", "stability": "stability"}
+    ax.set_title(f"{chosen['edges']} edges, chosen by {ways[selection.method]}", fontsize=11)
+    return ax

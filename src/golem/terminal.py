@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from golem.estimator import Golem
     from golem.export import Edge, Supplement
     from golem.metrics import GraphScores
+    from golem.selection import Selection
 
 # No markup: column names are other people's text, and "[red]" is a name like any other.
 out = Console(highlight=False, markup=False)
@@ -279,10 +280,56 @@ def print_consensus(scores: GraphScores, truth: Any, model: Golem) -> None:
     )
 
 
-def print_saved(output: Path) -> None:
+def print_saved(output: Path, more: Sequence[str] = ()) -> None:
     """Print where the results are."""
-    out.print(f"\nSaved {output}/graph.json, edges.csv, weights.csv, graph.png", soft_wrap=True)
+    files = ", ".join(("graph.json", "edges.csv", "weights.csv", "graph.png", *more))
+    out.print(f"\nSaved {output}/{files}", soft_wrap=True)
     out.print(f"Open the report in a browser: {output / 'report.html'}", soft_wrap=True)
+
+
+@contextlib.contextmanager
+def choosing(wanted: bool, method: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Show a bar that counts what settings are chosen by; yields what is to be told of them."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    if not wanted or not err.is_terminal:
+        yield None
+        return
+    counted = {"bic": "graphs of the path", "cv": "folds", "stability": "halves of the rows"}[method]
+    columns = [BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn(counted), TimeRemainingColumn()]
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("")
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def print_path(selection: Selection) -> None:
+    """Print the path of settings as a short table, and the choice."""
+    from rich.table import Table
+
+    words = {
+        "bic": "an information criterion (the lowest)",
+        "cv": "held-out likelihood (the fewest edges within a standard error of the highest)",
+        "stability": "agreement of graphs from halves of the rows (the highest)",
+    }
+    out.print(f"The settings were chosen by {words[selection.method]}:")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    headings = [
+        name
+        for name in selection.path[0]
+        if name not in ("chosen", "lambda_sparsity" if "price" in selection.path[0] else "")
+    ]
+    for name in headings:
+        table.add_column(name.replace("_", " "), justify="right")
+    table.add_column("")
+    for row in selection.path:
+        cells = [f"{row[name]:.6g}" if isinstance(row[name], float) else str(row[name]) for name in headings]
+        table.add_row(*cells, "<- chosen" if row["chosen"] else "")
+    out.print(table)
+    chosen = ", ".join(
+        f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value}"
+        for name, value in selection.chosen.items()
+    )
+    out.print(f"Chosen: {chosen}\n", soft_wrap=True)
 
 
 def print_json(model: Golem, supplement: Supplement, more: dict[str, Any] | None = None) -> None:

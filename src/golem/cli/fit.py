@@ -36,12 +36,14 @@ from golem.cli.running import (
     was_interrupted,
     write,
 )
-from golem.terminal import err, out, print_json, print_saved, print_summary, reading, telling_warnings
+from golem.cli.selecting import choose
+from golem.terminal import err, out, print_json, print_path, print_saved, print_summary, reading, telling_warnings
 
 if TYPE_CHECKING:
     from golem.moments import Moments
 
-# Up to this size of the files their rows are resampled; of larger ones, which need not fit into memory, shards.
+# Up to this size of the files their rows are resampled or divided; of larger ones, which need not fit into memory,
+# shards of consecutive rows.
 ROWS_UP_TO = 2**28
 SHARDS = 100
 EXAMPLE = "golem fit data.csv -o out/ --noise ev --lambda-sparsity bic"
@@ -63,6 +65,14 @@ class Solver(StrEnum):
     order = "order"
     lbfgs = "lbfgs"
     adam = "adam"
+
+
+class Select(StrEnum):
+    """Choices of --select."""
+
+    bic = "bic"
+    cv = "cv"
+    stability = "stability"
 
 
 class Effort(StrEnum):
@@ -107,7 +117,18 @@ def fit(
         float | None, typer.Option(help="Penalty on cycles (lbfgs, adam).  [default: 5]", min=0)
     ] = None,
     threshold: Annotated[
-        float | None, typer.Option(help="Drop edges with smaller |weight| (lbfgs, adam).  [default: 0.3]", min=0)
+        str | None,
+        typer.Option(
+            help="Drop edges with smaller |weight| (lbfgs, adam), or `lr`: edges whose likelihood ratio does not pay."
+            "  [default: 0.3; with --select lr]"
+        ),
+    ] = None,
+    select: Annotated[
+        Select | None,
+        typer.Option(
+            help="Choose the price of edges (the l1 penalty of lbfgs and adam) from the data: by an information "
+            "criterion (bic), held-out likelihood (cv) or agreement of halves of the rows (stability)."
+        ),
     ] = None,
     effort: Annotated[Effort | None, typer.Option(help="How long to search (order).  [default: default]")] = None,
     max_iter: Annotated[
@@ -177,6 +198,9 @@ def fit(
     `golem fit --from out/graph.json -o again/` repeats a run with its settings on its files, and says whether the data
     and the graph are the same; files named beside it take the place of its own.
 
+    `golem fit data.csv --select cv` chooses the price of edges by held-out likelihood, shows the path and adds
+    `path.csv` and `path.png`.
+
     Writes `graph.json`, `edges.csv`, `weights.csv`, `graph.png` and `report.html`, a page to explore the graph in a
     browser, into the output folder. Ctrl-C stops the solver and keeps the best graph so far, marked as interrupted
     (exit code 130). So it does with the replicates of `--bootstrap`, which adds frequencies and intervals to
@@ -188,6 +212,7 @@ def fit(
     from golem.readers import TableFiles, rows_of, shards_of
     from golem.record import Run
     from golem.resampling import Rows, merged
+    from golem.selection import GolemCV
 
     if repeat is None and not data:
         raise typer.BadParameter("which table? Name a file, or a run to repeat with --from.", param_hint="DATA")
@@ -200,7 +225,7 @@ def fit(
                 solver.value,
                 lambda_sparsity=number_or_word(lambda_sparsity),
                 lambda_dag=lambda_dag,
-                threshold=threshold,
+                threshold=number_or_word(threshold),
                 effort=None if effort is None else effort.value,
                 max_iter=max_iter,
                 time_limit=time_limit,
@@ -223,6 +248,9 @@ def fit(
             raise ValueError("--bootstrap draws complete rows again; use it with --missing drop, not em")
         # Whatever can be known to be wrong without the rows is told before they are read.
         model.check_settings()
+        search = None if select is None else GolemCV(model, select.value, random_state=seed)
+        if search is not None:
+            search.check_settings()
         known = read_knowledge_file(knowledge)
         require_writable(output)
         with telling_warnings(quiet):
@@ -234,12 +262,19 @@ def fit(
             read_knowledge(model.knowledge, table.names)
             by_rows = table.size <= ROWS_UP_TO and scheduler is None
             with reading(table.size, not (quiet or as_json)) as show:
-                count = SHARDS if bootstrap and not by_rows else 1
+                divided = bootstrap or select in (Select.cv, Select.stability)
+                count = SHARDS if divided and not by_rows else 1
                 shards = shards_of(table, count, missing=model.missing, progress=show, scheduler=scheduler)
         bar = not (quiet or as_json)
         with naming_data(data or []):
             moments, title = merged(shards), Path((data or [""])[0]).name
+            selection = None
+            if search is not None:
+                selection = choose(search, model, shards, lambda: rows_of(table), output, quiet=quiet, bar=bar)
+                model.set_params(**selection.chosen)
             learn(model, moments, output, quiet=quiet, bar=bar)
+            if selection is not None:
+                model.selection_ = selection
             interrupted, confidence, diagnosis = was_interrupted(model), None, None
             supplement = Supplement({"paths": data} | reading_options)
             if bootstrap and not interrupted:
@@ -263,6 +298,8 @@ def fit(
             more["repeat"] = vars(verdict)
         print_json(model, supplement, more)
     elif not quiet:
+        if selection is not None:
+            print_path(selection)
         print_summary(model, supplement)
         if proof is not None:
             out.print(
@@ -272,7 +309,7 @@ def fit(
             )
         if verdict is not None:
             out.print(verdict.sentence, soft_wrap=True)
-        print_saved(output)
+        print_saved(output, () if selection is None else ("path.csv", "path.png"))
     if interrupted:
         raise typer.Exit(INTERRUPTED_EXIT_CODE)
 

@@ -27,31 +27,39 @@ INTERRUPTED_EXIT_CODE = 130
 def learn(model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: bool) -> None:
     """Fit with a progress bar."""
     require_writable(output)
-    _compile(model, moments.d, bar)
+    compile_kernels(model, moments.d, bar)
     with telling_warnings(quiet), progress(model, bar):
         model.fit(moments)
 
 
 def write(model: Golem, output: Path, supplement: Supplement, **report_options: Any) -> None:
     """Write the result files, the picture and the page."""
+    from golem import export
+    from golem.plots import plot_model
+    from golem.report import report_model
+
+    # A second Ctrl-C waits until the results are safe.
+    with holding_interrupts():
+        export.save(model, output, supplement)
+        report_model(model, output / "report.html", supplement, **report_options)
+        save_figure(lambda: plot_model(model), output / "graph.png")
+
+
+def save_figure(draw: Callable[[], Any], path: Path) -> None:
+    """Draw axes without a screen and write their figure."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
     from golem import export
-    from golem.plots import plot_model
-    from golem.report import report_model
 
-    # A second Ctrl-C waits until the results are safe.
-    with holding_interrupts(), warnings.catch_warnings():
-        export.save(model, output, supplement)
-        report_model(model, output / "report.html", supplement, **report_options)
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fonts that lack a letter of a name
-        axes: Any = plot_model(model)
-        with export.replacing(output / "graph.png") as temporary:
-            axes.figure.savefig(temporary, dpi=150)
-        plt.close(axes.figure)
+        figure = draw().figure
+        with export.replacing(path) as temporary:
+            figure.savefig(temporary, dpi=150)
+        plt.close(figure)
 
 
 def check(model: Golem, rows: Callable[[], Matrix | None], talk: bool) -> Diagnosis | None:
@@ -93,7 +101,7 @@ def require_writable(output: Path) -> None:
         raise ValueError(f"{existing} cannot be written to; name another folder for the results with -o")
 
 
-def _compile(model: Golem, d: int, talk: bool) -> None:
+def compile_kernels(model: Golem, d: int, talk: bool) -> None:
     """Compile the search before the first fit, and say so; numba cannot be interrupted half-way."""
     from golem.descent import NOISE_MODELS
     from golem.solvers.order import compile_search
