@@ -1,6 +1,6 @@
 """Claim: an edge with a bootstrap frequency above 0.9 is right at least 95 % of the time (docs/confidence.md).
 
-    python benchmarks/reliability.py [--quick] [--methods order,order-nv,order-ev]
+    python benchmarks/reliability.py [--quick | --no-run] [--methods order,order-nv,order-ev]
     python benchmarks/reliability.py --ablation [--quick]
 
 Graphs ER2 with d = 50 nodes, Gaussian noise of equal and of unequal variances, n = 100, 300 and 1000 rows, 12 seeds,
@@ -188,6 +188,7 @@ def plot(rows: list[dict[str, str]], path: Path, method: str = "order") -> None:
                 if name == kind and high > 0]  # fmt: skip
         bottom.bar([(a + b) / 2 for a, b, _ in sums], [c for *_, c in sums], width=0.09, color="0.6")
         bottom.set_yscale("log")
+        bottom.set_ylim(1)
         bottom.set_xlabel(f"bootstrap frequency of the {kind}")
         top.set_ylim(-0.02, 1.02)
         top.set_xlim(0, 1)
@@ -202,6 +203,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="n = 300, 2 seeds, no files but in a temporary folder")
     parser.add_argument("--methods", default="order,order-nv,order-ev")
+    parser.add_argument("--no-run", action="store_true", help="print and draw what is there")
     parser.add_argument("--ablation", action="store_true", help="compare ways to resample instead")
     options = parser.parse_args()
     if options.ablation:
@@ -217,7 +219,7 @@ def main() -> None:
         there = {(row["method"], row["noise"], row["n"], row["seed"]) for row in csv.DictReader(file)}
     methods = options.methods.split(",")
     began = time.perf_counter()
-    for method in methods:
+    for method in [] if options.no_run else methods:
         for seed in SEEDS[:2] if options.quick else SEEDS:
             for noise in NOISES:
                 for n in ROWS[1:2] if options.quick else ROWS:
