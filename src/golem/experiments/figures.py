@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from golem.experiments.experiment import Table
 from golem.experiments.tables import average, distinct, done, where
 
@@ -78,8 +80,7 @@ def draw_line_panel(
     for method in methods:
         rows = where(table, method=method)
         points = [(value, average(rows, y, **{x: value})) for value in values]
-        # On a logarithmic axis a mean of zero has no place.
-        points = [(value, point) for value, point in points if point.count and (point.value > 0 or not log_y)]
+        points = [(value, point) for value, point in points if point.count]
         if points:
             heights, errors = [point.value for _, point in points], [point.error for _, point in points]
             axes.errorbar(
@@ -97,10 +98,21 @@ def draw_line_panel(
     elif len(values) <= 8:
         axes.set_xticks(values, [f"{value:g}" for value in values])
     if log_y:
-        axes.set_yscale("log")
+        _set_log_scale(axes)
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)
+
+
+def _set_log_scale(axes: Axes) -> None:
+    """Make the vertical axis logarithmic; where a line reaches zero, linear below its smallest positive value."""
+    heights = [float(height) for line in axes.get_lines() for height in np.asarray(line.get_ydata(), dtype=float)]
+    positive = [height for height in heights if height > 0]
+    if positive and min(heights) <= 0:
+        axes.set_yscale("symlog", linthresh=min(positive))
+        axes.set_ylim(0, 1.5 * max(heights))
+    else:
+        axes.set_yscale("log")
 
 
 def _named(column: str, value: Any) -> str:
