@@ -6,7 +6,8 @@ Parts, all simulated with ER2 graphs:
 - planted: the same on data with one fault each, and how often that fault's finding fires
 - cost: seconds of processor time of a fit and of its diagnosis, medians of 3 in one run
 
-    python benchmarks/diagnostics.py clean planted cost
+    python benchmarks/diagnostics.py clean --seeds 100
+    python benchmarks/diagnostics.py planted cost
     python benchmarks/diagnostics.py clean planted cost --quick      # fewer seeds, d up to 100
 """
 
@@ -169,6 +170,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="+", choices=("clean", "planted", "cost"))
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--seeds", type=int)
     options = parser.parse_args()
     print(
         f"golem {golem.__version__}, numpy {np.__version__}, Python {platform.python_version()}, {platform.machine()}"
@@ -176,10 +178,10 @@ def main() -> None:
     # Compiled before anything is timed.
     diagnosed(Golem(), simulate(20, 200, random_state=0).data)
     diagnosed(Golem("ev"), simulate(20, 200, random_state=0).data)
-    seeds = range(10 if options.quick else 40)
+    seeds = range(options.seeds or (5 if options.quick else 40))
     parts = {
         "clean": lambda: clean(seeds, 20, 1000),
-        "planted": lambda: planted(range(len(seeds) // 2), 20, 1000),
+        "planted": lambda: planted(seeds, 20, 1000),
         "cost": lambda: cost([20, 100] if options.quick else [20, 100, 300, 1000], 2000),
     }
     for part in options.parts:
