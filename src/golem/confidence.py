@@ -13,11 +13,10 @@ do it over and over. Three things about it are ours, and docs/confidence.md has 
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,6 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 from golem.arrays import available_cores
 from golem.checks import DataWarning, require_learnable
 from golem.consensus import ranked_pairs
+from golem.crew import results
 from golem.graph import BoolMatrix
 from golem.moments import Matrix
 from golem.resampling import Rows, Shards, resampler
@@ -215,21 +215,20 @@ class _Work:
         from threadpoolctl import threadpool_limits
 
         # Threads: the kernels let others run, and a process would first have to import and load them.
-        with threadpool_limits(1), ThreadPoolExecutor(n_jobs) as pool:
-            jobs: list[Future[_Replicate | None]] = []
-            try:
-                jobs += (pool.submit(self._replicate, k) for k in range(replicates))
-                for count, job in enumerate(as_completed(jobs), start=1):
-                    job.result()
+        done: dict[int, _Replicate] = {}
+        with threadpool_limits(1), contextlib.suppress(KeyboardInterrupt):
+            workers = [self._numbered] * min(n_jobs, replicates)
+            with contextlib.closing(results(workers, range(replicates), self._stop.set)) as arriving:
+                for count, (k, replicate) in enumerate(arriving, start=1):
+                    if replicate is not None:
+                        done[k] = replicate
                     if callback is not None:
                         callback(count, replicates)
-            except KeyboardInterrupt:
-                pass
-            finally:
-                self._stop.set()
-                pool.shutdown(cancel_futures=True)
-        results = [job.result() for job in jobs if not job.cancelled()]
-        return [one for one in results if one is not None]
+        return [done[k] for k in sorted(done)]
+
+    def _numbered(self, k: int) -> tuple[int, _Replicate | None]:
+        """Do a replicate, and say which."""
+        return k, self._replicate(k)
 
     def _obey(self, _: Any) -> None:
         """End a search when the user wants it; solvers take it for a Ctrl-C of their own."""
@@ -319,7 +318,7 @@ def _effect_interval(done: Sequence[_Replicate], d: int, tails: tuple[float, flo
     return interval
 
 
-@contextmanager
+@contextlib.contextmanager
 def _without_warnings() -> Iterator[None]:
     """Silence, around the threads, what has been said of the data as a whole and would be said of each resample."""
     with warnings.catch_warnings():

@@ -313,8 +313,8 @@ def _unequal(rows: Table) -> Verdict:
         f"{len(bare)} scores with variances 1 : {', '.join(f'{r:g}' for r in distinct(bare, 'ratio'))}: the global "
         f"minimizer of bare likelihood-EV is {away:.2g} or more away from B0, and cyclic in "
         f"{sum(bool(row['cyclic']) for row in bare)}. With both penalties it is cyclic in "
-        f"{sum(bool(row['cyclic']) for row in soft)} of {len(soft)}; after thresholding at {PAPER_THRESHOLD} it is X1 -> "
-        f"X2 in {kept.count((True, False))}, reversed in {kept.count((False, True))}, still cyclic in "
+        f"{sum(bool(row['cyclic']) for row in soft)} of {len(soft)}; after thresholding at {PAPER_THRESHOLD} it is X1 "
+        f"-> X2 in {kept.count((True, False))}, reversed in {kept.count((False, True))}, still cyclic in "
         f"{kept.count((True, True))}."
     )
     return Verdict(CLAIMS[6], measured, away > _SAME)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import functools
 import itertools
-import queue
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from golem.arrays import available_cores
+from golem.crew import results
 from golem.experiments.child import Batch, Child
 from golem.tables.cluster import connected
 
@@ -52,43 +52,13 @@ class Local:
         """Yield the rows of each batch when it has ended."""
         workers = self.workers or available_cores()
         threads = self.threads or max(1, available_cores() // workers)
-        todo, taking = iter(batches), threading.Lock()
-        ended: queue.SimpleQueue[list[dict[str, Any]] | BaseException | None] = queue.SimpleQueue()
         children = [Child(threads) for _ in range(workers)]
-        leaving = threading.Event()
 
-        def work(child: Child) -> None:
-            try:
-                while not leaving.is_set():
-                    with taking:
-                        batch = next(todo, None)
-                    if batch is None:
-                        break
-                    ended.put(child.run(batch))
-            except BaseException as error:  # noqa: BLE001  it is raised again where the rows are awaited
-                ended.put(error)
-            finally:
-                ended.put(None)
-
-        crew = [threading.Thread(target=work, args=(child,), daemon=True) for child in children]
-        for thread in crew:
-            thread.start()
-        try:
-            at_work = len(crew)
-            while at_work:
-                rows = ended.get()
-                if isinstance(rows, BaseException):
-                    raise rows
-                if rows is None:
-                    at_work -= 1
-                else:
-                    yield rows
-        finally:
-            leaving.set()
+        def close() -> None:
             for child in children:
                 child.close()
-            for thread in crew:
-                thread.join(timeout=5)
+
+        return results([child.run for child in children], batches, close)
 
 
 @dataclass(frozen=True)
