@@ -40,7 +40,9 @@ def test_a_run_leaves_its_files_and_the_same_command_goes_on(tmp_path):
     assert {path.stem for path in (out / "rows").iterdir()} == {row["key"] for row in table}
     assert all(json.loads(path.read_text())["status"] == "done" for path in (out / "rows").iterdir())
     again = invoke(*ONE, "-o", out)
+    assert "0 of 8 tasks, compiling what the first tasks need" in result.output
     assert "8 were there, 0 ran" in again.output
+    assert "compiling" not in again.output
     assert "quick run" not in again.output
     command = f"golem experiment weight-scale --seeds 1 --sizes 4 --methods notears-l1 -o {out} --workers 1\n"
     assert (out / "command.txt").read_text() == command  # that which made the rows

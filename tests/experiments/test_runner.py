@@ -61,7 +61,8 @@ def test_every_ending_is_a_row_and_a_time_limit_stops_for_good(tmp_path):
         assert row["seconds"] >= 0
         assert len(row["key"]) == 16
     assert (summary.total, summary.ran, summary.failed, summary.lost) == (7, 7, 4, 0)
-    assert [step.ended for step in seen] == list(range(1, 8))
+    assert [step.ended for step in seen] == list(range(8))
+    assert [step.latest for step in seen].count("") == 1  # the first: nothing has ended yet
     assert seen[-1].seconds_left == 0
     again = run(load(TOY), Grid(tiny=True), tmp_path, Options(Local(1)))
     assert (again.found, again.ran) == (7, 0)

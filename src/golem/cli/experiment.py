@@ -32,7 +32,7 @@ EXAMPLE = "golem experiment identifiable --sizes 10,20 --seeds 3 -o out/"
 # Seconds for a task; of a quick run a method that takes longer is left out, so that it stays quick.
 _FULL_LIMIT, _QUICK_LIMIT = 3600.0, 60.0
 _LOG_EVERY = 60.0
-_STARTING = "compiling what the first tasks need (once, up to half a minute)"
+_COMPILING = "compiling what the first tasks need (once, up to half a minute)"
 
 
 class ExecutorName(StrEnum):
@@ -215,11 +215,12 @@ def _progress(wanted: bool) -> Iterator[Callable[[Progress], None] | None]:
         return
     if not err.is_terminal:
         told = time.monotonic()
-        err.print(f"{_STARTING[0].upper()}{_STARTING[1:]}", soft_wrap=True)
 
         def log(step: Progress) -> None:
             nonlocal told
-            if time.monotonic() - told > _LOG_EVERY or step.ended == step.total:
+            if not step.latest:
+                err.print(f"{step.ended} of {step.total} tasks, {_COMPILING}", soft_wrap=True)
+            elif time.monotonic() - told > _LOG_EVERY or step.ended == step.total:
                 told = time.monotonic()
                 err.print(f"{step.ended} of {step.total} tasks, {step.failed} failed, {_left(step)}", soft_wrap=True)
 
@@ -227,11 +228,11 @@ def _progress(wanted: bool) -> Iterator[Callable[[Progress], None] | None]:
         return
     columns = [BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.description}")]
     with Bar(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(_STARTING, total=None)
+        task = bar.add_task("starting", total=None)
 
         def show(step: Progress) -> None:
             failed = f"  {step.failed} failed" if step.failed else ""
-            text = f"{_left(step)}{failed}  {step.latest}"
+            text = f"{_left(step)}{failed}  {step.latest}" if step.latest else _COMPILING
             bar.update(task, total=step.total, completed=step.ended, description=text)
 
         yield show

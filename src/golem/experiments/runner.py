@@ -48,7 +48,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands: tasks ended of all, failures among them, and the seconds left as far as one can tell."""
+    """Where a run stands: tasks ended of all, failures among them, and the seconds left as far as one can tell.
+
+    `latest` names the task that ended last; it is empty at first, while what the methods need is compiled.
+    """
 
     ended: int
     total: int
@@ -128,6 +131,8 @@ def run(
     added: dict[str, str] = {}
     held: set[str] = set()
     lost = 0
+    if pending and progress is not None:
+        progress(Progress(clock.ended, len(tasks), 0, None, ""))
     with contextlib.ExitStack() as ending:
         claims = ending.enter_context(Claims(folder))
         batches = _free(_batches(experiment, pending, options), store, claims, held, clock)
