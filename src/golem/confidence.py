@@ -18,7 +18,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,14 +28,13 @@ from golem.arrays import available_cores
 from golem.checks import DataWarning, require_learnable
 from golem.consensus import ranked_pairs
 from golem.crew import results
+from golem.estimator import Golem
 from golem.graph import BoolMatrix
+from golem.likelihood import GaussianNV
 from golem.moments import Matrix
 from golem.resampling import Rows, Shards, resampler
 from golem.solvers import Status
 from golem.solvers.tie_break import least_squares_weights, random_member
-
-if TYPE_CHECKING:
-    from golem.estimator import Golem
 
 Report = Callable[[int, int], None]
 # A resample that cannot be fitted, such as one in which a rare value is missing, is drawn again so often.
@@ -197,6 +196,18 @@ def _require_sensible(model: Golem, replicates: int, level: float, n_jobs: int |
     model.check_settings()
 
 
+class _Replica(Golem):
+    """A fit of which the graph alone is wanted.
+
+    Where the noise variances decide directions, how sure they are shows in the replicates themselves. Where they are
+    free, members of an equivalence class fit exactly alike, and the one shown is a tie-break.
+    """
+
+    def _explain(self, open_directions: BoolMatrix) -> None:
+        exactly_tied = isinstance(self.likelihood_, GaussianNV)
+        self.undecided_ = open_directions if exactly_tied else np.zeros_like(open_directions)
+
+
 class _Work:
     """The replicates, each from its own seed, over threads."""
 
@@ -205,7 +216,6 @@ class _Work:
         self._stop = threading.Event()
         searched = model.solver == "order" and model.noise != "ev" and model.effort is None
         # Not a clone: that would copy masks and callbacks, and for each replicate.
-        self._make = type(model)
         self._settings = model.get_params(deep=False) | {"callback": self._obey}
         if searched:
             self._settings["effort"] = "fast"
@@ -261,7 +271,7 @@ class _Work:
             moments = self.source.draw(rng)
             settings = self._settings | {"random_state": int(rng.integers(2**31))}
             try:
-                return self._make(**settings).fit(moments)
+                return _Replica(**settings).fit(moments)
             except ValueError as error:
                 if draw == _MOST_DRAWS:
                     raise ValueError(f"resampled rows cannot be fitted: {error}") from None

@@ -459,7 +459,7 @@ class Golem(BaseEstimator):
 
     def _describe(self, weights: Matrix) -> None:
         """Set the attributes that follow from the rounded weights."""
-        moments, knowledge = self.moments_, self.knowledge_
+        knowledge = self.knowledge_
         self.raw_weights_ = self.solution_.weights
         self.n_iter_ = max(1, self.solution_.iterations)
         self.weights_ = weights = with_required(weights, knowledge.required)
@@ -468,9 +468,13 @@ class Golem(BaseEstimator):
             self.cpdag_ = cpdag(self.adjacency_)
         except ValueError:
             return  # cycles="none" left a cycle: there is neither an equivalence class nor a model
+        self._explain(_undecided(self.adjacency_, self.cpdag_, knowledge))
+
+    def _explain(self, open_directions: BoolMatrix) -> None:
+        """Set what a reader wants to know beyond the graph; a bootstrap does without."""
+        moments, weights = self.moments_, self.weights_
         scores = graph_scores(weights, moments.covariance, moments.n)
         self.solution_ = dataclasses.replace(self.solution_, graph_scores=scores)
-        open_directions = _undecided(self.adjacency_, self.cpdag_, knowledge)
         self.undecided_ = without_evidence(
             self.adjacency_, moments.covariance, moments.n, self.likelihood_, open_directions
         )

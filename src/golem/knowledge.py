@@ -54,7 +54,7 @@ class Knowledge:
         if len(both):
             i, j = both[0]
             raise ValueError(f"the edge {i} -> {j} is both required and forbidden")
-        cycle = find_cycle(self.required)
+        cycle = find_cycle(self.required) if self.required.any() else None
         if cycle:
             raise ValueError(_cyclic([str(node) for node in cycle]))
 

@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from golem.cli.options import (
+    DATA,
+    MODEL,
+    TRUST,
+    WORK,
     Forbid,
     Json,
     KnowledgeFile,
@@ -101,45 +105,62 @@ def fit(
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("golem-output"),
     noise: Annotated[
-        Noise, typer.Option(help="Noise variances: free (nv), all equal (ev), or what the data speak for.")
+        Noise,
+        typer.Option(
+            help="Noise variances: free (nv), all equal (ev), or what the data speak for.", rich_help_panel=MODEL
+        ),
     ] = Noise.auto,
     solver: Annotated[
-        Solver, typer.Option(help="Count edges over orders (order), or the paper's score (lbfgs, adam).")
+        Solver,
+        typer.Option(
+            help="Count edges over orders (order), or the paper's score (lbfgs, adam).", rich_help_panel=MODEL
+        ),
     ] = Solver.order,
     lambda_sparsity: Annotated[
         str | None,
         typer.Option(
             help="Price of edges: order takes mbic, ebic, bic or a number; lbfgs and adam the weight of the l1 norm."
-            "  [default: mbic; 0.02 (ev), 0.002 (others)]"
+            "  [default: mbic; 0.02 (ev), 0.002 (others)]",
+            rich_help_panel=MODEL,
         ),
     ] = None,
     lambda_dag: Annotated[
-        float | None, typer.Option(help="Penalty on cycles (lbfgs, adam).  [default: 5]", min=0)
+        float | None, typer.Option(help="Penalty on cycles (lbfgs, adam).  [default: 5]", min=0, rich_help_panel=MODEL)
     ] = None,
     threshold: Annotated[
         str | None,
         typer.Option(
             help="Drop edges with smaller |weight| (lbfgs, adam), or `lr`: edges whose likelihood ratio does not pay."
-            "  [default: 0.3; with --select lr]"
+            "  [default: 0.3; with --select lr]",
+            rich_help_panel=MODEL,
         ),
     ] = None,
     select: Annotated[
         Select | None,
         typer.Option(
             help="Choose the price of edges (the l1 penalty of lbfgs and adam) from the data: by an information "
-            "criterion (bic), held-out likelihood (cv) or agreement of halves of the rows (stability)."
+            "criterion (bic), held-out likelihood (cv) or agreement of halves of the rows (stability).",
+            rich_help_panel=MODEL,
         ),
     ] = None,
-    effort: Annotated[Effort | None, typer.Option(help="How long to search (order).  [default: default]")] = None,
-    max_iter: Annotated[
-        int | None, typer.Option(help="Most iterations.  [default: 10000 (lbfgs), 100000 (adam)]", min=1)
+    effort: Annotated[
+        Effort | None, typer.Option(help="How long to search (order).  [default: default]", rich_help_panel=WORK)
     ] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Most seconds for a solve.", min=0.001)] = None,
+    max_iter: Annotated[
+        int | None,
+        typer.Option(help="Most iterations.  [default: 10000 (lbfgs), 100000 (adam)]", min=1, rich_help_panel=WORK),
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Most seconds for a solve.", min=0.001, rich_help_panel=WORK)
+    ] = None,
     device: Annotated[
-        str, typer.Option(help="cpu, cuda, or auto: a GPU where it gains (adam; order with ev).")
+        str, typer.Option(help="cpu, cuda, or auto: a GPU where it gains (adam; order with ev).", rich_help_panel=WORK)
     ] = "cpu",
     certificate: Annotated[
-        bool, typer.Option("--certificate", help="Also polish the paper's score to a stationary point (ev).")
+        bool,
+        typer.Option(
+            "--certificate", help="Also polish the paper's score to a stationary point (ev).", rich_help_panel=TRUST
+        ),
     ] = False,
     forbid: Forbid = [],  # noqa: B006
     require: Require = [],  # noqa: B006
@@ -151,6 +172,7 @@ def fit(
             "--diagnose/--no-diagnose",
             help="Check what the graph rests on: units, noise, near-copies, single rows. Up to 5 million numbers are "
             "read again for it.",
+            rich_help_panel=TRUST,
         ),
     ] = True,
     bootstrap: Annotated[
@@ -160,14 +182,19 @@ def fit(
             help="Learn N more graphs from resampled rows (100 is a good number; shards of files above 256 MB), and "
             "tell how often each edge and each direction comes back.",
             min=1,
+            rich_help_panel=TRUST,
         ),
     ] = None,
     columns: Annotated[
-        str | None, typer.Option(help="Use these columns alone, in this order: a,b,c.  [default: all]")
+        str | None,
+        typer.Option(help="Use these columns alone, in this order: a,b,c.  [default: all]", rich_help_panel=DATA),
     ] = None,
-    drop: Annotated[list[str], typer.Option(help="Leave out these columns: a,b,c.")] = [],  # noqa: B006
+    drop: Annotated[list[str], typer.Option(help="Leave out these columns: a,b,c.", rich_help_panel=DATA)] = [],  # noqa: B006
     header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.  [default: found]")
+        bool | None,
+        typer.Option(
+            "--header/--no-header", help="Whether the first line has names.  [default: found]", rich_help_panel=DATA
+        ),
     ] = None,
     repeat: Annotated[
         Path | None,
@@ -183,6 +210,7 @@ def fit(
             metavar="ADDRESS",
             help="Read the files on the workers of a Dask scheduler, such as tcp://10.0.0.1:8786, which must see them "
             "under the same paths; `local` starts one worker a core here. Needs golem-dag[distributed].",
+            rich_help_panel=DATA,
         ),
     ] = None,
     seed: Seed = 0,

@@ -13,6 +13,13 @@ import typer
 if TYPE_CHECKING:
     from golem.knowledge import NamedKnowledge
 
+# Headings of the options in the help of a command.
+DATA = "Data"
+KNOWN = "What you know"
+MODEL = "Model"
+WORK = "How to work"
+TRUST = "What to believe"
+
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 Seed = Annotated[int, typer.Option(help="Seed of all that is random.", min=0)]
@@ -30,11 +37,18 @@ Missing = Annotated[
     MissingValues,
     typer.Option(
         help="What to do about missing values (empty cells, NA, NaN, null): refuse them (error), leave their rows out "
-        "(drop), or estimate means and covariances by Gaussian EM (em)."
+        "(drop), or estimate means and covariances by Gaussian EM (em).",
+        rich_help_panel=DATA,
     ),
 ]
-Forbid = Annotated[list[str], typer.Option(metavar="EDGE", help="An edge that cannot be, as 'A->B'; repeat for more.")]
-Require = Annotated[list[str], typer.Option(metavar="EDGE", help="An edge that must be, as 'A->B'; repeat for more.")]
+Forbid = Annotated[
+    list[str],
+    typer.Option(metavar="EDGE", help="An edge that cannot be, as 'A->B'; repeat for more.", rich_help_panel=KNOWN),
+]
+Require = Annotated[
+    list[str],
+    typer.Option(metavar="EDGE", help="An edge that must be, as 'A->B'; repeat for more.", rich_help_panel=KNOWN),
+]
 KnowledgeFile = Annotated[
     Path | None,
     typer.Option(
@@ -42,6 +56,7 @@ KnowledgeFile = Annotated[
         metavar="FILE",
         help='JSON with forbidden and required edges and tiers: {"forbidden": [["A", "B"]], "required": [], "tiers": '
         '[["A"], ["B", "C"]]}.',
+        rich_help_panel=KNOWN,
     ),
 ]
 
