@@ -21,7 +21,7 @@ LEVEL = 0.01
 _TELLING_FACTOR = 1.25
 _FEWEST_ROWS = 20
 _LONG_TAIL, _SHARE_LEFT = 2.0, 0.3
-# Beyond this excess kurtosis, twice that of a typical lognormal, single rows make the covariances.
+# Beyond this excess kurtosis, ten times that of exponential noise, single rows make the covariances.
 _EXTREME = 50.0
 
 
@@ -121,8 +121,9 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix) -> Finding:
     worst = int(bad[np.argmax(np.abs(skewness[bad]) + np.abs(kurtosis[bad]))])
     tailed = [names[j] for j in bad if _logarithms_mend(rows[:, j])]
     logs = f"Take logarithms of {quoted(tailed, 3)}. " if tailed else ""
-    extreme = np.nonzero(_standardized_moments(rows)[1] > _EXTREME)[0]
-    if len(extreme):
+    tails = _standardized_moments(rows)[1]
+    extreme = [j for j in np.argsort(-tails) if tails[j] > _EXTREME and not _logarithms_mend(rows[:, j])]
+    if extreme:
         far = names[extreme[0]]
         column = rows[:, extreme[0]]
         value = column[np.argmax(np.abs(column - np.median(column)))]
