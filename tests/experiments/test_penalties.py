@@ -3,9 +3,9 @@
 import pytest
 
 from golem.experiments import Grid, load
+from golem.experiments.inference import Mean, within
 from golem.experiments.learners import build, settings
-from golem.experiments.penalties import difference, within
-from golem.experiments.tables import Mean
+from golem.experiments.penalties import difference
 
 
 def test_the_papers_coefficients_are_in_the_grid_with_every_function():
