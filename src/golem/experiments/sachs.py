@@ -303,4 +303,6 @@ def _order(table: Table) -> Verdict:
     return Verdict(CLAIMS[5], f"SHD-C: {'; '.join(parts)}.", holds)
 
 
-EXPERIMENT = Experiment("sachs", "Section 5.6", CLAIMS, tasks, run, figure, verdicts, sweep.prepare, shape, run_batch)
+EXPERIMENT = Experiment(
+    "sachs", "Section 5.6", CLAIMS, tasks, run, figure, verdicts, sweep.prepare, shape, run_batch, has_sizes=False
+)
