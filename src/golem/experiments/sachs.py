@@ -131,7 +131,9 @@ def figure(table: Table) -> Figure:
     handles = [
         Line2D([], [], color=COLOURS[name], marker=MARKERS[name], linestyle="", label=name) for name in preparations
     ]
-    handles.append(Line2D([], [], color=BLACK, marker="*", markersize=11, linestyle="", label="as the paper prints"))
+    handles.append(
+        Line2D([], [], label="as the paper prints", color=BLACK, marker="*", markerfacecolor="none", linestyle="")
+    )
     handles.append(Line2D([], [], color=GREY, linestyle="--", label="the empty graph; in the first panel the truth"))
     whole.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
     return whole
@@ -151,7 +153,7 @@ def _draw_panel(axes: Axes, table: Table, name: str, methods: Sequence[str], pre
     for i, method in enumerate(methods):
         if method in PAPER_COUNTS and name in ("shd", "edges"):
             printed = PAPER_COUNTS[method][0 if name == "shd" else 1]
-            axes.plot(i, printed, marker="*", color=BLACK, markersize=12, zorder=5)
+            axes.plot(i, printed, marker="*", color=BLACK, markerfacecolor="none", markersize=13, zorder=5)
         axes.axvline(i + 0.5, color=GREY, alpha=0.25, linewidth=0.6)
     if name in ("shd", "shd_c", "edges"):
         axes.axhline(17, color=GREY, linestyle="--", linewidth=1)
