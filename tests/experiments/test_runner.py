@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -18,6 +19,7 @@ from golem.experiments import Grid, Options, load, run
 from golem.experiments.child import Batch, Child
 from golem.experiments.executors import Local
 from golem.experiments.outputs import publish, republish
+from golem.experiments.provenance import THREAD_VARIABLES
 from golem.experiments.store import Store
 from golem.experiments.tables import read_csv, read_store
 
@@ -75,9 +77,17 @@ def test_a_stopped_task_leaves_no_process_behind():
         os.kill(pid, 0)
 
 
-def test_threads_of_a_process_are_bounded(tmp_path):
-    run(load(TOY), Grid(tiny=True, methods=("square",)), tmp_path, Options(Local(workers=2, threads=3)))
-    assert read_store(tmp_path)[0]["hardware"].endswith("threads: 3")
+@pytest.mark.parametrize(
+    ("variables", "threads"),
+    [({}, 3), ({"OPENBLAS_NUM_THREADS": "8"}, 3), ({"OPENBLAS_NUM_THREADS": "2"}, 2), ({"OMP_NUM_THREADS": "1"}, 1)],
+)
+def test_threads_of_a_process_are_bounded_by_its_share_and_by_the_user(variables, threads, tmp_path, monkeypatch):
+    for name in THREAD_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    run(load(TOY), Grid(tiny=True, methods=("square", "crash")), tmp_path, Options(Local(workers=1, threads=3)))
+    assert [row["hardware"].rpartition(" ")[2] for row in read_store(tmp_path)] == [str(threads)] * 2
 
 
 def test_failures_are_run_again_when_asked(tmp_path):
@@ -87,6 +97,35 @@ def test_failures_are_run_again_when_asked(tmp_path):
     assert (summary.found, summary.ran, summary.failed) == (1, 1, 1)
     assert len(read_store(tmp_path)) == 2
     assert len(list((tmp_path / "retried").iterdir())) == 1
+
+
+def test_a_narrowed_retry_leaves_other_failures_where_they_are(tmp_path):
+    run(load(TOY), Grid(tiny=True, methods=("square", "fail", "nan")), tmp_path, Options(Local(1)))
+    summary = run(load(TOY), Grid(tiny=True, methods=("nan",)), tmp_path, Options(Local(1), retry=True))
+    assert (summary.total, summary.found, summary.ran) == (1, 0, 1)
+    assert [json.loads(path.read_text())["method"] for path in (tmp_path / "retried").iterdir()] == ["nan"]
+    assert {row["method"] for row in Store(tmp_path).read()} == {"square", "fail", "nan"}
+
+
+def test_the_summary_tells_failures_of_earlier_runs_from_new_ones(tmp_path):
+    run(load(TOY), Grid(tiny=True, methods=("square", "fail")), tmp_path, Options(Local(1)))
+    summary = run(load(TOY), Grid(tiny=True, methods=("square", "fail", "nan")), tmp_path, Options(Local(1)))
+    assert (summary.found, summary.found_failed, summary.ran, summary.failed) == (2, 1, 1, 1)
+
+
+def test_a_device_that_cannot_be_used_is_told_before_any_task_and_leaves_no_row(tmp_path):
+    grid = Grid(tiny=True, methods=("square", "slow"))
+    with pytest.raises(ValueError, match="device='nonsense'"):
+        run(load(TOY), grid, tmp_path, Options(Local(1), device="nonsense"))
+    assert not Store(tmp_path).keys()
+    with contextlib.closing(Child(1)) as child, pytest.raises(ValueError, match="device='nonsense'"):
+        child.run(Batch((load(TOY).tasks(grid)[0],), None, "nonsense"))  # as a worker of a cluster does
+
+
+def test_sizes_are_refused_where_there_are_none(tmp_path):
+    for name in ("sachs", "bivariate"):
+        with pytest.raises(ValueError, match=f"{name} has no sizes to choose from"):
+            run(load(name), Grid(tiny=True, sizes=(5,)), tmp_path)
 
 
 def test_tasks_of_one_shape_are_solved_together_and_a_bad_one_harms_no_other(tmp_path):
@@ -100,14 +139,18 @@ def test_tasks_of_one_shape_are_solved_together_and_a_bad_one_harms_no_other(tmp
     alone = tmp_path / "squares"
     run(load(TOY), Grid(methods=("square",), seeds=3, sizes=(2,)), alone, Options(Local(1), batch=3))
     assert [row["together"] for row in read_store(alone)] == [3, 3, 3]
+    assert [(row["batch"], row["device"]) for row in read_store(alone)] == [(3, "cpu")] * 3
+    assert {row["batch"] for row in by_method["slow"]} == {1}
 
 
 DRIVER = """
-import sys, pathlib
+import os, sys, pathlib
 from golem.experiments import Grid, Options, load, run
 from golem.experiments.executors import Local
 grid = Grid(seeds=12, methods=("square", "slow"))
-run(load("toys.toy_experiment"), grid, pathlib.Path(sys.argv[1]), Options(Local(2)))
+folder = pathlib.Path(sys.argv[1])
+ran = run(load("toys.toy_experiment"), grid, folder, Options(Local(2))).ran
+(folder / f"{os.getpid()}.ran").write_text(str(ran))
 """
 
 
@@ -143,12 +186,15 @@ def test_a_sweep_killed_three_times_ends_like_one_that_was_not(tmp_path):
     assert {row["status"] for row in table} == {"done"}
 
 
-def test_two_runners_on_one_store_make_no_row_twice(tmp_path):
-    first, second = start(tmp_path), start(tmp_path)
-    assert first.wait(timeout=60) == second.wait(timeout=60) == 0
-    table = read_store(tmp_path)
-    assert len(table) == 48
-    assert len({(row["d"], row["seed"], row["method"]) for row in table}) == 48
+def test_two_runners_on_one_store_share_the_work(tmp_path, monkeypatch):
+    monkeypatch.setenv("TOY_LOG", str(tmp_path / "log"))
+    runners = [start(tmp_path), start(tmp_path)]
+    assert [runner.wait(timeout=60) for runner in runners] == [0, 0]
+    ran = [int(path.read_text()) for path in tmp_path.glob("*.ran")]
+    assert sum(ran) == len(read_store(tmp_path)) == 48
+    done = (tmp_path / "log").read_text().split()
+    assert len(done) == len(set(done)) == 48
+    assert not list((tmp_path / "rows").glob(".*"))
 
 
 def test_the_first_row_of_a_task_stays_however_many_come(tmp_path):
@@ -169,6 +215,18 @@ def test_the_first_row_of_a_task_stays_however_many_come(tmp_path):
     assert len(winners) == 1
     assert [row["number"] for row in Store(tmp_path).read()] == winners
     assert [path.name for path in (tmp_path / "rows").iterdir()] == ["a.json"]
+
+
+def test_a_damaged_row_is_named_with_the_remedy(tmp_path):
+    grid = Grid(tiny=True, methods=("square", "talk"))
+    run(load(TOY), grid, tmp_path, Options(Local(1)))
+    path = next((tmp_path / "rows").iterdir())
+    for text in ("", '{"key": "01', "[]", "{}"):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=rf"{path.name} is damaged and holds no row; delete it"):
+            run(load(TOY), grid, tmp_path, Options(Local(1)))
+    path.unlink()
+    assert run(load(TOY), grid, tmp_path, Options(Local(1))).ran == 1
 
 
 def test_rows_that_do_not_belong_together_are_refused(tmp_path):

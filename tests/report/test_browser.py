@@ -145,7 +145,30 @@ def test_a_bootstrap_has_a_slider_on_frequency(open_page, chain, tmp_path):
     set_slider(page, "#frequency", 0)
     choose_edge(page, "A", "B")
     assert "0.1 to 0.7" in page.locator("#details").inner_text()
-    assert "90 %" in page.locator("#details").inner_text()
+    text = page.locator("#details").inner_text()
+    assert re.search(r"Joined in\s+100 % of the resamples", text)
+    assert re.search(r"Directed in\s+90 % of the resamples", text)
+    row = page.locator("#edge-table tbody tr", has_text="0.5").inner_text().split("\t")
+    heads = page.locator("#edge-table thead th").all_inner_texts()
+    assert (row[heads.index("joined")], row[heads.index("directed")]) == ("100 %", "90 %")
+
+
+def test_an_edge_that_is_always_joined_stays_where_its_direction_is_open(open_page, chain, tmp_path):
+    chain["edge_table"][0]["undecided"] = True  # A -> B
+    chain["edge_table"][1]["by_variance"] = True  # A -> C
+    share = {"direction_frequency": 0.5, "adjacency_frequency": 1.0}
+    chain["bootstrap"] = {"edges": [{"source": a, "target": b} | share for a, b in ("AB", "BC", "AC")]}
+    page = open_page(report_document(chain, tmp_path / "r.html"))
+    opacity = [page.locator(f'[data-edge="{k}"]').evaluate("e => +e.style.opacity") for k in ("0>1", "1>2", "0>2")]
+    assert opacity == pytest.approx([1, 0.6, 0.6])
+    set_slider(page, "#frequency", 60)
+    assert page.locator("#graph .edge:not(.faded)").get_attribute("data-edge") == "0>1"
+    # What a direction rests on stands beside its share.
+    assert page.locator("#edge-table .tag").all_inner_texts() == ["undecided", "by variance"]
+    choose_edge(page, "A", "C")
+    fact = page.locator("#details tr", has_text="Directed in")
+    assert "50 %" in fact.inner_text()
+    assert fact.locator(".tag.by-variance").inner_text() == "by variance"
 
 
 def test_a_click_on_a_node_or_an_edge_tells_about_it(open_page, chain, tmp_path):

@@ -86,6 +86,32 @@ def test_findings_come_with_their_remedies(tmp_path):
     assert "use logarithms" in text
 
 
+def words(path):
+    """Return the text of a page as a reader sees it before its script runs."""
+    body = path.read_text().split("<body", 1)[1].split("<script", 1)[0]
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", body)).split())
+
+
+def test_settings_are_written_for_readers(tmp_path):
+    known = {"forbidden": [["lone", "debt"]], "required": [], "tiers": [["age", "lone"], ["debt"]]}
+    document = {
+        "names": ["age", "lone", "debt"], "weights": [[0, 1, 0], [0, 0, 0], [0, 0, 0]], "n": 1, "undecided": 1,
+        "settings": {"standardize": True, "knowledge": known, "solver": {"type": "Adam", "max_iter": 100}},
+        "knowledge": known, "data": {"drop": [], "header": False},
+        "diagnostics": [{"name": "equal-variances", "level": "ok", "finding": "p = 6.7e-22", "remedy": ""}],
+    }  # fmt: skip
+    text = words(report_document(document, tmp_path / "r.html"))
+    assert "1 edge among 3 variables, from 1 row." in text
+    assert "cannot decide the direction of 1 edge, which is dashed." in text
+    assert "standardize yes" in text
+    assert "solver Adam (max iter 100)" in text
+    assert "drop none header no" in text
+    assert "Knowledge forbidden lone → debt tiers 1: age, lone; 2: debt" in text
+    assert text.count("lone → debt") == 1
+    assert "ok equal-variances p = 6.7e-22" in text
+    assert not re.search(r"\bTrue\b|\bFalse\b|\['", text)
+
+
 def test_every_edge_of_the_document_has_its_loss(model):
     document = graph_document(model)
     assert [(row["source"], row["target"]) for row in document["edge_table"]]

@@ -350,4 +350,4 @@ def _free_variances(rows: Table) -> Verdict:
     return Verdict(CLAIMS[7], measured, cyclic == 0 and turned > 0)
 
 
-EXPERIMENT = Experiment("bivariate", "Figure 2, proposition 1", CLAIMS, tasks, run, figure, verdicts)
+EXPERIMENT = Experiment("bivariate", "Figure 2, proposition 1", CLAIMS, tasks, run, figure, verdicts, has_sizes=False)

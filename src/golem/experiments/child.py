@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import golem
-from golem.experiments.provenance import THREAD_VARIABLES, about
+from golem.experiments.provenance import about, thread_bounds
 from golem.experiments.store import FAILED, TIMEOUT
 from golem.experiments.task import Task
 
@@ -34,7 +34,7 @@ class Batch:
     Parameters
     ----------
     tasks : tuple of Task
-        The tasks, of one shape where there are several.
+        The tasks, of one shape where there are several; none to find out whether the device can be used.
     time_limit : float, optional
         Most seconds for each of them.
     device : str
@@ -63,7 +63,13 @@ class Child:
         self._closed = False
 
     def run(self, batch: Batch) -> list[dict[str, Any]]:
-        """Return the rows of a batch, one a task, whatever happens to it."""
+        """Return the rows of a batch, one a task, whatever happens to it.
+
+        Raises
+        ------
+        ValueError
+            If the device of the batch cannot be used: no fault of the tasks, and so no row.
+        """
         rows = self._rows(batch)
         return [{"key": task.key} | row for task, row in zip(batch.tasks, rows, strict=True)]
 
@@ -96,7 +102,9 @@ class Child:
             if answer == "started":
                 began = time.monotonic()
             else:
-                rows: list[dict[str, Any]] = json.loads(answer)
+                rows: list[dict[str, Any]] | str = json.loads(answer)
+                if isinstance(rows, str):
+                    raise ValueError(rows)
                 return rows
 
     def close(self) -> None:
@@ -134,7 +142,6 @@ class Child:
     def _started(self) -> subprocess.Popen[bytes]:
         """Start a child."""
         paths = [str(Path(golem.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-        bounds = dict.fromkeys(THREAD_VARIABLES, str(self._threads))
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the process
         process = subprocess.Popen(
             # -P: a file of the user's folder must not stand in for a module.
@@ -142,7 +149,7 @@ class Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            env=os.environ | bounds | {"PYTHONPATH": os.pathsep.join(paths), "MPLBACKEND": "Agg"},
+            env=os.environ | thread_bounds(self._threads) | {"PYTHONPATH": os.pathsep.join(paths), "MPLBACKEND": "Agg"},
             start_new_session=True,  # Ctrl-C comes to the parent alone
         )
         self._answers = queue.SimpleQueue()
@@ -172,8 +179,8 @@ def row_of(
 
 def _stopped(batch: Batch, threads: int, status: str, reason: str, seconds: float) -> list[dict[str, Any]]:
     """Rows of tasks that came to no end of their own."""
-    share = seconds / len(batch.tasks)
-    return [row_of(task, status, reason, {}, share, **about(batch.device, threads)) for task in batch.tasks]
+    origin = about(batch.device, threads) | {"batch": len(batch.tasks)}
+    return [row_of(task, status, reason, {}, seconds / len(batch.tasks), **origin) for task in batch.tasks]
 
 
 def _listen(pipe: IO[bytes], answers: queue.SimpleQueue[str | None]) -> None:

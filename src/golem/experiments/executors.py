@@ -6,10 +6,11 @@ batches one after the other, when it has room for one, and yields rows as they c
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,7 +29,10 @@ _AHEAD = 2
 class Executor(Protocol):
     """A place where tasks run."""
 
-    def run(self, batches: Iterable[Batch]) -> Iterator[list[dict[str, Any]]]:
+    def check(self, device: str) -> None:
+        """Raise a ValueError where a device cannot be used there."""
+
+    def run(self, batches: Iterable[Batch]) -> Generator[list[dict[str, Any]]]:
         """Yield the rows of each batch when it has ended, in whatever order; an empty list for one that was lost."""
 
 
@@ -41,14 +45,19 @@ class Local:
     workers : int, optional
         Number of processes; by default one a core.
     threads : int, optional
-        Threads of each; by default the cores divided among the processes, so that there are never more threads than
-        cores.
+        Most threads of each; by default the cores divided among the processes, so that there are never more threads
+        than cores. Where OPENBLAS_NUM_THREADS or the like are set to less, there are less.
     """
 
     workers: int | None = None
     threads: int | None = None
 
-    def run(self, batches: Iterable[Batch]) -> Iterator[list[dict[str, Any]]]:
+    def check(self, device: str) -> None:
+        """Raise a ValueError where a device cannot be used, found out in a process that then ends."""
+        with contextlib.closing(Child(threads=1)) as child:
+            child.run(Batch((), None, device))
+
+    def run(self, batches: Iterable[Batch]) -> Generator[list[dict[str, Any]]]:
         """Yield the rows of each batch when it has ended."""
         workers = self.workers or available_cores()
         threads = self.threads or max(1, available_cores() // workers)
@@ -76,7 +85,12 @@ class Dask:
     scheduler: Any = None
     workers: int | None = None
 
-    def run(self, batches: Iterable[Batch]) -> Iterator[list[dict[str, Any]]]:
+    def check(self, device: str) -> None:
+        """Raise a ValueError where a device cannot be used by a worker; others are asked with their first batch."""
+        with connected(self.scheduler or "local", self.workers) as client:
+            client.submit(_on_worker, Batch((), None, device), pure=False).result()
+
+    def run(self, batches: Iterable[Batch]) -> Generator[list[dict[str, Any]]]:
         """Yield the rows of each batch when it has ended.
 
         Raises

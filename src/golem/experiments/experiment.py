@@ -66,6 +66,8 @@ class Experiment:
         be solved alone.
     run_batch : callable, optional
         Takes tasks of one shape and the name of a device, and returns their rows.
+    has_sizes : bool
+        Whether numbers of variables can be chosen; False where the data have their own.
     """
 
     name: str
@@ -78,3 +80,4 @@ class Experiment:
     prepare: Callable[[Task], None] | None = None
     shape: Callable[[Task], Hashable] | None = None
     run_batch: Callable[[list[Task], str], list[Row]] | None = None
+    has_sizes: bool = True

@@ -64,13 +64,34 @@ def accelerator(device: str) -> str:
         return device  # the method itself says what is missing
 
 
+def thread_bounds(threads: int) -> dict[str, str]:
+    """Return the variables that bound the threads of a child: so many, or less where the user wants less.
+
+    A variable that is not set follows OMP_NUM_THREADS, as the libraries themselves do.
+
+    Examples
+    --------
+    >>> thread_bounds(1)["OPENBLAS_NUM_THREADS"]
+    '1'
+    """
+
+    def wanted(name: str) -> int | None:
+        text = os.environ.get(name, "")
+        return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else None
+
+    bounds = {name: wanted(name) or wanted("OMP_NUM_THREADS") or threads for name in THREAD_VARIABLES}
+    return {name: str(min(threads, bound)) for name, bound in bounds.items()}
+
+
 def about(device: str, threads: int | None = None) -> dict[str, str]:
-    """Version, commit and hardware of this process, or of a child that may start so many threads."""
-    bound = threads or os.environ.get(THREAD_VARIABLES[0]) or available_cores()
+    """Version, commit, device and hardware of this process, or of a child that may start so many threads."""
+    variables = os.environ if threads is None else thread_bounds(threads)
+    bound = variables.get(THREAD_VARIABLES[0]) or available_cores()
     hardware = f"{processor()}, {available_cores()} cores, threads: {bound}"
     named = accelerator(device)
     return {
         "version": golem.__version__,
         "commit": commit(),
+        "device": device,
         "hardware": f"{named}; {hardware}" if named else hardware,
     }

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from golem.experiments.child import Batch
+from golem.experiments.claims import Claims
 from golem.experiments.executors import Executor, Local
 from golem.experiments.experiment import Experiment
 from golem.experiments.store import DONE, Store
@@ -57,13 +59,36 @@ class Progress:
 
 @dataclass(frozen=True)
 class Summary:
-    """How a run ended: tasks of the grid, those found in the store, run now, failed among these, and lost."""
+    """How a run ended.
+
+    Parameters
+    ----------
+    total : int
+        Tasks of the grid.
+    found : int
+        Those that had a row before.
+    ran : int
+        Those whose row this run added.
+    failed : int
+        Those of `ran` that failed or ran out of time.
+    lost : int
+        Batches that were lost with their workers.
+    found_failed : int
+        Those of `found` that failed or ran out of time.
+    elsewhere : int
+        Those that another runner ran in the meantime.
+    held : int
+        Those at which another runner is still at work.
+    """
 
     total: int
     found: int
     ran: int
     failed: int
     lost: int
+    found_failed: int = 0
+    elsewhere: int = 0
+    held: int = 0
 
 
 def run(
@@ -80,32 +105,58 @@ def run(
     Raises
     ------
     ValueError
-        If the store holds rows of another experiment, or of its quick version beside the full one.
+        If the store holds rows of another experiment, or of its quick version beside the full one; if the experiment
+        has no sizes and some are asked for, or the device cannot be used.
     """
     options = options or Options()
     store = Store(folder)
-    tasks = list({task.key: task for task in experiment.tasks(grid)}.values())
+    if grid.sizes is not None and not experiment.has_sizes:
+        raise ValueError(f"{experiment.name} has no sizes to choose from, its data have their own; leave out --sizes")
+    tasks = {task.key: task for task in experiment.tasks(grid)}
     if not tasks:
         raise ValueError("there is nothing to run with these sizes and methods")
     rows = store.read()
     _require_same_kind(rows, experiment.name, grid.mode, folder)
-    if options.retry and store.set_aside_failures():
+    if options.retry and store.set_aside_failures(tasks):
         rows = store.read()
-    present = {row["key"] for row in rows}
+    found = {row["key"]: row["status"] for row in rows if row["key"] in tasks}
     # All cells of one seed first: what there is when a run is stopped covers the whole figure.
-    pending = sorted((task for task in tasks if task.key not in present), key=lambda task: task.seed)
-    clock = _Clock(pending, len(tasks) - len(pending))
-    failed = lost = 0
-    batches = _batches(experiment, pending, options, store)
-    for batch_rows in options.executor.run(batches):
-        lost += not batch_rows
-        for row in batch_rows:
-            store.add(row | {"mode": grid.mode})
-            failed += row["status"] != DONE
-            clock.note(row)
-            if progress is not None:
-                progress(Progress(clock.ended, len(tasks), failed, clock.seconds_left(), _label(row)))
-    return Summary(len(tasks), len(tasks) - len(pending), clock.ran, failed, lost)
+    pending = sorted((task for key, task in tasks.items() if key not in found), key=lambda task: task.seed)
+    if pending and options.device != "cpu":
+        options.executor.check(options.device)
+    clock = _Clock(pending, len(found))
+    added: dict[str, str] = {}
+    held: set[str] = set()
+    lost = 0
+    with contextlib.ExitStack() as ending:
+        claims = ending.enter_context(Claims(folder))
+        batches = _free(_batches(experiment, pending, options), store, claims, held, clock)
+        # Closed before the claims are given up: no task is claimed after that.
+        for batch_rows in ending.enter_context(contextlib.closing(options.executor.run(batches))):
+            lost += not batch_rows
+            for row in batch_rows:
+                if store.add(row | {"mode": grid.mode}):
+                    added[row["key"]] = row["status"]
+                claims.release(row["key"])
+                clock.note(row)
+                if progress is not None:
+                    failed = _failures(added)
+                    progress(Progress(clock.ended, len(tasks), failed, clock.seconds_left(), _label(row)))
+    return Summary(
+        total=len(tasks),
+        found=len(found),
+        ran=len(added),
+        failed=_failures(added),
+        lost=lost,
+        found_failed=_failures(found),
+        elsewhere=sum(task.key not in added and store.has(task.key) for task in pending),
+        held=sum(not store.has(key) for key in held),
+    )
+
+
+def _failures(statuses: Mapping[str, str]) -> int:
+    """Count the tasks that came to no end."""
+    return sum(status != DONE for status in statuses.values())
 
 
 def _require_same_kind(rows: list[dict[str, Any]], name: str, mode: str, folder: Path) -> None:
@@ -118,8 +169,8 @@ def _require_same_kind(rows: list[dict[str, Any]], name: str, mode: str, folder:
             )
 
 
-def _batches(experiment: Experiment, pending: list[Task], options: Options, store: Store) -> Iterator[Batch]:
-    """Put tasks of one shape together; leave out those that another runner has done in the meantime."""
+def _batches(experiment: Experiment, pending: list[Task], options: Options) -> Iterator[Batch]:
+    """Put tasks of one shape together."""
     groups: dict[Hashable, list[Task]] = defaultdict(list)
     stacking = options.batch > 1 or options.device != "cpu"
     for task in pending:
@@ -128,9 +179,32 @@ def _batches(experiment: Experiment, pending: list[Task], options: Options, stor
     for shape, group in groups.items():
         device = options.device if isinstance(shape, tuple) else "cpu"
         for start in range(0, len(group), options.batch):
-            left = tuple(task for task in group[start : start + options.batch] if not store.has(task.key))
-            if left:
-                yield Batch(left, options.time_limit, device)
+            yield Batch(tuple(group[start : start + options.batch]), options.time_limit, device)
+
+
+def _free(batches: Iterable[Batch], store: Store, claims: Claims, held: set[str], clock: _Clock) -> Iterator[Batch]:
+    """Claim the tasks of batches when they are asked for; leave out those that other runners have, or have done.
+
+    What others have is tried once more at the end, when they may have given it up; `held` is what they have even then.
+    """
+    again: list[Batch] = []
+    for last, some in ((False, batches), (True, again)):
+        for batch in some:
+            free, left = [], []
+            for task in batch.tasks:
+                if not store.has(task.key) and not claims.take(task.key):
+                    left.append(task)
+                elif store.has(task.key):  # perhaps since a moment ago
+                    claims.release(task.key)
+                    clock.drop(task)
+                else:
+                    free.append(task)
+            if left and last:
+                held.update(task.key for task in left)
+            elif left:
+                again.append(replace(batch, tasks=tuple(left)))
+            if free:
+                yield replace(batch, tasks=tuple(free))
 
 
 class _Clock:
@@ -140,22 +214,26 @@ class _Clock:
         self._left = {task.key: task for task in pending}
         self._seconds: dict[Hashable, list[float]] = defaultdict(list)
         self._found, self._busy, self._began = found, 0.0, time.monotonic()
-        self.ran = 0
+        self._ran = 0
 
     @property
     def ended(self) -> int:
-        return self._found + self.ran
+        return self._found + self._ran
 
     def note(self, row: dict[str, Any]) -> None:
         task = self._left.pop(row["key"])
-        self.ran += 1
+        self._ran += 1
         self._busy += row["seconds"]
         for kind in self._kinds(task):
             self._seconds[kind].append(row["seconds"])
 
+    def drop(self, task: Task) -> None:
+        """Count a task that another runner has done."""
+        self._found += self._left.pop(task.key, None) is not None
+
     def seconds_left(self) -> float | None:
         work = 0.0
-        for task in self._left.values():
+        for task in list(self._left.values()):  # tasks are handed out, and dropped, in other threads
             alike = next((self._seconds[kind] for kind in self._kinds(task) if kind in self._seconds), None)
             if alike is None:
                 return None

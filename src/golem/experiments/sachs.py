@@ -317,4 +317,6 @@ def _order(table: Table) -> Verdict:
     return Verdict(CLAIMS[5], measured, holds)
 
 
-EXPERIMENT = Experiment("sachs", "Section 5.6", CLAIMS, tasks, run, figure, verdicts, sweep.prepare, shape, run_batch)
+EXPERIMENT = Experiment(
+    "sachs", "Section 5.6", CLAIMS, tasks, run, figure, verdicts, sweep.prepare, shape, run_batch, has_sizes=False
+)

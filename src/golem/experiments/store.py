@@ -12,7 +12,7 @@ import json
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,19 +41,7 @@ class Store:
 
     def add(self, row: dict[str, Any]) -> bool:
         """Add a row; False where its task has one already, which then stays."""
-        self._rows.mkdir(parents=True, exist_ok=True)
-        temporary = self._rows / self._temporary_name(row["key"])
-        with temporary.open("w", encoding="utf-8") as file:
-            json.dump(row, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(temporary, self._path(row["key"]))
-        except FileExistsError:
-            return False
-        finally:
-            temporary.unlink()
-        return True
+        return place_once(self._path(row["key"]), json.dumps(row, indent=1), durable=True)
 
     def has(self, key: str) -> bool:
         """Tell whether a task has its row."""
@@ -64,14 +52,23 @@ class Store:
         return {path.stem for path in self._paths()}
 
     def read(self) -> list[dict[str, Any]]:
-        """Read all rows, in the order of their keys."""
-        return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(self._paths())]
+        """Read all rows, in the order of their keys.
 
-    def set_aside_failures(self) -> int:
-        """Move rows of failed and timed out tasks to `folder/retried`, so that they run again; return their number."""
+        Raises
+        ------
+        ValueError
+            If a file holds no row.
+        """
+        return [_read(path) for path in sorted(self._paths())]
+
+    def set_aside_failures(self, keys: Collection[str]) -> int:
+        """Move rows of those of these tasks that failed or ran out of time to `folder/retried`; return their number.
+
+        They have no row then, and so run again.
+        """
         moved = 0
         for path in sorted(self._paths()):
-            if json.loads(path.read_text(encoding="utf-8"))["status"] != DONE:
+            if path.stem in keys and _read(path)["status"] != DONE:
                 aside = self.folder / "retried"
                 aside.mkdir(exist_ok=True)
                 number = sum(1 for _ in aside.glob(f"{path.stem}-*.json"))
@@ -80,15 +77,52 @@ class Store:
                     moved += 1
         return moved
 
-    def _temporary_name(self, key: str) -> str:
-        """Name a file that no other runner uses, on this machine or another."""
-        return f".{key}.{socket.gethostname()}.{os.getpid()}.{threading.get_ident()}"
-
     def _path(self, key: str) -> Path:
         return self._rows / f"{key}.json"
 
     def _paths(self) -> Iterator[Path]:
         return (path for path in self._rows.glob("*.json") if not path.name.startswith("."))
+
+
+def place_once(path: Path, text: str, *, durable: bool = False) -> bool:
+    """Write a file, whole or not at all; False where there is one already, which then stays.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its folder is made.
+    text : str
+        What it holds.
+    durable : bool
+        Whether to wait until it is on the disk, where it outlives a loss of power.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # A name that no other runner uses, on this machine or another.
+    own = f"{socket.gethostname()}.{os.getpid()}.{threading.get_ident()}"
+    temporary = path.with_name(f".{path.stem.lstrip('.')}.{own}")
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(text)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    finally:
+        temporary.unlink()
+    return True
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Read a row."""
+    try:
+        row = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:  # no JSON, or no text
+        row = None
+    if not isinstance(row, dict) or row.get("key") != path.stem:
+        raise ValueError(f"{path} is damaged and holds no row; delete it, and the same command runs its task again")
+    return row
 
 
 def flat(row: dict[str, Any]) -> Row:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import queue
+import signal
 import sys
 import threading
 import time
 from typing import IO, Any
 
+from golem.arrays import Placement
 from golem.experiments.child import row_of
 from golem.experiments.experiment import Experiment
 from golem.experiments.provenance import about
@@ -23,12 +26,26 @@ def serve() -> None:
     # What libraries print must not come between the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    # A cluster may signal all processes of a job: the parent ends this one in its own time, and its task did not fail.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, frame: None)
     requests: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     while True:
         request = json.loads(requests.get())
         tasks = [Task(**task) for task in request["tasks"]]
-        _say(answers, json.dumps(_rows(tasks, request["device"], answers), allow_nan=False))
+        answer = _obstacle(request["device"]) or (_rows(tasks, request["device"], answers) if tasks else [])
+        _say(answers, json.dumps(answer, allow_nan=False))
+
+
+@functools.cache
+def _obstacle(device: str) -> str:
+    """Say why a device cannot be used; empty where it can."""
+    try:
+        Placement(device).put([0.0])
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _rows(tasks: list[Task], device: str, answers: IO[str]) -> list[dict[str, Any]]:
@@ -44,7 +61,7 @@ def _rows(tasks: list[Task], device: str, answers: IO[str]) -> list[dict[str, An
         reason = _sentence(error)
     _say(answers, "started")
     if experiment is None or reason:
-        return [row_of(task, FAILED, reason, {}, 0.0, **origin) for task in tasks]
+        return [row_of(task, FAILED, reason, {}, 0.0, **origin, batch=len(tasks)) for task in tasks]
     return _solved(experiment, tasks, device, origin)
 
 
@@ -64,8 +81,12 @@ def _solved(experiment: Experiment, tasks: list[Task], device: str, origin: dict
         if len(tasks) > 1:
             return [row for task in tasks for row in _solved(experiment, [task], device, origin)]
         status, reason, measured = FAILED, _sentence(error), [{}]
-    share = (time.perf_counter() - began) / len(tasks)
-    return [row_of(task, status, reason, values, share, **origin) for task, values in zip(tasks, measured, strict=True)]
+    size = len(tasks)
+    share = (time.perf_counter() - began) / size
+    return [
+        row_of(task, status, reason, values, share, **origin, batch=size)
+        for task, values in zip(tasks, measured, strict=True)
+    ]
 
 
 def _sentence(error: Exception) -> str:

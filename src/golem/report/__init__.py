@@ -112,7 +112,7 @@ def read_document(path: str | Path) -> dict[str, Any]:
 def _require_shapes(document: Mapping[str, Any], names: set[str], path: str | Path) -> None:
     """Raise where a part of a document is not of the kind that `golem fit` writes."""
     for kind, keys in (
-        (dict, ("settings", "used", "noise", "status", "objective", "missing", "data", "bootstrap", "versions")),
+        (dict, ("settings", "used", "noise", "status", "objective", "missing", "data", "bootstrap", "versions", "knowledge")),
         (list, ("edge_table", "trace", "diagnostics", "noise_variances", "intercepts", "raw_weights")),
     ):
         for key in keys:

@@ -154,7 +154,7 @@ function showLegend() {
   if (graph.columns.has("by_variance")) keys.push(item("neutral", "direction by variance", "by-variance"));
   if (graph.columns.has("undirected")) keys.push(make("span", { class: "key" }, "no arrowhead: direction open"));
   if (graph.columns.has("weight")) keys.push(make("span", { class: "key" }, `width: size of the ${graph.columns.has("standardized_weight") ? "standardized " : ""}weight`));
-  if (graph.columns.has("direction_frequency")) keys.push(make("span", { class: "key" }, "opacity: share of the resamples"));
+  if (graph.columns.has("direction_frequency")) keys.push(make("span", { class: "key" }, "opacity: share of the resamples that have it (undecided: in any direction)"));
   find("legend").replaceChildren(...keys);
 }
 
