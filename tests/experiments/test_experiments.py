@@ -12,7 +12,7 @@ from golem.experiments.child import row_of
 from golem.experiments.inference import is_lower, mean
 from golem.experiments.outputs import judge, verdict_text
 from golem.experiments.store import flat
-from golem.experiments.tables import average, metric, paired
+from golem.experiments.tables import average, contrast, interaction, metric, paired
 
 
 def table_of(experiment, tasks):
@@ -167,6 +167,22 @@ def test_numbers_of_one_seed_count_once():
     alone, thrice = (paired(table, "shd", "a", "b") for table in (noises[0], [row for one in noises for row in one]))
     assert (thrice.count, thrice.value) == (3, pytest.approx(alone.value))
     assert thrice.error == pytest.approx(alone.error)
+
+
+def test_a_difference_of_differences_is_taken_by_seed():
+    sparse = rows("a", [10, 20, 30], graph="ER1") + rows("b", [10, 20, 30], graph="ER1")
+    dense = rows("a", [10, 20, 30], graph="ER4") + rows("b", [20, 40, 60], graph="ER4")
+    found = interaction(sparse + dense, "shd", "a", "b", {"graph": "ER4"}, {"graph": "ER1"})
+    assert (found.value, found.count) == (pytest.approx(-2.0), 3)
+    assert found.error == pytest.approx(1 / math.sqrt(3))
+    lone = [row for row in sparse if row["seed"] == 0]
+    assert interaction(lone + dense, "shd", "a", "b", {"graph": "ER4"}, {"graph": "ER1"}).count == 1
+
+
+def test_a_contrast_matches_rows_on_what_it_is_told():
+    table = rows("a", [10, 20, 30], noise="x") + rows("a", [12, 22, 32], noise="y")
+    found = contrast(table[:-1], "shd", {"noise": "y"}, {"noise": "x"}, ("d", "method"))
+    assert (found.value, found.error, found.count) == (pytest.approx(0.2), pytest.approx(0.0), 2)
 
 
 def test_intervals_are_students():

@@ -101,7 +101,10 @@ def _h(row: Row) -> float:
 
 
 def figure(table: Table) -> Figure:
-    """Draw SHD, SHD-C, SID, TPR, h and the share of cyclic estimates against n, by graph and noise."""
+    """Draw SHD, SHD-C, SID, TPR, h and the share of cyclic estimates against n, by graph and noise.
+
+    Means of h leave out those beyond all numbers, which have no place on an axis; the verdict counts them.
+    """
     table = [row | {"panel": f"{row['graph']} {row['noise']}"} for row in table]
     return figures.metric_rows(
         table, ("shd", "shd_c", "sid", "tpr", "h", "cyclic"), x="n", rows="panel", methods=present(table, METHODS),

@@ -10,7 +10,7 @@ data does; it is run for GOLEM and NOTEARS alone, since tests and criteria of th
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,7 +131,9 @@ def figure(table: Table) -> Figure:
     handles = [
         Line2D([], [], color=COLOURS[name], marker=MARKERS[name], linestyle="", label=name) for name in preparations
     ]
-    handles.append(Line2D([], [], color=BLACK, marker="*", markersize=11, linestyle="", label="as the paper prints"))
+    handles.append(
+        Line2D([], [], label="as the paper prints", color=BLACK, marker="*", markerfacecolor="none", linestyle="")
+    )
     handles.append(Line2D([], [], color=GREY, linestyle="--", label="the empty graph; in the first panel the truth"))
     whole.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
     return whole
@@ -151,7 +153,7 @@ def _draw_panel(axes: Axes, table: Table, name: str, methods: Sequence[str], pre
     for i, method in enumerate(methods):
         if method in PAPER_COUNTS and name in ("shd", "edges"):
             printed = PAPER_COUNTS[method][0 if name == "shd" else 1]
-            axes.plot(i, printed, marker="*", color=BLACK, markersize=12, zorder=5)
+            axes.plot(i, printed, marker="*", color=BLACK, markerfacecolor="none", markersize=13, zorder=5)
         axes.axvline(i + 0.5, color=GREY, alpha=0.25, linewidth=0.6)
     if name in ("shd", "shd_c", "edges"):
         axes.axhline(17, color=GREY, linestyle="--", linewidth=1)
@@ -204,7 +206,7 @@ def _counts(claim: str, table: Table, method: str) -> Verdict:
         inside |= value == shd or low <= shd <= high
         spread = "" if math.isnan(low) else f" [{low:.0f}, {high:.0f}]"
         parts.append(f"{preparation} {value:.0f}{spread} with {count:.0f}")
-    fewest = min(len(where(rows, preparation=name)) for name in distinct(rows, "preparation")) - 1
+    fewest = _fewest(rows, [method])
     title = "SHD [90% of bootstrap samples] with edges" if fewest > 0 else "SHD with edges"
     measured = f"{title}: {'; '.join(parts)}. "
     if exact:
@@ -215,6 +217,16 @@ def _counts(claim: str, table: Table, method: str) -> Verdict:
         measured += f"No preparation gives the paper's {'SHD, nor is it in an interval' if fewest > 0 else 'SHD'}."
     measured += _sampled(fewest)
     return Verdict(claim, measured, True if exact else None if inside or fewest < ENOUGH_SAMPLES else False)
+
+
+def _fewest(table: Table, methods: Iterable[str]) -> int:
+    """Smallest number of bootstrap samples that some methods have of a preparation on which they were run."""
+    counts = [
+        sum(bool(row["seed"]) for row in where(table, method=method, preparation=preparation))
+        for method in methods
+        for preparation in distinct(where(table, method=method), "preparation")
+    ]
+    return min(counts, default=0)
 
 
 def _sampled(fewest: int) -> str:
@@ -244,7 +256,7 @@ def _ranking(table: Table) -> Verdict:
         f"{sum(outcomes)} of {len(outcomes)} preparations."
     )
     holds = True if all(outcomes) else None if any(outcomes) else False
-    return Verdict(CLAIMS[3], measured, holds)
+    return Verdict(CLAIMS[3], measured + _sampled(_fewest(table, PAPER_COUNTS)), holds)
 
 
 def _share_lower(table: Table, first: str, second: str, name: str = "shd") -> str:
@@ -269,10 +281,11 @@ def _preparations(table: Table) -> Verdict:
     if absent := missing(table, *PAPER_COUNTS):
         return Verdict(CLAIMS[4], f"{measured} {absent}", None)
     # Beyond chance: the intervals of two preparations, at least, have nothing in common.
-    fewest = min(len(where(table, method=a, preparation=b)) for a in PAPER_COUNTS for b in columns) - 1
+    fewest = _fewest(table, PAPER_COUNTS)
     apart = {name: _intervals_apart(where(table, method=name)) for name in PAPER_COUNTS}
     told = ", ".join(f"{name} {'yes' if one else 'no'}" for name, one in apart.items())
-    measured += f" Two preparations with bootstrap intervals that do not meet: {told}.{_sampled(fewest)}"
+    measured += f" Two preparations with bootstrap intervals that do not meet: {told}." if fewest > 0 else ""
+    measured += _sampled(fewest)
     return Verdict(CLAIMS[4], measured, all(apart.values()) or None if fewest >= ENOUGH_SAMPLES else None)
 
 
@@ -300,7 +313,8 @@ def _order(table: Table) -> Verdict:
     if not parts:
         return not_run(CLAIMS[5], table, "order-nv", "golem-nv")
     holds = True if all(outcomes) else None if any(outcomes) else False
-    return Verdict(CLAIMS[5], f"SHD-C: {'; '.join(parts)}.", holds)
+    measured = f"SHD-C: {'; '.join(parts)}." + _sampled(_fewest(table, ("order-nv", "golem-nv")))
+    return Verdict(CLAIMS[5], measured, holds)
 
 
 EXPERIMENT = Experiment(
