@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import golem
 from golem.cli import app
 from golem.experiments import EXPERIMENTS, runner
+from golem.experiments.store import Store
 
 ONE = ["experiment", "weight-scale", "--seeds", "1", "--sizes", "4", "--methods", "notears-l1"]
 
@@ -33,10 +41,16 @@ def test_a_run_leaves_its_files_and_the_same_command_goes_on(tmp_path):
     assert all(json.loads(path.read_text())["status"] == "done" for path in (out / "rows").iterdir())
     again = invoke(*ONE, "-o", out)
     assert "8 were there, 0 ran" in again.output
-    assert (out / "command.txt").read_text().count("golem experiment weight-scale --seeds 1 --sizes 4") == 1
+    assert "quick run" not in again.output
+    command = f"golem experiment weight-scale --seeds 1 --sizes 4 --methods notears-l1 -o {out} --workers 1\n"
+    assert (out / "command.txt").read_text() == command  # that which made the rows
     (out / "figure.png").unlink()
-    assert invoke("experiment", "weight-scale", "--plot", "-o", out).exit_code == 0
+    (out / "table.csv").unlink()
+    plotted = invoke("experiment", "weight-scale", "--plot", "-o", out)
+    assert plotted.exit_code == 0
+    assert f"Saved {out}/table.csv, figure.png, figure.svg, verdict.md" in plotted.output
     assert (out / "figure.png").stat().st_size > 1000
+    assert (out / "table.csv").exists()
     wrong = invoke("experiment", "identifiable", "--plot", "-o", out)
     assert wrong.exit_code == 1
     assert "is of 'weight-scale', not of 'identifiable'" in wrong.output
@@ -62,6 +76,53 @@ def test_ctrl_c_keeps_what_is_there(tmp_path, monkeypatch):
     assert "3 were there, 5 ran" in invoke(*ONE, "-o", tmp_path, "--workers", 1).output
 
 
+def test_sigterm_ends_a_run_like_ctrl_c_with_the_table_published(tmp_path):
+    command = [sys.executable, "-m", "golem.cli", *ONE[:3], "400", *ONE[4:], "-o", str(tmp_path), "--workers", "1"]
+    # As a shell starts a job in the background: it ignores Ctrl-C.
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env=os.environ | {"PYTHONPATH": str(Path(golem.__file__).parents[1])},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    )  # fmt: skip
+    while process.poll() is None and len(Store(tmp_path).keys()) < 3:
+        time.sleep(0.01)
+    process.terminate()
+    said = process.communicate(timeout=60)[0]
+    assert process.returncode == 130, said
+    assert "the same command goes on" in said
+    with (tmp_path / "table.csv").open() as file:
+        table = list(csv.DictReader(file))
+    assert {row["key"] for row in table} == Store(tmp_path).keys()
+    assert {row["status"] for row in table} == {"done"}
+    assert (tmp_path / "verdict.md").exists()
+    assert not list((tmp_path / "rows").glob(".*"))
+
+
+def test_failures_are_told_with_the_remedy_and_a_quick_run_says_that_it_is_one(tmp_path, monkeypatch):
+    here = Path(__file__).parent
+    monkeypatch.syspath_prepend(str(here))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(here), str(Path(golem.__file__).parents[1])]))
+    toy = ["experiment", "toys.toy_experiment", "--quick", "--workers", "1", "-o", tmp_path, "--methods"]
+    first = invoke(*toy, "square,fail")
+    assert "4 tasks: 0 were there, 4 ran, 2 of them failed" in first.output
+    assert "toys.toy_experiment: nothing - quick run" in first.output
+    again = invoke(*toy, "square,fail")
+    assert "4 were there (2 of them failed or ran out of time), 0 ran, 0 of them failed" in again.output
+    assert "with --retry runs these 2 again" in again.output
+    assert "2 were there, 2 ran" in invoke(*toy, "square,fail", "--retry").output
+    assert (tmp_path / "command.txt").read_text().splitlines()[1].endswith("--workers 1 --retry")
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    (tmp_path / "table.csv").rename(moved / "table.csv")
+    plotted = invoke("experiment", "toys.toy_experiment", "--plot", "-o", moved)
+    assert "quick run" in plotted.output
+    assert f"Saved {moved}/figure.png, figure.svg, verdict.md" in plotted.output
+    (moved / "table.csv").write_text("key,experiment,method,seed\na,toys.toy_experiment,square,0\n")
+    wrong = invoke("experiment", "toys.toy_experiment", "--plot", "-o", moved)
+    assert wrong.exit_code == 1
+    assert "is no table of an experiment: it has no column 'status'" in wrong.output
+
+
 @pytest.mark.parametrize("arguments", [["experiment"], ["experiment", "--list"]])
 def test_the_experiments_are_listed_with_their_claims(arguments):
     result = invoke(*arguments)
@@ -79,6 +140,9 @@ def test_the_experiments_are_listed_with_their_claims(arguments):
         (["identifiable", "--sizes", "ten"], 2, "is no list of whole numbers"),
         (["identifiable", "--scheduler", "tcp://x:1"], 1, "--scheduler is for --executor dask"),
         (["identifiable", "--plot"], 1, "run the experiment first"),
+        (["identifiable", "--plot", "--methods", "foo"], 1, "--methods is for a run, and --plot runs nothing"),
+        (["sachs", "--sizes", "5"], 1, "sachs has no sizes to choose from"),
+        (["identifiable", "--quick", "--device", "nonsense"], 1, "device='nonsense'"),
     ],
 )
 def test_mistakes_are_sentences(arguments, code, sentence, tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ import pytest
 from golem.experiments import EXPERIMENTS, Grid, Task, load
 from golem.experiments.child import row_of
 from golem.experiments.inference import is_lower, mean
+from golem.experiments.learners import prepare_method
 from golem.experiments.outputs import judge, verdict_text
 from golem.experiments.store import flat
 from golem.experiments.tables import average, contrast, interaction, metric, paired
@@ -21,13 +22,20 @@ def table_of(experiment, tasks):
     return [flat(row) for row in rows]
 
 
+@pytest.fixture(scope="module")
+def compiled():
+    """Compile the search over orders for equal variances, or load it, as the runner does before its clock starts."""
+    prepare_method("order-ev")
+
+
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_runs_draws_and_judges(name):
     experiment = load(name)
     assert experiment.name == name
     assert experiment.claims
-    # The search over orders takes half a minute to compile, and has tests of its own.
-    tasks = [task for task in experiment.tasks(Grid(tiny=True)) if not task.method.startswith("order")]
+    # The search for unequal variances takes half a minute to compile, and has tests of its own.
+    tasks = [task for task in experiment.tasks(Grid(tiny=True)) if task.method not in ("order", "order-nv")]
     table = table_of(experiment, tasks)
     assert len({row["key"] for row in table}) == len(table)
     figure = experiment.figure(table)

@@ -242,7 +242,7 @@ def test_rows_that_do_not_belong_together_are_refused(tmp_path):
 def test_figure_and_verdict_are_remade_from_the_table_alone(tmp_path):
     experiment = load(TOY)
     run(experiment, Grid(quick=True, methods=("square", "fail")), tmp_path, Options(Local(1)))
-    verdicts = publish(experiment, tmp_path, command="golem experiment toys.toy_experiment")
+    published = publish(experiment, tmp_path, command="golem experiment toys.toy_experiment")
     table = (tmp_path / "table.csv").read_text()
     names = ("figure.png", "figure.svg", "verdict.md")
     before = {name: (tmp_path / name).read_bytes() for name in names}
@@ -250,7 +250,9 @@ def test_figure_and_verdict_are_remade_from_the_table_alone(tmp_path):
     moved.mkdir()
     (moved / "table.csv").write_text(table)
     (moved / "command.txt").write_text((tmp_path / "command.txt").read_text())
-    assert republish(experiment, moved) == verdicts
+    again = republish(experiment, moved)
+    assert (again.verdicts, again.mode, again.files) == (published.verdicts, "quick", names)
+    assert published.files == ("table.csv", *names)
     assert {name: (moved / name).read_bytes() for name in names} == before
     assert (moved / "table.csv").read_text() == table
     text = before["verdict.md"].decode()
@@ -258,6 +260,14 @@ def test_figure_and_verdict_are_remade_from_the_table_alone(tmp_path):
     assert "squares are right" in text
     assert "2 tasks came to no end: fail failed (no answer for d = 2)" in text
     assert read_csv(moved / "table.csv") == read_store(tmp_path, experiment.tasks(Grid()))
+
+
+def test_the_table_is_remade_from_the_rows_of_a_run_that_was_killed(tmp_path):
+    experiment = load(TOY)
+    run(experiment, Grid(quick=True, methods=("square",)), tmp_path, Options(Local(1)))
+    assert not (tmp_path / "table.csv").exists()
+    assert republish(experiment, tmp_path).files[0] == "table.csv"
+    assert read_csv(tmp_path / "table.csv") == read_store(tmp_path, experiment.tasks(Grid()))
 
 
 def test_a_row_is_whole_json_and_the_table_has_its_key(tmp_path):

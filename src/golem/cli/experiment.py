@@ -14,17 +14,25 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from golem.cli.options import Quiet, names
-from golem.cli.running import INTERRUPTED_EXIT_CODE, holding_interrupts, require_writable, user_errors
+from golem.cli.running import (
+    INTERRUPTED_EXIT_CODE,
+    holding_interrupts,
+    require_writable,
+    terminating_softly,
+    user_errors,
+)
 from golem.terminal import err, out
 
 if TYPE_CHECKING:
-    from golem.experiments import Experiment, Options, Summary, Verdict
+    from golem.experiments import Experiment, Options, Summary
+    from golem.experiments.outputs import Published
     from golem.experiments.runner import Progress
 
 EXAMPLE = "golem experiment identifiable --sizes 10,20 --seeds 3 -o out/"
 # Seconds for a task; of a quick run a method that takes longer is left out, so that it stays quick.
 _FULL_LIMIT, _QUICK_LIMIT = 3600.0, 60.0
 _LOG_EVERY = 60.0
+_STARTING = "compiling what the first tasks need (once, up to half a minute)"
 
 
 class ExecutorName(StrEnum):
@@ -49,14 +57,22 @@ def experiment(
         bool, typer.Option("--quick", help="A small version: two minutes on two cores, fewer steps of Adam.")
     ] = False,
     seeds: Annotated[
-        int | None, typer.Option(help="Simulations of each cell.  [default: the paper's 12]", min=1)
+        int | None,
+        typer.Option(
+            help="Simulations of each cell.  [default: 12, as in the paper; sachs 51, theory 25; --quick fewer]", min=1
+        ),
     ] = None,
-    sizes: Annotated[str | None, typer.Option(help="Numbers of variables: 10,20.  [default: the paper's]")] = None,
+    sizes: Annotated[
+        str | None, typer.Option(help="Numbers of variables, where they can be chosen: 10,20.  [default: the paper's]")
+    ] = None,
     methods: Annotated[
         str | None, typer.Option(help="Names with commas between them.  [default: all of the experiment's]")
     ] = None,
     plot: Annotated[
-        bool, typer.Option("--plot", help="Only remake figure and verdict, from the table.csv of an earlier run.")
+        bool,
+        typer.Option(
+            "--plot", help="Only remake table, figure and verdict, from the rows or the table.csv of earlier runs."
+        ),
     ] = False,
     executor: Annotated[
         ExecutorName, typer.Option(help="Processes of this machine, or Dask workers.")
@@ -93,11 +109,12 @@ def experiment(
     """Run an experiment of the paper: its figure remade, with our solver beside the paper's methods.
 
     A result is a row in the output folder as soon as it is there. Stopped by Ctrl-C or killed, the same command goes on
-    where it was. Writes `table.csv`, `figure.png`, `figure.svg` and `verdict.md`: each claim, what was measured, and
-    whether it holds. `--plot` remakes the figure without running anything.
+    where it was; typed twice at a time, the two share the work. Writes `table.csv`, `figure.png`, `figure.svg` and
+    `verdict.md`: each claim, what was measured, and whether it holds. `--plot` remakes them without running anything.
     """
     from golem.experiments import EXPERIMENTS, Grid, load, run
     from golem.experiments.outputs import publish, republish
+    from golem.experiments.store import Store
 
     if name is None or list_all:
         for known in EXPERIMENTS:
@@ -106,28 +123,40 @@ def experiment(
     folder = output or Path("golem-experiments") / (f"{name}-quick" if quick else name)
     chosen = names(methods)
     grid = Grid(quick, False, seeds, _whole_numbers(sizes), None if chosen is None else tuple(chosen))
-    with user_errors():
+    narrowed = {"--seeds": seeds, "--sizes": sizes, "--methods": methods}
+    with user_errors(), terminating_softly():
         one = load(name)
         if plot:
-            _tell(republish(one, folder), folder, quiet)
+            for option, value in {**narrowed, "--retry": retry or None}.items():
+                if value is not None:
+                    raise ValueError(f"{option} is for a run, and --plot runs nothing; leave out one of them")
+            _tell(one, republish(one, folder), folder, quiet)
             return
         require_writable(folder)
         limit = time_limit or (_QUICK_LIMIT if quick else _FULL_LIMIT)
         options = _options(executor, scheduler, workers, limit, batch, device, retry)
-        given = {"--seeds": seeds, "--sizes": sizes, "--methods": methods, "--time-limit": time_limit, "-o": output}
-        if (batch, device) != (1, "cpu"):
-            given |= {"--batch": batch, "--device": device}
-        command = _command(name, quick, given)
+        given = narrowed | {
+            "--time-limit": time_limit,
+            "-o": output,
+            "--batch": None if batch == 1 else batch,
+            "--device": None if device == "cpu" else device,
+            "--executor": None if executor is ExecutorName.local else executor.value,
+            "--scheduler": scheduler,
+            "--workers": workers,
+            "--retry": retry or None,
+        }
         summary: Summary | None = None
         try:
             with _progress(not quiet) as show:
                 summary = run(one, grid, folder, options, show)
         except KeyboardInterrupt:
             err.print("Interrupted. What is there is kept; the same command goes on from here.")
-        if summary is not None or (folder / "rows").exists():
+        if Store(folder).keys():
             with holding_interrupts():
-                verdicts = publish(one, folder, command)
-            _tell(verdicts, folder, quiet)
+                # A command that found all rows there has made none.
+                made = summary is None or summary.ran > 0 or not (folder / "command.txt").exists()
+                published = publish(one, folder, _command(name, quick, given) if made else "")
+            _tell(one, published, folder, quiet)
     if summary is None:
         raise typer.Exit(INTERRUPTED_EXIT_CODE)
     if not quiet:
@@ -168,7 +197,9 @@ def _command(name: str, quick: bool, given: Mapping[str, object]) -> str:
     """Write the command that makes these rows."""
     parts = ["golem", "experiment", name, *(["--quick"] if quick else [])]
     for option, value in given.items():
-        if value is not None:
+        if value is True:
+            parts.append(option)
+        elif value is not None:
             parts += [option, f"{value:g}" if isinstance(value, float) else str(value)]
     return shlex.join(parts)
 
@@ -184,6 +215,7 @@ def _progress(wanted: bool) -> Iterator[Callable[[Progress], None] | None]:
         return
     if not err.is_terminal:
         told = time.monotonic()
+        err.print(f"{_STARTING[0].upper()}{_STARTING[1:]}", soft_wrap=True)
 
         def log(step: Progress) -> None:
             nonlocal told
@@ -195,7 +227,7 @@ def _progress(wanted: bool) -> Iterator[Callable[[Progress], None] | None]:
         return
     columns = [BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.description}")]
     with Bar(*columns, console=err, transient=True) as bar:
-        task = bar.add_task("starting")
+        task = bar.add_task(_STARTING, total=None)
 
         def show(step: Progress) -> None:
             failed = f"  {step.failed} failed" if step.failed else ""
@@ -217,23 +249,33 @@ def _describe(one: Experiment) -> None:
         out.print(f"  - {claim}", soft_wrap=True)
 
 
-def _tell(verdicts: list[Verdict], folder: Path, quiet: bool) -> None:
+def _tell(one: Experiment, published: Published, folder: Path, quiet: bool) -> None:
     """Print the verdicts and where the files are."""
     if quiet:
         return
-    for verdict in verdicts:
+    short = "" if published.mode == "full" else f" - {published.mode} run, which shows how it looks and decides nothing"
+    out.print(f"{one.name}: {one.reproduces}{short}", style="bold", soft_wrap=True)
+    for verdict in published.verdicts:
         style = {True: "green", False: "red", None: "yellow"}[verdict.holds]
         out.print(f"{verdict.word.capitalize()}: {verdict.claim}", style=style, soft_wrap=True)
         out.print(f"  {verdict.measured}", soft_wrap=True)
-    out.print(f"\nSaved {folder}/table.csv, figure.png, figure.svg, verdict.md", soft_wrap=True)
+    out.print(f"\nSaved {folder}/{', '.join(published.files)}", soft_wrap=True)
 
 
 def _tell_summary(summary: Summary) -> None:
     """Print how many tasks there were, and what became of them."""
+    before = f" ({summary.found_failed} of them failed or ran out of time)" if summary.found_failed else ""
     out.print(
-        f"{summary.total} tasks: {summary.found} were there, {summary.ran} ran, {summary.failed} of them failed or ran "
-        "out of time.",
+        f"{summary.total} tasks: {summary.found} were there{before}, {summary.ran} ran, {summary.failed} of them "
+        "failed or ran out of time.",
         soft_wrap=True,
     )
+    unfinished = summary.found_failed + summary.failed
+    if unfinished:
+        out.print(f"table.csv says why; the same command with --retry runs these {unfinished} again.", soft_wrap=True)
+    if summary.elsewhere or summary.held:
+        out.print(
+            f"Another runner ran {summary.elsewhere} in the meantime and is at work on {summary.held}.", soft_wrap=True
+        )
     if summary.lost:
         out.print(f"{summary.lost} batches were lost with their workers; the same command runs them.", soft_wrap=True)

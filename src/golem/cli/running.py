@@ -8,6 +8,7 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
@@ -124,6 +125,22 @@ def holding_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
     if held:
         raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def terminating_softly() -> Iterator[None]:
+    """Let SIGTERM, with which clusters end a job, do what Ctrl-C does, held back where that is."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        interrupt = signal.getsignal(signal.SIGINT)
+        # A shell may have its background jobs ignore Ctrl-C, but not this.
+        (interrupt if callable(interrupt) else signal.default_int_handler)(number, frame)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def was_interrupted(model: Golem) -> bool:

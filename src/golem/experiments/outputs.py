@@ -3,49 +3,95 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from golem import export
 from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.experiments.inference import MIN_SEEDS
-from golem.experiments.store import DONE
+from golem.experiments.store import DONE, Store
 from golem.experiments.tables import distinct, done, read_csv, read_store, write_csv
 from golem.experiments.task import Grid
 
+_PICTURES: dict[str, dict[str, Any]] = {"figure.png": {"dpi": 130}, "figure.svg": {"metadata": {"Date": None}}}
+# What a table must have to be one of an experiment's.
+_COLUMNS = ("key", "experiment", "method", "seed", "status", "seconds")
 
-def publish(experiment: Experiment, folder: Path, command: str = "") -> list[Verdict]:
-    """Write the table of all rows in the folder, the figure and the verdicts; return these."""
+
+@dataclass(frozen=True)
+class Published:
+    """What was written, and what it says.
+
+    Parameters
+    ----------
+    verdicts : list of Verdict
+        The verdicts, one a claim.
+    mode : str
+        "full", "quick" or "tiny": the version of the experiment that was run.
+    files : tuple of str
+        Names of the files.
+    """
+
+    verdicts: list[Verdict]
+    mode: str
+    files: tuple[str, ...]
+
+
+def publish(experiment: Experiment, folder: Path, command: str = "") -> Published:
+    """Write the table of all rows in the folder, the figure and the verdicts.
+
+    Raises
+    ------
+    ValueError
+        If a row is damaged or another experiment's, or no task came to its end.
+    """
     table = read_store(folder, experiment.tasks(Grid()))
+    _require_experiment(table, experiment, folder / "rows")
     write_csv(table, folder / "table.csv")
     if command:
         before = _commands(folder)
         if command not in before:
             export.write_text(folder / "command.txt", "\n".join([*before, command]) + "\n")
-    return _draw_and_judge(experiment, table, folder)
+    return _draw_and_judge(experiment, table, folder, "table.csv")
 
 
-def republish(experiment: Experiment, folder: Path) -> list[Verdict]:
-    """Remake the figure and the verdicts from table.csv alone.
+def republish(experiment: Experiment, folder: Path) -> Published:
+    """Remake the figure and the verdicts without running anything: from the rows, or from table.csv alone.
+
+    Where there are rows the table is remade too, since a run that was killed left an old one or none.
 
     Raises
     ------
     ValueError
-        If there is no table, or it is another experiment's.
+        If there are neither rows nor a table, or they are another experiment's.
     """
-    table = read_csv(folder / "table.csv")
-    if table[0].get("experiment") != experiment.name:
-        raise ValueError(f"{folder / 'table.csv'} is of {table[0].get('experiment')!r}, not of {experiment.name!r}")
+    if Store(folder).keys():
+        return publish(experiment, folder)
+    path = folder / "table.csv"
+    table = read_csv(path)
+    missing = [name for name in _COLUMNS if name not in table[0]]
+    if missing:
+        raise ValueError(f"{path} is no table of an experiment: it has no column {', '.join(map(repr, missing))}")
+    _require_experiment(table, experiment, path)
     return _draw_and_judge(experiment, table, folder)
 
 
-def _draw_and_judge(experiment: Experiment, table: Table, folder: Path) -> list[Verdict]:
+def _require_experiment(table: Table, experiment: Experiment, place: Path) -> None:
+    for name in distinct(table, "experiment"):
+        if name != experiment.name:
+            raise ValueError(f"{place} is of {name!r}, not of {experiment.name!r}")
+
+
+def _draw_and_judge(experiment: Experiment, table: Table, folder: Path, *written: str) -> Published:
     if not done(table):
-        raise ValueError(f"no task of {experiment.name} came to its end; {folder / 'table.csv'} says why")
+        raise ValueError(
+            f"no task of {experiment.name} came to its end; {folder / 'table.csv'} says why, and --retry runs all again"
+        )
     _save_figure(experiment, table, folder)
     verdicts = judge(experiment, table)
     export.write_text(folder / "verdict.md", verdict_text(experiment, table, verdicts, _commands(folder)))
-    return verdicts
+    return Published(verdicts, str(table[0].get("mode")), (*written, *_PICTURES, "verdict.md"))
 
 
 def judge(experiment: Experiment, table: Table) -> list[Verdict]:
@@ -61,7 +107,7 @@ def _save_figure(experiment: Experiment, table: Table, folder: Path) -> None:
     with warnings.catch_warnings(), mpl.rc_context({"svg.hashsalt": experiment.name, "svg.fonttype": "none"}):
         warnings.simplefilter("ignore")  # of fonts that lack a letter
         figure = experiment.figure(table)
-        for name, options in (("figure.png", {"dpi": 130}), ("figure.svg", {"metadata": {"Date": None}})):
+        for name, options in _PICTURES.items():
             with export.replacing(folder / name) as temporary:
                 figure.savefig(temporary, **options)
 
