@@ -415,6 +415,38 @@ def test_the_matrix_tells_and_chooses(open_page, chain, tmp_path):
     assert page.locator("#details h2").first.inner_text() == "A → B"
 
 
+@pytest.mark.parametrize("width", [1000, 1400])
+def test_the_graph_of_a_large_page_is_seen_at_once(open_page, tmp_path, width):
+    weights = random_dag(400, "ER2", 0) * 1.0
+    page = open_page(report_document(document_of(weights), tmp_path / "r.html"))
+    page.set_viewport_size({"width": width, "height": 800})
+    box = {part: page.locator("#" + part).bounding_box() for part in ("search", "graph", "details", "matrix")}
+    assert all(box[part]["y"] < 300 for part in ("search", "graph", "details"))
+    assert box["details"]["x"] > box["graph"]["x"] + box["graph"]["width"]
+    card = page.locator(".matrix-card").bounding_box()
+    assert box["matrix"]["width"] > 0.9 * card["width"]
+    # The words stand below the diagonal, where no edge is.
+    words = page.locator(".matrix-words").bounding_box()
+    corner = box["matrix"]["x"] + box["matrix"]["width"], box["matrix"]["y"] + box["matrix"]["height"]
+    assert words["y"] + words["height"] <= corner[1]
+    assert words["x"] + words["width"] - box["matrix"]["x"] < words["y"] - box["matrix"]["y"]
+
+
+def test_a_wide_table_scrolls_in_a_narrow_window(open_page, chain, tmp_path):
+    chain["bootstrap"] = {
+        "edges": [{"source": "A", "target": "B", "direction_frequency": 0.5, "adjacency_frequency": 1.0,
+                   "weight_low": 0.1, "weight_high": 0.7}],
+    }  # fmt: skip
+    page = open_page(report_document(chain, tmp_path / "r.html"))
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    last = page.locator("#edge-table th").last
+    page.locator("#edge-table").focus()
+    page.locator("#edge-table").evaluate("table => { table.scrollLeft = table.scrollWidth; }")
+    box = last.bounding_box()
+    assert box["x"] + box["width"] <= 400
+
+
 def test_a_dense_graph_opens_on_its_matrix(open_page, tmp_path):
     weights = np.triu(np.ones((60, 60)), k=1)
     page = open_page(report_document(document_of(weights), tmp_path / "r.html"))
