@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from golem import Golem
+from golem import Golem, Knowledge
 from golem.diagnostics import edge_loss
 from golem.export import graph_document, save
 from golem.graph_files import NamedGraph
@@ -174,7 +174,24 @@ def test_a_comparison_writes_its_page(tmp_path):
     assert content["distances"]["values"][0][0] == 0
     assert [row["method"] for row in content["methods"]] == ["sort-regress-var", "pc"]
     without = compare(drawn.data, ["sort-regress-var"])
+    assert "Knowledge None was given." in words(report_comparison(without, tmp_path / "r.html"))
     assert embedded(report_comparison(without, tmp_path / "r.html"))["reference"] is None
+
+
+def test_a_comparison_tells_what_it_was_made_with(tmp_path):
+    from golem.comparison import compare
+
+    table = pd.DataFrame(simulate(3, 200, "ER1", random_state=1).data, columns=["age", "debt", "home"])
+    known = Knowledge.named(required=[("age", "debt")], tiers=[["age"], ["debt", "home"]])
+    result = compare(table, ["order-nv", "pc"], knowledge=known, time_limit=30)
+    text = words(report_comparison(result, tmp_path / "r.html"))
+    assert "methods order-nv, pc rows 200 columns 3 time limit a method 30 s missing error truth not given" in text
+    assert "Knowledge required age → debt tiers 1: age; 2: debt, home Versions golem" in text
+    assert f"numpy {np.__version__}" in text
+    masks = compare(table, ["order-nv"], knowledge=Knowledge.of(3, forbidden=[(2, 0)]), time_limit=None)
+    text = words(report_comparison(masks, tmp_path / "r.html"))
+    assert "time limit a method none" in text
+    assert "Knowledge forbidden home → age Versions" in text
 
 
 @pytest.mark.parametrize("name", ["short", "x" * 100, "漢字" * 30, "", "a" * 18, "a" * 19])

@@ -76,7 +76,7 @@ function methodsTable() {
     { title: "status", text: true, value: (row) => (row.message ? `${row.status}: ${row.message}` : row.status) },
   ];
   fillTable(find("methods"), columns, content.methods, {
-    onrow: (row) => { const k = graphs.findIndex((graph) => graph.name === row.method); if (k >= 0) change({ shown: k, chosen: null }); },
+    onrow: (row) => { const k = graphs.findIndex((graph) => graph.name === row.method); if (k >= 0) showGraph(k); },
     rowClass: (row) => (row.status === "done" ? null : "failed"),
   });
 }
