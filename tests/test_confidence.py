@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import golem
-from golem import DataWarning, Golem, Knowledge, Moments
+from golem import DataWarning, Golem, GolemCV, Knowledge, Moments
 from golem.confidence import bootstrap
 from golem.graph import cpdag, is_dag
 from golem.resampling import Rows
@@ -239,3 +239,30 @@ def test_intervals_cover_the_truth_at_about_their_rate():
     # Percentiles of 60 replicates cover a little less than their level; 3 standard errors.
     assert abs(np.mean(covered) - 0.88) < 3 * np.sqrt(0.88 * 0.12 / 150)
     assert stats.binomtest(sum(covered), 150, 0.9).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("noise", ["ev", "nv"])
+def test_a_price_as_a_number_is_that_of_its_criterion(noise):
+    """The price 2 n lambda of an edge stays that of the data, though a resample is said to have n/2 rows."""
+    d, n = 12, 300
+    X = simulate(d, n, "ER1", "gaussian-nv", random_state=1).data
+    price = np.log(n // 2) + 2 * np.log(d)
+    by_word = bootstrap(Golem(noise), X, 20, random_state=2)
+    by_number = bootstrap(Golem(noise, lambda_sparsity=price / (2 * n)), X, 20, random_state=2)
+    np.testing.assert_allclose(by_number.adjacency_frequency, by_word.adjacency_frequency)
+
+
+def test_a_search_over_settings_is_resampled_at_its_choice():
+    X = simulate(5, 200, "ER1", random_state=0).data
+    search = GolemCV(Golem("ev"), select="bic")
+    with pytest.raises(ValueError, match="once it is fitted"):
+        bootstrap(search, X, 2)
+    search.fit(X)
+    first, second = bootstrap(search, X, 5), bootstrap(search.estimator_, X, 5)
+    assert np.array_equal(first.direction_frequency, second.direction_frequency)
+
+
+def test_other_columns_than_those_of_the_fit_are_refused():
+    X = simulate(5, 200, "ER1", random_state=0).data
+    with pytest.raises(ValueError, match="4 columns, and the model was fitted to 5"):
+        bootstrap(Golem("ev").fit(X), X[:, :4], 2)

@@ -342,3 +342,11 @@ def test_models_need_weights_and_variances():
     model = NamedGraph.from_lists(["(Intercept)"], [], [{"noise_variance": 1, "intercept": 0}])
     with pytest.raises(ValueError, match="rename that variable"):
         FORMATS["pgmpy"].write(model)
+
+
+@pytest.mark.parametrize("header", ["source,target", "from,to", "cause,effect", "Cause,Effect"])
+def test_the_columns_of_an_edge_list_have_other_names_too(header, tmp_path):
+    (tmp_path / "truth.csv").write_text(f"{header}\na,b\nb,c\n")
+    graph = read_graph(tmp_path / "truth.csv")
+    assert graph.names == ("a", "b", "c")
+    assert np.argwhere(graph.adjacency).tolist() == [[0, 1], [1, 2]]

@@ -88,7 +88,8 @@ def test_a_comparison_has_a_bar_a_method_and_a_cell_a_pair():
 def test_a_path_shows_every_point_and_the_choice(base, select):
     thresholds = {} if base.solver == "order" else {"threshold": [0.3, "lr"], "lambda_sparsity": [0.02, 0.1]}
     model = GolemCV(base, select, **thresholds).fit(simulate(6, 200, "ER1", random_state=0).data)
-    ax = plots.path(model.selection_)
+    assert plots.path is plots.plot_path
+    ax = plots.plot_path(model.selection_)
     chosen = next(row for row in model.path_ if row["chosen"])
     drawn = {(x, y) for line in ax.get_lines() for x, y in zip(*line.get_data(), strict=True)}
     penalty = "price" if base.solver == "order" else "lambda_sparsity"

@@ -198,3 +198,14 @@ def test_records_that_are_none_are_refused(finished):
     record.write_text(json.dumps(content))
     assert "data.csv: no such file" in golem("fit", "--from", record, expect=1).output
     golem("fit", expect=2)
+
+
+def test_a_price_chosen_for_other_data_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, n in (("few", 100), ("many", 400)):
+        golem("simulate", "--d", 5, "--n", n, "-o", name, "-q")
+    golem("fit", "few/data.csv", "--select", "bic", "-o", "first")
+    said = golem("fit", "many/data.csv", "--from", "first/graph.json", "-o", "second").output
+    assert "--select bic was taken over" in said
+    assert "in 100 rows" in said
+    assert "in 400" in said

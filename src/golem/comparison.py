@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.metadata
 import math
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+import golem
 from golem import export, metrics
 from golem.checks import require_learnable
 from golem.graph import BoolMatrix, as_adjacency, is_dag
@@ -25,6 +28,7 @@ from golem.objective import graph_scores
 from golem.peers import PEERS, Estimate
 from golem.plots import plot_comparison
 from golem.readers import Paths, TableFiles, read_graph, rows_of
+from golem.record import versions
 from golem.solvers.tie_break import least_squares_weights
 
 TIME_LIMIT = 120.0
@@ -95,6 +99,9 @@ class Comparison:
         The true graph.
     warnings : dict of str to tuple of str
         What there is to warn of: each warning, and the methods that gave it.
+    settings : mapping
+        What a reader needs to repeat it, as JSON can hold it: the number of rows `n`, `missing`, `time_limit`,
+        `knowledge` by the names of the columns where some was given, and `versions`.
     """
 
     names: tuple[str, ...]
@@ -102,6 +109,7 @@ class Comparison:
     estimates: dict[str, Estimate]
     truth: BoolMatrix | None
     warnings: dict[str, tuple[str, ...]]
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def interrupted(self) -> bool:
@@ -260,7 +268,14 @@ def compare(
             if outcome.status == "interrupted":
                 found += [Row(left, status="not run") for left in names[number + 1 :]]
                 break
-    return Comparison(moments.names, tuple(found), estimates, true_graph, warned)
+    settings = {
+        "n": moments.n,
+        "missing": missing,
+        "time_limit": time_limit,
+        "knowledge": None if masks.is_empty else _by_name(knowledge, masks, moments.names).document(),
+        "versions": {"golem": golem.__version__} | versions() | _peer_versions(names),
+    }
+    return Comparison(moments.names, tuple(found), estimates, true_graph, warned, settings)
 
 
 def compare_file(
@@ -299,6 +314,21 @@ def default_methods() -> list[str]:
 def missing_peers() -> dict[str, str]:
     """Methods of packages that are not installed, with the command that installs them."""
     return {name: peer.install for name, peer in PEERS.items() if not peer.is_installed}
+
+
+def _by_name(given: Knowledge | NamedKnowledge | None, masks: Knowledge, names: tuple[str, ...]) -> NamedKnowledge:
+    """Return the knowledge as it was given, tiers as tiers, or the masks by name."""
+    return given if isinstance(given, NamedKnowledge) else masks.by_name(names)
+
+
+def _peer_versions(methods: Sequence[str]) -> dict[str, str]:
+    """Versions of the other packages that some methods run."""
+    found = {}
+    for package in sorted({PEERS[name].package for name in methods if name in PEERS and PEERS[name].is_installed}):
+        # A package that lies on the path without having been installed has no version.
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[package] = importlib.metadata.version(package)
+    return found
 
 
 def _run(name: str, process: MethodProcess, time_limit: float | None, tick: Callable[[float], None] | None) -> Outcome:

@@ -28,13 +28,13 @@ from golem.arrays import available_cores
 from golem.checks import DataWarning, require_learnable
 from golem.consensus import ranked_pairs
 from golem.crew import results
-from golem.estimator import Golem
+from golem.estimator import Golem, is_counted, plain_model
 from golem.graph import BoolMatrix
 from golem.likelihood import GaussianNV
 from golem.moments import Matrix
-from golem.resampling import Rows, Shards, resampler
+from golem.resampling import Rows, Shards, half_of, resampler
 from golem.solvers import Status
-from golem.solvers.tie_break import least_squares_weights, random_member
+from golem.solvers.tie_break import least_squares_weights, random_member, without_evidence
 
 Report = Callable[[int, int], None]
 # A resample that cannot be fitted, such as one in which a rare value is missing, is drawn again so often.
@@ -127,8 +127,8 @@ def bootstrap(
 
     Parameters
     ----------
-    model : Golem
-        Settings; it need not be fitted, and is not changed.
+    model : Golem or a fitted GolemCV
+        Settings; a Golem need not be fitted, and is not changed. Of a GolemCV it is the model at its choice.
     data : array, DataFrame (pandas, Polars), PyArrow table, or list of Moments
         Rows; or the moments of shards of them (`golem.readers.shards_from_file`), which are then drawn as blocks.
     replicates : int
@@ -160,8 +160,11 @@ def bootstrap(
     >>> bool((result.consensus == drawn.sem.adjacency).all())
     True
     """
+    model = plain_model(model)
     _require_sensible(model, replicates, level, n_jobs)
     source = resampler(data, "drop" if model.missing == "drop" else "error")
+    if hasattr(model, "moments_") and model.moments_.d != source.moments.d:
+        raise ValueError(f"the data have {source.moments.d} columns, and the model was fitted to {model.moments_.d}")
     require_learnable(source.moments, uses_scale=False, stacklevel=3)
     seed = (
         int(random_state.integers(2**31)) if isinstance(random_state, np.random.Generator) else int(random_state or 0)
@@ -199,13 +202,17 @@ def _require_sensible(model: Golem, replicates: int, level: float, n_jobs: int |
 class _Replica(Golem):
     """A fit of which the graph alone is wanted.
 
-    Where the noise variances decide directions, how sure they are shows in the replicates themselves. Where they are
-    free, members of an equivalence class fit exactly alike, and the one shown is a tie-break.
+    Where a search over orders lets the noise variances decide directions, how sure they are shows in the replicates
+    themselves. Where the variances are free, members of an equivalence class fit exactly alike, and the one shown is a
+    tie-break; and a descent stays with the member that it comes to first.
     """
 
     def _explain(self, open_directions: BoolMatrix) -> None:
-        exactly_tied = isinstance(self.likelihood_, GaussianNV)
-        self.undecided_ = open_directions if exactly_tied else np.zeros_like(open_directions)
+        if is_counted(self) and not isinstance(self.likelihood_, GaussianNV):
+            self.undecided_ = np.zeros_like(open_directions)
+        else:
+            S, n = self.moments_.covariance, self.moments_.n
+            self.undecided_ = without_evidence(self.adjacency_, S, n, self.likelihood_, open_directions)
 
 
 class _Work:
@@ -219,6 +226,10 @@ class _Work:
         self._settings = model.get_params(deep=False) | {"callback": self._obey}
         if searched:
             self._settings["effort"] = "fast"
+        if is_counted(model) and isinstance(model.lambda_sparsity, int | float):
+            # The price 2 n lambda of an edge stays that of the data, which a resample of n/2 rows would halve.
+            n = source.moments.n
+            self._settings["lambda_sparsity"] = model.lambda_sparsity * n / half_of(n)
 
     def run(self, replicates: int, n_jobs: int, callback: Report | None) -> list[_Replicate]:
         """Return the replicates that were done, in their order."""

@@ -259,8 +259,7 @@ class Golem(BaseEstimator):
             else self.noise_choice_.likelihood
         )
         self.threshold_: float | None = None
-        counted = self.solver == "order" or isinstance(self.solver, Order)
-        self._describe(solution.weights if counted else self._round())
+        self._describe(solution.weights if is_counted(self) else self._round())
         if not self.solution_.status.is_final:
             stage = (
                 " (in the solve of GOLEM-EV that was to be the start)" if self.solution_ is self.start_solution_ else ""
@@ -481,6 +480,25 @@ class Golem(BaseEstimator):
         self.by_variance_ = open_directions & ~self.undecided_
         noise_variances = self.likelihood_.noise_variances(residual_variances(weights, moments.covariance))
         self.sem_ = LinearSEM.from_moments(weights, noise_variances, moments)
+
+
+def is_counted(model: Golem) -> bool:
+    """Tell whether the solver counts edges."""
+    return model.solver == "order" or isinstance(model.solver, Order)
+
+
+def plain_model(model: Any) -> Golem:
+    """Return the model itself, or the one that a search over settings has chosen.
+
+    Raises
+    ------
+    ValueError
+        If it is neither, or nothing has been chosen yet.
+    """
+    chosen = getattr(model, "estimator_", model)
+    if not isinstance(chosen, Golem):
+        raise ValueError(f"this is for a Golem, or for a GolemCV once it is fitted; got {type(model).__name__}")
+    return chosen
 
 
 def _undecided(adjacency: BoolMatrix, equivalence_class: BoolMatrix, knowledge: Knowledge) -> BoolMatrix:

@@ -189,9 +189,9 @@ def _noise(model: Golem) -> dict[str, Any]:
 def used(model: Golem) -> dict[str, Any]:
     """Return the penalties that a fit used, with the defaults filled in."""
     from golem.descent import NOISE_MODELS
-    from golem.solvers import Order
+    from golem.estimator import is_counted
 
-    if model.solver == "order" or isinstance(model.solver, Order):
+    if is_counted(model):
         return {"edge_price": plain(model.edge_price_)}
     paper = NOISE_MODELS[model.noise]
     return {

@@ -423,7 +423,8 @@ def require_finite(X: Matrix, names: Sequence[str], place: Callable[[int], str] 
         + (
             "infinite values are no missing ones: mend them, or leave those rows out"
             if np.isinf(X).any()
-            else "choose missing='drop' (without those rows) or missing='em' (Gaussian EM), or impute the values first"
+            else "choose missing='drop' (without those rows) or missing='em' (Gaussian EM; on the command line "
+            "--missing drop, --missing em), or impute the values first"
         )
     )
 

@@ -148,7 +148,7 @@ def plot_comparison(comparison: Comparison) -> Figure:
     return figure
 
 
-def path(selection: Selection, ax: Axes | None = None) -> Axes:
+def plot_path(selection: Selection, ax: Axes | None = None) -> Axes:
     """Draw how the score and the number of edges go with the penalty, and where the choice fell.
 
     Lines of a path over several penalties on cycles or thresholds are told apart in the legend. The bars of a
@@ -191,3 +191,6 @@ def path(selection: Selection, ax: Axes | None = None) -> Axes:
     ways = {"bic": "information criterion", "cv": "cross-validation", "stability": "stability"}
     ax.set_title(f"{chosen['edges']} edges, chosen by {ways[selection.method]}", fontsize=11)
     return ax
+
+
+path = plot_path  # the first name of it, which stays

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 import golem
 from golem.acyclicity import Expm, LogDet, Polynomial
 from golem.arrays import Placement
-from golem.estimator import Golem
+from golem.estimator import Golem, is_counted
 from golem.graph_files import read_graph
 from golem.knowledge import Knowledge, NamedKnowledge
 from golem.moments import Moments, column_names, quoted
@@ -154,6 +154,8 @@ class Repeat:
         Of a weight, relative to the largest one.
     other_versions : mapping of str to str
         Where a version differs, "then, now".
+    remarks : tuple of str
+        What else should be known of the settings that were taken over.
     """
 
     record: str
@@ -163,6 +165,7 @@ class Repeat:
     lost_edges: int
     largest_difference: float
     other_versions: Mapping[str, str]
+    remarks: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -181,7 +184,8 @@ class Repeat:
         else:
             graph = "the graph is the same"
         changed = ", ".join(f"{name} {pair}" for name, pair in self.other_versions.items())
-        return f"Compared with {self.record}, {data}; {graph}." + (f" Versions: {changed}." if changed else "")
+        versions = f" Versions: {changed}." if changed else ""
+        return " ".join([f"Compared with {self.record}, {data}; {graph}.{versions}", *self.remarks])
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,4 +254,20 @@ class Run:
             other_versions={
                 name: f"{was[name]} then, {here[name]} now" for name in here if name in was and was[name] != here[name]
             },
+            remarks=tuple(self._remarks(model)),
         )
+
+    def _remarks(self, model: Golem) -> Iterator[str]:
+        """Say where settings that were chosen for the old data may not suit the new."""
+        selection, n = self.content.get("selection"), self.content.get("n")
+        if selection:
+            yield (
+                f"The choice of --select {selection['method']} was taken over, not made again; to choose anew, run "
+                "golem fit with --select."
+            )
+        if is_counted(model) and isinstance(model.lambda_sparsity, int | float) and n and n != model.moments_.n:
+            yield (
+                f"The price of an edge grows with the rows: lambda_sparsity = {model.lambda_sparsity:g} is a deviance "
+                f"of {2 * n * model.lambda_sparsity:.3g} in {n} rows and of "
+                f"{2 * model.moments_.n * model.lambda_sparsity:.3g} in {model.moments_.n}."
+            )

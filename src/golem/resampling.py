@@ -143,5 +143,10 @@ def as_half(moments: Moments) -> Moments:
     An estimate from a resample varies around that from the data by about what the latter varies around the truth. Taken
     as one from n/2 rows, its variance is what a score expects of so many.
     """
-    n = max(3, moments.n // 2)
+    n = half_of(moments.n)
     return dataclasses.replace(moments, n=n, scatter=moments.scatter * (n / moments.n))
+
+
+def half_of(n: int) -> int:
+    """Return the number of rows that a resample of n is said to come from."""
+    return max(3, n // 2)

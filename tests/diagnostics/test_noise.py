@@ -128,3 +128,13 @@ def test_holms_correction():
                 break
             rejected[k] = True
         np.testing.assert_array_equal(adjusted <= level, rejected)
+
+
+def test_codes_for_missing_values_and_other_extremes_are_a_warning():
+    X = simulate(5, 500, "ER1", random_state=0).data
+    assert diagnose(Golem("nv").fit(X), X)["normal-residuals"].level == "ok"
+    X[:4, 2] = -999
+    finding = diagnose(Golem("nv").fit(X), X)["normal-residuals"]
+    assert finding.level == "warning"
+    assert "-999" in finding.finding
+    assert "'x2'" in finding.finding

@@ -86,3 +86,23 @@ def test_a_contradicting_row_turns_the_verdict(theory_table, number, statement, 
 def test_graphs_too_large_to_try_are_refused():
     with pytest.raises(ValueError, match=r"possible for 2, 3 and 4 nodes; got sizes \(5,\)"):
         load("theory").tasks(Grid(sizes=(5,)))
+
+
+def test_graphs_that_zeros_exclude_are_told_from_those_that_were_searched(theory_table):
+    rows = [row for row in theory_table if row["statement"] == "theorems"]
+    searched, graphs = (sum(row[name] for row in rows) for name in ("searched", "graphs"))
+    assert 0 < searched < graphs
+    told = f"{graphs} directed graphs: {searched} searched numerically, {graphs - searched} excluded by zeros"
+    assert told in load("theory").verdicts(theory_table)[2].measured
+
+
+def test_the_soft_penalties_are_also_told_after_thresholding():
+    def row(method, b, c):
+        return {"status": "done", "method": method, "penalty": "dag", "ratio": 1.0, "seed": 0, "b0": 1.5, "b": b,
+                "c": c, "cyclic": bool(b and c), "indices": "1 1 1", "distance": 0.0, "gap": 1.0,
+                "residual": 0.0}  # fmt: skip
+
+    table = [row("least-squares", 1.5, 0.1), row("least-squares", 1.5, 0.4), row("likelihood-ev", 1.5, 0.0)]
+    verdict = load("bivariate").verdicts(table)[5]
+    assert verdict.holds is True
+    assert "cyclic in 1, X1 -> X2 in 1, reversed in 0" in verdict.measured

@@ -9,10 +9,11 @@ import pytest
 
 from golem.experiments import EXPERIMENTS, Grid, Task, load
 from golem.experiments.child import row_of
+from golem.experiments.inference import is_lower, mean
 from golem.experiments.learners import prepare_method
-from golem.experiments.outputs import verdict_text
+from golem.experiments.outputs import judge, verdict_text
 from golem.experiments.store import flat
-from golem.experiments.tables import average, is_lower, mean, metric, paired
+from golem.experiments.tables import average, contrast, interaction, metric, paired
 
 
 def table_of(experiment, tasks):
@@ -40,7 +41,7 @@ def test_every_experiment_runs_draws_and_judges(name):
     figure = experiment.figure(table)
     drawn = [line for axes in figure.axes for line in axes.lines]
     assert drawn
-    verdicts = experiment.verdicts(table)
+    verdicts = judge(experiment, table)
     assert [verdict.claim for verdict in verdicts] == list(experiment.claims)
     text = verdict_text(experiment, table, verdicts, ["golem experiment"])
     assert all(claim in text for claim in experiment.claims)
@@ -169,13 +170,39 @@ def test_means_errors_and_paired_differences():
     assert math.isnan(metric({"d": 10, "sid": None}, "sid"))
 
 
-def test_verdicts_follow_the_numbers():
-    def table(golem, notears):
-        more = {"graph": "ER2", "noise": "gaussian-nv"}
-        return rows("golem-nv", golem, **more) + rows("notears-l1", notears, **more)
+def test_numbers_of_one_seed_count_once():
+    noises = [rows("a", [10, 20, 30], noise=noise) + rows("b", [15, 24, 36], noise=noise) for noise in "xyz"]
+    alone, thrice = (paired(table, "shd", "a", "b") for table in (noises[0], [row for one in noises for row in one]))
+    assert (thrice.count, thrice.value) == (3, pytest.approx(alone.value))
+    assert thrice.error == pytest.approx(alone.error)
 
-    judge = load("nonidentifiable").verdicts
-    assert judge(table([1, 2, 1], [9, 8, 9]))[1].holds is True
-    assert judge(table([9, 8, 9], [1, 2, 1]))[1].holds is False
-    assert judge(table([1, 9, 1], [9, 1, 2]))[1].holds is None
-    assert judge(table([1, 2, 1], [9, 8, 9]))[0].holds is None  # GOLEM-EV was not run
+
+def test_a_difference_of_differences_is_taken_by_seed():
+    sparse = rows("a", [10, 20, 30], graph="ER1") + rows("b", [10, 20, 30], graph="ER1")
+    dense = rows("a", [10, 20, 30], graph="ER4") + rows("b", [20, 40, 60], graph="ER4")
+    found = interaction(sparse + dense, "shd", "a", "b", {"graph": "ER4"}, {"graph": "ER1"})
+    assert (found.value, found.count) == (pytest.approx(-2.0), 3)
+    assert found.error == pytest.approx(1 / math.sqrt(3))
+    lone = [row for row in sparse if row["seed"] == 0]
+    assert interaction(lone + dense, "shd", "a", "b", {"graph": "ER4"}, {"graph": "ER1"}).count == 1
+
+
+def test_a_contrast_matches_rows_on_what_it_is_told():
+    table = rows("a", [10, 20, 30], noise="x") + rows("a", [12, 22, 32], noise="y")
+    found = contrast(table[:-1], "shd", {"noise": "y"}, {"noise": "x"}, ("d", "method"))
+    assert (found.value, found.error, found.count) == (pytest.approx(0.2), pytest.approx(0.0), 2)
+
+
+def test_intervals_are_students():
+    from scipy.stats import t
+
+    values = [1.0, 2.0, 4.0, 4.5]
+    expected = t.interval(0.95, 3, loc=np.mean(values), scale=np.std(values, ddof=1) / 2)
+    assert mean(values).interval == pytest.approx(expected)
+    assert mean(values[:2]).interval == (-math.inf, math.inf)
+
+
+def test_a_single_value_has_no_error():
+    assert str(mean([0.5])) == "0.5"
+    assert mean([0.5]).signed() == "+0.5"
+    assert mean([0.5, 0.7]).signed() == "+0.6 ± 0.1"

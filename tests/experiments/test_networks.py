@@ -56,3 +56,28 @@ def test_tasks_know_their_file_and_columns_change_no_draw(network_folder):
     assert [t.cell["network"] for t in load("networks").tasks(Grid(seeds=1, sizes=(7,), methods=("pc",)))] == [
         "magic-niab"
     ] * 6
+
+
+def made(method, shd_c, bic, n=1000, seeds=5):
+    return [
+        {"experiment": "networks", "network": "ecoli70", "columns": "raw", "d": 10, "n": n, "steps": 100_000,
+         "method": method, "seed": seed, "status": "done", "shd_c": shd_c + seed % 2, "excess_bic": bic + 0.1 * seed}
+        for seed in range(seeds)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("free", "few", "bic", "holds"),
+    [(2, 9, -5.0, [True, True]), (9, 1, 5.0, [False, False]), (2, 2, -0.2, [None, None])],
+)
+def test_the_verdicts_follow_the_rows(free, few, bic, holds):
+    table = made("order-nv", free, bic) + made("order-nv", few, bic, n=300)
+    judge = load("networks").verdicts
+    assert [judge(table)[k].holds for k in (2, 5)] == holds
+    assert [judge([row for row in table if row["seed"] == 0])[k].holds for k in (2, 5)] == [None, None]
+
+
+@pytest.mark.parametrize(("more", "holds"), [(0, True), (5, False)])
+def test_a_choice_that_costs_nothing_is_within_the_margin(more, holds):
+    table = made("order-nv", 2, 0.0) + made("order", 2 + more, 0.0)
+    assert load("networks").verdicts(table)[4].holds is holds

@@ -3,9 +3,9 @@
 import pytest
 
 from golem.experiments import Grid, load
+from golem.experiments.inference import Mean, within
 from golem.experiments.learners import build, settings
-from golem.experiments.penalties import difference, within
-from golem.experiments.tables import Mean
+from golem.experiments.penalties import difference
 
 
 def test_the_papers_coefficients_are_in_the_grid_with_every_function():
@@ -50,3 +50,42 @@ def test_differences_are_taken_on_the_same_data():
     ]
     found = difference(rows[:-1], "shd", {"factor_1": 3.0}, {"factor_1": 1.0})
     assert (found.value, found.error, found.count) == (0.5, 0.0, 3)
+
+
+def grid(change, *, seeds=5, methods=("golem-ev", "golem-nv")):
+    """Build the grid of coefficients; a change of a cell's SHD and h."""
+    return [
+        {"experiment": "penalties", "graph": "ER2", "d": 10, "factor_1": a, "factor_2": b, "acyclicity": h,
+         "method": method, "seed": seed, "status": "done", "fit_seconds": 1.0 + 0.01 * seed, "iterations": 9,
+         "h": 10.0 ** -(3 + b)} | {"shd": 2 + seed % 2} | change(a, b, h)
+        for method in methods
+        for a, b, h in [(x, y, "expm") for x in (0.333, 1.0, 3.0) for y in (0.0, 1.0)]
+        + [(1.0, 1.0, "polynomial"), (1.0, 1.0, "logdet")]
+        for seed in range(seeds)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("claim", "change", "holds"),
+    [
+        (0, lambda a, b, h: {}, True),
+        (0, lambda a, b, h: {"shd": 0} if a == 3.0 else {"shd": 9}, False),
+        (1, lambda a, b, h: {}, True),
+        (1, lambda a, b, h: {"shd": 9} if a == 3.0 else {}, False),
+        (2, lambda a, b, h: {"shd": 9} if b == 0.0 else {}, True),
+        (2, lambda a, b, h: {}, None),
+        (3, lambda a, b, h: {}, True),
+        (3, lambda a, b, h: {"h": 1e-3}, None),
+        (4, lambda a, b, h: {}, True),
+        (4, lambda a, b, h: {"shd": 9} if h == "logdet" else {}, False),
+        (5, lambda a, b, h: {"fit_seconds": 0.5} if h != "expm" else {}, True),
+        (5, lambda a, b, h: {}, None),
+    ],
+)
+def test_the_verdicts_follow_the_grid(claim, change, holds):
+    judge = load("penalties").verdicts
+    assert judge(grid(change))[claim].holds is holds
+    assert judge(grid(change, seeds=2))[claim].holds is None
+    alone = judge(grid(change, methods=("golem-ev",)))[claim]
+    assert alone.holds is (False if holds is False else None)
+    assert "Not run: golem-nv" in alone.measured

@@ -67,3 +67,33 @@ def test_the_papers_counts_are_met_possible_or_refuted(shds, edges, holds):
 def test_the_interval_leaves_the_data_out():
     low, high = interval(rows("pc", [100, *range(1, 22)], 5), "shd")
     assert (low, high) == (2, 20)
+
+
+def test_the_verdicts_say_which_preparation_and_how_much_was_sampled():
+    judge = load("sachs").verdicts
+    found = judge(rows("golem-nv", [14], 11) + rows("golem-nv", [17], 3, "log"))[0]
+    assert found.holds is True
+    assert "those of the preparation raw, of 2 run. No bootstrap was run." in found.measured
+    assert "Only 4 bootstrap samples were run." in judge(rows("golem-nv", [14] * 5, 11))[0].measured
+    assert "bootstrap was" not in judge(rows("golem-nv", [14] * 30, 11))[0].measured
+
+
+def test_the_preparation_matters_only_where_intervals_are_apart_and_all_three_were_run():
+    judge = load("sachs").verdicts
+    three = ("golem-nv", "notears-l1", "golem-ev")
+
+    def table(names, other):
+        return [row for name in names for row in rows(name, [14] * 30, 11) + rows(name, [other] * 30, 5, "log")]
+
+    assert judge(table(three, 20))[4].holds is True
+    assert judge(table(three, 14))[4].holds is None
+    assert judge([row for row in table(three, 20) if row["seed"] < 5])[4].holds is None
+    found = judge(table(three[:2], 20))[4]
+    assert found.holds is None
+    assert found.measured.endswith("Not run: golem-ev")
+
+
+@pytest.mark.parametrize(("notears", "ev", "holds"), [(15, 18, True), (18, 18, False), (13, 18, False)])
+def test_the_order_of_the_three(notears, ev, holds):
+    table = rows("golem-nv", [14] * 30, 11) + rows("notears-l1", [notears] * 30, 13) + rows("golem-ev", [ev] * 30, 21)
+    assert load("sachs").verdicts(table)[3].holds is holds

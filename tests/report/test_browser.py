@@ -145,7 +145,30 @@ def test_a_bootstrap_has_a_slider_on_frequency(open_page, chain, tmp_path):
     set_slider(page, "#frequency", 0)
     choose_edge(page, "A", "B")
     assert "0.1 to 0.7" in page.locator("#details").inner_text()
-    assert "90 %" in page.locator("#details").inner_text()
+    text = page.locator("#details").inner_text()
+    assert re.search(r"Joined in\s+100 % of the resamples", text)
+    assert re.search(r"Directed in\s+90 % of the resamples", text)
+    row = page.locator("#edge-table tbody tr", has_text="0.5").inner_text().split("\t")
+    heads = page.locator("#edge-table thead th").all_inner_texts()
+    assert (row[heads.index("joined")], row[heads.index("directed")]) == ("100 %", "90 %")
+
+
+def test_an_edge_that_is_always_joined_stays_where_its_direction_is_open(open_page, chain, tmp_path):
+    chain["edge_table"][0]["undecided"] = True  # A -> B
+    chain["edge_table"][1]["by_variance"] = True  # A -> C
+    share = {"direction_frequency": 0.5, "adjacency_frequency": 1.0}
+    chain["bootstrap"] = {"edges": [{"source": a, "target": b} | share for a, b in ("AB", "BC", "AC")]}
+    page = open_page(report_document(chain, tmp_path / "r.html"))
+    opacity = [page.locator(f'[data-edge="{k}"]').evaluate("e => +e.style.opacity") for k in ("0>1", "1>2", "0>2")]
+    assert opacity == pytest.approx([1, 0.6, 0.6])
+    set_slider(page, "#frequency", 60)
+    assert page.locator("#graph .edge:not(.faded)").get_attribute("data-edge") == "0>1"
+    # What a direction rests on stands beside its share.
+    assert page.locator("#edge-table .tag").all_inner_texts() == ["undecided", "by variance"]
+    choose_edge(page, "A", "C")
+    fact = page.locator("#details tr", has_text="Directed in")
+    assert "50 %" in fact.inner_text()
+    assert fact.locator(".tag.by-variance").inner_text() == "by variance"
 
 
 def test_a_click_on_a_node_or_an_edge_tells_about_it(open_page, chain, tmp_path):
@@ -305,6 +328,47 @@ def test_a_comparison_shows_each_method(open_page, tmp_path):
     assert page.locator("#graph .edge.missing").count() == int((truth & ~(other | other.T)).sum())
 
 
+def test_no_graph_is_set_against_itself(open_page, tmp_path):
+    graphs = {name: random_dag(6, "ER1", seed) for seed, name in enumerate(("order", "pc", "fgs"))}
+    estimates = {name: Estimate(graph, False, graph) for name, graph in graphs.items()}
+    rows = tuple(Row(name, edges=int(graph.sum())) for name, graph in graphs.items())
+    for truth, instead in ((None, "nothing"), (graphs["pc"], "truth")):
+        result = Comparison(tuple("uvwxyz"), rows, estimates, truth, {})
+        page = open_page(report_comparison(result, tmp_path / "r.html"))
+        offered = "() => [...document.getElementById('reference').options].filter(o => !o.hidden).map(o => o.text)"
+        chosen = "() => document.getElementById('reference').selectedOptions[0].text"
+        assert "order" not in page.evaluate(offered)
+        page.locator("#reference").select_option(label="fgs")
+        page.locator("#shown").select_option(label="fgs")
+        assert "fgs" not in page.evaluate(offered)
+        assert "order" in page.evaluate(offered)
+        assert page.evaluate(chosen) == instead
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_path_of_a_selection_is_drawn(open_page, chain, tmp_path, several):
+    path = [
+        {"price": 2.0**k, "score": abs(k - 3.0), "edges": 9 - k, "chosen": k == 3}
+        | ({"threshold": t} if several else {})
+        for t in ((0.1, 0.2) if several else (0.1,))
+        for k in range(6)
+    ]
+    path[-1] |= {"chosen": False, "score": None}
+    if several:
+        path[3]["chosen"] = False
+    chain["selection"] = {"method": "bic", "chosen": {}, "path": path}
+    page = open_page(report_document(chain, tmp_path / "r.html"))
+    assert page.locator("#selection polyline").count() == 1 + several
+    assert page.locator("#selection circle:not(.choice)").count() == len(path) - 1
+    ring = page.locator("#selection circle.choice")
+    lowest = page.locator("#selection circle:not(.choice)").evaluate_all(
+        "all => all.sort((a, b) => b.cy.baseVal.value - a.cy.baseVal.value)[0].cx.baseVal.value"
+    )
+    assert float(ring.get_attribute("cx")) == pytest.approx(lowest)
+    assert "6 edges" in page.locator("#selection").inner_text()
+    assert page.locator("tr.picked").count() == 1
+
+
 def test_a_thousand_nodes_are_there_within_three_seconds(open_page, tmp_path):
     weights = random_dag(1000, "ER4", 0) * np.random.default_rng(0).uniform(0.5, 2, size=(1000, 1000))
     path = report_document(document_of(weights, raw_weights=weights.tolist()), tmp_path / "r.html")
@@ -349,6 +413,38 @@ def test_the_matrix_tells_and_chooses(open_page, chain, tmp_path):
     assert page.locator("#matrix-readout").inner_text() == "A → B, weight 0.5"
     page.keyboard.press("Enter")
     assert page.locator("#details h2").first.inner_text() == "A → B"
+
+
+@pytest.mark.parametrize("width", [1000, 1400])
+def test_the_graph_of_a_large_page_is_seen_at_once(open_page, tmp_path, width):
+    weights = random_dag(400, "ER2", 0) * 1.0
+    page = open_page(report_document(document_of(weights), tmp_path / "r.html"))
+    page.set_viewport_size({"width": width, "height": 800})
+    box = {part: page.locator("#" + part).bounding_box() for part in ("search", "graph", "details", "matrix")}
+    assert all(box[part]["y"] < 300 for part in ("search", "graph", "details"))
+    assert box["details"]["x"] > box["graph"]["x"] + box["graph"]["width"]
+    card = page.locator(".matrix-card").bounding_box()
+    assert box["matrix"]["width"] > 0.9 * card["width"]
+    # The words stand below the diagonal, where no edge is.
+    words = page.locator(".matrix-words").bounding_box()
+    corner = box["matrix"]["x"] + box["matrix"]["width"], box["matrix"]["y"] + box["matrix"]["height"]
+    assert words["y"] + words["height"] <= corner[1]
+    assert words["x"] + words["width"] - box["matrix"]["x"] < words["y"] - box["matrix"]["y"]
+
+
+def test_a_wide_table_scrolls_in_a_narrow_window(open_page, chain, tmp_path):
+    chain["bootstrap"] = {
+        "edges": [{"source": "A", "target": "B", "direction_frequency": 0.5, "adjacency_frequency": 1.0,
+                   "weight_low": 0.1, "weight_high": 0.7}],
+    }  # fmt: skip
+    page = open_page(report_document(chain, tmp_path / "r.html"))
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    last = page.locator("#edge-table th").last
+    page.locator("#edge-table").focus()
+    page.locator("#edge-table").evaluate("table => { table.scrollLeft = table.scrollWidth; }")
+    box = last.bounding_box()
+    assert box["x"] + box["width"] <= 400
 
 
 def test_a_dense_graph_opens_on_its_matrix(open_page, tmp_path):

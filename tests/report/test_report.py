@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from golem import Golem
+from golem import Golem, Knowledge
 from golem.diagnostics import edge_loss
 from golem.export import graph_document, save
 from golem.graph_files import NamedGraph
@@ -86,6 +86,32 @@ def test_findings_come_with_their_remedies(tmp_path):
     assert "use logarithms" in text
 
 
+def words(path):
+    """Return the text of a page as a reader sees it before its script runs."""
+    body = path.read_text().split("<body", 1)[1].split("<script", 1)[0]
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", body)).split())
+
+
+def test_settings_are_written_for_readers(tmp_path):
+    known = {"forbidden": [["lone", "debt"]], "required": [], "tiers": [["age", "lone"], ["debt"]]}
+    document = {
+        "names": ["age", "lone", "debt"], "weights": [[0, 1, 0], [0, 0, 0], [0, 0, 0]], "n": 1, "undecided": 1,
+        "settings": {"standardize": True, "knowledge": known, "solver": {"type": "Adam", "max_iter": 100}},
+        "knowledge": known, "data": {"drop": [], "header": False},
+        "diagnostics": [{"name": "equal-variances", "level": "ok", "finding": "p = 6.7e-22", "remedy": ""}],
+    }  # fmt: skip
+    text = words(report_document(document, tmp_path / "r.html"))
+    assert "1 edge among 3 variables, from 1 row." in text
+    assert "cannot decide the direction of 1 edge, which is dashed." in text
+    assert "standardize yes" in text
+    assert "solver Adam (max iter 100)" in text
+    assert "drop none header no" in text
+    assert "Knowledge forbidden lone → debt tiers 1: age, lone; 2: debt" in text
+    assert text.count("lone → debt") == 1
+    assert "ok equal-variances p = 6.7e-22" in text
+    assert not re.search(r"\bTrue\b|\bFalse\b|\['", text)
+
+
 def test_every_edge_of_the_document_has_its_loss(model):
     document = graph_document(model)
     assert [(row["source"], row["target"]) for row in document["edge_table"]]
@@ -148,7 +174,24 @@ def test_a_comparison_writes_its_page(tmp_path):
     assert content["distances"]["values"][0][0] == 0
     assert [row["method"] for row in content["methods"]] == ["sort-regress-var", "pc"]
     without = compare(drawn.data, ["sort-regress-var"])
+    assert "Knowledge None was given." in words(report_comparison(without, tmp_path / "r.html"))
     assert embedded(report_comparison(without, tmp_path / "r.html"))["reference"] is None
+
+
+def test_a_comparison_tells_what_it_was_made_with(tmp_path):
+    from golem.comparison import compare
+
+    table = pd.DataFrame(simulate(3, 200, "ER1", random_state=1).data, columns=["age", "debt", "home"])
+    known = Knowledge.named(required=[("age", "debt")], tiers=[["age"], ["debt", "home"]])
+    result = compare(table, ["order-nv", "pc"], knowledge=known, time_limit=30)
+    text = words(report_comparison(result, tmp_path / "r.html"))
+    assert "methods order-nv, pc rows 200 columns 3 time limit a method 30 s missing error truth not given" in text
+    assert "Knowledge required age → debt tiers 1: age; 2: debt, home Versions golem" in text
+    assert f"numpy {np.__version__}" in text
+    masks = compare(table, ["order-nv"], knowledge=Knowledge.of(3, forbidden=[(2, 0)]), time_limit=None)
+    text = words(report_comparison(masks, tmp_path / "r.html"))
+    assert "time limit a method none" in text
+    assert "Knowledge forbidden home → age Versions" in text
 
 
 @pytest.mark.parametrize("name", ["short", "x" * 100, "漢字" * 30, "", "a" * 18, "a" * 19])

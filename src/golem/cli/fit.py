@@ -310,7 +310,7 @@ def fit(
                 source: Rows | list[Moments] = Rows.of(rows_of(table)) if by_rows else shards
                 confidence = assess(model, source, bootstrap, seed, quiet=quiet, bar=bar)
                 interrupted = confidence is None or confidence.interrupted
-            if diagnose and not interrupted:
+            if diagnose and not was_interrupted(model):
                 in_memory = scheduler is None and moments.n * moments.d <= MOST_NUMBERS
                 diagnosis = check(model, lambda: rows_of(table).values if in_memory else None, bar)
             supplement = dataclasses.replace(supplement, bootstrap=confidence, diagnosis=diagnosis)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from golem.diagnostics import columns, directions, influence, noise, units
 from golem.diagnostics.finding import Diagnosis, Finding
+from golem.estimator import Golem, plain_model
 from golem.moments import Matrix, is_table, quoted, rows_and_names
 from golem.solvers.tie_break import least_squares_weights
-
-if TYPE_CHECKING:
-    from golem.estimator import Golem
 
 # Beyond this number of columns the graph is not fitted again.
 LARGEST_REFIT = 500
@@ -36,7 +34,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
 
     Parameters
     ----------
-    model : Golem
+    model : Golem or GolemCV
         A fitted model.
     X : array or table, optional
         The rows that it was fitted to: a model keeps their moments alone. Rows with missing values are left out.
@@ -57,9 +55,8 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     >>> diagnosis["equal-variances"].level, diagnosis["near-duplicates"].level
     ('warning', 'ok')
     """
+    model = plain_model(model)
     check_is_fitted(model, "moments_")
-    if not hasattr(model, "likelihood_"):
-        raise ValueError(f"a diagnosis is for a fitted Golem; got {type(model).__name__}")
     if not hasattr(model, "sem_"):
         raise ValueError("the learned graph has a cycle (cycles='none'); a diagnosis is for a directed acyclic graph")
     moments, graph = model.moments_, model.adjacency_

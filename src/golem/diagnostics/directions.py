@@ -25,10 +25,9 @@ def find_directions(model: Golem) -> Finding:
     """Tell which edges have no direction of their own."""
     total, undecided = int(model.adjacency_.sum()), int(model.undecided_.sum())
     if not undecided:
+        given = "the noise model" if model.knowledge_.is_empty else "the noise model and what is known"
         return Finding(
-            "directions",
-            "ok",
-            "Every direction follows from the data, given the noise model." if total else "No edges.",
+            "directions", "ok", f"Every direction follows from the data, given {given}." if total else "No edges."
         )
     names = model.moments_.names
     examples = [f"{names[i]!r} - {names[j]!r}" for i, j in np.argwhere(model.undecided_)]

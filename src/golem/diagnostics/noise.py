@@ -21,6 +21,8 @@ LEVEL = 0.01
 _TELLING_FACTOR = 1.25
 _FEWEST_ROWS = 20
 _LONG_TAIL, _SHARE_LEFT = 2.0, 0.3
+# Beyond this excess kurtosis, ten times that of exponential noise, single rows make the covariances.
+_EXTREME = 50.0
 
 
 @dataclass(frozen=True)
@@ -119,12 +121,25 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix) -> Finding:
     worst = int(bad[np.argmax(np.abs(skewness[bad]) + np.abs(kurtosis[bad]))])
     tailed = [names[j] for j in bad if _logarithms_mend(rows[:, j])]
     logs = f"Take logarithms of {quoted(tailed, 3)}. " if tailed else ""
+    tails = _standardized_moments(rows)[1]
+    extreme = [j for j in np.argsort(-tails) if tails[j] > _EXTREME and not _logarithms_mend(rows[:, j])]
+    if extreme:
+        far = names[extreme[0]]
+        column = rows[:, extreme[0]]
+        value = column[np.argmax(np.abs(column - np.median(column)))]
+        return Finding(
+            name,
+            "warning",
+            f"A few extreme values make the variance of {quoted([names[j] for j in extreme], 3)} (in {far!r} one is "
+            f"{value:.4g}, the median {np.median(column):.4g}): edges can vanish or appear by them alone.",
+            f"{logs}Look at these rows: is it a code for a missing value, an error of measurement, a long tail?",
+        )
     return Finding(
         name,
         "note",
         f"Residuals of {len(bad)} of {len(names)} variables are not normal (most {names[worst]!r}: skewness "
-        f"{skewness[worst]:.1f}, excess kurtosis {kurtosis[worst]:.1f}): the equivalence class is learned all "
-        "the same, and the shapes can tell directions.",
+        f"{skewness[worst]:.1f}, excess kurtosis {kurtosis[worst]:.1f}): with many rows the equivalence class is "
+        "learned all the same, and the shapes can tell directions.",
         f"{logs}See golem compare --methods order,direct-lingam.",
     )
 

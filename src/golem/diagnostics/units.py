@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from golem.baselines import SortRegress
 from golem.diagnostics.finding import Finding
+from golem.estimator import Golem, is_counted
 from golem.graph import BoolMatrix
 from golem.likelihood import GaussianNV
 from golem.moments import Moments, Vector
-from golem.solvers import Order, Status
-
-if TYPE_CHECKING:
-    from golem.estimator import Golem
+from golem.solvers import Status
 
 # Sorting needs a lasso a node: up to here it takes a fraction of the fit.
 LARGEST_SORTED = 50
@@ -82,7 +80,7 @@ def standardized_refit(model: Golem) -> Golem:
     """
     scale = np.sqrt(model.moments_.variances)
     refit: Golem = clone(model).set_params(callback=None)
-    if _counts_edges(model):
+    if is_counted(model):
         refit.set_params(noise="nv", device="cpu", dtype="float64")
         if model.effort is None and isinstance(model.solver, str):
             refit.set_params(effort="fast")
@@ -126,7 +124,7 @@ def find_units(model: Golem, refit: bool | None, largest: int) -> Finding:
     graph, moments = model.adjacency_, model.moments_
     if not graph.any():
         return Finding("units", "ok", "No edges, so nothing rests on the units of the columns.")
-    if isinstance(model.likelihood_, GaussianNV) and _counts_edges(model):
+    if isinstance(model.likelihood_, GaussianNV) and is_counted(model):
         return Finding(
             "units",
             "ok",
@@ -134,7 +132,7 @@ def find_units(model: Golem, refit: bool | None, largest: int) -> Finding:
         )
     beside = _sorting(graph, graph & ~model.undecided_, moments)
     too_large = moments.d > largest
-    if refit is False or (refit is None and (too_large or not _counts_edges(model))):
+    if refit is False or (refit is None and (too_large or not is_counted(model))):
         reason = f"d = {moments.d} is large" if too_large else "the solver is slow" if refit is None else "left out"
         return Finding(
             "units",
@@ -156,10 +154,6 @@ def find_units(model: Golem, refit: bool | None, largest: int) -> Finding:
         return Finding("units", "ok", sentence)
     remedy = "Believe the rest only if the columns have comparable units; --noise nv does without them."
     return Finding("units", "warning" if found.lost > _MANY_LOST else "note", sentence, remedy)
-
-
-def _counts_edges(model: Golem) -> bool:
-    return model.solver == "order" or isinstance(model.solver, Order)
 
 
 def _sorting(graph: BoolMatrix, decided: BoolMatrix, moments: Moments) -> str:

@@ -16,16 +16,26 @@ Table = list[Row]
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, what was measured, and whether it holds; None where this run does not decide it."""
+    """A claim, what was measured, and whether it holds; None where this run does not decide it.
+
+    `mode` is that of the run it comes from: a verdict of any but a full one says so.
+
+    Examples
+    --------
+    >>> Verdict("all is well", "3 of 3", True, "quick").word
+    'holds (quick run)'
+    """
 
     claim: str
     measured: str
     holds: bool | None
+    mode: str = "full"
 
     @property
     def word(self) -> str:
         """The verdict in words."""
-        return {True: "holds", False: "does not hold", None: "not decided by this run"}[self.holds]
+        word = {True: "holds", False: "does not hold", None: "not decided by this run"}[self.holds]
+        return word if self.mode == "full" else f"{word} ({self.mode} run)"
 
 
 @dataclass(frozen=True)

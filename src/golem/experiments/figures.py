@@ -55,7 +55,7 @@ STYLES: dict[str, Style] = {
     "golem-ev-plain": Style(BLACK, "v", DOTTED),
     "golem-nv": Style(VERMILLION, "s"),
     "golem-nv-l1": Style(ORANGE, "^"),
-    "golem-nv-plain": Style(BLACK, "v", DOTTED),
+    "golem-nv-plain": Style(PURPLE, "<", DOTTED),
     "golem-nv-zeros": Style(ORANGE, "P", DOTTED),
     "order-ev": Style(BLUE, "o", DASHED, open=True),
     "order-nv": Style(VERMILLION, "s", DASHED, open=True),
@@ -63,33 +63,39 @@ STYLES: dict[str, Style] = {
     "notears-l1": Style(GREEN, "^"),
     "notears": Style(GREEN, "v", DOTTED),
     "fgs": Style(PURPLE, "D"),
-    "pc": Style(PURPLE, "X", DOTTED),
+    "pc": Style(SKY, "X", DOTTED),
     "direct-lingam": Style(ORANGE, "P"),
     "sort-regress-var": Style(GREY, "<"),
-    "sort-regress-r2": Style(GREY, ">", DOTTED),
+    "sort-regress-r2": Style(ORANGE, ">", DOTTED),
 }
 _OTHER = Style(GREY, ".")
+# How far methods stand apart, and the axis reaches beyond its ends: shares of the smallest distance between neighbours.
+_DODGE, _END = 0.025, 0.25
+# The smallest number on a logarithmic axis with zeros, as a share of the largest.
+_DEEPEST = 1e-8
 
 
-def draw_line_panel(
-    axes: Axes, table: Table, x: str, y: str, methods: Sequence[str], *, log_x: bool = False, log_y: bool = False
-) -> None:
-    """Draw mean and standard error of a number against a column, a line a method; words stand side by side."""
+def draw_line_panel(axes: Axes, table: Table, x: str, y: str, methods: Sequence[str], *, log_x: bool = False) -> None:
+    """Draw mean and standard error of a number against a column, a line a method; words stand side by side.
+
+    Methods stand a little apart, so that equal means do not hide each other. `settle` then sets the vertical axis.
+    """
     values = distinct(table, x)
-    places = {value: k if isinstance(value, str) else value for k, value in enumerate(values)}
-    for method in methods:
+    drawn = [method for method in methods if average(where(table, method=method), y).count]
+    for number, method in enumerate(drawn):
         rows = where(table, method=method)
         points = [(value, average(rows, y, **{x: value})) for value in values]
         points = [(value, point) for value, point in points if point.count]
-        if points:
-            heights, errors = [point.value for _, point in points], [point.error for _, point in points]
-            axes.errorbar(
-                [places[value] for value, _ in points], heights, yerr=errors, capsize=2, elinewidth=0.8, label=method,
-                **STYLES.get(method, _OTHER).options(),
-            )  # fmt: skip
+        places = _places(values, _DODGE * (number - (len(drawn) - 1) / 2), log_x)
+        heights, errors = [point.value for _, point in points], [point.error for _, point in points]
+        axes.errorbar(
+            [places[value] for value, _ in points], heights, yerr=errors, capsize=2, elinewidth=0.8, label=method,
+            **STYLES.get(method, _OTHER).options(),
+        )  # fmt: skip
     if log_x:
         axes.set_xscale("log")
-        axes.set_xlim(values[0] / 1.25, values[-1] * 1.25)
+        ends = [_places(values, shift, log_x) for shift in (-_END, _END)]
+        axes.set_xlim(ends[0][values[0]], ends[1][values[-1]])
         axes.set_xticks(values, [f"{value:g}" for value in values])
         axes.minorticks_off()
     elif any(isinstance(value, str) for value in values):
@@ -97,36 +103,68 @@ def draw_line_panel(
         axes.set_xlim(-0.3, len(values) - 0.7)
     elif len(values) <= 8:
         axes.set_xticks(values, [f"{value:g}" for value in values])
-    if log_y:
-        _set_log_scale(axes)
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)
 
 
-def _set_log_scale(axes: Axes) -> None:
-    """Make the vertical axis logarithmic; where a line reaches zero, linear below its smallest positive value."""
-    heights = [float(height) for line in axes.get_lines() for height in np.asarray(line.get_ydata(), dtype=float)]
-    positive = [height for height in heights if height > 0]
-    if positive and min(heights) <= 0:
-        axes.set_yscale("symlog", linthresh=min(positive))
-        axes.set_ylim(0, 1.5 * max(heights))
-    else:
-        axes.set_yscale("log")
+def _places(values: Sequence[Any], shift: float, log_x: bool) -> dict[Any, float]:
+    """Where values stand, moved by a share of the smallest distance between them."""
+    if any(isinstance(value, str) for value in values):
+        return {value: number + shift for number, value in enumerate(values)}
+    plain = np.log(values) if log_x else np.asarray(values, dtype=float)
+    moved = plain + shift * (float(np.min(np.diff(plain))) if len(values) > 1 else 0.1)
+    return dict(zip(values, np.exp(moved) if log_x else moved, strict=True))
+
+
+def settle(row: Sequence[Axes], y: str, *, log_y: bool = False) -> None:
+    """Set the vertical axis of panels that share it, once all of them are drawn; no marker at zero is cut off."""
+    heights = _heights(row)
+    for axes in row:
+        if y in ("tpr", "cyclic"):
+            axes.set_ylim(-0.04, 1.04)
+        elif log_y:
+            _set_log_scale(axes, heights)
+        elif heights.size:
+            axes.set_ylim(-0.04 * max(axes.get_ylim()[1], 1e-9), None)
+
+
+def _heights(row: Sequence[Axes]) -> Any:
+    """All means that the panels show."""
+    drawn: list[Any] = [container for axes in row for container in axes.containers]
+    lines = [container.lines[0] for container in drawn]
+    heights = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in lines] or [np.zeros(0)])
+    return heights[np.isfinite(heights)]
+
+
+def _set_log_scale(axes: Axes, heights: Any) -> None:
+    """Make the vertical axis logarithmic; where a mean is zero, linear below the smallest that is not."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    positive = heights[heights > 0]
+    if not positive.size:
+        axes.set_ylim(-0.04, 1)
+        return
+    least, most = float(positive.min()), float(positive.max())
+    if positive.size < heights.size:
+        # Numbers far below all others, rounding errors most of them, would take the room of those.
+        least = max(least, _DEEPEST * most)
+        axes.set_yscale("symlog", linthresh=least, linscale=0.6)
+        axes.set_ylim(-0.3 * least, 2 * most)
+        locator: Any = axes.yaxis.get_major_locator()
+        locator.set_params(numticks=6)
+        return
+    axes.set_yscale("log")
+    axes.set_ylim(least / 2, 2 * most)
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    if most < 100 * least:
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
 
 
 def _named(column: str, value: Any) -> str:
     """Write a value above or beside panels: a number with the name of its column."""
     return str(value) if isinstance(value, str) else f"{column} = {value:g}"
-
-
-def _settle(row: Sequence[Axes], y: str, log_y: bool) -> None:
-    """Set the limits of panels in a row, once all of them are drawn: those that share an axis share its limits."""
-    for axes in row:
-        if y in ("tpr", "cyclic"):
-            axes.set_ylim(-0.03, 1.03)
-        elif not log_y:
-            axes.set_ylim(bottom=0)
 
 
 def panels(
@@ -147,14 +185,14 @@ def panels(
     for i, low in enumerate(down):
         for j, left in enumerate(across):
             axes = grid[i, j]
-            draw_line_panel(axes, where(table, **{rows: low, columns: left}), x, y, methods, log_x=log_x, log_y=log_y)
+            draw_line_panel(axes, where(table, **{rows: low, columns: left}), x, y, methods, log_x=log_x)
             if i == 0:
                 axes.set_title(_named(columns, left), fontsize=9)
             if j == 0:
                 axes.set_ylabel(f"{low}\n{LABELS.get(y, y)}", fontsize=9)
             if i == len(down) - 1:
                 axes.set_xlabel(LABELS.get(x, x), fontsize=9)
-        _settle(grid[i], y, log_y)
+        settle(grid[i], y, log_y=log_y)
 
 
 def metric_grids(
@@ -207,8 +245,8 @@ def metric_rows(
     for i, value in enumerate(down):
         for j, name in enumerate(metrics):
             axes = grid[i, j]
-            draw_line_panel(axes, where(table, **{rows: value}), x, name, names, log_x=log_x, log_y=name in log_y)
-            _settle([axes], name, name in log_y)
+            draw_line_panel(axes, where(table, **{rows: value}), x, name, names, log_x=log_x)
+            settle([axes], name, log_y=name in log_y)
             if i == 0:
                 axes.set_title(LABELS.get(name, name), fontsize=10)
             if j == 0:

@@ -12,12 +12,13 @@ import math
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
-from golem.experiments import comparisons, figures, sweep
-from golem.experiments.comparisons import claim_better, means, present, signed
+from golem.experiments import figures, sweep
+from golem.experiments.comparisons import claim_better, is_there, means, not_run, present
 from golem.experiments.experiment import Experiment, Table, Verdict
+from golem.experiments.inference import all_hold, is_lower, within
 from golem.experiments.learners import Learned, is_descent, learn, learn_batch, measurements
 from golem.experiments.network_files import digest, network_file, read_network
-from golem.experiments.tables import Mean, all_hold, average, distinct, done, is_lower, mean, metric, paired, where
+from golem.experiments.tables import average, contrast, distinct, done, paired, where
 from golem.experiments.task import Grid, Row, Task
 from golem.moments import Matrix, Moments
 from golem.objective import graph_scores
@@ -133,13 +134,12 @@ def verdicts(table: Table) -> list[Verdict]:
 
 def _more_rows(table: Table) -> Verdict:
     sizes = distinct(table, "n")
-    if not present(table, ["order-nv"]) or len(sizes) < 2:
-        return Verdict(CLAIMS[2], comparisons.NOT_RUN, None)
+    if not is_there(table, "order-nv") or len(sizes) < 2:
+        return not_run(CLAIMS[2], table, "order-nv")
     parts, outcomes = [], []
     for network in distinct(table, "network"):
         rows = where(table, network=network, method="order-nv")
-        few = {row["seed"]: metric(row, "shd_c") for row in where(rows, n=sizes[0])}
-        gain = mean(metric(row, "shd_c") - few[row["seed"]] for row in where(rows, n=sizes[-1]) if row["seed"] in few)
+        gain = contrast(rows, "shd_c", {"n": sizes[-1]}, {"n": sizes[0]}, ("columns",))
         told = ", ".join(f"n = {n}: {average(rows, 'shd_c', n=n)}" for n in sizes)
         parts.append(f"{network} {told}")
         outcomes.append(is_lower(gain))
@@ -147,22 +147,19 @@ def _more_rows(table: Table) -> Verdict:
 
 
 def _no_cost(table: Table) -> Verdict:
-    if len(present(table, ["order", "order-nv"])) < 2:
-        return Verdict(CLAIMS[4], comparisons.NOT_RUN, None)
+    if not is_there(table, "order", "order-nv"):
+        return not_run(CLAIMS[4], table, "order", "order-nv")
     more = paired(table, "shd_c", "order", "order-nv")
-    return Verdict(CLAIMS[4], f"SHD-C / d, order - order-nv: {signed(more)}", _at_most(more, _SAME))
-
-
-def _at_most(found: Mean, bound: float) -> bool | None:
-    return None if found.count < 3 else found.value <= bound
+    measured = f"SHD-C / d, order - order-nv: {more.signed()}. Nothing is taken as at most {_SAME}"
+    return Verdict(CLAIMS[4], measured, within(more, -math.inf, _SAME))
 
 
 def _score(table: Table) -> Verdict:
-    methods = present(table, METHODS)
-    if "order-nv" not in methods:
-        return Verdict(CLAIMS[5], comparisons.NOT_RUN, None)
+    if not is_there(table, "order-nv"):
+        return not_run(CLAIMS[5], table, "order-nv")
     own = average(table, "excess_bic", method="order-nv")
-    return Verdict(CLAIMS[5], f"BIC - BIC of the true graph: {means(table, 'excess_bic', methods)}", _at_most(own, 0.0))
+    measured = f"BIC - BIC of the true graph: {means(table, 'excess_bic', present(table, METHODS))}"
+    return Verdict(CLAIMS[5], measured, within(own, -math.inf, 0.0))
 
 
 EXPERIMENT = Experiment(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from golem import export
 from golem.experiments.experiment import Experiment, Table, Verdict
+from golem.experiments.inference import MIN_SEEDS
 from golem.experiments.store import DONE, Store
 from golem.experiments.tables import distinct, done, read_csv, read_store, write_csv
 from golem.experiments.task import Grid
@@ -88,9 +89,15 @@ def _draw_and_judge(experiment: Experiment, table: Table, folder: Path, *written
             f"no task of {experiment.name} came to its end; {folder / 'table.csv'} says why, and --retry runs all again"
         )
     _save_figure(experiment, table, folder)
-    verdicts = experiment.verdicts(table)
+    verdicts = judge(experiment, table)
     export.write_text(folder / "verdict.md", verdict_text(experiment, table, verdicts, _commands(folder)))
     return Published(verdicts, str(table[0].get("mode")), (*written, *_PICTURES, "verdict.md"))
+
+
+def judge(experiment: Experiment, table: Table) -> list[Verdict]:
+    """Return the verdicts on a table, each with the mode of the run."""
+    modes = [str(mode) for mode in distinct(table, "mode")]
+    return [replace(one, mode=" and ".join(modes) or "full") for one in experiment.verdicts(table)]
 
 
 def _save_figure(experiment: Experiment, table: Table, folder: Path) -> None:
@@ -112,12 +119,13 @@ def verdict_text(experiment: Experiment, table: Table, verdicts: list[Verdict], 
         lines += ["```sh", *commands, "```", ""]
     lines += [*_what_was_run(table), "", "![figure](figure.png)", ""]
     lines += ["| Claim | Measured | Verdict |", "|---|---|---|"]
-    short = "" if table[0].get("mode") == "full" else f" ({table[0].get('mode')} run)"
-    lines += [f"| {_cell(one.claim)} | {_cell(one.measured)} | **{one.word}**{short} |" for one in verdicts]
+    lines += [f"| {_cell(one.claim)} | {_cell(one.measured)} | **{one.word}** |" for one in verdicts]
     lines += [
         "",
-        "Numbers are means ± standard errors; differences are taken on the same data sets. A difference counts when it "
-        "is beyond two standard errors.",
+        "Numbers are means ± standard errors over seeds (settings of one seed are averaged first); differences are "
+        "taken on the same data sets. A difference counts when its 95% interval (Student's t over seeds) leaves out "
+        f"zero, and a number is low, high or no different when its interval lies within the margin stated. Fewer than "
+        f"{MIN_SEEDS} seeds decide nothing.",
         "",
     ]
     return "\n".join(lines)

@@ -19,11 +19,12 @@ import numpy as np
 from golem.acyclicity import Expm
 from golem.estimator import PAPER_THRESHOLD
 from golem.experiments import sweep
-from golem.experiments.comparisons import signed
+from golem.experiments.comparisons import VISIBLE, missing, not_run
 from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.experiments.figures import BLUE, ORANGE, VERMILLION
+from golem.experiments.inference import Mean, all_hold, is_higher, is_lower, within
 from golem.experiments.learners import learn, measurements
-from golem.experiments.tables import SURE, Mean, all_hold, average, distinct, done, is_lower, mean, metric, where
+from golem.experiments.tables import average, contrast, distinct, done, metric, where
 from golem.experiments.task import Grid, Row, Task
 from golem.graph import is_dag
 from golem.objective import PAPER_PENALTIES
@@ -44,8 +45,8 @@ CLAIMS = (
     "Polynomial and LogDet find graphs as accurate as Expm does.",
     "Polynomial and LogDet are faster than Expm.",
 )
-# A difference a node that one would see in the figures of the paper.
-VISIBLE = 0.1
+# On a logarithmic scale: h of what is acyclic up to rounding.
+_NO_H = 1e-16
 
 
 def tasks(grid: Grid) -> list[Task]:
@@ -163,25 +164,7 @@ def verdicts(table: Table) -> list[Verdict]:
 
 def difference(table: Table, name: str, values: dict[str, Any], base: dict[str, Any]) -> Mean:
     """Return the mean of a number in one cell less that in another, over the data sets that both have."""
-    start = {(row["d"], row["seed"]): metric(row, name) for row in where(table, **base)}
-    rows = where(table, **values)
-    return mean(metric(row, name) - start[place] for row in rows if (place := (row["d"], row["seed"])) in start)
-
-
-def within(found: Mean, low: float, high: float) -> bool | None:
-    """Tell whether a difference lies between bounds for sure, outside them (False), or neither (None).
-
-    Examples
-    --------
-    >>> within(Mean(0.02, 0.01, 12), -0.1, 0.1), within(Mean(0.3, 0.05, 12), -0.1, 0.1)
-    (True, False)
-    """
-    if found.count < 3:
-        return None
-    margin = SURE * found.error
-    if low <= found.value - margin and found.value + margin <= high:
-        return True
-    return False if found.value + margin < low or found.value - margin > high else None
+    return contrast(table, name, values, base, ("d",))
 
 
 def _by_method(table: Table) -> dict[str, Table]:
@@ -200,10 +183,10 @@ def _paper_is_good(table: Table) -> Verdict:
         gain = difference(rows, "shd", best, PAPER)
         parts.append(
             f"{method}: {average(rows, 'shd', **PAPER)} with the paper's, best {average(rows, 'shd', **best)} with "
-            f"lambda_1 x {best['factor_1']:g}, lambda_2 x {best['factor_2']:g} ({signed(gain)})"
+            f"lambda_1 x {best['factor_1']:g}, lambda_2 x {best['factor_2']:g} ({gain.signed()})"
         )
         outcomes.append(within(gain, -VISIBLE, math.inf))
-    return _joined(CLAIMS[0], "SHD / d: ", parts, outcomes)
+    return _joined(CLAIMS[0], table, "SHD / d: ", parts, outcomes)
 
 
 def _flat(table: Table) -> Verdict:
@@ -213,9 +196,9 @@ def _flat(table: Table) -> Verdict:
         near = [f for f in distinct(rows, "factor_1") if f != 1.0 and 0.3 <= f <= 3]
         for factor in near:
             more = difference(rows, "shd", PAPER | {"factor_1": factor}, PAPER)
-            parts.append(f"{method} lambda_1 x {factor:g}: {signed(more)}")
+            parts.append(f"{method} lambda_1 x {factor:g}: {more.signed()}")
             outcomes.append(within(more, -VISIBLE, VISIBLE))
-    return _joined(CLAIMS[1], "SHD / d less that of the paper's coefficients: ", parts, outcomes)
+    return _joined(CLAIMS[1], table, "SHD / d less that of the paper's coefficients: ", parts, outcomes)
 
 
 def _needs_penalty(table: Table) -> Verdict:
@@ -224,21 +207,24 @@ def _needs_penalty(table: Table) -> Verdict:
     for method, rows in _by_method(table).items():
         more = difference(rows, "shd", PAPER | {"factor_2": 0.0}, PAPER)
         if more.count:
-            parts.append(f"{method}: {signed(more)}")
-            lower = is_lower(more)
-            outcomes.append(None if lower is None else not lower)
-    return _joined(CLAIMS[2], "SHD / d without less that with: ", parts, outcomes)
+            parts.append(f"{method}: {more.signed()}")
+            outcomes.append(is_higher(more))
+    return _joined(CLAIMS[2], table, "SHD / d without less that with: ", parts, outcomes)
 
 
 def _smaller_h(table: Table) -> Verdict:
     parts: list[str] = []
     outcomes: list[bool | None] = []
     for method, rows in _by_method(table).items():
-        found = [average(rows, "h", factor_1=1.0, factor_2=factor) for factor in distinct(rows, "factor_2")]
-        parts.append(f"{method}: {', '.join(f'{one.value:.1e}' for one in found)}")
-        outcomes.append(all(a.value > b.value for a, b in pairwise(found)) if len(found) > 1 else None)
-    factors = ", ".join(f"{factor:g}" for factor in distinct(table, "factor_2"))
-    return _joined(CLAIMS[3], f"Mean h for lambda_2 times {factors}: ", parts, outcomes)
+        # On a logarithmic scale, where a seed with a large h is not all there is to see.
+        rows = [row | {"log_h": math.log10(max(metric(row, "h"), _NO_H))} for row in where(rows, factor_1=1.0)]
+        factors = distinct(rows, "factor_2")
+        means = [average(rows, "h", factor_2=factor).value for factor in factors]
+        parts.append(f"{method}: {', '.join(f'{h:.1e}' for h in means)}")
+        steps = [difference(rows, "log_h", {"factor_2": b}, {"factor_2": a}) for a, b in pairwise(factors)]
+        outcomes.append(all_hold(is_lower(step) for step in steps))
+    told = ", ".join(f"{factor:g}" for factor in distinct(table, "factor_2"))
+    return _joined(CLAIMS[3], table, f"Mean h for lambda_2 times {told}: ", parts, outcomes)
 
 
 def _as_accurate(table: Table) -> Verdict:
@@ -248,9 +234,9 @@ def _as_accurate(table: Table) -> Verdict:
         for name in ACYCLICITIES[1:]:
             more = difference(rows, "shd", {"acyclicity": name}, {"acyclicity": "expm"})
             if more.count:
-                parts.append(f"{method} {name} - expm: {signed(more)}")
+                parts.append(f"{method} {name} - expm: {more.signed()}")
                 outcomes.append(within(more, -math.inf, VISIBLE))
-    return _joined(CLAIMS[4], "SHD / d: ", parts, outcomes)
+    return _joined(CLAIMS[4], table, "SHD / d: ", parts, outcomes)
 
 
 def _faster(table: Table) -> Verdict:
@@ -266,14 +252,17 @@ def _faster(table: Table) -> Verdict:
                 told = f"{method} {name} {seconds} s against {base} s, {steps[0]:.0f} against {steps[1]:.0f} iterations"
                 parts.append(told)
                 outcomes.append(is_lower(less))
-    return _joined(CLAIMS[5], "Mean time to convergence: ", parts, outcomes)
+    return _joined(CLAIMS[5], table, "Mean time to convergence: ", parts, outcomes)
 
 
-def _joined(claim: str, start: str, parts: list[str], outcomes: list[bool | None]) -> Verdict:
-    """Put parts together; every one has to agree."""
+def _joined(claim: str, table: Table, start: str, parts: list[str], outcomes: list[bool | None]) -> Verdict:
+    """Put parts together; every one has to agree, and a method that was not run leaves it open."""
     if not parts:
-        return Verdict(claim, "Not run.", None)
-    return Verdict(claim, start + "; ".join(parts), all_hold(outcomes))
+        return not_run(claim, table, *METHODS)
+    measured = start + "; ".join(parts)
+    if absent := missing(table, *METHODS):
+        return Verdict(claim, f"{measured}. {absent}", all_hold([*outcomes, None]))
+    return Verdict(claim, measured, all_hold(outcomes))
 
 
 EXPERIMENT = Experiment(

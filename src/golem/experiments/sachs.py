@@ -10,13 +10,14 @@ data does; it is run for GOLEM and NOTEARS alone, since tests and criteria of th
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from golem.datasets import load_sachs
 from golem.experiments import sweep
+from golem.experiments.comparisons import missing, not_run
 from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.experiments.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
 from golem.experiments.learners import is_descent, learn, learn_batch, measurements
@@ -40,10 +41,12 @@ METHODS = (*PAPER_COUNTS, *(name for name in ALL_METHODS if name not in PAPER_CO
 INTERVAL = (0.05, 0.95)
 # Fewer say nothing of such bounds.
 ENOUGH_SAMPLES = 20
+# Errors behind another method that are taken as on par; the paper calls one so.
+_ON_PAR = 1
 CLAIMS = (
-    "GOLEM-NV has SHD 14 with 11 edges.",
-    "NOTEARS-L1 has SHD 15 with 13 edges.",
-    "GOLEM-EV has SHD 18 with 21 edges.",
+    "GOLEM-NV has SHD 14 with 11 edges (on one of the preparations: the paper names none).",
+    "NOTEARS-L1 has SHD 15 with 13 edges (on one of the preparations).",
+    "GOLEM-EV has SHD 18 with 21 edges (on one of the preparations).",
     "GOLEM-NV has the best SHD of the three, NOTEARS-L1 is on par with it, GOLEM-EV is behind.",
     "Beyond the paper: the SHD of each of the three depends on how the data are prepared.",
     "Beyond the paper: counting edges over orders (order-nv) has a lower SHD-C than GOLEM-NV.",
@@ -128,7 +131,9 @@ def figure(table: Table) -> Figure:
     handles = [
         Line2D([], [], color=COLOURS[name], marker=MARKERS[name], linestyle="", label=name) for name in preparations
     ]
-    handles.append(Line2D([], [], color=BLACK, marker="*", markersize=11, linestyle="", label="as the paper prints"))
+    handles.append(
+        Line2D([], [], label="as the paper prints", color=BLACK, marker="*", markerfacecolor="none", linestyle="")
+    )
     handles.append(Line2D([], [], color=GREY, linestyle="--", label="the empty graph; in the first panel the truth"))
     whole.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
     return whole
@@ -148,7 +153,7 @@ def _draw_panel(axes: Axes, table: Table, name: str, methods: Sequence[str], pre
     for i, method in enumerate(methods):
         if method in PAPER_COUNTS and name in ("shd", "edges"):
             printed = PAPER_COUNTS[method][0 if name == "shd" else 1]
-            axes.plot(i, printed, marker="*", color=BLACK, markersize=12, zorder=5)
+            axes.plot(i, printed, marker="*", color=BLACK, markerfacecolor="none", markersize=13, zorder=5)
         axes.axvline(i + 0.5, color=GREY, alpha=0.25, linewidth=0.6)
     if name in ("shd", "shd_c", "edges"):
         axes.axhline(17, color=GREY, linestyle="--", linewidth=1)
@@ -188,7 +193,7 @@ def _counts(claim: str, table: Table, method: str) -> Verdict:
     """Tell whether a preparation gives exactly the paper's counts, or its SHD is out of every interval for sure."""
     rows = where(table, method=method)
     if not rows:
-        return Verdict(claim, "The method was not run.", None)
+        return not_run(claim, table, method)
     shd, edges = PAPER_COUNTS[method]
     parts, exact, inside = [], [], False
     for preparation in distinct(rows, "preparation"):
@@ -201,15 +206,34 @@ def _counts(claim: str, table: Table, method: str) -> Verdict:
         inside |= value == shd or low <= shd <= high
         spread = "" if math.isnan(low) else f" [{low:.0f}, {high:.0f}]"
         parts.append(f"{preparation} {value:.0f}{spread} with {count:.0f}")
-    measured = f"SHD [90% of bootstrap samples] with edges: {'; '.join(parts)}. "
+    fewest = _fewest(rows, [method])
+    title = "SHD [90% of bootstrap samples] with edges" if fewest > 0 else "SHD with edges"
+    measured = f"{title}: {'; '.join(parts)}. "
     if exact:
-        measured += f"The paper's counts are those of {', '.join(exact)}."
+        measured += f"The paper's counts are those of the preparation {', '.join(exact)}, of {len(parts)} run."
     elif inside:
-        measured += "No preparation gives the paper's counts, but its SHD lies in an interval."
+        measured += "No preparation gives the paper's counts, but its SHD lies in an interval or is met."
     else:
-        measured += "The paper's SHD lies in no interval."
-    sampled = min(len(where(rows, preparation=name)) for name in distinct(rows, "preparation")) > ENOUGH_SAMPLES
-    return Verdict(claim, measured, True if exact else None if inside or not sampled else False)
+        measured += f"No preparation gives the paper's {'SHD, nor is it in an interval' if fewest > 0 else 'SHD'}."
+    measured += _sampled(fewest)
+    return Verdict(claim, measured, True if exact else None if inside or fewest < ENOUGH_SAMPLES else False)
+
+
+def _fewest(table: Table, methods: Iterable[str]) -> int:
+    """Smallest number of bootstrap samples that some methods have of a preparation on which they were run."""
+    counts = [
+        sum(bool(row["seed"]) for row in where(table, method=method, preparation=preparation))
+        for method in methods
+        for preparation in distinct(where(table, method=method), "preparation")
+    ]
+    return min(counts, default=0)
+
+
+def _sampled(fewest: int) -> str:
+    """Say how much of a bootstrap there was, where it was too little."""
+    if fewest >= ENOUGH_SAMPLES:
+        return ""
+    return f" {f'Only {fewest} bootstrap samples were' if fewest > 0 else 'No bootstrap was'} run."
 
 
 def _ranking(table: Table) -> Verdict:
@@ -223,12 +247,16 @@ def _ranking(table: Table) -> Verdict:
         shares = [_share_lower(some, "golem-nv", other) for other in ("notears-l1", "golem-ev")]
         told = ", ".join(f"{name} {value:.0f}" for name, value in values.items())
         parts.append(f"{preparation}: {told} (GOLEM-NV lower in {shares[0]} and {shares[1]} of the samples)")
-        outcomes.append(values["golem-nv"] == min(values.values()) and values["golem-ev"] == max(values.values()))
+        best = values["golem-nv"] == min(values.values()) and values["golem-ev"] == max(values.values())
+        outcomes.append(best and values["notears-l1"] <= values["golem-nv"] + _ON_PAR)
     if not parts:
-        return Verdict(CLAIMS[3], "The three methods were not run.", None)
-    measured = f"{'; '.join(parts)}. The order of the paper, ties allowed, in {sum(outcomes)} of {len(outcomes)}."
+        return not_run(CLAIMS[3], table, *PAPER_COUNTS)
+    measured = (
+        f"{'; '.join(parts)}. The order of the paper, ties allowed and NOTEARS-L1 at most {_ON_PAR} behind, in "
+        f"{sum(outcomes)} of {len(outcomes)} preparations."
+    )
     holds = True if all(outcomes) else None if any(outcomes) else False
-    return Verdict(CLAIMS[3], measured, holds)
+    return Verdict(CLAIMS[3], measured + _sampled(_fewest(table, PAPER_COUNTS)), holds)
 
 
 def _share_lower(table: Table, first: str, second: str, name: str = "shd") -> str:
@@ -250,7 +278,21 @@ def _preparations(table: Table) -> Verdict:
         f"Range of the SHD over {len(columns)} preparations: {told}; over {len(ranges)} methods, on the mean of the "
         f"preparations: {between:.1f}. The empty graph has SHD 17."
     )
-    return Verdict(CLAIMS[4], measured, all(ranges.get(name, 1) >= 1 for name in PAPER_COUNTS))
+    if absent := missing(table, *PAPER_COUNTS):
+        return Verdict(CLAIMS[4], f"{measured} {absent}", None)
+    # Beyond chance: the intervals of two preparations, at least, have nothing in common.
+    fewest = _fewest(table, PAPER_COUNTS)
+    apart = {name: _intervals_apart(where(table, method=name)) for name in PAPER_COUNTS}
+    told = ", ".join(f"{name} {'yes' if one else 'no'}" for name, one in apart.items())
+    measured += f" Two preparations with bootstrap intervals that do not meet: {told}." if fewest > 0 else ""
+    measured += _sampled(fewest)
+    return Verdict(CLAIMS[4], measured, all(apart.values()) or None if fewest >= ENOUGH_SAMPLES else None)
+
+
+def _intervals_apart(rows: Table) -> bool:
+    """Tell whether some preparation's interval of the SHD lies beyond another's."""
+    found = [interval(where(rows, preparation=name), "shd") for name in distinct(rows, "preparation")]
+    return max(low for low, _ in found) > min(high for _, high in found)
 
 
 def _range(rows: Table) -> float:
@@ -269,9 +311,10 @@ def _order(table: Table) -> Verdict:
         parts.append(f"{preparation} {pair[0]:.0f} against {pair[1]:.0f} (lower in {share} of the samples)")
         outcomes.append(pair[0] < pair[1])
     if not parts:
-        return Verdict(CLAIMS[5], "The two methods were not run.", None)
+        return not_run(CLAIMS[5], table, "order-nv", "golem-nv")
     holds = True if all(outcomes) else None if any(outcomes) else False
-    return Verdict(CLAIMS[5], f"SHD-C: {'; '.join(parts)}.", holds)
+    measured = f"SHD-C: {'; '.join(parts)}." + _sampled(_fewest(table, ("order-nv", "golem-nv")))
+    return Verdict(CLAIMS[5], measured, holds)
 
 
 EXPERIMENT = Experiment(

@@ -8,14 +8,17 @@ that exceeds the time limit at a size has rows that say so, and the verdict name
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from golem.experiments import comparisons, figures, sweep
-from golem.experiments.comparisons import claim_better, is_there, means, present
+from golem.experiments import figures, sweep
+from golem.experiments.comparisons import VISIBLE, is_there, join, means, not_run, present
 from golem.experiments.experiment import Experiment, Table, Verdict
+from golem.experiments.inference import MIN_SEEDS, is_higher, mean, within
 from golem.experiments.learners import learn, measurements
-from golem.experiments.tables import SURE, average, distinct, done, where
+from golem.experiments.store import DONE, TIMEOUT
+from golem.experiments.tables import average, contrast, distinct, done, paired, where
 from golem.experiments.task import Grid, Row, Task, Value
 
 if TYPE_CHECKING:
@@ -27,7 +30,11 @@ CLAIMS = (
     "NOTEARS-L1 gets worse as the graph grows.",
     "GOLEM-EV takes much less time than NOTEARS-L1 on large graphs.",
     "Beyond the paper: counting edges over orders (order-ev) is as accurate as GOLEM-EV and faster.",
+    "Stated, not judged, since the hardware is another: in the paper NOTEARS-L1 came to 1600 nodes, and GOLEM-EV took "
+    "12.4 hours on 3200.",
 )
+# Times the other method's time that is taken as much less.
+_MUCH = 2.0
 
 
 def tasks(grid: Grid) -> list[Task]:
@@ -66,56 +73,103 @@ def figure(table: Table) -> Figure:
 
 def verdicts(table: Table) -> list[Verdict]:
     """Judge the claims of section 5.4, and name the largest size of each method."""
-    reached = _largest_sizes(table)
-    ours = claim_better(CLAIMS[3], table, "fit_seconds", [("order-ev", "golem-ev")])
-    if is_there(table, "order-ev", "golem-ev"):
-        worse = comparisons.better(table, "shd", "golem-ev", "order-ev")
-        measured = f"{comparisons.difference(table, 'shd', 'order-ev', 'golem-ev')} SHD / d; {ours.measured}"
-        ours = Verdict(ours.claim, f"{measured}. {reached}", False if worse else ours.holds)
     return [
         _growth(CLAIMS[0], table, "golem-ev", grows=False),
         _growth(CLAIMS[1], table, "notears-l1", grows=True),
-        _time(table),
-        ours,
+        _faster(CLAIMS[2], table, "golem-ev", "notears-l1", _MUCH),
+        _order(table),
+        _sizes_and_times(table),
     ]
 
 
-def _largest_sizes(table: Table) -> str:
-    """Say how far each method came."""
-    sizes = {name: distinct(where(done(table), method=name), "d") for name in distinct(table, "method")}
-    return "Largest size run: " + ", ".join(f"{name} d = {max(d)}" for name, d in sizes.items() if d)
-
-
 def _growth(claim: str, table: Table, method: str, *, grows: bool) -> Verdict:
-    """Compare the SHD a node at the largest size with that at the smallest."""
-    sizes = distinct(where(done(table), method=method), "d")
+    """Compare the SHD a node at the largest size that enough seeds have done with that at the smallest."""
+    rows = where(done(table), method=method)
+    sizes = distinct(rows, "d")
     if len(sizes) < 2:
-        return Verdict(claim, comparisons.NOT_RUN if not sizes else f"{method} was run at one size alone.", None)
-    listed = ", ".join(f"d = {d}: {average(table, 'shd', method=method, d=d)}" for d in sizes)
-    small, large = (average(table, "shd", method=method, d=d) for d in (sizes[0], sizes[-1]))
-    gap, error = large.value - small.value, (large.error**2 + small.error**2) ** 0.5
-    measured = f"SHD / d of {method}: {listed}; largest - smallest {gap:+.3g} ± {error:.2g}"
-    if min(small.count, large.count) < 3:
-        return Verdict(claim, measured, None)
+        return Verdict(claim, f"{method} was done at {'one size alone' if sizes else 'no size'}", None)
+    listed = ", ".join(f"d = {d}: {average(rows, 'shd', d=d)}" for d in sizes)
+    gaps = {d: contrast(rows, "shd", {"d": d}, {"d": sizes[0]}, ("method",)) for d in sizes[1:]}
+    last = max((d for d in gaps if gaps[d].count >= MIN_SEEDS), default=sizes[-1])
+    measured = f"SHD / d of {method}: {listed}; d = {last} less d = {sizes[0]}, by seed: {gaps[last].signed()}"
     if grows:
-        return Verdict(claim, measured, None if abs(gap) <= SURE * error else gap > 0)
-    return Verdict(claim, measured, gap <= SURE * error)
+        return Verdict(claim, measured, is_higher(gaps[last]))
+    return Verdict(claim, f"{measured}. Growth is taken as {VISIBLE} or more", within(gaps[last], -math.inf, VISIBLE))
 
 
-def _time(table: Table) -> Verdict:
-    if not is_there(table, "golem-ev", "notears-l1"):
-        return Verdict(CLAIMS[2], comparisons.NOT_RUN, None)
-    both = [d for d in distinct(table, "d") if _both_done(table, d)]
-    if not both:
-        return Verdict(CLAIMS[2], f"No size was done by both methods. {_largest_sizes(table)}", None)
-    largest = both[-1]
-    listed = "; ".join(f"d = {d}: {means(table, 'fit_seconds', ('golem-ev', 'notears-l1'), d=d)}" for d in both)
-    outcome = comparisons.better(table, "fit_seconds", "golem-ev", "notears-l1", d=largest)
-    return Verdict(CLAIMS[2], f"Seconds, {listed}. {_largest_sizes(table)}", outcome)
+def _faster(claim: str, table: Table, first: str, second: str, ratio: float) -> Verdict:
+    """Ask that the first method takes 1 / ratio of the second's time or less, at the largest size that allows it.
+
+    A task past the time limit took at least as long as it ran. So a ratio with such a time above is a lower bound,
+    which can show that the first method is faster; with one below it is an upper bound, which can refute it.
+    """
+    if not is_there(table, first, second):
+        return not_run(claim, table, first, second)
+    parts, outcome = [], None
+    for d in distinct(table, "d"):
+        known, stopped = _log_ratios(where(table, d=d), first, second)
+        if not known:
+            continue
+        slow = ", ".join(f"{name} past its limit in {count}" for name, count in stopped.items() if count)
+        seconds = means(table, "fit_seconds", (first, second), d=d)
+        found = mean(known)
+        parts.append(f"d = {d}: {seconds}{f' ({slow})' if slow else ''}, ratio {2**found.value:.3g}")
+        if found.count >= MIN_SEEDS:
+            outcome = within(found, math.log2(ratio), math.inf)
+            if (outcome and stopped[first]) or (outcome is False and stopped[second]):
+                outcome = None
+    measured = f"Seconds, and the ratio of {second} to {first}: {'; '.join(parts) or 'no size was done by either'}"
+    return Verdict(claim, f"{measured}. Asked for at the largest size: a ratio of {ratio:g} or more", outcome)
 
 
-def _both_done(table: Table, d: int) -> bool:
-    return is_there(where(done(table), d=d), "golem-ev", "notears-l1")
+def _log_ratios(table: Table, first: str, second: str) -> tuple[list[float], dict[str, int]]:
+    """Binary logarithms of second's time over first's by seed, and how many times of each were cut short."""
+    rows = {name: {row["seed"]: row for row in where(table, method=name)} for name in (first, second)}
+    known, stopped = [], {first: 0, second: 0}
+    for seed in rows[first]:
+        pair = {name: rows[name][seed] for name in rows if seed in rows[name]}
+        states = [row["status"] for row in pair.values()]
+        if len(pair) < 2 or not set(states) <= {DONE, TIMEOUT} or DONE not in states:
+            continue
+        times = {name: _seconds(row) for name, row in pair.items()}
+        known.append(math.log2(times[second] / times[first]))
+        for name, row in pair.items():
+            stopped[name] += row["status"] == TIMEOUT
+    return known, stopped
+
+
+def _seconds(row: Row) -> float:
+    """Return the time of the method; of a task that was stopped, what it had."""
+    return max(float(row["fit_seconds" if row["status"] == DONE else "seconds"] or 0), 1e-9)
+
+
+def _order(table: Table) -> Verdict:
+    pair = ("order-ev", "golem-ev")
+    if not is_there(table, *pair):
+        return not_run(CLAIMS[3], table, *pair)
+    more = paired(table, "shd", *pair)
+    accurate = Verdict(
+        f"SHD / d, as accurate is at most {VISIBLE} more",
+        f"{pair[0]} - {pair[1]}: {more.signed()}",
+        within(more, -math.inf, VISIBLE),
+    )
+    return join(CLAIMS[3], accurate, _faster("Faster", table, *pair, 1.0))
+
+
+def _sizes_and_times(table: Table) -> Verdict:
+    """Say how far each method came, in what time, and what was stopped or failed beyond."""
+    parts = []
+    for name in distinct(table, "method"):
+        rows = where(table, method=name)
+        sizes = distinct(done(rows), "d")
+        told = f"{name} done at no size"
+        if sizes:
+            time = average(rows, "fit_seconds", d=sizes[-1])
+            told = f"{name} d = {sizes[-1]} ({time.value / 3600:.3g} h, {time.count} seeds)"
+        beyond = dict.fromkeys(f"d = {row['d']} ({row['status']})" for row in rows if row["status"] != DONE)
+        told += f", not done {', '.join(beyond)}" if beyond else ""
+        parts.append(told)
+    return Verdict(CLAIMS[4], f"Largest size run: {'; '.join(parts)}", None)
 
 
 EXPERIMENT = Experiment(

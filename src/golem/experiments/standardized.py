@@ -9,12 +9,14 @@ not care for them (free variances over orders, FGS, PC, sorting by R2) find the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from golem.experiments import comparisons, figures, sweep
-from golem.experiments.comparisons import claim_better, present, signed
+from golem.experiments import figures, sweep
+from golem.experiments.comparisons import claim_better, missing, not_run, present
 from golem.experiments.experiment import Experiment, Table, Verdict
-from golem.experiments.tables import Mean, all_hold, done, is_lower, mean, metric, where
+from golem.experiments.inference import Mean, all_hold, is_higher, within
+from golem.experiments.tables import contrast, where
 from golem.experiments.task import Grid, Task
 
 if TYPE_CHECKING:
@@ -67,39 +69,36 @@ def verdicts(table: Table) -> list[Verdict]:
 
 
 def _loss(table: Table) -> Verdict:
-    gaps = {name: _gap(table, "shd", name) for name in present(table, BY_UNITS)}
-    gaps = {name: gap for name, gap in gaps.items() if gap.count}
-    if not gaps:
-        return Verdict(CLAIMS[0], comparisons.NOT_RUN, None)
-    measured = "; ".join(f"{name} {signed(gap)}" for name, gap in gaps.items())
-    lower = [is_lower(gap) for gap in gaps.values()]
-    return Verdict(
-        CLAIMS[0],
-        f"SHD / d, standardized - raw: {measured}",
-        all_hold(None if outcome is None else not outcome for outcome in lower),
-    )
+    gaps = _gaps(table, "shd", BY_UNITS)
+    outcomes = [is_higher(gap) for gap in gaps.values()]
+    return _told(CLAIMS[0], table, BY_UNITS, gaps, "SHD / d, standardized - raw", outcomes)
 
 
 def _same(table: Table) -> Verdict:
-    gaps = {name: _gap(table, "shd_c", name) for name in present(table, SCALE_FREE)}
-    gaps = {name: gap for name, gap in gaps.items() if gap.count}
+    gaps = _gaps(table, "shd_c", SCALE_FREE)
+    outcomes = [within(gap, -_SAME, _SAME) for gap in gaps.values()]
+    title = f"SHD-C / d, standardized - raw, the same up to {_SAME}"
+    return _told(CLAIMS[1], table, SCALE_FREE, gaps, title, outcomes)
+
+
+def _told(
+    claim: str, table: Table, methods: Sequence[str], gaps: dict[str, Mean], title: str, outcomes: list[bool | None]
+) -> Verdict:
+    """Put methods together: all have to agree, and those that were not run leave it open."""
     if not gaps:
-        return Verdict(CLAIMS[1], comparisons.NOT_RUN, None)
-    measured = "; ".join(f"{name} {signed(gap)}" for name, gap in gaps.items())
-    return Verdict(
-        CLAIMS[1],
-        f"SHD-C / d, standardized - raw: {measured}",
-        all(abs(gap.value) <= _SAME + 2 * gap.error for gap in gaps.values()),
-    )
+        return not_run(claim, table, *methods)
+    measured = f"{title}: {'; '.join(f'{name} {gap.signed()}' for name, gap in gaps.items())}"
+    if absent := missing(table, *methods):
+        return Verdict(claim, f"{measured}. {absent}", all_hold([*outcomes, None]))
+    return Verdict(claim, measured, all_hold(outcomes))
 
 
-def _gap(table: Table, name: str, method: str) -> Mean:
-    """Standardized minus raw, on the same data sets."""
-    rows = where(done(table), method=method)
-    raw = {(row["graph"], row["noise"], row["d"], row["seed"]): metric(row, name) for row in where(rows, columns="raw")}
-    scaled = where(rows, columns="standardized")
-    places = [(row["graph"], row["noise"], row["d"], row["seed"]) for row in scaled]
-    return mean(metric(row, name) - raw[place] for row, place in zip(scaled, places, strict=True) if place in raw)
+def _gaps(table: Table, name: str, methods: Sequence[str]) -> dict[str, Mean]:
+    """Standardized minus raw, on the same data sets, of each method that has both."""
+    on = ("graph", "noise", "d", "method")
+    columns = {"columns": "standardized"}, {"columns": "raw"}
+    gaps = {method: contrast(where(table, method=method), name, *columns, on) for method in present(table, methods)}
+    return {method: gap for method, gap in gaps.items() if gap.count}
 
 
 EXPERIMENT = Experiment(

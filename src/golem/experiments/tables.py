@@ -1,24 +1,22 @@
-"""The table of an experiment, as a file and in numbers: means, standard errors, paired differences."""
+"""The table of an experiment, as a file and in numbers: means over seeds and differences on the same data."""
 
 from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from golem import export
 from golem.experiments.experiment import Table
+from golem.experiments.inference import Mean, mean, mean_over_seeds, seed_means
 from golem.experiments.store import DONE, Store, flat
 from golem.experiments.task import Row, Task, Value
 from golem.graph_files import csv_text
 
 # Columns that end the table, in this order.
 _LAST = ("seconds", "reason", "mode", "version", "commit", "hardware")
-# Differences from zero beyond this many standard errors count.
-SURE = 2.0
 
 
 def read_store(folder: Path, tasks: Sequence[Task] = ()) -> Table:
@@ -114,70 +112,48 @@ def metric(row: Row, name: str) -> float:
     return float(value) / float(row["d"] or 1) if name in ("shd", "shd_c", "sid") else float(value)
 
 
-@dataclass(frozen=True)
-class Mean:
-    """A mean with its standard error (0 of a single value) and the number of values."""
-
-    value: float
-    error: float
-    count: int
-
-    def __str__(self) -> str:
-        return f"{self.value:.3g} ± {self.error:.2g}" if self.count else "none"
-
-
-def mean(values: Iterable[float]) -> Mean:
-    """Mean and standard error of the finite ones of some numbers.
-
-    Examples
-    --------
-    >>> print(mean([1.0, 2.0, 3.0, float("nan")]))
-    2 ± 0.58
-    """
-    finite = [value for value in values if math.isfinite(value)]
-    n = len(finite)
-    if not n:
-        return Mean(math.nan, math.nan, 0)
-    centre = math.fsum(finite) / n
-    spread = math.fsum((value - centre) ** 2 for value in finite)
-    return Mean(centre, math.sqrt(spread / (n - 1) / n) if n > 1 else 0.0, n)
-
-
 def average(table: Table, name: str, **values: Any) -> Mean:
-    """Mean of a number over the rows with these values."""
-    return mean(metric(row, name) for row in where(done(table), **values))
+    """Mean over seeds of a number of the rows with these values."""
+    return mean_over_seeds((row["seed"], metric(row, name)) for row in where(done(table), **values))
+
+
+def contrast(table: Table, name: str, first: Mapping[str, Any], second: Mapping[str, Any], on: Sequence[str]) -> Mean:
+    """Mean over seeds of a number in the rows with some values less that in the rows with others.
+
+    Rows are matched by their seed and by the columns `on`; those without a partner are left out.
+    """
+    start = {_place(row, on): metric(row, name) for row in where(done(table), **second)}
+    ends = [(row, _place(row, on)) for row in where(done(table), **first)]
+    return mean_over_seeds((row["seed"], metric(row, name) - start[place]) for row, place in ends if place in start)
 
 
 def paired(table: Table, name: str, first: str, second: str, **values: Any) -> Mean:
-    """Mean of first method minus second, over the data sets that both have solved."""
+    """Mean over seeds of first method minus second, on the data sets that both have solved."""
+    return mean_over_seeds(_differences(table, name, first, second, **values))
+
+
+def interaction(
+    table: Table, name: str, first: str, second: str, here: Mapping[str, Any], there: Mapping[str, Any]
+) -> Mean:
+    """How much larger first method minus second is in the rows with some values than in those with others, by seed."""
+    large, small = (seed_means(_differences(table, name, first, second, **values)) for values in (here, there))
+    return mean(large[seed] - small[seed] for seed in large if seed in small)
+
+
+def _differences(table: Table, name: str, first: str, second: str, **values: Any) -> list[tuple[Any, float]]:
+    """First method minus second on each data set that both have solved, with its seed."""
     found: dict[str, dict[tuple[Any, ...], float]] = {first: {}, second: {}}
     for row in where(done(table), method=(first, second), **values):
-        found[str(row["method"])][_data_set(row)] = metric(row, name)
-    return mean(value - found[second][place] for place, value in found[first].items() if place in found[second])
+        found[str(row["method"])][_place(row, _cell_columns(row))] = metric(row, name)
+    ours, theirs = found[first], found[second]
+    return [(place[-1], value - theirs[place]) for place, value in ours.items() if place in theirs]
 
 
-def _data_set(row: Row) -> tuple[Any, ...]:
-    """Return what tells data sets apart: the columns of the cell, which stand before the method, and the seed."""
+def _cell_columns(row: Row) -> list[str]:
+    """Names of the columns of the cell, which stand before the method."""
     names = list(row)
-    before = names[names.index("experiment") + 1 : names.index("method")]
-    return (*(row[name] for name in before), row["seed"])
+    return names[names.index("experiment") + 1 : names.index("method")]
 
 
-def is_lower(difference: Mean) -> bool | None:
-    """Tell whether a difference is below zero, above it (False), or neither for sure (None).
-
-    One or two pairs say too little of their spread, and decide nothing.
-    """
-    if difference.count < 3:
-        return None
-    if difference.value < 0 and difference.value <= -SURE * difference.error:
-        return True
-    return False if difference.value > 0 and difference.value >= SURE * difference.error else None
-
-
-def all_hold(outcomes: Iterable[bool | None]) -> bool | None:
-    """Join outcomes: True where all are, False where one is, else None."""
-    outcomes = list(outcomes)
-    if not outcomes or None in outcomes:
-        return False if False in outcomes else None
-    return all(outcomes)
+def _place(row: Row, columns: Sequence[str]) -> tuple[Any, ...]:
+    return (*(row[name] for name in columns), row["seed"])

@@ -211,9 +211,12 @@ def _counted(rows: Table) -> str:
     shapes = len({(row["nodes"], row["graph"]) for row in rows})
     attained = max(float(row["attained_residual"] or 0) for row in rows)
     refused = [float(row["refused_residual"]) for row in rows if row["refused_residual"] is not None]
+    # Of rows without the column all were searched.
+    searched = sum(int(row.get("searched") or row["graphs"] or 0) for row in rows)
     gap = f", of those that do not {min(refused):.1e} or more" if refused else ""
     return (
-        f"{shapes} DAGs, {len(rows)} draws, {graphs} directed graphs. Largest residual of graphs that generate the "
+        f"{shapes} DAGs, {len(rows)} draws, {graphs} directed graphs: {searched} searched numerically, "
+        f"{graphs - searched} excluded by zeros of the precision matrix. Largest residual of graphs that generate the "
         f"distribution {attained:.0e}{gap}."
     )
 

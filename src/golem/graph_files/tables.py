@@ -26,10 +26,16 @@ def write_matrix(graph: NamedGraph) -> str:
     return csv_text([["", *graph.names], *([name, *row] for name, row in zip(graph.names, graph.weights, strict=True))])
 
 
+_ENDS = (("source", "target"), ("from", "to"), ("cause", "effect"))
+
+
 def read_csv(text: str) -> NamedGraph:
-    """Read an edge list, which has the header source,target[,weight,...], or a named weight matrix."""
+    """Read an edge list, which has the header source,target[,weight,...], or a named weight matrix.
+
+    The two columns of an edge list may also be called from,to or cause,effect.
+    """
     rows = [[field.strip() for field in row] for row in csv.reader(io.StringIO(text, newline="")) if row]
-    if rows and rows[0][:2] == ["source", "target"]:
+    if rows and tuple(name.lower() for name in rows[0][:2]) in _ENDS:
         header = rows[0][2:]
         # A file may end its lines early where cells are empty, but not before the target.
         edges = [(row[0], row[1], dict(zip(header, row[2:], strict=False))) for row in rows[1:]]

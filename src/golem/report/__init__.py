@@ -111,10 +111,10 @@ def read_document(path: str | Path) -> dict[str, Any]:
 
 def _require_shapes(document: Mapping[str, Any], names: set[str], path: str | Path) -> None:
     """Raise where a part of a document is not of the kind that `golem fit` writes."""
-    for kind, keys in (
-        (dict, ("settings", "used", "noise", "status", "objective", "missing", "data", "bootstrap", "versions")),
-        (list, ("edge_table", "trace", "diagnostics", "noise_variances", "intercepts", "raw_weights")),
-    ):
+    tables = ("settings", "used", "noise", "status", "objective", "missing", "data", "bootstrap", "versions",
+              "knowledge", "selection")  # fmt: skip
+    lists = ("edge_table", "trace", "diagnostics", "noise_variances", "intercepts", "raw_weights")
+    for kind, keys in ((dict, tables), (list, lists)):
         for key in keys:
             if not isinstance(document.get(key), kind | None):
                 raise ValueError(f"{path}: {key} is no {'table' if kind is dict else 'list'}, as `golem fit` writes it")

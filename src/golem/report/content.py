@@ -70,6 +70,7 @@ def model_content(
         "noise_variances": _rounded(document.get("noise_variances")),
         "intercepts": _rounded(document.get("intercepts")),
         "trace": _rounded(document.get("trace")),
+        "selection": _rounded(document.get("selection")),
     }
 
 

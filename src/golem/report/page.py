@@ -44,7 +44,13 @@ def render(template: str, content: Mapping[str, Any], **shown: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": _number, "combined": lambda first, second: {**first, **second}}
+    environment.filters |= {
+        "number": written,
+        "counted": counted,
+        "named_knowledge": named_knowledge,
+        "combined": lambda first, second: {**first, **second},
+        "without": lambda values, key: {name: value for name, value in values.items() if name != key},
+    }
     script = '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in SCRIPTS) + "})();\n"
     style = _asset("style.css")
     return environment.get_template(template).render(
@@ -56,6 +62,58 @@ def render(template: str, content: Mapping[str, Any], **shown: Any) -> str:
         "base-uri 'none'; form-action 'none'",
         **shown,
     )
+
+
+def written(value: Any) -> str:
+    """Write a setting or a number as a reader would; long lists are cut.
+
+    Examples
+    --------
+    >>> written(True), written([]), written(12345.678), written({"type": "L0", "criterion": "mbic", "gamma": 1})
+    ('yes', 'none', '1.235e+04', 'L0 (criterion mbic, gamma 1)')
+    """
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", "\u202f")
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        parts = {key.replace("_", " "): written(part) for key, part in value.items() if part is not None}
+        kind = parts.pop("type", None)
+        listed = ", ".join(f"{key} {part}" for key, part in parts.items())
+        return listed if kind is None else f"{kind} ({listed})" if listed else kind
+    if isinstance(value, list | tuple):
+        listed = ", ".join(map(written, value[:LONGEST_LIST])) or "none"
+        return listed if len(value) <= LONGEST_LIST else f"{listed}, … {len(value) - LONGEST_LIST} more"
+    return str(value)
+
+
+def counted(count: int, one: str) -> str:
+    """Write a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "edge"), counted(0, "edge")
+    ('1 edge', '0 edges')
+    """
+    return f"{written(count)} {one if count == 1 else one + 's'}"
+
+
+def named_knowledge(document: Mapping[str, Any]) -> dict[str, str]:
+    """Write knowledge by names, as `NamedKnowledge.document` has it: arrows for edges, tiers in the order of time.
+
+    Examples
+    --------
+    >>> named_knowledge({"forbidden": [["debt", "age"]], "required": [], "tiers": [["age", "sex"], ["debt"]]})
+    {'forbidden': 'debt → age', 'tiers': '1: age, sex; 2: debt'}
+    """
+    edges = {key: document[key] for key in ("forbidden", "required") if document.get(key)}
+    texts = {key: written([" → ".join(map(str, edge)) for edge in pairs]) for key, pairs in edges.items()}
+    tiers = "; ".join(f"{k}: {written(tier)}" for k, tier in enumerate(document.get("tiers") or (), start=1))
+    return texts | ({"tiers": tiers} if tiers else {})
 
 
 def _embedded(content: Mapping[str, Any]) -> Any:
@@ -82,13 +140,3 @@ def _hash(text: str) -> str:
 def _asset(name: str) -> str:
     """Read a file that comes with the package."""
     return (files("golem.report") / "assets" / name).read_text(encoding="utf-8")
-
-
-def _number(value: Any) -> str:
-    """Write a number for people; long lists are cut."""
-    if isinstance(value, list):
-        listed = ", ".join(map(str, value[:LONGEST_LIST])) or "none"
-        return listed if len(value) <= LONGEST_LIST else f"{listed}, … {len(value) - LONGEST_LIST} more"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return f"{value:,}".replace(",", "\u202f") if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from golem.checks import DataWarning, require_learnable
-from golem.estimator import Golem
+from golem.estimator import Golem, is_counted
 from golem.graph import BoolMatrix
 from golem.inputs import read_data
 from golem.missing import MissingChoice
 from golem.moments import Moments
 from golem.resampling import merged
 from golem.selection.partition import Sample
-from golem.selection.paths import Setting, default_penalties, fit_path, grid, information_criterion, is_counted
+from golem.selection.paths import Setting, default_penalties, fit_path, grid, information_criterion
 from golem.selection.stability import Frequencies
 from golem.sparsity import L0, Criterion
 
@@ -200,6 +200,21 @@ class GolemCV(BaseEstimator):
         moments = X if isinstance(X, Moments) else read_data(self, X, reset=False)[0]
         return float(self.estimator_.score(moments))
 
+    def plot(self, **options: Any) -> Any:
+        """Draw the graph; see `Golem.plot`."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.plot(**options)
+
+    def diagnose(self, X: Any = None, *, refit: bool | None = None) -> Any:
+        """Check what the graph rests on; see `golem.diagnose`."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.diagnose(X, refit=refit)
+
+    def report(self, path: Any, **options: Any) -> Any:
+        """Write a page to explore the graph; see `Golem.report`."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.report(path, **options)
+
     def check_settings(self) -> None:
         """Raise a ValueError where settings contradict each other."""
         if self.select not in METHODS:
@@ -261,9 +276,9 @@ class GolemCV(BaseEstimator):
         moments, rows = read_data(self, X)
         if rows is None and self.select != "bic":
             raise ValueError(
-                f"select={self.select!r} divides complete rows, and there are none; give the rows (with missing='drop' "
-                "where values are missing) or moments of shards of them (golem.readers.shards_from_file), or use "
-                "select='bic'"
+                f"select={self.select!r} divides complete rows, which moments and missing='em' do not have; use "
+                "select='bic', or missing='drop' (--select bic, --missing drop), or give the rows, or moments of "
+                "shards of them (golem.readers.shards_from_file)"
             )
         return moments, None if rows is None else Sample(rows, moments.names)
 

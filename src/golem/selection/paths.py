@@ -13,10 +13,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from golem.checks import DataWarning
-from golem.estimator import Golem
+from golem.estimator import Golem, is_counted
 from golem.likelihood import GaussianTied
 from golem.moments import Moments
-from golem.solvers import Order, Status
+from golem.solvers import Status
 from golem.solvers.noise_choice import NoiseScores
 from golem.solvers.tie_break import regress_on_parents
 from golem.sparsity import L0
@@ -66,11 +66,6 @@ def default_penalties(counted: bool, n: int, d: int) -> list[float]:
     below = np.geomspace(min(_LEAST_PRICE, usual / 2), usual, _PRICES_BELOW)
     above = np.geomspace(usual, _MOST_PRICE * usual, _PRICES_ABOVE + 1)[1:]
     return [float(price) / (2 * n) for price in (*below, *above)]
-
-
-def is_counted(model: Golem) -> bool:
-    """Tell whether the solver counts edges."""
-    return model.solver == "order" or isinstance(model.solver, Order)
 
 
 def fit_path(model: Golem, moments: Moments, settings: Sequence[Setting], all_rows: int) -> Iterator[Golem]:

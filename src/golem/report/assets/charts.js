@@ -1,4 +1,4 @@
-// Convergence: one small chart a term of the objective, by iteration.
+// Small charts: one a term of the objective, by iteration, and the path of a selection.
 const TERM_NAMES = { score: "score", likelihood: "likelihood", sparsity: "sparsity", dag: "DAG penalty", l1: "l1 norm", h: "h (cycles)" };
 
 function traceCharts() {
@@ -34,4 +34,49 @@ function termChart(term, trace, title) {
   make("line", { x1: 4, x2: width - 4, y1: height - 2, y2: height - 2 }), make("polyline", { points: points.map(place).join(" ") }));
   figure.append(chart, make("p", { class: "hint" }, `${number(values[0], 4)} → ${number(values.at(-1), 4)}${logarithmic ? ", log scale" : ""}`));
   return figure;
+}
+
+// The score along the path of a selection, with a ring at the choice; a line a combination of the other settings.
+function selectionChart() {
+  const { path } = content.selection;
+  const penalty = path[0].price === undefined ? "lambda_sparsity" : "price";
+  const points = path.filter((row) => Number.isFinite(row.score) && row[penalty] > 0);
+  if (points.length < 2) return;
+  const [width, height, left, right, top, bottom] = [520, 190, 62, 14, 12, 38];
+  const bar = (row) => row.standard_error ?? 0;
+  const range = (values) => { const [low, high] = [Math.min(...values), Math.max(...values)]; return high > low ? [low, high] : [low - 1, high + 1]; };
+  const across = range(points.map((row) => Math.log(row[penalty])));
+  const up = range(points.flatMap((row) => [row.score - bar(row), row.score + bar(row)]));
+  const x = (value) => left + (width - left - right) * (Math.log(value) - across[0]) / (across[1] - across[0]);
+  const y = (value) => height - bottom - (height - top - bottom) * (value - up[0]) / (up[1] - up[0]);
+  const others = ["lambda_dag", "threshold"].filter((name) => new Set(path.map((row) => row[name])).size > 1);
+  const label = (row) => others.map((name) => `${name.replace("_", " ")} ${typeof row[name] === "number" ? number(row[name]) : row[name]}`).join(", ");
+  const lines = new Map();
+  for (const row of points) lines.set(label(row), [...(lines.get(label(row)) ?? []), row]);
+  const text = (place, words) => make("text", place, words);
+  const name = penalty === "price" ? "price of an edge, in units of the deviance" : "weight of the l1 norm";
+  const chosen = points.find((row) => row.chosen);
+  const chart = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "path-chart",
+    "aria-label": `Score by ${name}` + (chosen ? `; chosen: ${number(chosen[penalty])} with ${plural(chosen.edges, "edge")} and the score ${number(chosen.score, 5)}` : "") },
+  make("line", { x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }),
+  make("line", { x1: left, x2: left, y1: top, y2: height - bottom }),
+  ...[0, 0.5, 1].map((share) => up[0] + share * (up[1] - up[0])).map((value) => text({ x: left - 6, y: y(value) + 4, "text-anchor": "end" }, number(value, 4))),
+  ...[0, 0.5, 1].map((share) => Math.exp(across[0] + share * (across[1] - across[0]))).map((value) => text({ x: x(value), y: height - bottom + 15, "text-anchor": value > Math.exp(across[1]) * 0.99 ? "end" : "middle" }, number(value, 2))),
+  text({ x: (left + width - right) / 2, y: height - 5, "text-anchor": "middle" }, `${name} (log scale)`));
+  [...lines].forEach(([words, rows], k) => {
+    const group = make("g", { opacity: (0.35 + 0.65 * (k + 1) / lines.size).toFixed(2) },
+      make("polyline", { points: [...rows].sort((a, b) => a[penalty] - b[penalty]).map((row) => `${x(row[penalty]).toFixed(1)},${y(row.score).toFixed(1)}`).join(" ") }));
+    for (const row of rows) {
+      if (bar(row)) group.append(make("line", { class: "bar", x1: x(row[penalty]), x2: x(row[penalty]), y1: y(row.score - bar(row)), y2: y(row.score + bar(row)) }));
+      group.append(make("circle", { cx: x(row[penalty]), cy: y(row.score), r: 3 },
+        make("title", {}, `${words ? words + ", " : ""}${penalty === "price" ? "price" : "lambda"} ${number(row[penalty])}: score ${number(row.score, 5)}, ${plural(row.edges, "edge")}`)));
+    }
+    chart.append(group);
+  });
+  if (chosen) {
+    chart.append(make("line", { class: "choice", x1: x(chosen[penalty]), x2: x(chosen[penalty]), y1: top, y2: height - bottom }),
+      make("circle", { class: "choice", cx: x(chosen[penalty]), cy: y(chosen.score), r: 7 }));
+  }
+  find("selection").replaceChildren(make("figure", {}, make("figcaption", {}, "Score"), chart,
+    make("p", { class: "hint" }, (chosen ? `The ring is the choice: ${plural(chosen.edges, "edge")}.` : "") + (others.length ? ` A line a ${others.join(" and ").replaceAll("_", " ")}, darker for those later in the table.` : ""))));
 }

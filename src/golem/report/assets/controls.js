@@ -67,7 +67,7 @@ function setUpSelects() {
     if (methods || k > 0) find("reference").append(make("option", { value: k }, graph.name));
   });
   find("reference").prepend(make("option", { value: "" }, "nothing"));
-  find("shown").addEventListener("change", (event) => change({ shown: Number(event.target.value), chosen: null }));
+  find("shown").addEventListener("change", (event) => showGraph(Number(event.target.value)));
   find("reference").addEventListener("change", (event) => change({ reference: event.target.value === "" ? null : Number(event.target.value) }));
   find("isolated-field").hidden = content.large;
   if (content.large) find("view").querySelector("option").remove();
@@ -83,6 +83,19 @@ function setUpSelects() {
   find("save-svg").addEventListener("click", saveSvg);
   find("save-png").addEventListener("click", savePng);
   find("print").addEventListener("click", () => window.print());
+}
+
+// Draw another graph. None is set against itself: the truth takes the place of the reference, or nothing does.
+function showGraph(shown) {
+  const truth = graphs.findIndex((graph) => graph.name === "truth");
+  const other = truth >= 0 && truth !== shown ? truth : null;
+  change({ shown, reference: state.reference === shown ? other : state.reference, chosen: null });
+}
+
+function showSelects() {
+  find("shown").value = String(state.shown);
+  for (const option of find("reference").options) option.hidden = option.disabled = option.value === String(state.shown);
+  find("reference").value = state.reference === null ? "" : String(state.reference);
 }
 
 function mostLinked() {
@@ -154,7 +167,7 @@ function showLegend() {
   if (graph.columns.has("by_variance")) keys.push(item("neutral", "direction by variance", "by-variance"));
   if (graph.columns.has("undirected")) keys.push(make("span", { class: "key" }, "no arrowhead: direction open"));
   if (graph.columns.has("weight")) keys.push(make("span", { class: "key" }, `width: size of the ${graph.columns.has("standardized_weight") ? "standardized " : ""}weight`));
-  if (graph.columns.has("direction_frequency")) keys.push(make("span", { class: "key" }, "opacity: share of the resamples"));
+  if (graph.columns.has("direction_frequency")) keys.push(make("span", { class: "key" }, "opacity: share of the resamples that have it (undecided: in any direction)"));
   find("legend").replaceChildren(...keys);
 }
 

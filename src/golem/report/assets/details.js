@@ -100,6 +100,13 @@ function totalEffects(node) {
   return [...part("Total effects on", effectsOf(node, true)), ...part("Total effects of", effectsOf(node, false))];
 }
 
+// What a direction rests on, and a mark for one that is less sure than its share of the resamples says.
+const directionWord = (edge) => (edge.undecided ? "undecided" : edge.by_variance ? "by variance" : "decided");
+const directionTag = (edge) => (edge.undecided || edge.by_variance
+  ? make("span", { class: `tag ${edge.undecided ? "undecided" : "by-variance"}`,
+    title: edge.undecided ? "the data fit the reverse as well" : "the direction rests on the noise variances alone, and so on the units of the columns" }, directionWord(edge))
+  : null);
+
 function edgeDetails(chosen) {
   const own = shownGraph().byId.get(chosen.edge);
   const reference = state.reference === null ? null : graphs[state.reference];
@@ -108,13 +115,15 @@ function edgeDetails(chosen) {
   const [source, target] = [names[edge.source], names[edge.target]];
   const interval = (low, high) => (low === undefined || low === null ? null : `${number(low)} to ${number(high)}`);
   const direction = edge.undirected ? "open: this is an equivalence class" : edge.undecided ? "undecided: the data fit the reverse as well"
-    : edge.by_variance ? "rests on the noise variances alone" : own ? "decided" : null;
+    : edge.by_variance ? "rests on the noise variances alone, and so on the units of the columns" : own ? "decided" : null;
+  const share = (value, way) => (value === undefined || value === null ? null : `${percent(value)} of the resamples${way}`);
   const facts = [
     ["Weight", edge.weight === undefined ? null : number(edge.weight, 4)],
     ["Interval", interval(edge.weight_low, edge.weight_high)],
     ["Standardized", edge.standardized_weight === undefined ? null : number(edge.standardized_weight, 3)],
-    ["Direction", direction],
-    ["Found in", edge.direction_frequency === undefined ? null : `${percent(edge.direction_frequency)} of the resamples in this direction, ${percent(edge.adjacency_frequency)} in any`],
+    ["Direction", direction, directionTag(edge)],
+    ["Joined in", share(edge.adjacency_frequency, ", in any direction")],
+    ["Directed in", share(edge.direction_frequency, ", in this direction"), directionTag(edge)],
     ["Total effect", interval(edge.effect_low, edge.effect_high)],
     ["Score lost without it", edge.drop_loss === undefined || edge.drop_loss === null ? null : `${number(edge.drop_loss, 4)} (deviance)`],
     ["Status", edge.candidate ? "below the threshold, or cut for a cycle" : null],
@@ -125,7 +134,7 @@ function edgeDetails(chosen) {
   return [
     heading("Edge", `${source} ${edge.undirected ? "–" : "→"} ${target}`),
     sentence,
-    make("table", { class: "facts" }, ...facts.map(([key, value]) => make("tr", {}, make("th", { scope: "row" }, key), make("td", {}, value)))),
+    make("table", { class: "facts" }, ...facts.map(([key, value, tag]) => make("tr", {}, make("th", { scope: "row" }, key), make("td", {}, value, tag ? " " : null, tag)))),
     make("div", { class: "buttons" },
       make("button", { type: "button", onclick: () => chooseNode(edge.source) }, "Cause"),
       make("button", { type: "button", onclick: () => chooseNode(edge.target) }, "Effect")),

@@ -157,8 +157,11 @@ function fit() {
     const kept = [...view.places].filter(([node]) => shownGraph().into[node].length || shownGraph().from[node].length);
     height = Math.max(60, ...kept.map(([, place]) => place.y + LAYER / 2));
   }
-  camera.zoom = Math.min(1.5, (box.width - 16) / view.width, (box.height - 8) / height);
-  camera.x = (box.width - view.width * camera.zoom) / 2;
+  // A wide drawing leaves the right side to the buttons of the zoom.
+  const wide = view.width / height > (box.width - 108) / box.height;
+  const room = box.width - (wide ? 54 : 0);
+  camera.zoom = Math.min(1.5, (room - 16) / view.width, (box.height - 8) / height);
+  camera.x = (room - view.width * camera.zoom) / 2;
   camera.y = (box.height - height * camera.zoom) / 2;
   showCamera();
 }

@@ -7,6 +7,7 @@ if (content.kind === "model") {
   edgeTable();
   if (find("compared")) comparedTable();
   if (find("trace")) traceCharts();
+  if (find("selection")) selectionChart();
 } else {
   methodsTable();
   distancesTable();
@@ -25,13 +26,12 @@ whenChanged((before) => {
   else paintGraph();
   if (before.shown !== state.shown || before.reference !== state.reference) showLegend();
   find("view").value = String(state.steps);
-  find("shown").value = String(state.shown);
-  find("reference").value = state.reference === null ? "" : String(state.reference);
+  showSelects();
   showSliders();
   if (redraw || before.chosen !== state.chosen) showDetails();
   paintMatrix();
 });
-find("reference").value = state.reference === null ? "" : String(state.reference);
+showSelects();
 find("view").value = String(state.steps);
 
 let width = window.innerWidth;

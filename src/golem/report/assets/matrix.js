@@ -6,9 +6,11 @@ let cursor = null; // [row, column] under the pointer or the keys
 
 function sizeMatrix() {
   const d = names.length;
-  const room = matrix.parentElement.clientWidth - 34;
+  const room = matrix.parentElement.clientWidth - 2;
   margin = d <= 60 ? Math.min(110, 14 + Math.max(...content.labels.map((label) => label.length)) * 6.2) : 6;
-  cell = Math.max(content.large ? 0.4 : 1, Math.min(26, (Math.min(room, 720) - margin - 4) / Math.max(1, d)));
+  cell = Math.max(content.large ? 0.4 : 1, Math.min(26, (Math.min(room, content.large ? 900 : 720) - margin - 4) / Math.max(1, d)));
+  const above = (edge) => !edge.undirected && rank[edge.source] < rank[edge.target];
+  matrix.parentElement.classList.toggle("triangular", cell * d > 340 && graphs.every((graph) => graph.edges.every(above)));
   const extent = Math.ceil(margin + cell * d + 4);
   const ratio = window.devicePixelRatio || 1;
   matrix.style.width = extent + "px";
@@ -50,21 +52,26 @@ function paintMatrix() {
   paper.stroke();
   const reference = state.reference === null ? null : graphs[state.reference];
   const largest = strongest();
-  const mark = Math.max(cell - (cell > 7 ? 1 : 0), 1.6);
+  const count = shownGraph().edges.length;
+  // Few edges in many cells would be dust: marks grow beyond their cells until they cover a tenth of the half.
+  const least = Math.min(3.4, Math.max(1.6, cell * d * Math.sqrt(0.1 / (2 * Math.max(1, count)))));
+  const mark = Math.max(cell - (cell > 7 ? 1 : 0), least);
+  const shift = cell > 7 ? 0.5 : Math.min(0, (cell - mark) / 2);
+  const palest = cell > 7 ? 0.25 : 0.65;
   const put = (edge, fill, alpha) => {
     paper.globalAlpha = alpha;
     paper.fillStyle = fill;
     const ends = [[edge.source, edge.target]];
     if (edge.undirected) ends.push([edge.target, edge.source]);
     for (const [row, column] of ends) {
-      paper.fillRect(margin + rank[column] * cell + (cell > 7 ? 0.5 : 0), margin + rank[row] * cell + (cell > 7 ? 0.5 : 0), mark, mark);
+      paper.fillRect(margin + rank[column] * cell + shift, margin + rank[row] * cell + shift, mark, mark);
     }
   };
   if (reference) for (const edge of missingEdges(shownGraph(), reference)) put(edge, colour.missing, 0.55);
   for (const edge of shownGraph().edges) {
     if (edge.candidate && !isVisible(edge)) continue;
     const kind = reference ? verdict(edge, reference) : edge.weight < 0 ? "negative" : "positive";
-    put(edge, colour[kind], isVisible(edge) ? (reference || edge.weight == null ? 0.9 : 0.25 + 0.75 * Math.min(1, strength(edge) / largest)) : 0.06);
+    put(edge, colour[kind], isVisible(edge) ? (reference || edge.weight == null ? 0.9 : palest + (1 - palest) * Math.min(1, strength(edge) / largest)) : 0.06);
   }
   paper.globalAlpha = 1;
   const chosen = state.chosen;

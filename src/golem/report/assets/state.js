@@ -27,7 +27,9 @@ function size(edge) {
   return value === null || value === undefined ? Infinity : Math.abs(value);
 }
 
-const frequency = (edge) => edge.direction_frequency ?? null;
+// The share of the resamples that have an edge. Where the data cannot decide the direction each resample tosses a coin
+// for it, so that the share that joins the two counts.
+const frequency = (edge) => (edge.undecided ? edge.adjacency_frequency : edge.direction_frequency) ?? null;
 
 function isVisible(edge) {
   if (edge.candidate) {

@@ -20,7 +20,7 @@ function fillTable(holder, columns, rows, { onrow = null, rowClass = null } = {}
     const body = list.slice(0, all ? undefined : FIRST_ROWS).map((row) => make("tr", { class: rowClass ? rowClass(row) : null },
       ...columns.map((column, k) => {
         const shown = column.show ? column.show(row) : column.value(row);
-        const text = shown === null || shown === undefined ? "" : String(shown);
+        const text = shown === null || shown === undefined ? "" : shown instanceof Node ? shown : String(shown);
         return make("td", { class: column.text ? "" : "numeric" },
           k === 0 && onrow ? make("button", { type: "button", class: "link", onclick: () => onrow(row) }, text) : text);
       })));
@@ -41,9 +41,10 @@ function edgeTable() {
     { title: "weight", value: (edge) => edge.weight, show: (edge) => number(edge.weight) },
     has("standardized_weight") && { title: "standardized", value: (edge) => Math.abs(edge.standardized_weight), show: (edge) => number(edge.standardized_weight) },
     has("weight_low") && { title: "interval", value: (edge) => edge.weight_low, show: (edge) => (edge.weight_low == null ? "" : `${number(edge.weight_low)} to ${number(edge.weight_high)}`) },
-    has("direction_frequency") && { title: "found in", value: frequency, show: (edge) => percent(edge.direction_frequency) },
     has("drop_loss") && { title: "score lost", value: (edge) => edge.drop_loss, show: (edge) => number(edge.drop_loss) },
-    (has("undecided") || has("by_variance")) && { title: "direction", text: true, value: (edge) => (edge.undecided ? "undecided" : edge.by_variance ? "by variance" : "decided") },
+    has("adjacency_frequency") && { title: "joined", value: (edge) => edge.adjacency_frequency, show: (edge) => percent(edge.adjacency_frequency) },
+    has("direction_frequency") && { title: "directed", value: (edge) => edge.direction_frequency, show: (edge) => percent(edge.direction_frequency) },
+    (has("undecided") || has("by_variance")) && { title: "direction", text: true, value: directionWord, show: (edge) => directionTag(edge) ?? "decided" },
     content.compared_with > 0 && { title: `against ${graphs[1].name}`, text: true, value: (edge) => verdict(edge, graphs[1]) },
   ].filter(Boolean);
   fillTable(find("edge-table"), columns, graph.edges.filter((edge) => !edge.candidate), {
@@ -75,7 +76,7 @@ function methodsTable() {
     { title: "status", text: true, value: (row) => (row.message ? `${row.status}: ${row.message}` : row.status) },
   ];
   fillTable(find("methods"), columns, content.methods, {
-    onrow: (row) => { const k = graphs.findIndex((graph) => graph.name === row.method); if (k >= 0) change({ shown: k, chosen: null }); },
+    onrow: (row) => { const k = graphs.findIndex((graph) => graph.name === row.method); if (k >= 0) showGraph(k); },
     rowClass: (row) => (row.status === "done" ? null : "failed"),
   });
 }
