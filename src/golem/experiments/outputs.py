@@ -91,7 +91,7 @@ def _draw_and_judge(experiment: Experiment, table: Table, folder: Path, *written
     _save_figure(experiment, table, folder)
     verdicts = judge(experiment, table)
     export.write_text(folder / "verdict.md", verdict_text(experiment, table, verdicts, _commands(folder)))
-    return Published(verdicts, str(table[0].get("mode")), (*written, *_PICTURES, "verdict.md"))
+    return Published(verdicts, str(table[0].get("mode") or "full"), (*written, *_PICTURES, "verdict.md"))
 
 
 def judge(experiment: Experiment, table: Table) -> list[Verdict]:
