@@ -415,7 +415,7 @@ def test_the_matrix_tells_and_chooses(open_page, chain, tmp_path):
     assert page.locator("#details h2").first.inner_text() == "A → B"
 
 
-@pytest.mark.parametrize("width", [1000, 1400])
+@pytest.mark.parametrize("width", [1000, 1220, 1400])
 def test_the_graph_of_a_large_page_is_seen_at_once(open_page, tmp_path, width):
     weights = random_dag(400, "ER2", 0) * 1.0
     page = open_page(report_document(document_of(weights), tmp_path / "r.html"))
@@ -425,6 +425,9 @@ def test_the_graph_of_a_large_page_is_seen_at_once(open_page, tmp_path, width):
     assert box["details"]["x"] > box["graph"]["x"] + box["graph"]["width"]
     card = page.locator(".matrix-card").bounding_box()
     assert box["matrix"]["width"] > 0.9 * card["width"]
+    stage = page.locator("#stage").bounding_box()
+    reset = page.locator("#threshold-reset").bounding_box()
+    assert reset["x"] + reset["width"] <= stage["x"] + stage["width"]
     # The words stand below the diagonal, where no edge is.
     words = page.locator(".matrix-words").bounding_box()
     corner = box["matrix"]["x"] + box["matrix"]["width"], box["matrix"]["y"] + box["matrix"]["height"]

@@ -8,7 +8,7 @@ function sizeMatrix() {
   const d = names.length;
   const room = matrix.parentElement.clientWidth - 2;
   margin = d <= 60 ? Math.min(110, 14 + Math.max(...content.labels.map((label) => label.length)) * 6.2) : 6;
-  cell = Math.max(content.large ? 0.4 : 1, Math.min(26, (Math.min(room, content.large ? 900 : 720) - margin - 4) / Math.max(1, d)));
+  cell = Math.max(content.large ? 0.2 : 1, Math.min(26, (Math.min(room, content.large ? 900 : 720) - margin - 4) / Math.max(1, d)));
   const above = (edge) => !edge.undirected && rank[edge.source] < rank[edge.target];
   matrix.parentElement.classList.toggle("triangular", cell * d > 340 && graphs.every((graph) => graph.edges.every(above)));
   const extent = Math.ceil(margin + cell * d + 4);
