@@ -33,7 +33,7 @@ def choose(
     import pyarrow as pa
 
     from golem import export
-    from golem.plots import path
+    from golem.plots import plot_path
 
     compile_kernels(model, shards[0].d, bar)
     with telling_warnings(quiet), choosing(bar, search.select) as show:
@@ -46,5 +46,5 @@ def choose(
     with holding_interrupts():
         output.mkdir(parents=True, exist_ok=True)
         export.write_text(output / "path.csv", export.path_text(selection))
-        save_figure(lambda: path(selection), output / "path.png")
+        save_figure(lambda: plot_path(selection), output / "path.png")
     return selection
