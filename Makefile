@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-torch test-distributed test-handover test-browser lint format docs bench clean
+.PHONY: help demo test test-slow test-torch test-distributed test-handover handover-environment test-browser browser lint format docs bench clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -61,11 +61,15 @@ test-distributed: $(VENV)/.installed-distributed  ## Run the tests that need Das
 test-handover: $(HANDOVER)/.installed  ## Run the tests of graphs in pgmpy, DoWhy, causal-learn and pydot
 	$(HANDOVER)/bin/python -m pytest -m handover
 
+handover-environment: $(HANDOVER)/.installed
+
 # Playwright drives the Chromium of the system; Debian's is installed where there is none and we may.
-test-browser: $(VENV)/.installed-browser  ## Run the tests of the report in headless Chromium
+browser: $(VENV)/.installed-browser
 	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
 		{ [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -qq --yes --no-install-recommends chromium; } || \
 		{ echo "There is no Chromium; install it, or run this as root on Debian."; exit 1; }
+
+test-browser: browser  ## Run the tests of the report in headless Chromium
 	$(BIN)/python -m pytest -m browser -n 0
 
 lint: $(VENV)/.installed-dev  ## ruff, mypy and import-linter
