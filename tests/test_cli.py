@@ -272,6 +272,11 @@ def test_names_with_markup_are_shown_as_they_are(tmp_path, rng):
     assert "[red]a" in golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out").output
 
 
+def hear_interrupts():
+    """Undo that the children of a job in the background are born deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def wait_for_processor_seconds(pid, seconds, most=120):
     """Wait until a process has worked for so long; where that cannot be seen, for so long by the clock."""
     stat, began = Path(f"/proc/{pid}/stat"), time.monotonic()
@@ -299,7 +304,11 @@ def test_ctrl_c_keeps_the_best_so_far(tmp_path):
         "adam",
     ]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | {"PYTHONUNBUFFERED": "1"}
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        preexec_fn=hear_interrupts,
     )
     wait_for_processor_seconds(process.pid, 6)  # well into the solve, which takes a minute, however busy the machine
     process.send_signal(signal.SIGINT)
