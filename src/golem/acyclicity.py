@@ -13,11 +13,11 @@ import array_api_compat
 
 from golem.arrays import (
     Array,
-    expm_nonnegative,
     logabsdet_and_inverse_transpose,
     namespace,
     transpose,
 )
+from golem.expm import expm_nonnegative
 
 
 class Acyclicity(Protocol):

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from golem.acyclicity import Acyclicity
-from golem.arrays import Array, blas_threads_for, expm_nonnegative, transpose
+from golem.arrays import Array, blas_threads_for, transpose
+from golem.expm import expm_nonnegative
 from golem.moments import Matrix
 from golem.objective import Objective
 from golem.solvers.lbfgs import LBFGS
