@@ -18,7 +18,7 @@ from golem.likelihood import GaussianTied
 from golem.moments import Moments
 from golem.solvers import Status
 from golem.solvers.noise_choice import NoiseScores
-from golem.solvers.tie_break import regress_on_parents
+from golem.solvers.regressions import regress_on_parents
 from golem.sparsity import L0
 
 # AIC's price of an edge, and how far beyond that of "mbic" the default path goes.
