@@ -30,8 +30,9 @@ import torch
 
 import golem
 from golem import Golem, Moments
-from golem.arrays import Placement, WarmInverse, logabsdet_and_inverse_transpose
+from golem.arrays import Placement
 from golem.likelihood import GaussianEV
+from golem.matrix_functions import DIRECT, Warm
 from golem.objective import Objective
 from golem.rounding import round_to_dag
 from golem.simulate import simulate
@@ -214,9 +215,9 @@ def adam(options: argparse.Namespace) -> None:
         S = Placement(options.device).put(Moments.from_rows(X).covariance)
         objective = Objective(S, GaussianEV(), lambda_sparsity=2e-2, lambda_dag=5.0)
         found, seconds = {}, {}
-        warm = WarmInverse()
-        for name, invert in (("lu", logabsdet_and_inverse_transpose), ("warm", warm)):
-            adam_module.inverter_for = lambda B, invert=invert: invert
+        warm = Warm()
+        for name, functions in (("lu", DIRECT), ("warm", warm)):
+            adam_module.functions_for = lambda B, functions=functions: functions
             Adam(max_iter=5).solve(objective)
             warm.calls = warm.cold_starts = warm.products = 0
             began = wait(options.device)

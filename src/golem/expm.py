@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import array_api_compat
@@ -25,6 +26,13 @@ class _TaylorScheme(NamedTuple):
     degree: int
     products: int
     rows: tuple[tuple[float, ...], ...]
+
+
+class ExpmPlan(NamedTuple):
+    """A scheme, and how often its result is squared, the matrix having been halved as often before."""
+
+    scheme: _TaylorScheme
+    squarings: int
 
 
 _TAYLOR_SCHEMES = (
@@ -75,25 +83,28 @@ def expm_nonnegative(A: Array) -> Array:
     array([[1., 2.],
            [0., 1.]])
     """
-    xp = namespace(A)
     square = A @ A
-    norms = _power_norms(A, square)
+    norms = power_norms(A, square).tolist()
     if not math.isfinite(sum(norms)):
-        return A * xp.nan
-    scheme, squarings = _cheapest_scheme(norms, float(xp.finfo(A.dtype).eps) / 2)
+        return A * namespace(A).nan
+    return expm_by_plan(A, square, cheapest_plan(norms, epsilon_of(A)))
+
+
+def expm_by_plan(A: Array, square: Array, plan: ExpmPlan) -> Array:
+    """Exponential by a given scheme and number of squarings; `square` is A^2."""
     powers = [A, square]
-    while len(powers) < len(scheme.rows[0]) - 1:
+    while len(powers) < len(plan.scheme.rows[0]) - 1:
         powers.append(powers[-1] @ A)
-    if squarings:
-        powers = [power * 2.0 ** (-squarings * k) for k, power in enumerate(powers, start=1)]
-    kernel, low, left, right, constant = _sums_of_powers(powers, scheme.rows)
+    if plan.squarings:
+        powers = [power * 2.0 ** (-plan.squarings * k) for k, power in enumerate(powers, start=1)]
+    kernel, low, left, right, constant = _sums_of_powers(powers, plan.scheme.rows)
     Q = powers[-1] @ kernel
     Q += low
     left += Q
     right += Q
     E = left @ right
     E += constant
-    for _ in range(squarings):
+    for _ in range(plan.squarings):
         E = E @ E
     return E
 
@@ -117,7 +128,12 @@ def _sums_of_powers(powers: list[Array], rows: tuple[tuple[float, ...], ...]) ->
     return result
 
 
-def _power_norms(A: Array, square: Array) -> tuple[float, ...]:
+def epsilon_of(A: Array) -> float:
+    """Return the distance of 1 to the next number, in the type of an array."""
+    return float(namespace(A).finfo(A.dtype).eps)
+
+
+def power_norms(A: Array, square: Array) -> Array:
     """||A^k||_1 for k = 1, 2, ..., as many as the schemes ask for, each the largest over the stack."""
     xp = namespace(A)
     first = xp.sum(A, axis=-2, keepdims=True)
@@ -126,19 +142,23 @@ def _power_norms(A: Array, square: Array) -> tuple[float, ...]:
     for _ in range(_TAYLOR_SCHEMES[-1].degree // 2):
         sums.append(sums[-1] @ square)
     largest = xp.max(xp.concat(sums, axis=-2), axis=-1)
-    if largest.ndim > 1:
-        largest = xp.max(xp.reshape(largest, (-1, largest.shape[-1])), axis=0)
-    return tuple(largest.tolist())
+    return largest if largest.ndim == 1 else xp.max(xp.reshape(largest, (-1, largest.shape[-1])), axis=0)
 
 
-def _cheapest_scheme(norms: tuple[float, ...], roundoff: float) -> tuple[_TaylorScheme, int]:
-    """Choose the scheme and the squarings with the fewest products whose truncation error is below the roundoff."""
-    plans = []
-    for scheme in _TAYLOR_SCHEMES:
-        norm = norms[scheme.degree]  # of the power degree + 1
-        # In logarithms, as powers of large norms overflow; 2^s ||A^(m+1)|| / 2^(s(m+1)) falls by 2^m a squaring.
-        excess = math.log2(norm / roundoff) - math.log2(math.factorial(scheme.degree + 1)) if norm > 0 else 0.0
-        squarings = max(0, math.ceil(excess / scheme.degree))
-        plans.append((scheme.products + squarings, squarings, scheme))
-    _, squarings, scheme = min(plans, key=lambda plan: plan[0])
-    return scheme, squarings
+def cheapest_plan(norms: Sequence[float], epsilon: float) -> ExpmPlan:
+    """Return the plan with the fewest products whose truncation error is below half of `epsilon`, the unit roundoff."""
+    plans = [ExpmPlan(scheme, _squarings(scheme, norms, epsilon)) for scheme in _TAYLOR_SCHEMES]
+    return min(plans, key=lambda plan: plan.scheme.products + plan.squarings)
+
+
+def suffices(plan: ExpmPlan, norms: Sequence[float], epsilon: float) -> bool:
+    """Tell whether the truncation error of a plan is below the unit roundoff for matrices with these norms."""
+    return math.isfinite(sum(norms)) and _squarings(plan.scheme, norms, epsilon) <= plan.squarings
+
+
+def _squarings(scheme: _TaylorScheme, norms: Sequence[float], epsilon: float) -> int:
+    """Fewest squarings with which a scheme is exact to rounding."""
+    norm, roundoff = norms[scheme.degree], epsilon / 2
+    # In logarithms, as powers of large norms overflow; 2^s ||A^(m+1)|| / 2^(s(m+1)) falls by 2^m a squaring.
+    excess = math.log2(norm / roundoff) - math.log2(math.factorial(scheme.degree + 1)) if norm > 0 else 0.0
+    return max(0, math.ceil(excess / scheme.degree))

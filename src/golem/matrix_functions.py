@@ -1,0 +1,187 @@
+"""The two matrix functions of a score, exp and the inverse: on the spot, on from the step before, or by plan.
+
+Solvers whose matrices move in small steps hand one of the latter to the terms of the score.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, Protocol
+
+from golem.arrays import (
+    Array,
+    identity_minus,
+    logabsdet_and_inverse_transpose,
+    namespace,
+    on_accelerator,
+    transpose,
+)
+from golem.expm import ExpmPlan, cheapest_plan, epsilon_of, expm_by_plan, expm_nonnegative, power_norms, suffices
+
+_WARM_INVERSE_PAYS_FROM = 256
+_MOST_NEWTON_STEPS = 5
+# Newton's iteration converges where the spectral radius of the residual is below 1, at norms of some units yet.
+_LARGEST_RESIDUAL = 8.0
+# Largest residual of an inverse, in the Frobenius norm.
+_TOLERANCE = 1e-10
+# How much larger norms may become before a plan for exp no longer suffices: a squaring more is good for 2^12.
+_ROOM = 8.0
+# A step of Newton's is left out again when it was not needed by this factor.
+_SPARE = 1e-4
+
+
+class MatrixFunctions(Protocol):
+    """How the terms of a score get at matrix functions."""
+
+    def invert(self, M: Array) -> tuple[Array, Array]:
+        """Return log|det M|, NaN where it is not followed, and M^-T for a stack of square matrices."""
+
+    def exponentiate(self, A: Array) -> Array:
+        """Return exp(A) for a stack of nonnegative matrices."""
+
+
+class Direct:
+    """By LU, and by a Taylor polynomial chosen for the matrix at hand."""
+
+    def invert(self, M: Array) -> tuple[Array, Array]:
+        """Return log|det M| and M^-T."""
+        return logabsdet_and_inverse_transpose(M)
+
+    def exponentiate(self, A: Array) -> Array:
+        """Return exp(A)."""
+        return expm_nonnegative(A)
+
+
+DIRECT = Direct()
+
+
+class Warm(Direct):
+    """Inverses of a matrix that moves in small steps, each from the one before.
+
+    With X the last inverse and R = I - M X its residual, a step of Newton and Schulz, X + X R, has the residual R^2,
+    the next one R^4, then R^8. Each costs two products, where LU and inverse cost as much as a dozen on a GPU. The
+    residual is measured at every call, so errors do not pile up; where a few steps do not suffice, LU is the fallback.
+    The determinant is not followed.
+    """
+
+    def __init__(self) -> None:
+        self.calls = self.cold_starts = self.products = 0
+        self._inverse: Array | None = None
+
+    def invert(self, M: Array) -> tuple[Array, Array]:
+        """Return NaN and M^-T."""
+        self.calls += 1
+        if self._inverse is None or self._inverse.shape != M.shape or not self._improve(M):
+            self.cold_starts += 1
+            self._inverse = transpose(logabsdet_and_inverse_transpose(M)[1])
+        return _no_determinant(M), transpose(self._inverse)
+
+    def _improve(self, M: Array) -> bool:
+        """Take Newton's steps from the last inverse; False where they do not reach the tolerance."""
+        X = self._inverse
+        R = identity_minus(M @ X)
+        size = float(_largest_norm(R))
+        self.products += 1
+        for _ in range(_MOST_NEWTON_STEPS):
+            if not size <= _LARGEST_RESIDUAL:  # also where it is NaN
+                return False
+            X = X + X @ R
+            self.products += 1
+            if size**2 <= _TOLERANCE:
+                self._inverse = X
+                return True
+            R = R @ R
+            self.products += 1
+            size = float(_largest_norm(R))
+        return False
+
+
+class Plan(NamedTuple):
+    """Newton's steps, and how to exponentiate."""
+
+    newton_steps: int
+    expm: ExpmPlan
+
+    @property
+    def products(self) -> int:
+        """Matrix products."""
+        return 2 * self.newton_steps + self.expm.scheme.products + self.expm.squarings
+
+
+class Foreseen:
+    """Both functions by a plan made beforehand, without a look at numbers on the host: what a GPU can replay.
+
+    While matrices move, the largest norms that the plan depends on are noted where the matrices are. `review` reads
+    them afterwards: were results as exact as those of `Direct` and `Warm`, and which plan would have been enough?
+
+    Parameters
+    ----------
+    M, A : array of shape (..., d, d)
+        Matrices to be inverted and exponentiated, as they are now.
+    newton_steps : int
+        Newton's steps at each inversion.
+    """
+
+    def __init__(self, M: Array, A: Array, newton_steps: int) -> None:
+        xp = namespace(M)
+        self._inverse = xp.asarray(transpose(logabsdet_and_inverse_transpose(M)[1]), copy=True)
+        norms = power_norms(A, A @ A)
+        self._norms, self._residuals = xp.zeros_like(norms), xp.zeros_like(norms[:2])
+        self._epsilon = epsilon_of(M)
+        self.plan = Plan(newton_steps, self._expm_plan(norms.tolist()))
+
+    def invert(self, M: Array) -> tuple[Array, Array]:
+        """Return NaN and M^-T."""
+        X, steps = self._inverse, self.plan.newton_steps
+        before = R = identity_minus(M @ X)
+        for k in range(steps):
+            X = X + X @ R
+            if k < steps - 1:
+                before, R = R, R @ R
+        _note(self._residuals, namespace(M).stack([_largest_norm(before), _largest_norm(R)]))
+        self._inverse[...] = X
+        return _no_determinant(M), transpose(self._inverse)
+
+    def exponentiate(self, A: Array) -> Array:
+        """Return exp(A)."""
+        square = A @ A
+        _note(self._norms, power_norms(A, square))
+        return expm_by_plan(A, square, self.plan.expm)
+
+    def review(self) -> tuple[bool, Plan]:
+        """Tell whether the plan was enough since the last review, and the plan to go on with."""
+        norms, (before, last) = self._norms.tolist(), self._residuals.tolist()
+        self._norms[...], self._residuals[...] = 0.0, 0.0
+        converged = last**2 <= _TOLERANCE  # not where it is NaN
+        steps = self.plan.newton_steps
+        if not converged:
+            steps += 2
+        elif before**2 <= _TOLERANCE * _SPARE:
+            steps = max(steps - 1, 1)
+        enough = converged and suffices(self.plan.expm, norms, self._epsilon)
+        return enough, Plan(steps, self._expm_plan(norms))
+
+    def _expm_plan(self, norms: list[float]) -> ExpmPlan:
+        # Norms beyond all numbers matter only where something is exponentiated, and no plan will do there.
+        finite = math.isfinite(sum(norms))
+        return cheapest_plan([_ROOM * norm if finite else 0.0 for norm in norms], self._epsilon)
+
+
+def functions_for(M: Array) -> MatrixFunctions:
+    """Return what is fast for a matrix that moves in small steps: warm where products are cheap beside LU."""
+    return Warm() if on_accelerator(M) and M.shape[-1] >= _WARM_INVERSE_PAYS_FROM else DIRECT
+
+
+def _note(largest: Array, values: Array) -> None:
+    """Keep the largest values seen, NaN included."""
+    largest[...] = namespace(largest).maximum(largest, values)
+
+
+def _no_determinant(M: Array) -> Array:
+    return M[..., 0, 0] * namespace(M).nan
+
+
+def _largest_norm(A: Array) -> Array:
+    """Largest Frobenius norm of a stack of matrices."""
+    xp = namespace(A)
+    return xp.sqrt(xp.max(xp.sum(A * A, axis=(-2, -1))))
