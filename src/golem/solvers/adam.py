@@ -74,7 +74,8 @@ class Adam:
         """Minimize the objective; `rows` (centred) and `random_state` are for minibatches."""
         if self.batch_size is not None and rows is None:
             raise ValueError("minibatches need the rows of the data; a covariance alone has none")
-        with blas_threads_for(objective.d):
+        # Steps beyond all numbers are seen and halved.
+        with blas_threads_for(objective.d), np.errstate(all="ignore"):
             return self._descend(objective, init, rows, random_state, Recorder(objective, self, callback, stage))
 
     def _descend(
