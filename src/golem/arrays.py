@@ -33,6 +33,7 @@ Array = Any
 __all__ = [
     "Array",
     "Placement",
+    "add_scaled",
     "available_cores",
     "blas_threads_for",
     "divided",
@@ -247,6 +248,14 @@ def _identity(d: int, dtype: str) -> np.ndarray[Any, np.dtype[Any]]:
     eye = np.eye(d, dtype=dtype)
     eye.flags.writeable = False
     return eye
+
+
+def add_scaled(A: Array, B: Array, factor: float) -> None:
+    """Add factor B to A, in place; on tensors in one pass over memory."""
+    if is_tensor(A):
+        A.add_(B, alpha=factor)
+    else:
+        A += factor * B
 
 
 def sign(A: Array) -> Array:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import array_api_compat
+import numpy as np
 
-from golem.arrays import Array, identity_like, is_tensor, namespace
+from golem.arrays import Array, add_scaled, identity_like, namespace
 
 
 class _TaylorScheme(NamedTuple):
@@ -66,7 +65,7 @@ _TAYLOR_SCHEMES = (
     ),
 )
 # Up to this size one product makes all sums of powers faster than they are added up term by term; beyond, the stack
-# of powers no longer fits a CPU's cache. A GPU has fewer passes over memory that way at any size.
+# of powers no longer fits a CPU's cache.
 _SUMS_AT_ONCE_UP_TO = 128
 
 
@@ -101,9 +100,11 @@ def expm_by_plan(A: Array, square: Array, plan: ExpmPlan) -> Array:
     powers = [A, square]
     while len(powers) < len(plan.scheme.rows[0]) - 1:
         powers.append(powers[-1] @ A)
-    if plan.squarings:
-        powers = [power * 2.0 ** (-plan.squarings * k) for k, power in enumerate(powers, start=1)]
-    kernel, low, left, right, constant = _sums_of_powers(powers, plan.scheme.rows)
+    # Halving the matrix s times divides its k-th power by 2^(s k): the coefficients take that on.
+    scales = [2.0 ** (-plan.squarings * k) for k in range(len(powers) + 1)]
+    rows = [[c * scale for c, scale in zip(row, scales, strict=True)] for row in plan.scheme.rows]
+    rows[0] = [c * scales[-1] for c in rows[0]]  # which multiplies the highest power
+    kernel, low, left, right, constant = _sums_of_powers(powers, rows)
     Q = powers[-1] @ kernel
     Q += low
     left += Q
@@ -115,29 +116,21 @@ def expm_by_plan(A: Array, square: Array, plan: ExpmPlan) -> Array:
     return E
 
 
-def _sums_of_powers(powers: list[Array], rows: tuple[tuple[float, ...], ...]) -> list[Array]:
+def _sums_of_powers(powers: list[Array], rows: list[list[float]]) -> list[Array]:
     """Return one linear combination of I, A, A^2, ... for each row of coefficients."""
     A, xp = powers[0], namespace(powers[0])
-    d, where = A.shape[-1], array_api_compat.device(A)
     eye = identity_like(A)
-    if is_tensor(A) or (A.ndim == 2 and d <= _SUMS_AT_ONCE_UP_TO):
-        stacked = xp.stack([xp.broadcast_to(eye, A.shape), *powers])
-        sums = _as_matrix(rows, xp, A.dtype, where) @ xp.reshape(stacked, (len(powers) + 1, -1))
-        return [xp.reshape(sums[k, :], A.shape) for k in range(len(rows))]
+    if type(A) is np.ndarray and A.ndim == 2 and A.shape[-1] <= _SUMS_AT_ONCE_UP_TO:
+        sums = np.asarray(rows, dtype=A.dtype) @ np.stack([eye, *powers]).reshape(len(powers) + 1, -1)
+        return list(sums.reshape(-1, *A.shape))
     result = []
     for row in rows:
         total = xp.zeros_like(A)
         for coefficient, power in zip(row, [eye, *powers], strict=True):
             if coefficient:
-                total += coefficient * power
+                add_scaled(total, power, coefficient)
         result.append(total)
     return result
-
-
-@functools.lru_cache(maxsize=16)
-def _as_matrix(rows: tuple[tuple[float, ...], ...], xp: Any, dtype: Any, where: Any) -> Array:
-    """Put coefficients where they are used, once: what is sent to a GPU cannot be replayed."""
-    return xp.asarray(rows, dtype=dtype, device=where)
 
 
 def epsilon_of(A: Array) -> float:
