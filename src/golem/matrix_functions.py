@@ -19,9 +19,8 @@ from golem.arrays import (
 from golem.expm import ExpmPlan, cheapest_plan, epsilon_of, expm_by_plan, expm_nonnegative, power_norms, suffices
 
 _WARM_INVERSE_PAYS_FROM = 1024
-_MOST_NEWTON_STEPS = 5
-# Newton's iteration converges where the spectral radius of the residual is below 1, at norms of some units yet.
-_LARGEST_RESIDUAL = 8.0
+_MOST_NEWTON_STEPS = 3
+_LONGEST_PAUSE = 32
 # Largest residual of an inverse, in the Frobenius norm.
 _TOLERANCE = 1e-10
 # How much larger norms may become before a plan for exp no longer suffices: a squaring more is good for 2^12.
@@ -58,20 +57,28 @@ class Warm(Direct):
 
     With X the last inverse and R = I - M X its residual, a step of Newton and Schulz, X + X R, has the residual R^2,
     the next one R^4, then R^8. Each costs two products, where LU and inverse cost as much as a dozen on a GPU. The
-    residual is measured at every call, so errors do not pile up; where a few steps do not suffice, LU is the fallback.
-    The determinant is not followed.
+    residual is measured at every call, so errors do not pile up; where a few steps do not suffice, LU is the fallback,
+    and after that for some calls without a trial, the more the more often that happens. The determinant is not
+    followed.
     """
 
     def __init__(self) -> None:
         self.calls = self.cold_starts = self.products = 0
         self._inverse: Array | None = None
+        self._pause = self._resume = 0
 
     def invert(self, M: Array) -> tuple[Array, Array]:
         """Return NaN and M^-T."""
         self.calls += 1
-        if self._inverse is None or self._inverse.shape != M.shape or not self._improve(M):
+        trying = self._inverse is not None and self._inverse.shape == M.shape and self.calls > self._resume
+        if trying and self._improve(M):
+            self._pause //= 2
+        else:
             self.cold_starts += 1
             self._inverse = transpose(logabsdet_and_inverse_transpose(M)[1])
+            if trying:
+                self._pause = min(2 * self._pause + 1, _LONGEST_PAUSE)
+                self._resume = self.calls + self._pause
         return _no_determinant(M), transpose(self._inverse)
 
     def _improve(self, M: Array) -> bool:
@@ -81,7 +88,7 @@ class Warm(Direct):
         size = float(_largest_norm(R))
         self.products += 1
         for _ in range(_MOST_NEWTON_STEPS):
-            if not size <= _LARGEST_RESIDUAL:  # also where it is NaN
+            if not size < 1:  # also where it is NaN
                 return False
             X = X + X @ R
             self.products += 1
