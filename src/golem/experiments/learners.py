@@ -123,51 +123,49 @@ def learn_batch(method: str, cell: Mapping[str, Value], tables: Sequence[Matrix]
     """Run one of the paper's recipes on several tables of one shape, as one stack."""
     model = build(method, cell).set_params(device=device)
     moments = [Moments.from_rows(rows) for rows in tables]
+    if method == "golem-ev" and (model.lambda_sparsity, model.lambda_dag) == PAPER_PENALTIES["ev"]:
+        solved = _golem_ev(model, moments)
+    elif model.init == "ev":
+        start = _golem_ev(model, moments)
+        solved = _solve(model, moments, [one.raw_weights_ for one in start.models])
+        solved = solved._replace(seconds=solved.seconds + start.seconds)
+    else:
+        solved = _solve(model, moments)
+    share = solved.seconds / len(tables)
+    return [Learned(_estimate(one), one, share, solved.warned) for one in solved.models]
+
+
+class _Solved(NamedTuple):
+    """Models fitted as one stack, and the seconds and warnings of that."""
+
+    models: list[Golem]
+    seconds: float
+    warned: str
+
+
+def _solve(model: Golem, moments: Sequence[Moments], starts: Sequence[Matrix] | None = None) -> _Solved:
+    began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        start = _golem_ev(model, moments) if model.noise == "nv" and model.init == "ev" else None
-        began = time.perf_counter()
-        models = fit_batch(model, moments, None if start is None else start.weights)
-    seconds = time.perf_counter() - began
-    if model.noise == "ev" and (model.lambda_sparsity, model.lambda_dag) == PAPER_PENALTIES["ev"]:
-        _keep(_stack_key(model, moments), _Start([one.raw_weights_ for one in models], seconds))
-    share = (seconds + (0.0 if start is None else start.seconds)) / len(tables)
-    return [Learned(_estimate(one), one, share, _sentences(caught)) for one in models]
-
-
-class _Start(NamedTuple):
-    """Raw weights of GOLEM-EV on a stack, and the seconds that they took."""
-
-    weights: list[Matrix]
-    seconds: float
+        models = fit_batch(model, moments, starts)
+    return _Solved(models, time.perf_counter() - began, _sentences(caught))
 
 
 # GOLEM-NV and its variants start from GOLEM-EV on the same data, which is a method too: solved once, it serves all.
-_starts: dict[str, _Start] = {}
-_MOST_STARTS = 2
+_golem_ev_solved: dict[str, _Solved] = {}
+_MOST_KEPT = 2
 
 
-def _golem_ev(model: Golem, moments: Sequence[Moments]) -> _Start:
-    """Return the start of GOLEM-NV on a stack, kept from before where it was solved before."""
-    key = _stack_key(model, moments)
-    if key not in _starts:
-        golem_ev = clone(model).set_params(noise="ev", init="zeros", lambda_sparsity=None, lambda_dag=None)
-        began = time.perf_counter()
-        models = fit_batch(golem_ev, moments)
-        _keep(key, _Start([one.raw_weights_ for one in models], time.perf_counter() - began))
-    return _starts[key]
-
-
-def _keep(key: str, start: _Start) -> None:
-    _starts[key] = start
-    while len(_starts) > _MOST_STARTS:
-        del _starts[next(iter(_starts))]
-
-
-def _stack_key(model: Golem, moments: Sequence[Moments]) -> str:
-    """Tell stacks apart, by their data and by what decides the descent of GOLEM-EV."""
-    data = hashlib.sha256(b"".join(np.ascontiguousarray(one.scatter).tobytes() for one in moments)).hexdigest()
-    return f"{data} {model.solver!r} {model.max_iter} {model.acyclicity!r} {model.device} {model.dtype}"
+def _golem_ev(model: Golem, moments: Sequence[Moments]) -> _Solved:
+    """Return GOLEM-EV on a stack, with the settings that a model has beside its noise and penalties."""
+    golem_ev = clone(model).set_params(noise="ev", init="zeros", lambda_sparsity=None, lambda_dag=None)
+    data = hashlib.sha256(b"".join(np.ascontiguousarray(one.scatter).tobytes() for one in moments))
+    key = f"{data.hexdigest()} {golem_ev!r}"
+    if key not in _golem_ev_solved:
+        _golem_ev_solved[key] = _solve(golem_ev, moments)
+        while len(_golem_ev_solved) > _MOST_KEPT:
+            del _golem_ev_solved[next(iter(_golem_ev_solved))]
+    return _golem_ev_solved[key]
 
 
 def measurements(truth: BoolMatrix, learned: Learned, *, classes: bool = True) -> Row:
