@@ -278,13 +278,24 @@ def test_the_step_that_a_gpu_replays_gives_the_same_order(constrained, monkeypat
     expected, factor = variance_order(S, before)
     taken = []
 
-    def replay(step):
+    def replay(step, device):
         return lambda: (taken.append(1), step())
 
     monkeypatch.setattr(vo, "_PANEL", 32)
-    monkeypatch.setattr(vo, "on_accelerator", lambda array: True)
+    monkeypatch.setattr(vo, "can_replay", lambda array: True)
     monkeypatch.setattr(vo, "Replay", replay)
     order, replayed = variance_order(S, before)
     assert len(taken) == d
     np.testing.assert_array_equal(order, expected)
     np.testing.assert_allclose(replayed, factor, atol=1e-8 * np.abs(factor).max())
+
+
+def test_weights_are_least_squares_to_rounding_in_ill_conditioned_data():
+    data = simulate(50, 1000, "ER4", weight_scale=1.5, random_state=0).data
+    S = covariance(data)
+    fit = fit_equal_variances(S, 1000, price(50, 1000))
+    assert np.linalg.cond(S) > 1e9
+    for j in range(50):
+        parents = np.nonzero(fit.weights[:, j])[0]
+        expected = np.linalg.lstsq(data[:, parents] - data[:, parents].mean(axis=0), data[:, j] - data[:, j].mean())[0]
+        np.testing.assert_allclose(fit.weights[parents, j], expected, rtol=1e-6)

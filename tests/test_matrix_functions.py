@@ -37,6 +37,27 @@ def test_a_warm_inverse_of_tensors(rng):
         M = M + 1e-3 * rng.normal(size=M.shape)
 
 
+def test_a_warm_inverse_pauses_where_steps_are_long(rng):
+    warm = Warm()
+    for _ in range(100):
+        warm.invert(near_identity(rng, (10, 10), 0.5))
+    assert warm.cold_starts > 90
+    assert warm.products < 30  # one a trial, two where it goes on
+    M = near_identity(rng, (10, 10), 0.5)
+    before = warm.cold_starts
+    for _ in range(100):
+        warm.invert(M)
+    assert warm.cold_starts < before + 40
+
+
+def test_a_warm_inverse_leaves_long_ways_to_lu(rng):
+    warm = Warm()
+    warm.invert(np.eye(10))
+    M = 0.1 * np.eye(10) + 0.9 * near_identity(rng, (10, 10), 3.0)
+    np.testing.assert_allclose(warm.invert(M)[1], np.linalg.inv(M).T, rtol=1e-9)
+    assert (warm.cold_starts, warm.products) == (2, 1)
+
+
 def test_a_warm_inverse_survives_a_singular_matrix():
     warm = Warm()
     warm.invert(np.eye(3))
@@ -63,6 +84,14 @@ def test_a_review_sees_where_a_polynomial_does_not_suffice(rng):
     assert plan.squarings > foreseen.plan.squarings
     foreseen.plan = plan
     foreseen.exponentiate(900 * B * B)
+    assert foreseen.review()[0]
+
+
+def test_a_plan_has_room_for_norms_that_grow(rng):
+    B = 0.2 * rng.normal(size=(12, 12))
+    foreseen = Foreseen(B * B)
+    for growth in np.linspace(1.0, 1.15, 10):  # its 13th power is 6
+        foreseen.exponentiate(growth * B * B)
     assert foreseen.review()[0]
 
 

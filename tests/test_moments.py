@@ -129,3 +129,14 @@ def test_moments_of_different_columns_do_not_merge(rng):
     X = rng.normal(size=(5, 2))
     with pytest.raises(ValueError, match=r"'a', 'b'.*'a', 'c'"):
         Moments.from_rows(X, "ab") + Moments.from_rows(X, "ac")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("d", [3, 4, 9, 16])
+def test_half_of_a_product_of_tensors_is_mirrored(d, monkeypatch, rng):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr("golem.moments._STRIP", 4)
+    X = rng.normal(size=(40, d)) + 1e6
+    ours = Moments.from_rows(torch.asarray(X))
+    np.testing.assert_allclose(ours.scatter, Moments.from_rows(X).scatter, rtol=1e-9, atol=1e-8)
+    np.testing.assert_array_equal(ours.scatter, ours.scatter.T)

@@ -1,7 +1,7 @@
-"""Arrays of any library: namespace, device, and the two matrix functions that every score needs.
+"""Arrays of any library: namespace, device, and the inverse with the determinant.
 
 Kernels are written once against the array API standard, for stacks of matrices `(..., d, d)`. NumPy arrays stay
-NumPy arrays and torch tensors stay torch tensors on their device. This is the only module that knows torch.
+NumPy arrays and torch tensors stay torch tensors on their device. What torch does in its own way is here.
 """
 
 from __future__ import annotations

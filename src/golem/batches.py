@@ -38,6 +38,8 @@ def fit_batch(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | No
     [(5, 5), (5, 5), (5, 5)]
     """
     models = [clone(model) for _ in tables]
+    if starts is not None and len(starts) != len(models):
+        raise ValueError(f"{len(starts)} starts for {len(models)} tables; there must be one for each")
     if not models:
         return []
     solver = model._solver()

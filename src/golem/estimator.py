@@ -22,13 +22,13 @@ from golem.inputs import read_data, read_knowledge, require_shape
 from golem.knowledge import Knowledge, NamedKnowledge
 from golem.likelihood import GaussianEV
 from golem.likelihood_ratio import ChosenEdges, choose_edges
+from golem.matrix_functions import LARGE
 from golem.missing import MissingChoice, require_choice
 from golem.moments import Matrix, Moments
 from golem.objective import PAPER_PENALTIES, graph_scores, residual_variances
 from golem.rounding import CycleRemoval, Rounded, round_to_dag, with_required
 from golem.sem import LinearSEM
 from golem.solvers import LBFGS, Adam, Callback, Order, Solution
-from golem.solvers.steps_ahead import REPLAY_PAYS_BELOW
 from golem.solvers.tie_break import without_evidence
 from golem.sparsity import L0, Criterion
 
@@ -408,8 +408,8 @@ class Golem(BaseEstimator):
         acyclicity = "expm" if self.acyclicity is None else self.acyclicity
         h = _named(ACYCLICITIES, acyclicity, "acyclicity") if isinstance(acyclicity, str) else acyclicity
         placement = self._placement(solver, d)
-        need = _MATRICES["adam, replayed" if d < REPLAY_PAYS_BELOW else "adam"]
-        placement.require_memory(need, d, "Adam", stack)
+        replayed = d < LARGE and isinstance(h, Expm) and isinstance(solver, Adam) and solver.batch_size is None
+        placement.require_memory(_MATRICES["adam, replayed" if replayed else "adam"], d, "Adam", stack)
         return Descent(solver, h, self.knowledge_, placement, self.random_state, self.callback)
 
     def _placement(self, solver: Order | Adam | LBFGS, d: int) -> Placement:

@@ -18,12 +18,13 @@ from golem.arrays import (
 )
 from golem.expm import ExpmPlan, cheapest_plan, epsilon_of, expm_by_plan, expm_nonnegative, power_norms, suffices
 
-_WARM_INVERSE_PAYS_FROM = 1024
+# From this size on a product takes far longer than to start it, and LU a dozen times as long as that.
+LARGE = 1024
 _MOST_NEWTON_STEPS = 3
 _LONGEST_PAUSE = 32
 # Largest residual of an inverse, in the Frobenius norm.
 _TOLERANCE = 1e-10
-# How much larger norms may become before a plan for exp no longer suffices: a squaring more is good for 2^12.
+# How much larger norms may become before a plan for exp no longer suffices; a squaring more is good for 2^8 or 2^12.
 _ROOM = 8.0
 
 
@@ -128,6 +129,8 @@ class Foreseen(Direct):
         """Tell whether the plan was enough since the last review, and the plan to go on with."""
         norms = self._largest.tolist()
         self._largest[...] = 0.0
+        if not math.isfinite(sum(norms)):
+            return False, self.plan
         return suffices(self.plan, norms, self._epsilon), self._plan(norms)
 
     def _plan(self, norms: list[float]) -> ExpmPlan:
@@ -138,7 +141,7 @@ class Foreseen(Direct):
 
 def functions_for(M: Array) -> MatrixFunctions:
     """Return what is fast for a matrix that moves in small steps: warm where products are cheap beside LU."""
-    return Warm() if on_accelerator(M) and M.shape[-1] >= _WARM_INVERSE_PAYS_FROM else DIRECT
+    return Warm() if on_accelerator(M) and M.shape[-1] >= LARGE else DIRECT
 
 
 def _no_determinant(M: Array) -> Array:

@@ -127,7 +127,9 @@ class Moments:
             for j in range(0, X.shape[1], _STRIP):
                 scatter[j : j + _STRIP, j:] += centred[:, j : j + _STRIP].T @ centred[:, j:]
         for j in range(0, X.shape[1], _STRIP):
-            scatter[j + _STRIP :, j : j + _STRIP] = scatter[j : j + _STRIP, j + _STRIP :].T
+            here, beyond = slice(j, j + _STRIP), slice(j + _STRIP, None)
+            scatter[here, here] = (scatter[here, here] + scatter[here, here].T) / 2
+            scatter[beyond, here] = scatter[here, beyond].T
         return cls(n, to_numpy(shift), to_numpy(offset), to_numpy(scatter), names)
 
     @classmethod

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Callable
 from typing import Any
+
+from golem.arrays import Array, is_tensor
+
+# CUDA records for one thread at a time; each thread has a stream of its own to record in.
+_recording = threading.Lock()
+_streams = threading.local()
+
+
+def can_replay(array: Array) -> bool:
+    """Tell whether steps on an array can be recorded: on NVIDIA's GPUs."""
+    return is_tensor(array) and array.device.type == "cuda"
 
 
 class Replay:
@@ -18,33 +31,47 @@ class Replay:
     ----------
     step : callable
         The step. Exceptions that it raises while it is recorded reach the caller.
+    device : torch.device
+        Where the arrays are.
     """
 
-    def __init__(self, step: Callable[[], None]) -> None:
-        self._step, self._calls = step, 0
+    def __init__(self, step: Callable[[], None], device: Any) -> None:
+        self._step, self._device, self._calls = step, device, 0
         self._graph: Any = None
 
     def __call__(self) -> None:
         """Take the step."""
-        self._calls += 1
-        if self._calls == 1:
-            self._step()  # libraries make their work space ready in a first call, which cannot be recorded
-            return
-        if self._graph is None:
-            self._graph = self._record()
-        self._graph.replay()
-
-    def _record(self) -> Any:
         import torch
 
-        cuda: Any = torch.cuda
-        graph, stream = cuda.CUDAGraph(), cuda.Stream()
+        self._calls += 1
+        with torch.cuda.device(self._device):
+            if self._calls == 1:
+                self._step()  # libraries make their work space ready in a first call, which cannot be recorded
+                return
+            if self._graph is None:
+                with _recording:
+                    self._graph = self._record(torch.cuda)
+            self._graph.replay()
+
+    def _record(self, cuda: Any) -> Any:
+        """Record the step, without taking it."""
+        graph, stream = cuda.CUDAGraph(), self._stream(cuda)
         stream.wait_stream(cuda.current_stream())
         with cuda.stream(stream):
-            graph.capture_begin()
+            graph.capture_begin(capture_error_mode="thread_local")
             try:
                 self._step()
-            finally:
-                graph.capture_end()
+            except BaseException:
+                with contextlib.suppress(RuntimeError):  # of a recording that is void anyway
+                    graph.capture_end()
+                raise
+            graph.capture_end()
         cuda.current_stream().wait_stream(stream)
         return graph
+
+    def _stream(self, cuda: Any) -> Any:
+        """Return this thread's stream for recordings: libraries keep a work space for every stream they have seen."""
+        known = _streams.__dict__.setdefault("of", {})
+        if self._device not in known:
+            known[self._device] = cuda.Stream(device=self._device)
+        return known[self._device]

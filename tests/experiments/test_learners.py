@@ -48,3 +48,13 @@ def test_the_time_of_a_start_counts(tables):
     ((key, solved),) = kept.items()
     kept[key] = solved._replace(seconds=300.0)
     assert all(one.seconds > 100 for one in learn_batch("golem-nv", CELL, tables, "cpu"))
+
+
+def test_an_interrupted_start_is_no_start(tables, monkeypatch):
+    def interrupted(self, *arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("golem.solvers.adam.Adam._move", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        learn_batch("golem-nv", CELL, tables, "cpu")
+    assert not learners._golem_ev_solved

@@ -27,6 +27,7 @@ from golem.methods import METHODS, prepare
 from golem.moments import Matrix, Moments
 from golem.objective import PAPER_PENALTIES
 from golem.peers import PEERS, Estimate
+from golem.solvers import Status
 
 VARIANTS: dict[str, Callable[[], Golem]] = {
     "golem-ev-l1": lambda: Golem.paper("ev", lambda_dag=0.0),
@@ -128,7 +129,8 @@ def learn_batch(method: str, cell: Mapping[str, Value], tables: Sequence[Matrix]
     elif model.init == "ev":
         start = _golem_ev(model, moments)
         solved = _solve(model, moments, [one.raw_weights_ for one in start.models])
-        solved = solved._replace(seconds=solved.seconds + start.seconds)
+        warned = " ".join(filter(None, dict.fromkeys((start.warned, solved.warned))))
+        solved = solved._replace(seconds=solved.seconds + start.seconds, warned=warned)
     else:
         solved = _solve(model, moments)
     share = solved.seconds / len(tables)
@@ -159,10 +161,15 @@ _MOST_KEPT = 2
 def _golem_ev(model: Golem, moments: Sequence[Moments]) -> _Solved:
     """Return GOLEM-EV on a stack, with the settings that a model has beside its noise and penalties."""
     golem_ev = clone(model).set_params(noise="ev", init="zeros", lambda_sparsity=None, lambda_dag=None)
-    data = hashlib.sha256(b"".join(np.ascontiguousarray(one.scatter).tobytes() for one in moments))
-    key = f"{data.hexdigest()} {golem_ev!r}"
+    data = hashlib.sha256()
+    for one in moments:
+        data.update(str(one.n).encode() + np.ascontiguousarray(one.scatter).tobytes())
+    key = f"{data.hexdigest()} {sorted((name, repr(value)) for name, value in golem_ev.get_params().items())}"
     if key not in _golem_ev_solved:
-        _golem_ev_solved[key] = _solve(golem_ev, moments)
+        solved = _solve(golem_ev, moments)
+        if any(one.solution_.status is Status.INTERRUPTED for one in solved.models):
+            raise KeyboardInterrupt
+        _golem_ev_solved[key] = solved
         while len(_golem_ev_solved) > _MOST_KEPT:
             del _golem_ev_solved[next(iter(_golem_ev_solved))]
     return _golem_ev_solved[key]

@@ -181,10 +181,12 @@ def _batches(experiment: Experiment, pending: list[Task], options: Options) -> I
     for task in pending:
         shape = experiment.shape(task) if experiment.shape is not None and stacking else None
         groups[task.key if shape is None else ("shape", shape)].append(task)
-    for shape, group in groups.items():
-        device = options.device if isinstance(shape, tuple) else "cpu"
-        for start in range(0, len(group), options.batch):
-            yield Batch(tuple(group[start : start + options.batch]), options.time_limit, device)
+    # The same data for one method after the other: some start where others end (`learners.learn_batch`).
+    for start in range(0, max(map(len, groups.values()), default=0), options.batch):
+        for shape, group in groups.items():
+            device = options.device if isinstance(shape, tuple) else "cpu"
+            if some := group[start : start + options.batch]:
+                yield Batch(tuple(some), options.time_limit, device)
 
 
 def _free(batches: Iterable[Batch], store: Store, claims: Claims, held: set[str], clock: _Clock) -> Iterator[Batch]:

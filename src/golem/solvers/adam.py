@@ -116,14 +116,17 @@ class Adam:
                         break
                 # Up to the next step at which something is looked at.
                 many = min(_CHECK_EVERY - step % _CHECK_EVERY, self.max_iter - step)
-                if ahead is not None and (far := ahead.take(many, step, B, m, v)) is not None:
-                    B, m, v = far
-                    last, step = B, step + many
+                if ahead is not None and (taken := ahead.take(many, step, B, m, v)) is not None:
+                    step += taken[0]
+                    B, m, v = taken[1]
                     continue
                 B = B - self._move(m, v, grad, self.beta1 ** (step + 1), self.beta2 ** (step + 1))
                 step += 1
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
+        finally:
+            if ahead is not None:
+                ahead.close()
         if status is Status.COMPLETED and self.tolerance:
             status = Status.MAX_ITER
         return recorder.solution(last, status, step)

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from golem.arrays import Array, available_cores, blas_threads_for, namespace, to_numpy
 from golem.graph import BoolMatrix
 from golem.moments import Matrix, Vector
-from golem.solvers.regressions import Regressions
+from golem.solvers.regressions import Regressions, regress_along
 from golem.solvers.variance_order import inverse_factor, precedence, robust_variance_order, t_squared, variance_order
 
 if TYPE_CHECKING:
@@ -261,8 +261,11 @@ def fit_order(
                 break
         else:
             ending = "unsettled"
-    score = n * d * math.log(residuals.mean()) + float(price[number].sum())
-    return EqualVarianceFit(order, _regressions(choice), score, ending)
+    filled = np.arange(choice.parents.shape[1]) < choice.number[:, None]
+    # Adding and dropping parents has cost the kernels' weights some digits.
+    fit = regress_along(np.repeat(np.arange(d), choice.number), choice.parents[filled], C)
+    score = n * d * math.log(fit.residual_variances.mean()) + float(price[choice.number].sum())
+    return EqualVarianceFit(order, fit, score, ending)
 
 
 def _by_child(mask: BoolMatrix | None) -> BoolMatrix:
@@ -294,10 +297,3 @@ def _last_parents(choice: kernels.Choice) -> NDArray[np.int64]:
     filled = np.arange(choice.parents.shape[1]) < choice.number[:, None]
     last: NDArray[np.int64] = np.where(filled, choice.place[choice.parents], -1).max(axis=1)
     return last
-
-
-def _regressions(choice: kernels.Choice) -> Regressions:
-    """Edges and weights, child by child."""
-    filled = np.arange(choice.parents.shape[1]) < choice.number[:, None]
-    children = np.repeat(np.arange(len(choice.S)), choice.number)
-    return Regressions(children, choice.parents[filled], choice.weights[filled], choice.residuals)

@@ -48,8 +48,13 @@ class Regressions(NamedTuple):
 
 def regressions(adjacency: BoolMatrix, S: Matrix) -> Regressions:
     """Regress every node on its parents."""
-    r = np.diagonal(S).copy()
     children, causes = np.nonzero(np.ascontiguousarray(adjacency.T))
+    return regress_along(children, causes, S)
+
+
+def regress_along(children: NDArray[np.intp], causes: NDArray[np.intp], S: Matrix) -> Regressions:
+    """Regress every node on its parents, given as edges, those into one child one after the other."""
+    r = np.diagonal(S).copy()
     weights = np.zeros(len(children))
     count = np.bincount(children, minlength=len(S))
     first = np.cumsum(count) - count

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from golem.acyclicity import Expm
-from golem.arrays import Array, namespace, on_accelerator
-from golem.matrix_functions import Foreseen
-from golem.objective import Objective
-from golem.replay import Replay
+from array_api_compat import device
 
-# Beyond this size matrix products take so long that to start them costs nothing beside.
-REPLAY_PAYS_BELOW = 1024
+from golem.acyclicity import Expm
+from golem.arrays import Array, namespace
+from golem.matrix_functions import LARGE, Foreseen
+from golem.objective import Objective
+from golem.replay import Replay, can_replay
+
 _TRIES = 3
 _LONGEST_PAUSE = 64
+_FIRST_STEPS = 25
+# Seconds without a look at the clock, at Ctrl-C and at the numbers.
+_LONGEST_BLINDNESS = 0.3
 
 Move = Callable[[Array, Array, Array, Any, Any], Array]
 
@@ -23,7 +28,7 @@ Move = Callable[[Array, Array, Array, Any, Any], Array]
 def pays_to_replay(objective: Objective) -> bool:
     """Tell whether steps on an objective can be replayed and gain by it."""
     known = isinstance(objective.acyclicity, Expm) or not objective.lambda_dag
-    return known and on_accelerator(objective.S) and objective.d < REPLAY_PAYS_BELOW
+    return known and can_replay(objective.S) and objective.d < LARGE
 
 
 class StepsAhead:
@@ -50,34 +55,51 @@ class StepsAhead:
         xp, S = namespace(objective.S), objective.S
         # What a replayed step works on stays in one place: B, the two moments, and the powers of the betas.
         self._B, self._m, self._v = (xp.zeros_like(S) for _ in range(3))
-        self._decays = tuple(xp.zeros_like(S[..., :1, :1]) for _ in range(2))
+        self._decays = tuple(xp.zeros((1, 1), dtype=xp.float64, device=device(S)) for _ in range(2))
         self._functions: Foreseen | None = None
         self._step: Callable[[], None] | None = None
-        self._pause = self._resume = 0
+        self._pause, self._resume, self._affordable = 0, 0, _FIRST_STEPS
 
-    def take(self, count: int, done: int, *state: Array) -> tuple[Array, ...] | None:
-        """Take steps from (B, m, v), after those done; None where they have to be taken with more care."""
+    def take(self, count: int, done: int, *state: Array) -> tuple[int, tuple[Array, ...]] | None:
+        """Take at most `count` steps from (B, m, v), after those done; return how many, and where they lead.
+
+        None where steps have to be taken with more care.
+        """
         if done < self._resume:
             return None
-        xp, kept = namespace(self._B), (self._B, self._m, self._v)
+        xp, kept, count = namespace(self._B), (self._B, self._m, self._v), min(count, self._affordable)
         for _ in range(_TRIES):
             for ours, given in zip(kept, state, strict=True):
                 ours[...] = given
             for decay, beta in zip(self._decays, self._betas, strict=True):
                 decay[...] = beta**done
-            if self._try(count) and bool(xp.isfinite(xp.sum(self._B))):
+            began = time.perf_counter()
+            try:
+                enough = self._try(count)
+            except RuntimeError:  # something in the score cannot be recorded
+                self._resume = sys.maxsize
+                return None
+            if not bool(xp.isfinite(xp.sum(self._B))):
+                break
+            if enough:
                 self._pause //= 2
-                return tuple(xp.asarray(ours, copy=True) for ours in kept)
+                each = (time.perf_counter() - began) / count
+                self._affordable = max(1, min(2 * self._affordable, int(_LONGEST_BLINDNESS / each)))
+                return count, tuple(xp.asarray(ours, copy=True) for ours in kept)
         self._pause = min(max(2 * self._pause, count), _LONGEST_PAUSE * count)
         self._resume = done + self._pause
         return None
+
+    def close(self) -> None:
+        """Give up what is held on the device."""
+        self._functions = self._step = None
 
     def _try(self, count: int) -> bool:
         """Take steps by a plan; tell whether it was enough, and make another where it was not or could be cheaper."""
         if self._functions is None:
             self._functions = Foreseen(self._B * self._B)
         if self._step is None:
-            self._step = Replay(partial(self._advance, self._functions))
+            self._step = Replay(partial(self._advance, self._functions), device(self._B))
         for _ in range(count):
             self._step()
         enough, better = self._functions.review()

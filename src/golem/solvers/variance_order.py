@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 from array_api_compat import device
 
-from golem.arrays import Array, namespace, on_accelerator, to_numpy
+from golem.arrays import Array, namespace, to_numpy
 from golem.graph import BoolMatrix, is_dag
 from golem.moments import Matrix
-from golem.replay import Replay
+from golem.replay import Replay, can_replay
 
 # Pivots a panel: enough for the matrix product to dominate, few enough for a panel to stay in cache.
 _PANEL = 128
@@ -144,9 +144,9 @@ def _factor_panel(T: Array, size: int, follows: Array | None) -> tuple[Array, Ar
             waiting[:] -= follows[j, :][0, :]
         at[:] += 1
 
-    if on_accelerator(T):
-        # Rows to come are zero and change nothing: so every step is the same, and can be replayed.
-        step = Replay(lambda: place_next(rows))
+    if can_replay(T):
+        # Rows to come are zero and change nothing: so every step is the same.
+        step = Replay(lambda: place_next(rows), where)
         for _ in range(size):
             step()
     else:
