@@ -210,9 +210,10 @@ def _confidence(edge: Edge) -> tuple[str, ...]:
 def _print_bootstrap(bootstrap: Bootstrap) -> None:
     """Say what the frequencies are, and what they are not."""
     wanted = f" (of {bootstrap.requested} wanted)" if bootstrap.interrupted else ""
+    em = ", with EM on each resample" if bootstrap.em else ""
     out.print(
-        f"Bootstrap: {bootstrap.replicates} graphs{wanted} were learned from resampled {bootstrap.unit}. `joined` is "
-        "the share of them that joins the two variables, `directed` the share with this direction, undecided ones "
+        f"Bootstrap: {bootstrap.replicates} graphs{wanted} were learned from resampled {bootstrap.unit}{em}. `joined` "
+        "is the share of them that joins the two variables, `directed` the share with this direction, undecided ones "
         f"counted half; the interval has the middle {bootstrap.level:.0%} of the weights, 0 where there is no such "
         "edge. They tell how stable an edge is under sampling, not what every graph misses alike, such as hidden "
         f"common causes. The consensus of the graphs, in graph.json, has {int(bootstrap.consensus.sum())} edges.",

@@ -230,6 +230,42 @@ def test_contradictions_are_refused(model, words, drawn):
         model.fit(drawn.data)
 
 
+@pytest.mark.parametrize("select", ["cv", "stability"])
+def test_em_without_missing_values_changes_nothing(select, drawn):
+    options = {"lambda_sparsity": [0.1, 0.02], "random_state": 1} | ({"pairs": 2} if select == "stability" else {})
+    plain, em = (GolemCV(Golem("ev", missing=m), select, **options).fit(drawn.data) for m in ("error", "em"))
+    assert plain.path_ == em.path_
+
+
+def test_held_out_likelihood_is_that_of_what_was_observed(drawn):
+    X = np.where(np.random.default_rng(0).random(drawn.data.shape) < 0.1, np.nan, drawn.data)
+    model = GolemCV(Golem("ev", missing="em"), "cv", lambda_sparsity=[0.02], cv=4, random_state=3).fit(X)
+    scores = []
+    for fold in np.array_split(np.random.default_rng(3).permutation(200), 4):
+        train = Moments.from_rows(np.delete(X, fold, axis=0), missing="em")
+        price = 0.02 * model.moments_.n / train.n
+        sem, total = Golem("ev", lambda_sparsity=price).fit(train).sem_, 0.0
+        for row in X[fold]:
+            seen = ~np.isnan(row)
+            if seen.any():
+                normal = multivariate_normal(sem.mean[seen], sem.covariance[np.ix_(seen, seen)])
+                total += normal.logpdf(row[seen])
+        scores.append(total / len(fold))
+    assert model.path_[0]["score"] == pytest.approx(np.mean(scores), rel=1e-4)
+
+
+@pytest.mark.parametrize("select", ["cv", "stability"])
+def test_with_little_missing_the_choice_is_near_that_of_complete_rows(select, drawn):
+    X = np.where(np.random.default_rng(0).random(drawn.data.shape) < 0.02, np.nan, drawn.data)
+    more = {"pairs": 5} if select == "stability" else {}
+    complete, em = (
+        GolemCV(Golem("ev", missing=missing), select, **more).fit(rows)
+        for missing, rows in (("error", drawn.data), ("em", X))
+    )
+    assert (em.adjacency_ != complete.adjacency_).sum() <= 1
+    assert em.missing_.method == "em"
+
+
 def test_knowledge_is_obeyed_along_the_path(drawn):
     known = Knowledge.of(8, tiers=[[0, 1, 2, 3], [4, 5, 6, 7]], required=[(0, 7)])
     model = GolemCV(Golem("nv", knowledge=known), "stability", pairs=3).fit(drawn.data)

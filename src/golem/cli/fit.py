@@ -239,7 +239,7 @@ def fit(
     from golem.inputs import read_knowledge
     from golem.readers import TableFiles, rows_of, shards_of
     from golem.record import Run
-    from golem.resampling import Rows, merged
+    from golem.resampling import Source, merged, rows_of_moments
     from golem.selection import GolemCV
 
     if repeat is None and not data:
@@ -272,8 +272,6 @@ def fit(
                 raise ValueError(f"{repeat}: does not say which files it came from; name them")
         if certificate and model.noise != "ev":
             raise ValueError("--certificate is for --noise ev: the paper's score with equal noise variances")
-        if bootstrap and model.missing == "em":
-            raise ValueError("--bootstrap draws complete rows again; use it with --missing drop, not em")
         # Whatever can be known to be wrong without the rows is told before they are read.
         model.check_settings()
         search = None if select is None else GolemCV(model, select.value, random_state=seed)
@@ -307,7 +305,7 @@ def fit(
             supplement = Supplement({"paths": data} | reading_options)
             if bootstrap and not interrupted:
                 write(model, output, supplement, title=title)  # whatever becomes of the resampling
-                source: Rows | list[Moments] = Rows.of(rows_of(table)) if by_rows else shards
+                source: Source | list[Moments] = rows_of_moments(moments, rows_of(table).values) if by_rows else shards
                 confidence = assess(model, source, bootstrap, seed, quiet=quiet, bar=bar)
                 interrupted = confidence is None or confidence.interrupted
             if diagnose and not was_interrupted(model):

@@ -15,8 +15,8 @@ from golem.checks import DataWarning, require_learnable
 from golem.estimator import Golem, is_counted
 from golem.graph import BoolMatrix
 from golem.inputs import read_data
-from golem.missing import MissingChoice
-from golem.moments import Moments
+from golem.missing import MissingChoice, observed_log_likelihood
+from golem.moments import Matrix, Moments
 from golem.resampling import merged
 from golem.selection.partition import Sample
 from golem.selection.paths import Setting, default_penalties, fit_path, grid, information_criterion
@@ -273,14 +273,13 @@ class GolemCV(BaseEstimator):
         if _are_shards(X):
             moments, _ = read_data(self, merged(X))
             return moments, Sample(X, moments.names)
-        moments, rows = read_data(self, X)
+        moments, rows = read_data(self, X, incomplete=True)
         if rows is None and self.select != "bic":
             raise ValueError(
-                f"select={self.select!r} divides complete rows, which moments and missing='em' do not have; use "
-                "select='bic', or missing='drop' (--select bic, --missing drop), or give the rows, or moments of "
-                "shards of them (golem.readers.shards_from_file)"
+                f"select={self.select!r} divides rows, which moments of all of them do not have; use select='bic', or "
+                "give the rows, or moments of shards of them (golem.readers.shards_from_file)"
             )
-        return moments, None if rows is None else Sample(rows, moments.names)
+        return moments, None if rows is None else Sample(rows, moments.names, moments)
 
     def _grid(self, model: Golem, moments: Moments) -> list[Setting]:
         """Return the settings of the path."""
@@ -375,10 +374,13 @@ def _are_shards(X: Any) -> bool:
 
 
 def held_out_scores(
-    model: Golem, train: Moments, test: Moments, settings: Sequence[Setting], all_rows: int
+    model: Golem, train: Moments, test: Moments | Matrix, settings: Sequence[Setting], all_rows: int
 ) -> list[float]:
-    """Mean log-likelihood of a held-out row at every setting of the path."""
-    return [one.score(test) for one in fit_path(model, train, settings, all_rows)]
+    """Mean log-likelihood of a held-out row, of what it has where values are missing, at every setting of the path."""
+    path = fit_path(model, train, settings, all_rows)
+    if isinstance(test, Moments):
+        return [one.score(test) for one in path]
+    return [observed_log_likelihood(test, one.sem_.mean, one.sem_.covariance) / len(test) for one in path]
 
 
 def graphs_on_path(model: Golem, moments: Moments, settings: Sequence[Setting], all_rows: int) -> list[BoolMatrix]:
