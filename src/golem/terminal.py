@@ -310,7 +310,7 @@ def print_path(selection: Selection) -> None:
     words = {
         "bic": "an information criterion (the lowest)",
         "cv": "held-out likelihood (the fewest edges within a standard error of the highest)",
-        "stability": "agreement of graphs from halves of the rows (the highest)",
+        "stability": "agreement of graphs from halves of the rows with that of all rows (the highest)",
     }
     out.print(f"The settings were chosen by {words[selection.method]}:")
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -330,7 +330,11 @@ def print_path(selection: Selection) -> None:
         f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value}"
         for name, value in selection.chosen.items()
     )
-    out.print(f"Chosen: {chosen}\n", soft_wrap=True)
+    out.print(f"Chosen: {chosen}", soft_wrap=True)
+    if "price" in selection.path[0]:
+        lam = selection.chosen["lambda_sparsity"]
+        out.print(f"price = 2 n lambda_sparsity: --lambda-sparsity {lam:.6g} asks for the chosen one.", soft_wrap=True)
+    out.print()
 
 
 def print_json(model: Golem, supplement: Supplement, more: dict[str, Any] | None = None) -> None:

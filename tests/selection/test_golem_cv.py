@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from golem import DataWarning, Golem, GolemCV, Knowledge, Moments
+from golem.selection.golem_cv import middle_of_the_best
 from golem.simulate import simulate
 from golem.solvers import LBFGS, Status
 from golem.sparsity import L0
@@ -120,6 +121,25 @@ def test_cross_validation_takes_the_sparsest_within_one_standard_error(drawn):
     assert table.standard_error[table.score.idxmax()] == 0
 
 
+@pytest.mark.parametrize(
+    ("scores", "position"), [([3, 1, 2], 0), ([1, 2, 2, 2, 0], 2), ([2, 2], 0), ([0, 2, 2, 2, 2], 2), ([1], 0)]
+)
+def test_of_equally_good_settings_the_middle_one_is_taken(scores, position):
+    assert middle_of_the_best([(score,) for score in scores]) == position
+
+
+@pytest.mark.parametrize("select", ["bic", "cv", "stability"])
+def test_a_choice_among_equal_graphs_is_not_at_their_border(select):
+    """Strong edges and many rows: a wide range of prices gives the true graph."""
+    drawn = simulate(6, 2000, "ER1", "gaussian-ev", random_state=1)
+    prices = np.geomspace(10, 100, 9)
+    grid = {"lambda_sparsity": list(prices / 4000)} | ({"pairs": 3} if select == "stability" else {})
+    model = GolemCV(Golem("ev"), select, **grid).fit(drawn.data)
+    table = pd.DataFrame(model.path_)
+    assert table.edges.nunique() == 1
+    assert table.chosen[4]
+
+
 def test_cross_validation_goes_over_both_penalties(drawn):
     model = GolemCV(Golem("ev", LBFGS(tolerance=1e-2)), "cv", cv=2, lambda_sparsity=[0.05, 0.02]).fit(drawn.data)
     assert [(row["lambda_sparsity"], row["lambda_dag"]) for row in model.path_] == [
@@ -154,7 +174,10 @@ def test_frequencies_are_those_of_a_plain_loop(drawn):
     np.testing.assert_allclose(model.adjacency_frequency_, joined / 10)
     np.testing.assert_allclose(model.direction_frequency_, directed / 10)
     np.testing.assert_array_equal(model.stable_, model.adjacency_ & (joined >= 7))
-    row, edges = model.path_[0], np.triu(joined / 10).sum()
+    row, edges, above = model.path_[0], np.triu(joined / 10).sum(), np.triu_indices(8, 1)
+    f, g = (joined / 10)[above], (model.adjacency_ | model.adjacency_.T)[above]
+    seen, chance = np.mean(np.where(g, f, 1 - f)), f.mean() * g.mean() + (1 - f.mean()) * (1 - g.mean())
+    assert row["score"] == pytest.approx((seen - chance) / (1 - chance))
     assert row["stable_edges"] == (np.triu(joined) >= 7).sum()
     assert row["expected_false"] == pytest.approx(edges**2 / (0.4 * 28))
 

@@ -54,8 +54,10 @@ class GolemCV(BaseEstimator):
     - "bic": by an information criterion of the refitted graph on all rows, 2 n L + price of the edges. One pass.
     - "cv": by the held-out Gaussian likelihood in K folds; of the settings within one standard error of the best
       (of the differences, fold by fold) that with the fewest edges is taken.
-    - "stability": by how well graphs from complementary halves of the rows agree (`golem.selection.stability`);
-      tells in addition how often each edge came back.
+    - "stability": by how well graphs from complementary halves of the rows agree with that of all rows
+      (`golem.selection.stability`); tells in addition how often each edge came back.
+
+    Settings that are equally good, because they give the same graphs, are neighbours, and the middle one is taken.
 
     With solver="order" the path goes over the price of an edge. With "lbfgs" and "adam" it goes over the weight
     of the l1 norm and, with "cv", that of the DAG penalty; at each point the raw weights become a graph by
@@ -99,7 +101,7 @@ class GolemCV(BaseEstimator):
         The chosen parameters of Golem.
     best_score_ : float
         The score of the choice: the criterion (lower is better), the mean held-out log-likelihood of a row, or the
-        stability (higher is better).
+        agreement of halves and whole (higher is better).
     path_ : list of dict
         A row a setting, ready for `pandas.DataFrame`: the parameters, `edges` on all rows, `score` and `chosen`;
         `price` of an edge, 2 n lambda (order); with "cv" `standard_error` of the score's distance from the best; with
@@ -301,52 +303,49 @@ class GolemCV(BaseEstimator):
         for one in self._progressing(fit_path(model, moments, settings, moments.n), len(settings)):
             score = information_criterion(one, L0(self._own("criterion")))
             rows.append({"edges": int(one.adjacency_.sum()), "score": score})
-        return rows, int(np.argmin([row["score"] for row in rows]))
+        return rows, middle_of_the_best([(-row["score"],) for row in rows])
 
     def _by_folds(
         self, model: Golem, moments: Moments, sample: Sample | None, settings: list[Setting]
     ) -> tuple[list[dict[str, Any]], int]:
         """Score the path by the likelihood of folds left out."""
         assert sample is not None
-        count, edges = self._own("cv"), self._edges(model, moments, settings)
+        count = self._own("cv")
+        edges = [int(graph.sum()) for graph in graphs_on_path(model, moments, settings, moments.n)]
         tasks = ((model, *parts, settings, moments.n) for parts in sample.folds(count, self._rng()))
         scores = np.array(list(self._progressing(self._run(held_out_scores, tasks), count)))
         mean = scores.mean(axis=0)
         behind = scores[:, [int(mean.argmax())]] - scores
         error = behind.std(axis=0, ddof=1) / np.sqrt(count)
-        near = np.nonzero(behind.mean(axis=0) <= error)[0]
-        best = min(near, key=lambda k: (edges[k], -mean[k]))
+        near = behind.mean(axis=0) <= error
         return [
             {"edges": e, "score": float(s), "standard_error": float(d)}
             for e, s, d in zip(edges, mean, error, strict=True)
-        ], int(best)
+        ], middle_of_the_best(list(zip(near, np.negative(edges), mean, strict=True)))
 
     def _by_halves(
         self, model: Golem, moments: Moments, sample: Sample | None, settings: list[Setting]
     ) -> tuple[list[dict[str, Any]], int]:
-        """Score the path by the agreement of graphs from complementary halves."""
+        """Score the path by the agreement of graphs from complementary halves with those of all rows."""
         assert sample is not None
-        pairs, least, edges = self._own("pairs"), self._own("stable"), self._edges(model, moments, settings)
+        pairs, least = self._own("pairs"), self._own("stable")
+        whole = graphs_on_path(model, moments, settings, moments.n)
         tasks = ((model, half, settings, moments.n) for half in sample.halves(pairs, self._rng()))
         graphs = list(self._progressing(self._run(graphs_on_path, tasks), 2 * pairs))
         found = [Frequencies.of(at_setting) for at_setting in zip(*graphs, strict=True)]
         rows = [
             {
-                "edges": e,
-                "score": one.stability,
+                "edges": int(graph.sum()),
+                "score": one.agreement(graph),
                 "stable_edges": one.stable(least),
                 "expected_false": one.expected_false(least),
             }
-            for e, one in zip(edges, found, strict=True)
+            for graph, one in zip(whole, found, strict=True)
         ]
         # Of equally stable graphs the one with more edges: a dear edge may just be one that no half can afford.
-        best = max(range(len(rows)), key=lambda k: (found[k].stability, edges[k]))
+        best = middle_of_the_best([(row["score"], row["edges"]) for row in rows])
         self.adjacency_frequency_, self.direction_frequency_ = found[best].adjacency, found[best].direction
         return rows, best
-
-    def _edges(self, model: Golem, moments: Moments, settings: list[Setting]) -> list[int]:
-        """Count the edges of the path on all rows."""
-        return [int(one.adjacency_.sum()) for one in fit_path(model, moments, settings, moments.n)]
 
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng(0 if self.random_state is None else self.random_state)
@@ -366,6 +365,16 @@ class GolemCV(BaseEstimator):
             if self.callback is not None:
                 self.callback(done, total)
             yield result
+
+
+def middle_of_the_best(scores: Sequence[tuple[float, ...]]) -> int:
+    """Position of the highest score, and of several the middle one, or the one before the middle.
+
+    Prices that give the same graphs score alike. From the middle of them it is farthest to another graph, on other rows
+    as well, such as those that a bootstrap draws.
+    """
+    ties = [k for k, score in enumerate(scores) if score == max(scores)]
+    return ties[(len(ties) - 1) // 2]
 
 
 def _are_shards(X: Any) -> bool:
