@@ -158,7 +158,7 @@ def main():
     runner.add_argument("--noise", nargs="+", default=["ev", "nv"])
     runner.add_argument("--seeds", type=int, default=12)
     runner.add_argument("--first-seed", type=int, default=0)
-    runner.add_argument("--pairs", type=int, default=10)
+    runner.add_argument("--pairs", type=int, default=25)
     runner.add_argument("--rules", nargs="*", default=["cv", "stability"], help="beside the criteria")
     runner.add_argument("--quick", action="store_true")
     runner.add_argument("-o", "--output", type=Path, required=True)
