@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from golem import DataWarning, Golem, GolemCV, Knowledge, Moments
-from golem.selection.golem_cv import middle_of_the_best
 from golem.simulate import simulate
 from golem.solvers import LBFGS, Status
 from golem.sparsity import L0
@@ -121,13 +120,6 @@ def test_cross_validation_takes_the_sparsest_within_one_standard_error(drawn):
     assert table.standard_error[table.score.idxmax()] == 0
 
 
-@pytest.mark.parametrize(
-    ("scores", "position"), [([3, 1, 2], 0), ([1, 2, 2, 2, 0], 2), ([2, 2], 0), ([0, 2, 2, 2, 2], 2), ([1], 0)]
-)
-def test_of_equally_good_settings_the_middle_one_is_taken(scores, position):
-    assert middle_of_the_best([(score,) for score in scores]) == position
-
-
 @pytest.mark.parametrize("select", ["bic", "cv", "stability"])
 def test_a_choice_among_equal_graphs_is_not_at_their_border(select):
     """Strong edges and many rows: a wide range of prices gives the true graph."""
@@ -138,6 +130,24 @@ def test_a_choice_among_equal_graphs_is_not_at_their_border(select):
     table = pd.DataFrame(model.path_)
     assert table.edges.nunique() == 1
     assert table.chosen[4]
+
+
+@pytest.mark.parametrize("d", [20, 30])
+def test_halves_confirm_no_edges_of_noise(d):
+    X = np.random.default_rng(1).normal(size=(200, d)) * np.arange(1, d + 1)
+    model = GolemCV(Golem("nv"), "stability", pairs=5)
+    with pytest.warns(DataWarning, match="which edges of noise do as well"):
+        model.fit(X)
+    assert model.best_params_ == GolemCV(Golem("nv"), "bic").fit(X).best_params_
+    assert model.adjacency_.sum() <= 1
+
+
+def test_graphs_that_cannot_differ_are_no_reason_for_a_warning():
+    x = np.random.default_rng(0).normal(size=200)
+    X = np.column_stack([x, x + 0.1 * np.random.default_rng(1).normal(size=200)])
+    model = GolemCV(Golem("nv"), "stability", pairs=3).fit(X)
+    assert all(row["score"] == -np.inf for row in model.path_)
+    assert model.adjacency_.sum() == 1
 
 
 def test_cross_validation_goes_over_both_penalties(drawn):

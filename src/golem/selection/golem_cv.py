@@ -15,12 +15,21 @@ from golem.checks import DataWarning, require_learnable
 from golem.estimator import Golem, is_counted
 from golem.graph import BoolMatrix
 from golem.inputs import read_data
-from golem.missing import MissingChoice, observed_log_likelihood
-from golem.moments import Matrix, Moments
+from golem.missing import MissingChoice
+from golem.moments import Moments
 from golem.resampling import merged
 from golem.selection.partition import Sample
-from golem.selection.paths import Setting, default_penalties, fit_path, grid, information_criterion
-from golem.selection.stability import Frequencies
+from golem.selection.paths import (
+    Setting,
+    default_penalties,
+    fit_path,
+    graphs_on_path,
+    grid,
+    held_out_scores,
+    information_criterion,
+    middle_of_the_best,
+)
+from golem.selection.stability import CONFIRMED, Frequencies
 from golem.sparsity import L0, Criterion
 
 Method = Literal["bic", "cv", "stability"]
@@ -55,7 +64,8 @@ class GolemCV(BaseEstimator):
     - "cv": by the held-out Gaussian likelihood in K folds; of the settings within one standard error of the best
       (of the differences, fold by fold) that with the fewest edges is taken.
     - "stability": by how well graphs from complementary halves of the rows agree with that of all rows
-      (`golem.selection.stability`); tells in addition how often each edge came back.
+      (`golem.selection.stability`); tells in addition how often each edge came back. Where they nowhere agree by more
+      than edges of noise would, the choice is by "mbic", with a warning.
 
     Settings that are equally good, because they give the same graphs, are neighbours, and the middle one is taken.
 
@@ -329,21 +339,33 @@ class GolemCV(BaseEstimator):
         """Score the path by the agreement of graphs from complementary halves with those of all rows."""
         assert sample is not None
         pairs, least = self._own("pairs"), self._own("stable")
-        whole = graphs_on_path(model, moments, settings, moments.n)
+        whole = list(fit_path(model, moments, settings, moments.n))
         tasks = ((model, half, settings, moments.n) for half in sample.halves(pairs, self._rng()))
         graphs = list(self._progressing(self._run(graphs_on_path, tasks), 2 * pairs))
         found = [Frequencies.of(at_setting) for at_setting in zip(*graphs, strict=True)]
         rows = [
             {
-                "edges": int(graph.sum()),
-                "score": one.agreement(graph),
+                "edges": int(fitted.adjacency_.sum()),
+                "score": one.agreement(fitted.adjacency_),
                 "stable_edges": one.stable(least),
                 "expected_false": one.expected_false(least),
             }
-            for graph, one in zip(whole, found, strict=True)
+            for fitted, one in zip(whole, found, strict=True)
         ]
-        # Of equally stable graphs the one with more edges: a dear edge may just be one that no half can afford.
-        best = middle_of_the_best([(row["score"], row["edges"]) for row in rows])
+        highest = max(row["score"] for row in rows)
+        if highest <= CONFIRMED:
+            best = middle_of_the_best([(-information_criterion(fitted, L0()),) for fitted in whole])
+            if highest > -np.inf:
+                warnings.warn(
+                    f"graphs of halves of the rows and that of all rows agree by {highest:.2f} at most, which edges of "
+                    "noise do as well: the halves confirm no price, and that with the lowest mbic was taken, as with "
+                    "select='bic'",
+                    DataWarning,
+                    stacklevel=4,
+                )
+        else:
+            # Of equally stable graphs the one with more edges: a dear edge may just be one that no half can afford.
+            best = middle_of_the_best([(row["score"], row["edges"]) for row in rows])
         self.adjacency_frequency_, self.direction_frequency_ = found[best].adjacency, found[best].direction
         return rows, best
 
@@ -367,31 +389,6 @@ class GolemCV(BaseEstimator):
             yield result
 
 
-def middle_of_the_best(scores: Sequence[tuple[float, ...]]) -> int:
-    """Position of the highest score, and of several the middle one, or the one before the middle.
-
-    Prices that give the same graphs score alike. From the middle of them it is farthest to another graph, on other rows
-    as well, such as those that a bootstrap draws.
-    """
-    ties = [k for k, score in enumerate(scores) if score == max(scores)]
-    return ties[(len(ties) - 1) // 2]
-
-
 def _are_shards(X: Any) -> bool:
     """Tell moments of shards from anything else."""
     return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(part, Moments) for part in X)
-
-
-def held_out_scores(
-    model: Golem, train: Moments, test: Moments | Matrix, settings: Sequence[Setting], all_rows: int
-) -> list[float]:
-    """Mean log-likelihood of a held-out row, of what it has where values are missing, at every setting of the path."""
-    path = fit_path(model, train, settings, all_rows)
-    if isinstance(test, Moments):
-        return [one.score(test) for one in path]
-    return [observed_log_likelihood(test, one.sem_.mean, one.sem_.covariance) / len(test) for one in path]
-
-
-def graphs_on_path(model: Golem, moments: Moments, settings: Sequence[Setting], all_rows: int) -> list[BoolMatrix]:
-    """Graph at every setting of the path."""
-    return [one.adjacency_ for one in fit_path(model, moments, settings, all_rows)]

@@ -19,6 +19,10 @@ import numpy as np
 from golem.graph import BoolMatrix
 from golem.moments import Matrix
 
+# What edges of noise reach. One that passes on all rows, z^2 above the price, has z / sqrt(2) with variance 1/2 on half
+# of them: it passes there about every second time at the lowest prices, and less often at others.
+CONFIRMED = 0.5
+
 
 @dataclass(frozen=True, eq=False)
 class Frequencies:
