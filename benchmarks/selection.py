@@ -91,8 +91,12 @@ def run(arguments):
                 for d in arguments.d:
                     for n in arguments.n:
                         for noise in arguments.noise:
-                            drawn = simulate(d, n, graph, f"gaussian-{noise}", random_state=1000 + seed)
-                            cell = dict(zip(CELL, (arguments.solver, graph, d, n, noise), strict=True))
+                            scale = arguments.weight_scale
+                            drawn = simulate(
+                                d, n, graph, f"gaussian-{noise}", weight_scale=scale, random_state=1000 + seed
+                            )
+                            label = graph if scale == 1 else f"{graph} weights x {scale:g}"
+                            cell = dict(zip(CELL, (arguments.solver, label, d, n, noise), strict=True))
                             for kind, choice, weights, seconds in choices(
                                 arguments.solver, noise, drawn.data, arguments.pairs, arguments.rules
                             ):
@@ -153,6 +157,7 @@ def main():
     runner = commands.add_parser("run")
     runner.add_argument("solver", choices=["order", "lbfgs"])
     runner.add_argument("--graphs", nargs="+", default=["ER2"])
+    runner.add_argument("--weight-scale", type=float, default=1.0)
     runner.add_argument("--d", nargs="+", type=int, default=[20, 50])
     runner.add_argument("--n", nargs="+", type=int, default=[100, 300, 1000])
     runner.add_argument("--noise", nargs="+", default=["ev", "nv"])

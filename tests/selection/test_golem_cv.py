@@ -142,6 +142,13 @@ def test_halves_confirm_no_edges_of_noise(d):
     assert model.adjacency_.sum() <= 1
 
 
+def test_the_fewest_edges_among_agreements_that_hardly_differ():
+    drawn = simulate(12, 100, "ER2", "gaussian-ev", random_state=10)
+    table = pd.DataFrame(GolemCV(Golem("ev"), "stability", pairs=6).fit(drawn.data).path_)
+    near = table.score >= table.score.max() - 0.01
+    assert table[table.chosen].edges.item() == table[near].edges.min() < table.edges[table.score.idxmax()]
+
+
 def test_graphs_that_cannot_differ_are_no_reason_for_a_warning():
     x = np.random.default_rng(0).normal(size=200)
     X = np.column_stack([x, x + 0.1 * np.random.default_rng(1).normal(size=200)])

@@ -29,7 +29,7 @@ from golem.selection.paths import (
     information_criterion,
     middle_of_the_best,
 )
-from golem.selection.stability import CONFIRMED, Frequencies
+from golem.selection.stability import CONFIRMED, NO_DIFFERENCE, Frequencies
 from golem.sparsity import L0, Criterion
 
 Method = Literal["bic", "cv", "stability"]
@@ -64,8 +64,9 @@ class GolemCV(BaseEstimator):
     - "cv": by the held-out Gaussian likelihood in K folds; of the settings within one standard error of the best
       (of the differences, fold by fold) that with the fewest edges is taken.
     - "stability": by how well graphs from complementary halves of the rows agree with that of all rows
-      (`golem.selection.stability`); tells in addition how often each edge came back. Where they nowhere agree by more
-      than edges of noise would, the choice is by "mbic", with a warning.
+      (`golem.selection.stability`), the fewest edges among those within 0.01 of the best; tells in addition how often
+      each edge came back. Where they nowhere agree by more than edges of noise would, the choice is by "mbic", with a
+      warning.
 
     Settings that are equally good, because they give the same graphs, are neighbours, and the middle one is taken.
 
@@ -364,8 +365,7 @@ class GolemCV(BaseEstimator):
                     stacklevel=4,
                 )
         else:
-            # Of equally stable graphs the one with more edges: a dear edge may just be one that no half can afford.
-            best = middle_of_the_best([(row["score"], row["edges"]) for row in rows])
+            best = middle_of_the_best([(row["score"] >= highest - NO_DIFFERENCE, -row["edges"]) for row in rows])
         self.adjacency_frequency_, self.direction_frequency_ = found[best].adjacency, found[best].direction
         return rows, best
 
