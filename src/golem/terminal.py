@@ -310,7 +310,7 @@ def print_path(selection: Selection) -> None:
     words = {
         "bic": "an information criterion (the lowest)",
         "cv": "held-out likelihood (the fewest edges within a standard error of the highest)",
-        "stability": "agreement of halves of the rows with all of them (the fewest edges within 0.01 of the highest)",
+        "stability": "agreement of halves of the rows with all of them (the fewest edges near the highest)",
     }
     out.print(f"The settings were chosen by {words[selection.method]}:")
     table = Table(box=None, pad_edge=False, header_style="bold")

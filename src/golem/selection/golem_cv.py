@@ -64,9 +64,9 @@ class GolemCV(BaseEstimator):
     - "cv": by the held-out Gaussian likelihood in K folds; of the settings within one standard error of the best
       (of the differences, fold by fold) that with the fewest edges is taken.
     - "stability": by how well graphs from complementary halves of the rows agree with that of all rows
-      (`golem.selection.stability`), the fewest edges among those within 0.01 of the best; tells in addition how often
-      each edge came back. Where they nowhere agree by more than edges of noise would, the choice is by "mbic", with a
-      warning.
+      (`golem.selection.stability`); of agreements that hardly differ from the best that with the fewest edges is
+      taken. Tells in addition how often each edge came back. Where they nowhere agree by more than edges of noise
+      would, the choice is by "mbic", with a warning.
 
     Settings that are equally good, because they give the same graphs, are neighbours, and the middle one is taken.
 
@@ -365,7 +365,8 @@ class GolemCV(BaseEstimator):
                     stacklevel=4,
                 )
         else:
-            best = middle_of_the_best([(row["score"] >= highest - NO_DIFFERENCE, -row["edges"]) for row in rows])
+            least = highest - NO_DIFFERENCE * (1 - highest)
+            best = middle_of_the_best([(row["score"] >= least, -row["edges"]) for row in rows])
         self.adjacency_frequency_, self.direction_frequency_ = found[best].adjacency, found[best].direction
         return rows, best
 
