@@ -36,7 +36,7 @@ from golem.baselines.pc import PC
 from golem.graph import member_of_class
 from golem.objective import graph_scores
 from golem.simulate import Simulation, simulate
-from golem.solvers.tie_break import least_squares_weights
+from golem.solvers.regressions import least_squares_weights
 
 # Prints seconds and the graph, [i, j] alone for i -> j; causal-learn marks an arrowhead at j by graph[j, i] = 1.
 PEER = """

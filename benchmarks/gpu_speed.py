@@ -6,8 +6,8 @@ Parts:
   stage, with the SHD; a plot of the time against d with the limits of memory bandwidth and arithmetic drawn in
 - cores: the same on two cores, for the speed-up
 - same: 20 random problems, CPU and GPU, in double and in single precision
-- adam: milliseconds a step at d = 100 ... 3200, with the inverse kept warm and without; S(B) and the graph after 1000
-  steps of both
+- adam: milliseconds a step at d = 100 ... 3200, one by one with LU, and as they are taken; S(B) and the graph after
+  1000 steps of both, and of a control; steps a hundred times smaller, as late in a run
 - batch: many problems of d = 100 in one solve
 
     python benchmarks/gpu_speed.py order cores same adam batch --plot docs/images/gpu.png
@@ -30,13 +30,15 @@ import torch
 
 import golem
 from golem import Golem, Moments
-from golem.arrays import Placement, WarmInverse, logabsdet_and_inverse_transpose
+from golem.arrays import Placement
 from golem.likelihood import GaussianEV
+from golem.matrix_functions import DIRECT, Warm
 from golem.objective import Objective
 from golem.rounding import round_to_dag
 from golem.simulate import simulate
 from golem.solvers import Adam, Order
 from golem.solvers import adam as adam_module
+from golem.solvers.steps_ahead import pays_to_replay
 from golem.solvers.variance_order import inverse_factor, t_squared, variance_order
 from golem.sparsity import L0
 
@@ -130,9 +132,10 @@ def plot(measured: list[dict], path: str) -> None:
     axes.loglog(d, [one["seconds"] for one in measured], "o-", label="total")
     axes.loglog(d, [one["gram"] for one in measured], "s--", label="moments")
     axes.loglog(d, [one["order"] for one in measured], "^--", label="order")
-    # Every panel of 128 nodes reads and writes what is left of the covariance about five times: 5/3 d^2 (d / 128).
-    axes.loglog(d, 8 * (5 / 3 * d**3 / 128 + n * d) / 4.8e12, ":", color="grey", label="memory, 4.8 TB/s")
-    axes.loglog(d, (2 * n * d**2 + d**3) / 6.2e13, "-.", color="grey", label="arithmetic, 62 Tflop/s")
+    # A panel of 128 nodes reads and writes what is left of the covariance about five times, 5/3 d^2 (d / 128) numbers
+    # in all, and every node reads the 128 rows of its panel: 64 d^2.
+    axes.loglog(d, 8 * (5 / 3 * d**3 / 128 + 64 * d**2 + n * d) / 4.8e12, ":", color="grey", label="memory, 4.8 TB/s")
+    axes.loglog(d, (n * d**2 + d**3) / 6.2e13, "-.", color="grey", label="arithmetic, 62 Tflop/s")
     axes.set(xlabel="number of variables d", ylabel="seconds", title="order-ev on one H200, ER2, double precision")
     axes.legend(frameon=False)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -203,31 +206,51 @@ def same(options: argparse.Namespace) -> None:
 
 
 def adam(options: argparse.Namespace) -> None:
-    """Time steps of Adam with the inverse kept warm and without."""
+    """Time steps of Adam: one by one with LU, and as they are taken (replayed, or with a warm inverse).
+
+    The control is a third run, one by one, on a covariance changed by a rounding error: where it ends elsewhere, so
+    does every run whose sums are rounded otherwise.
+    """
     print(
-        "| d | ms a step, LU | ms a step, warm inverse | LU in warm calls | relative difference of S(B) | same graph |"
+        "| d | ms a step, LU | ms a step | how | S(B) relative to LU's, same graph | the control's | ms a late step |"
     )
-    print("|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|")
     steps = 30 if options.quick else 1000
     for d in (100,) if options.quick else (100, 400, 1600, 3200):
-        X = draw(d, 5000, 2, options.device)[1]
-        S = Placement(options.device).put(Moments.from_rows(X).covariance)
-        objective = Objective(S, GaussianEV(), lambda_sparsity=2e-2, lambda_dag=5.0)
-        found, seconds = {}, {}
-        warm = WarmInverse()
-        for name, invert in (("lu", logabsdet_and_inverse_transpose), ("warm", warm)):
-            adam_module.inverter_for = lambda B, invert=invert: invert
+        S = Placement(options.device).put(Moments.from_rows(draw(d, 5000, 2, options.device)[1]).covariance)
+        warm, found, seconds = Warm(), {}, {}
+        for name, functions, replaying, matrix in (
+            ("lu", DIRECT, False, S),
+            ("control", DIRECT, False, S * (1 + 1e-15)),
+            ("taken", warm if d >= 1024 else DIRECT, True, S),
+        ):
+            if name == "control" and d > 1600:
+                continue
+            objective = Objective(matrix, GaussianEV(), lambda_sparsity=2e-2, lambda_dag=5.0)
+            adam_module.functions_for = lambda B, functions=functions: functions
+            adam_module.pays_to_replay = pays_to_replay if replaying else lambda objective: False
             Adam(max_iter=5).solve(objective)
             warm.calls = warm.cold_starts = warm.products = 0
             began = wait(options.device)
             found[name] = Adam(max_iter=steps).solve(objective)
             seconds[name] = (wait(options.device) - began) / steps * 1e3
-        cold = f"{warm.cold_starts} of {warm.calls}, {warm.products / warm.calls:.1f} products a call"
-        scores = [one.terms["score"] for one in found.values()]
-        graphs = [round_to_dag(one.weights, 0.3).weights != 0 for one in found.values()]
+        how = "replayed"
+        if d >= 1024:
+            how = f"LU in {warm.cold_starts} of {warm.calls}, {warm.products / warm.calls:.1f} products an inverse"
+        # Small steps from where the run has come to.
+        began = wait(options.device)
+        start = Placement(options.device).put(found["taken"].weights)
+        Adam(max_iter=steps // 5, learning_rate=1e-5).solve(objective, start)
+        small = (wait(options.device) - began) / (steps // 5) * 1e3
+        ends = {name: (one.terms["score"], round_to_dag(one.weights, 0.3).weights != 0) for name, one in found.items()}
+        told = [
+            f"{abs(ends[name][0] / ends['lu'][0] - 1):.1e}, {np.array_equal(ends[name][1], ends['lu'][1])}"
+            if name in ends
+            else "not run"
+            for name in ("taken", "control")
+        ]
         print(
-            f"| {d} | {seconds['lu']:.2f} | {seconds['warm']:.2f} | {cold} | "
-            f"{abs(scores[0] - scores[1]) / abs(scores[0]):.1e} | {np.array_equal(*graphs)} |",
+            f"| {d} | {seconds['lu']:.2f} | {seconds['taken']:.2f} | {how} | {told[0]} | {told[1]} | {small:.2f} |",
             flush=True,
         )
 

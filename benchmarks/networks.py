@@ -28,7 +28,7 @@ from golem.graph import member_of_class
 from golem.objective import graph_scores
 from golem.simulate import Simulation
 from golem.solvers.equal_variances import fit_order
-from golem.solvers.tie_break import least_squares_weights
+from golem.solvers.regressions import least_squares_weights
 from golem.sparsity import L0
 from order_accuracy import flopsearch
 

@@ -141,39 +141,6 @@ def test_overlapping_solves_leave_the_threads_as_they_were():
     assert threads() == before
 
 
-@pytest.mark.parametrize("stacked", [False, True])
-def test_a_warm_inverse_is_the_inverse(stacked, rng):
-    warm = arrays.WarmInverse()
-    M = np.eye(20) - 0.3 * rng.normal(size=(3, 20, 20) if stacked else (20, 20)) / np.sqrt(20)
-    for k in range(60):
-        logabsdet, inverse_transpose = warm(M)
-        exact, exact_inverse = arrays.logabsdet_and_inverse_transpose(M)
-        np.testing.assert_allclose(inverse_transpose, exact_inverse, atol=1e-9)
-        np.testing.assert_allclose(logabsdet, exact, atol=1e-6)
-        jump = 0.5 if k == 40 else 1e-4
-        M = M + jump * rng.normal(size=M.shape)
-    assert warm.calls == 60
-    assert 2 <= warm.cold_starts <= 4  # the first call, and the jump
-
-
-@pytest.mark.torch
-def test_a_warm_inverse_of_tensors(rng):
-    torch = pytest.importorskip("torch")
-    warm, other = arrays.WarmInverse(), arrays.WarmInverse()
-    M = np.eye(10) - 0.05 * rng.normal(size=(10, 10))
-    for _ in range(5):
-        for ours, theirs in zip(warm(M), other(torch.asarray(M)), strict=True):
-            np.testing.assert_allclose(theirs.numpy(), ours, rtol=1e-10, atol=1e-12)
-        M = M + 1e-3 * rng.normal(size=M.shape)
-
-
-def test_a_warm_inverse_survives_a_singular_matrix():
-    warm = arrays.WarmInverse()
-    warm(np.eye(3))
-    assert not np.isfinite(warm(np.zeros((3, 3)))[0])
-    np.testing.assert_allclose(warm(2 * np.eye(3))[1], np.eye(3) / 2)
-
-
 def test_memory_is_asked_for_before_the_work(monkeypatch):
     class Cuda:
         is_available = staticmethod(lambda: True)

@@ -12,7 +12,7 @@ from golem.likelihood_ratio import choose_edges
 from golem.objective import residual_variances
 from golem.rounding import round_to_dag
 from golem.simulate import simulate
-from golem.solvers.tie_break import least_squares_weights
+from golem.solvers.regressions import least_squares_weights
 from golem.sparsity import L0
 
 LIKELIHOODS = {"ev": GaussianEV(), "nv": GaussianNV(), "auto": GaussianTied(300)}

@@ -13,7 +13,8 @@ from golem.graph import cpdag, is_dag, topological_order
 from golem.likelihood import GaussianEV, GaussianNV
 from golem.simulate import random_sem, simulate
 from golem.solvers import Order, Status
-from golem.solvers.tie_break import least_squares_weights, prefer_equal_variances, residual_variance
+from golem.solvers.regressions import least_squares_weights
+from golem.solvers.tie_break import prefer_equal_variances, residual_variance
 from golem.sparsity import L0
 
 

@@ -17,23 +17,23 @@ from golem.arrays import (
     namespace,
     transpose,
 )
-from golem.expm import expm_nonnegative
+from golem.matrix_functions import DIRECT, MatrixFunctions
 
 
 class Acyclicity(Protocol):
     """A smooth characterization of acyclicity."""
 
-    def value_and_grad(self, B: Array) -> tuple[Array, Array]:
-        """Return h(B) `(...,)` and its gradient `(..., d, d)`."""
+    def value_and_grad(self, B: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+        """Return h(B) `(...,)` and its gradient `(..., d, d)`; `functions` exponentiate."""
 
 
 @dataclass(frozen=True)
 class Expm:
     """The paper's penalty (Zheng et al. 2018): h = tr exp(B*B) - d, with gradient 2 B * exp(B*B)'."""
 
-    def value_and_grad(self, B: Array) -> tuple[Array, Array]:
+    def value_and_grad(self, B: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
         """Return h(B) `(...,)` and its gradient `(..., d, d)`."""
-        E = expm_nonnegative(B * B)
+        E = functions.exponentiate(B * B)
         return _trace(E) - B.shape[-1], 2 * B * transpose(E)
 
 
@@ -41,7 +41,7 @@ class Expm:
 class Polynomial:
     """Yu et al. (2019): h = tr((I + B*B/d)^d) - d, with gradient 2 B * ((I + B*B/d)^(d-1))'."""
 
-    def value_and_grad(self, B: Array) -> tuple[Array, Array]:
+    def value_and_grad(self, B: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
         """Return h(B) `(...,)` and its gradient `(..., d, d)`."""
         xp = namespace(B)
         d = B.shape[-1]
@@ -66,7 +66,7 @@ class LogDet:
         if not self.s > 0:
             raise ValueError(f"LogDet needs s > 0; got s={self.s}")
 
-    def value_and_grad(self, B: Array) -> tuple[Array, Array]:
+    def value_and_grad(self, B: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
         """Return h(B) `(...,)` and its gradient `(..., d, d)`."""
         xp = namespace(B)
         d = B.shape[-1]

@@ -12,7 +12,7 @@ import importlib.util
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -26,24 +26,20 @@ from array_api_compat import is_torch_array as is_tensor
 # way: on two cores a step of Adam at d = 100 to 400 takes twice as long with threads as without.
 _THREADS_PAY_FROM = 800
 _THREADS_DIVIDE_FROM = 2**24
-_WARM_INVERSE_PAYS_FROM = 256
-_MOST_NEWTON_STEPS = 3
 
 # The array API has no nominal type; an Array is whatever `namespace` accepts.
 Array = Any
 
 __all__ = [
     "Array",
-    "Inverter",
     "Placement",
-    "WarmInverse",
+    "add_scaled",
     "available_cores",
     "blas_threads_for",
     "divided",
     "gpu_is_there",
     "identity_like",
     "identity_minus",
-    "inverter_for",
     "is_tensor",
     "logabsdet_and_inverse_transpose",
     "namespace",
@@ -254,6 +250,14 @@ def _identity(d: int, dtype: str) -> np.ndarray[Any, np.dtype[Any]]:
     return eye
 
 
+def add_scaled(A: Array, B: Array, factor: float) -> None:
+    """Add factor B to A, in place; on tensors in one pass over memory."""
+    if is_tensor(A):
+        A.add_(B, alpha=factor)
+    else:
+        A += factor * B
+
+
 def sign(A: Array) -> Array:
     """Return the sign of every number; for NumPy without a detour through the standard's treatment of NaN."""
     return np.sign(A) if type(A) is np.ndarray else namespace(A).sign(A)
@@ -273,6 +277,8 @@ def logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
     if is_tensor(M):
         import torch
 
+        if M.device.type == "cuda":
+            _prefer_cusolver()
         lu, pivots, _ = torch.linalg.lu_factor_ex(M)
         diagonal = torch.diagonal(lu, dim1=-2, dim2=-1)
         eye = torch.eye(M.shape[-1], dtype=M.dtype, device=M.device).expand(M.shape)
@@ -289,6 +295,14 @@ def logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
     return logabsdet, transpose(xp.where(singular, xp.nan, inverse))
 
 
+@functools.cache
+def _prefer_cusolver() -> None:
+    """Let PyTorch take cuSOLVER for stacks of matrices too: twice as fast as its own choice, and it can be replayed."""
+    import torch
+
+    torch.backends.cuda.preferred_linalg_library("cusolver")
+
+
 def _lapack_logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
     """One NumPy matrix: a single LU factorization serves both the determinant and the inverse."""
     factorize, invert, workspace = _lapack(M.dtype.char, M.shape[0])
@@ -299,75 +313,6 @@ def _lapack_logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
     inverse, _ = invert(lu, pivots, lwork=workspace, overwrite_lu=True)
     # LAPACK answers in Fortran order, so its transpose is the C-ordered gradient without a copy.
     return logabsdet, inverse.T
-
-
-class WarmInverse:
-    """log|det M| and M^-T of a matrix that moves in small steps, from those of the step before.
-
-    With X the last inverse and R = I - M X its residual, a step of Newton and Schulz, X + X R, has the residual R^2,
-    the next one R^4, then R^8. Each costs two products or less, where LU and inverse cost as much as a dozen on a GPU.
-    The residual is measured at every call, so errors do not pile up; where three steps do not suffice, LU is the
-    fallback.
-    The determinant follows from log det(I - R) up to the third power of R.
-
-    Parameters
-    ----------
-    tolerance : float
-        Largest residual of an inverse, in the Frobenius norm.
-    """
-
-    def __init__(self, tolerance: float = 1e-10) -> None:
-        self.tolerance = tolerance
-        self.calls = self.cold_starts = self.products = 0
-        self._inverse: Array | None = None
-        self._logabsdet: Array = None
-
-    def __call__(self, M: Array) -> tuple[Array, Array]:
-        """Return log|det M| and M^-T."""
-        self.calls += 1
-        if self._inverse is None or self._inverse.shape != M.shape or not self._improve(M):
-            self.cold_starts += 1
-            self._logabsdet, inverse_transpose = logabsdet_and_inverse_transpose(M)
-            self._inverse = transpose(inverse_transpose)
-        return self._logabsdet, transpose(self._inverse)
-
-    def _improve(self, M: Array) -> bool:
-        """Take Newton's steps from the last inverse; False where they do not reach the tolerance."""
-        xp, X = namespace(M), self._inverse
-        R = identity_minus(M @ X)
-        self.products += 1
-        size = _largest_norm(R)
-        if not size < 1:  # also where it is NaN
-            return False
-        trace, second = xp.linalg.trace(R), xp.sum(R * transpose(R), axis=(-2, -1))
-        for _ in range(_MOST_NEWTON_STEPS):
-            X = X + X @ R
-            self.products += 1
-            if size**2 > self.tolerance:
-                R = R @ R
-                self.products += 1
-                size = _largest_norm(R)
-            else:
-                size = size**2
-            if size <= self.tolerance:
-                self._inverse, self._logabsdet = X, self._logabsdet - trace - second / 2
-                return True
-        return False
-
-
-def _largest_norm(A: Array) -> float:
-    """Largest Frobenius norm of a stack of matrices."""
-    xp = namespace(A)
-    return math.sqrt(float(xp.max(xp.sum(A * A, axis=(-2, -1)))))
-
-
-Inverter = Callable[[Array], tuple[Array, Array]]
-
-
-def inverter_for(M: Array) -> Inverter:
-    """Return how to invert a matrix that moves in small steps: warm where products are cheap beside LU."""
-    warm = on_accelerator(M) and M.shape[-1] >= _WARM_INVERSE_PAYS_FROM
-    return WarmInverse() if warm else logabsdet_and_inverse_transpose
 
 
 @functools.lru_cache

@@ -10,11 +10,11 @@ from sklearn.base import clone
 
 from golem.descent import NOISE_MODELS
 from golem.estimator import Golem
-from golem.moments import Moments
+from golem.moments import Matrix, Moments
 from golem.solvers import Adam
 
 
-def fit_batch(model: Golem, tables: Sequence[Any]) -> list[Golem]:
+def fit_batch(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | None = None) -> list[Golem]:
     """Fit clones of a model to tables with the same number of columns, all in one solve.
 
     The solver is Adam, whose steps are a few matrix products: on a GPU those of many small problems cost little more
@@ -26,6 +26,8 @@ def fit_batch(model: Golem, tables: Sequence[Any]) -> list[Golem]:
         Settings, with solver="adam", such as `Golem.paper("nv", device="cuda")`.
     tables : sequence
         What `Golem.fit` takes: arrays, tables or Moments.
+    starts : sequence of ndarray of shape (d, d), optional
+        Weights to start from, one matrix a table, in the place of the model's `init`.
 
     Examples
     --------
@@ -52,10 +54,10 @@ def fit_batch(model: Golem, tables: Sequence[Any]) -> list[Golem]:
     if model.noise == "auto" and len(rows) > 1:
         raise ValueError("with noise='auto' the tables of a batch have the same number of rows")
     d, stack = sizes[0], np.stack([m.covariance for m in moments])
-    init = model._start(d)
-    starts = None if init is None else np.broadcast_to(init, stack.shape)
+    init = model._start(d) if starts is None else np.stack(starts)
+    init = None if init is None else np.broadcast_to(init, stack.shape)
     descent = models[0]._descent(solver, d, len(models))
     noise = model._penalized(NOISE_MODELS[model.noise])
-    solution, start = descent.run(stack, moments[0].n, noise, model.noise, starts)
+    solution, start = descent.run(stack, moments[0].n, noise, model.noise, init)
     first = [None] * len(models) if start is None else start.split()
     return [one._conclude(*parts) for one, *parts in zip(models, solution.split(), first, strict=True)]

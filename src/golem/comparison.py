@@ -29,7 +29,7 @@ from golem.peers import PEERS, Estimate
 from golem.plots import plot_comparison
 from golem.readers import Paths, TableFiles, read_graph, rows_of
 from golem.record import versions
-from golem.solvers.tie_break import least_squares_weights
+from golem.solvers.regressions import least_squares_weights
 
 TIME_LIMIT = 120.0
 

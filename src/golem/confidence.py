@@ -34,7 +34,8 @@ from golem.likelihood import GaussianNV
 from golem.moments import Matrix
 from golem.resampling import IncompleteRows, Source, half_of, resampler
 from golem.solvers import Status
-from golem.solvers.tie_break import least_squares_weights, random_member, without_evidence
+from golem.solvers.regressions import least_squares_weights
+from golem.solvers.tie_break import random_member, without_evidence
 
 Report = Callable[[int, int], None]
 # A resample that cannot be fitted, such as one in which a rare value is missing, is drawn again so often.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
-import array_api_compat
+import numpy as np
 
-from golem.arrays import Array, identity_like, is_tensor, namespace
+from golem.arrays import Array, add_scaled, identity_like, namespace
 
 
 class _TaylorScheme(NamedTuple):
@@ -25,6 +26,18 @@ class _TaylorScheme(NamedTuple):
     degree: int
     products: int
     rows: tuple[tuple[float, ...], ...]
+
+
+class ExpmPlan(NamedTuple):
+    """A scheme, and how often its result is squared, the matrix having been halved as often before."""
+
+    scheme: _TaylorScheme
+    squarings: int
+
+    @property
+    def products(self) -> int:
+        """Matrix products."""
+        return self.scheme.products + self.squarings
 
 
 _TAYLOR_SCHEMES = (
@@ -52,7 +65,7 @@ _TAYLOR_SCHEMES = (
     ),
 )
 # Up to this size one product makes all sums of powers faster than they are added up term by term; beyond, the stack
-# of powers no longer fits a CPU's cache. A GPU has fewer passes over memory that way at any size.
+# of powers no longer fits a CPU's cache.
 _SUMS_AT_ONCE_UP_TO = 128
 
 
@@ -75,49 +88,57 @@ def expm_nonnegative(A: Array) -> Array:
     array([[1., 2.],
            [0., 1.]])
     """
-    xp = namespace(A)
     square = A @ A
-    norms = _power_norms(A, square)
+    norms = power_norms(A, square).tolist()
     if not math.isfinite(sum(norms)):
-        return A * xp.nan
-    scheme, squarings = _cheapest_scheme(norms, float(xp.finfo(A.dtype).eps) / 2)
+        return A * namespace(A).nan
+    return expm_by_plan(A, square, cheapest_plan(norms, epsilon_of(A)))
+
+
+def expm_by_plan(A: Array, square: Array, plan: ExpmPlan) -> Array:
+    """Exponential by a given scheme and number of squarings; `square` is A^2."""
     powers = [A, square]
-    while len(powers) < len(scheme.rows[0]) - 1:
+    while len(powers) < len(plan.scheme.rows[0]) - 1:
         powers.append(powers[-1] @ A)
-    if squarings:
-        powers = [power * 2.0 ** (-squarings * k) for k, power in enumerate(powers, start=1)]
-    kernel, low, left, right, constant = _sums_of_powers(powers, scheme.rows)
+    # Halving the matrix s times divides its k-th power by 2^(s k): the coefficients take that on.
+    scales = [2.0 ** (-plan.squarings * k) for k in range(len(powers) + 1)]
+    rows = [[c * scale for c, scale in zip(row, scales, strict=True)] for row in plan.scheme.rows]
+    rows[0] = [c * scales[-1] for c in rows[0]]  # which multiplies the highest power
+    kernel, low, left, right, constant = _sums_of_powers(powers, rows)
     Q = powers[-1] @ kernel
     Q += low
     left += Q
     right += Q
     E = left @ right
     E += constant
-    for _ in range(squarings):
+    for _ in range(plan.squarings):
         E = E @ E
     return E
 
 
-def _sums_of_powers(powers: list[Array], rows: tuple[tuple[float, ...], ...]) -> list[Array]:
+def _sums_of_powers(powers: list[Array], rows: list[list[float]]) -> list[Array]:
     """Return one linear combination of I, A, A^2, ... for each row of coefficients."""
     A, xp = powers[0], namespace(powers[0])
-    d, where = A.shape[-1], array_api_compat.device(A)
     eye = identity_like(A)
-    if is_tensor(A) or (A.ndim == 2 and d <= _SUMS_AT_ONCE_UP_TO):
-        stacked = xp.stack([xp.broadcast_to(eye, A.shape), *powers])
-        sums = xp.asarray(rows, dtype=A.dtype, device=where) @ xp.reshape(stacked, (len(powers) + 1, -1))
-        return [xp.reshape(sums[k, :], A.shape) for k in range(len(rows))]
+    if type(A) is np.ndarray and A.ndim == 2 and A.shape[-1] <= _SUMS_AT_ONCE_UP_TO:
+        sums = np.asarray(rows, dtype=A.dtype) @ np.stack([eye, *powers]).reshape(len(powers) + 1, -1)
+        return list(sums.reshape(-1, *A.shape))
     result = []
     for row in rows:
         total = xp.zeros_like(A)
         for coefficient, power in zip(row, [eye, *powers], strict=True):
             if coefficient:
-                total += coefficient * power
+                add_scaled(total, power, coefficient)
         result.append(total)
     return result
 
 
-def _power_norms(A: Array, square: Array) -> tuple[float, ...]:
+def epsilon_of(A: Array) -> float:
+    """Return the distance of 1 to the next number, in the type of an array."""
+    return float(namespace(A).finfo(A.dtype).eps)
+
+
+def power_norms(A: Array, square: Array) -> Array:
     """||A^k||_1 for k = 1, 2, ..., as many as the schemes ask for, each the largest over the stack."""
     xp = namespace(A)
     first = xp.sum(A, axis=-2, keepdims=True)
@@ -126,19 +147,23 @@ def _power_norms(A: Array, square: Array) -> tuple[float, ...]:
     for _ in range(_TAYLOR_SCHEMES[-1].degree // 2):
         sums.append(sums[-1] @ square)
     largest = xp.max(xp.concat(sums, axis=-2), axis=-1)
-    if largest.ndim > 1:
-        largest = xp.max(xp.reshape(largest, (-1, largest.shape[-1])), axis=0)
-    return tuple(largest.tolist())
+    return largest if largest.ndim == 1 else xp.max(xp.reshape(largest, (-1, largest.shape[-1])), axis=0)
 
 
-def _cheapest_scheme(norms: tuple[float, ...], roundoff: float) -> tuple[_TaylorScheme, int]:
-    """Choose the scheme and the squarings with the fewest products whose truncation error is below the roundoff."""
-    plans = []
-    for scheme in _TAYLOR_SCHEMES:
-        norm = norms[scheme.degree]  # of the power degree + 1
-        # In logarithms, as powers of large norms overflow; 2^s ||A^(m+1)|| / 2^(s(m+1)) falls by 2^m a squaring.
-        excess = math.log2(norm / roundoff) - math.log2(math.factorial(scheme.degree + 1)) if norm > 0 else 0.0
-        squarings = max(0, math.ceil(excess / scheme.degree))
-        plans.append((scheme.products + squarings, squarings, scheme))
-    _, squarings, scheme = min(plans, key=lambda plan: plan[0])
-    return scheme, squarings
+def cheapest_plan(norms: Sequence[float], epsilon: float) -> ExpmPlan:
+    """Return the plan with the fewest products whose truncation error is below half of `epsilon`, the unit roundoff."""
+    plans = [ExpmPlan(scheme, _squarings(scheme, norms, epsilon)) for scheme in _TAYLOR_SCHEMES]
+    return min(plans, key=lambda plan: plan.products)
+
+
+def suffices(plan: ExpmPlan, norms: Sequence[float], epsilon: float) -> bool:
+    """Tell whether the truncation error of a plan is below the unit roundoff for matrices with these norms."""
+    return math.isfinite(sum(norms)) and _squarings(plan.scheme, norms, epsilon) <= plan.squarings
+
+
+def _squarings(scheme: _TaylorScheme, norms: Sequence[float], epsilon: float) -> int:
+    """Fewest squarings with which a scheme is exact to rounding."""
+    norm, roundoff = norms[scheme.degree], epsilon / 2
+    # In logarithms, as powers of large norms overflow; 2^s ||A^(m+1)|| / 2^(s(m+1)) falls by 2^m a squaring.
+    excess = math.log2(norm / roundoff) - math.log2(math.factorial(scheme.degree + 1)) if norm > 0 else 0.0
+    return max(0, math.ceil(excess / scheme.degree))

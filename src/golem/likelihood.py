@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from golem.arrays import Array, Inverter, identity_minus, namespace
-from golem.arrays import logabsdet_and_inverse_transpose as invert_directly
+from golem.arrays import Array, identity_minus, namespace
+from golem.matrix_functions import DIRECT, MatrixFunctions
 
 
 class Likelihood(Protocol):
     """A data term of the score."""
 
-    def value_and_grad(self, B: Array, S: Array, invert: Inverter = invert_directly) -> tuple[Array, Array]:
-        """Return the value `(...,)` and the gradient `(..., d, d)` at B; `invert` gives log|det M| and M^-T."""
+    def value_and_grad(self, B: Array, S: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+        """Return the value `(...,)` and the gradient `(..., d, d)` at B; `functions` invert M."""
 
     def on_dag(self, r: Array) -> Array:
         """Return the value `(...,)` for a DAG, where log|det M| = 0, from its residual variances `(..., d)`."""
@@ -34,11 +34,11 @@ class GaussianNV:
     L = 1/2 sum_j log r_j - log|det M|, with gradient -S M diag(1/r) + M^-T.
     """
 
-    def value_and_grad(self, B: Array, S: Array, invert: Inverter = invert_directly) -> tuple[Array, Array]:
+    def value_and_grad(self, B: Array, S: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
         M, SM = _residuals(B, S)
         r = namespace(B).sum(M * SM, axis=-2)
-        logabsdet, inverse_transpose = invert(M)
+        logabsdet, inverse_transpose = functions.invert(M)
         SM /= r[..., None, :]
         return self.on_dag(r) - logabsdet, inverse_transpose - SM
 
@@ -79,12 +79,12 @@ class GaussianTied:
     tau: float | None = None
     centre: float | None = None
 
-    def value_and_grad(self, B: Array, S: Array, invert: Inverter = invert_directly) -> tuple[Array, Array]:
+    def value_and_grad(self, B: Array, S: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
         xp = namespace(B)
         M, SM = _residuals(B, S)
         r = xp.sum(M * SM, axis=-2)
-        logabsdet, inverse_transpose = invert(M)
+        logabsdet, inverse_transpose = functions.invert(M)
         away, v = self._away(xp.log(r))
         SM *= ((1 + 2 * away / (self.n * v)) / r)[..., None, :]
         return self.on_dag(r) - logabsdet, inverse_transpose - SM
@@ -128,13 +128,13 @@ class GaussianEV:
     L = d/2 log tr(M'SM) - log|det M|, with gradient -d S M / tr(M'SM) + M^-T.
     """
 
-    def value_and_grad(self, B: Array, S: Array, invert: Inverter = invert_directly) -> tuple[Array, Array]:
+    def value_and_grad(self, B: Array, S: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
         xp = namespace(B)
         d = B.shape[-1]
         M, SM = _residuals(B, S)
         total = xp.sum(M * SM, axis=(-2, -1))
-        logabsdet, inverse_transpose = invert(M)
+        logabsdet, inverse_transpose = functions.invert(M)
         SM *= (d / total)[..., None, None]
         return d / 2 * xp.log(total) - logabsdet, inverse_transpose - SM
 
@@ -156,7 +156,7 @@ class LeastSquares:
     It lacks the log|det M| of the likelihoods, so it needs a hard constraint to be acyclic.
     """
 
-    def value_and_grad(self, B: Array, S: Array, invert: Inverter = invert_directly) -> tuple[Array, Array]:
+    def value_and_grad(self, B: Array, S: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
         M, SM = _residuals(B, S)
         return namespace(B).sum(M * SM, axis=(-2, -1)) / 2, -SM

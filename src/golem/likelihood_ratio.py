@@ -23,7 +23,8 @@ from golem.likelihood import Likelihood
 from golem.moments import Matrix, Moments, Vector
 from golem.objective import residual_variances
 from golem.rounding import CycleRemoval
-from golem.solvers.tie_break import regress_on_parents, residual_variance
+from golem.solvers.regressions import regress_on_parents
+from golem.solvers.tie_break import residual_variance
 from golem.sparsity import L0
 
 # Raw weights of Adam are never exactly zero: no graph needs more of them than this for a node.

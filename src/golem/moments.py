@@ -21,6 +21,7 @@ from golem.missing import Missing, MissingChoice, fit_gaussian, require_choice, 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 _BLOCK_BYTES = 2**30
+_STRIP = 2048
 _FIRST_ROWS, _CACHED_NUMBERS = 256, 1 << 19
 _TOO_LARGE = "values beyond 1e150 have no finite variance in floating point; rescale the columns"
 
@@ -125,11 +126,15 @@ class Moments:
         offset = sum((X[k : k + block].double() - shift).sum(dim=0) for k in range(0, n, block)) / n
         if not bool(offset.isfinite().all()):
             require_finite(to_numpy(X), names)
-        scatter: Any = 0
+        scatter = offset.new_zeros((X.shape[1], X.shape[1]))
         for k in range(0, n, block):
             # Around the shift first: the mean itself may have lost the digits that tell it from the rows.
             centred = X[k : k + block].double() - shift - offset
-            scatter = scatter + centred.T @ centred
+            # The product is symmetric: of many columns half of it is made, strip by strip, and mirrored below.
+            for j in range(0, X.shape[1], _STRIP):
+                scatter[j : j + _STRIP, j:] += centred[:, j : j + _STRIP].T @ centred[:, j:]
+        for j in range(0, X.shape[1], _STRIP):
+            scatter[j + _STRIP :, j : j + _STRIP] = scatter[j : j + _STRIP, j + _STRIP :].T
         return cls(n, to_numpy(shift), to_numpy(offset), to_numpy(scatter), names)
 
     @classmethod

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.acyclicity import Acyclicity, Expm
-from golem.arrays import Array, Inverter, logabsdet_and_inverse_transpose, namespace
+from golem.arrays import Array, namespace
 from golem.likelihood import Likelihood
+from golem.matrix_functions import DIRECT, MatrixFunctions
 from golem.moments import Matrix, Vector
 from golem.sparsity import L1, Sparsity
 
@@ -82,17 +83,17 @@ class Objective:
         return self.lambda_sparsity * self._priced
 
     def smooth_value_and_grad(
-        self, B: Array, S: Array | None = None, invert: Inverter = logabsdet_and_inverse_transpose
+        self, B: Array, S: Array | None = None, functions: MatrixFunctions = DIRECT
     ) -> tuple[Array, Array]:
         """Value and masked gradient of L(B) + lambda_dag h(B), all but the sparsity term.
 
-        Another covariance, say of a minibatch, can stand in for that of the objective, and another way to invert I - B,
-        say from the step before.
+        Another covariance, say of a minibatch, can stand in for that of the objective, and another way to invert and
+        to exponentiate, say on from the step before.
         """
         with np.errstate(all="ignore"):  # a non-finite score is an answer that solvers act on
-            value, grad = self.likelihood.value_and_grad(B, self.S if S is None else S, invert)
+            value, grad = self.likelihood.value_and_grad(B, self.S if S is None else S, functions)
             if self.lambda_dag:
-                h, h_grad = self.acyclicity.value_and_grad(B)
+                h, h_grad = self.acyclicity.value_and_grad(B, functions)
                 h_grad *= self.lambda_dag
                 grad += h_grad
                 value = value + self.lambda_dag * h
@@ -100,10 +101,10 @@ class Objective:
             return value, grad
 
     def value_and_grad(
-        self, B: Array, S: Array | None = None, invert: Inverter = logabsdet_and_inverse_transpose
+        self, B: Array, S: Array | None = None, functions: MatrixFunctions = DIRECT
     ) -> tuple[Array, Array]:
         """Value and masked (sub)gradient of S(B)."""
-        value, grad = self.smooth_value_and_grad(B, S, invert)
+        value, grad = self.smooth_value_and_grad(B, S, functions)
         if not self.lambda_sparsity:
             return value, grad
         size, sign = self.sparsity.value_and_grad(B if self.unpenalized is None else B * self._priced)

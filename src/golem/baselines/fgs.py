@@ -9,7 +9,7 @@ from golem.baselines.fgs_search import EdgeScores, GreedySearch
 from golem.knowledge import Knowledge, NamedKnowledge
 from golem.moments import Matrix, Moments
 from golem.objective import graph_scores
-from golem.solvers.tie_break import least_squares_weights
+from golem.solvers.regressions import least_squares_weights
 
 
 class FGS(Baseline):

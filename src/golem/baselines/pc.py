@@ -20,7 +20,7 @@ from golem.knowledge import Knowledge, NamedKnowledge
 from golem.moments import Matrix, Moments
 from golem.objective import graph_scores
 from golem.pdag import bits_to_columns
-from golem.solvers.tie_break import least_squares_weights
+from golem.solvers.regressions import least_squares_weights
 
 
 class PC(Baseline):

@@ -12,7 +12,7 @@ from golem.diagnostics import columns, directions, influence, noise, units
 from golem.diagnostics.finding import Diagnosis, Finding
 from golem.estimator import Golem, plain_model
 from golem.moments import Matrix, is_table, quoted, rows_and_names
-from golem.solvers.tie_break import least_squares_weights
+from golem.solvers.regressions import least_squares_weights
 
 # Beyond this number of columns the graph is not fitted again.
 LARGEST_REFIT = 500

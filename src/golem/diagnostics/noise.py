@@ -11,7 +11,7 @@ from golem.diagnostics.finding import Finding
 from golem.graph import BoolMatrix
 from golem.likelihood import GaussianEV, GaussianTied
 from golem.moments import Matrix, Moments, Vector, quoted
-from golem.solvers.tie_break import regress_on_parents
+from golem.solvers.regressions import regress_on_parents
 
 if TYPE_CHECKING:
     from golem.estimator import Golem

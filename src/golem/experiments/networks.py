@@ -23,7 +23,7 @@ from golem.experiments.task import Grid, Row, Task
 from golem.moments import Matrix, Moments
 from golem.objective import graph_scores
 from golem.sem import LinearSEM
-from golem.solvers.tie_break import least_squares_weights
+from golem.solvers.regressions import least_squares_weights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

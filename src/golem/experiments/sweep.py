@@ -14,7 +14,7 @@ PAPER_STEPS = 100_000
 QUICK_STEPS = 10_000
 TINY_STEPS = 300
 # Cells may differ in these and still be solved in one stack.
-_DATA = ("graph", "noise", "weight_scale", "columns")
+_DATA = ("graph", "noise", "weight_scale", "columns", "n")
 
 
 def steps(grid: Grid) -> int:

@@ -20,7 +20,7 @@ from golem.missing import observed_log_likelihood
 from golem.moments import Matrix, Moments
 from golem.solvers import Status
 from golem.solvers.noise_choice import NoiseScores
-from golem.solvers.tie_break import regress_on_parents
+from golem.solvers.regressions import regress_on_parents
 from golem.sparsity import L0
 
 # AIC's price of an edge, and how far beyond that of "mbic" the default path goes.

@@ -10,6 +10,7 @@ import numpy as np
 from golem.acyclicity import Acyclicity
 from golem.arrays import Array, blas_threads_for, transpose
 from golem.expm import expm_nonnegative
+from golem.matrix_functions import DIRECT, MatrixFunctions
 from golem.moments import Matrix
 from golem.objective import Objective
 from golem.solvers.lbfgs import LBFGS
@@ -104,9 +105,9 @@ class _Multiplied:
     alpha: float
     rho: float
 
-    def value_and_grad(self, B: Array) -> tuple[Array, Array]:
+    def value_and_grad(self, B: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
         """Return the value and gradient at B."""
-        h, grad = self.acyclicity.value_and_grad(B)
+        h, grad = self.acyclicity.value_and_grad(B, functions)
         grad *= self.alpha + self.rho * h
         return h * (self.alpha + self.rho * h / 2), grad
 

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from golem.arrays import Array, available_cores, blas_threads_for, namespace, to_numpy
 from golem.graph import BoolMatrix
 from golem.moments import Matrix, Vector
+from golem.solvers.regressions import Regressions
 from golem.solvers.variance_order import inverse_factor, precedence, robust_variance_order, t_squared, variance_order
 
 if TYPE_CHECKING:
@@ -44,12 +45,8 @@ class EqualVarianceFit:
     ----------
     order : ndarray of shape (d,)
         Nodes, causes first.
-    graph : ndarray of shape (d, d), bool
-        Entry [i, j] tells whether there is an edge i -> j.
-    weights : ndarray of shape (d, d)
-        B: entry [i, j] is the least-squares weight of the edge i -> j, zero where there is none.
-    residual_variances : ndarray of shape (d,)
-        Variance r_j of each node given its parents, divided by n.
+    regressions : Regressions
+        Edges, their least-squares weights, and the variance r_j of each node given its parents, divided by n.
     score : float
         n d log(sum_j r_j / d) + sum_j penalty[number of parents of j]; lower is better.
     ending : {"settled", "unsettled", "time limit", "interrupted"}
@@ -58,11 +55,24 @@ class EqualVarianceFit:
     """
 
     order: NDArray[np.intp]
-    graph: BoolMatrix
-    weights: Matrix
-    residual_variances: Vector
+    regressions: Regressions
     score: float
     ending: Ending
+
+    @property
+    def graph(self) -> BoolMatrix:
+        """Entry [i, j] tells whether there is an edge i -> j."""
+        return self.regressions.graph
+
+    @property
+    def weights(self) -> Matrix:
+        """B: entry [i, j] is the weight of the edge i -> j, zero where there is none."""
+        return self.regressions.matrix
+
+    @property
+    def residual_variances(self) -> Vector:
+        """Variance of each node given its parents."""
+        return self.regressions.residual_variances
 
 
 class Screen(NamedTuple):
@@ -129,10 +139,11 @@ def fit_equal_variances(
         variances = xp.linalg.diagonal(factor) ** 2
         del factor
         # The t-statistic of a true edge shrinks where other predecessors are correlated with the parent, so
-        # the screen is far below the price of an edge, and growing finds what it missed.
+        # the screen is far below the price of an edge, and growing finds what it missed. The second bound lets a few
+        # false candidates a node pass, whatever the number of nodes.
         step = float(np.diff(np.asarray(penalty, dtype=float))[0]) if d > 1 else 0.0
         precisions = xp.sum(W * W, axis=0)
-        candidates = t_squared(W, n) > max(_LEAST_T_SQUARED, step / 4)
+        candidates = t_squared(W, n) > max(_LEAST_T_SQUARED, step / 4, 2 * math.log(d) - 6)
         del W
         order = to_numpy(order)
         children, causes = (order[to_numpy(places)] for places in xp.nonzero(candidates))
@@ -250,9 +261,8 @@ def fit_order(
                 break
         else:
             ending = "unsettled"
-    graph, B = _matrices(choice)
     score = n * d * math.log(residuals.mean()) + float(price[number].sum())
-    return EqualVarianceFit(order, graph.T, B.T, residuals, score, ending)
+    return EqualVarianceFit(order, _regressions(choice), score, ending)
 
 
 def _by_child(mask: BoolMatrix | None) -> BoolMatrix:
@@ -286,13 +296,8 @@ def _last_parents(choice: kernels.Choice) -> NDArray[np.int64]:
     return last
 
 
-def _matrices(choice: kernels.Choice) -> tuple[BoolMatrix, Matrix]:
-    """Edges and weights as (d, d) matrices, the parents of a node in its row."""
-    d, number = len(choice.S), choice.number
-    children = np.repeat(np.arange(d), number)
-    filled = np.arange(choice.parents.shape[1]) < number[:, None]
-    causes = choice.parents[filled]
-    graph, B = np.zeros((d, d), dtype=bool), np.zeros((d, d))
-    graph[children, causes] = True
-    B[children, causes] = choice.weights[filled]
-    return graph, B
+def _regressions(choice: kernels.Choice) -> Regressions:
+    """Edges and weights, child by child."""
+    filled = np.arange(choice.parents.shape[1]) < choice.number[:, None]
+    children = np.repeat(np.arange(len(choice.S)), choice.number)
+    return Regressions(children, choice.parents[filled], choice.weights[filled], choice.residuals)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from golem.graph import BoolMatrix
 from golem.moments import Moments, Vector
 from golem.solvers.exact_order import LARGEST_EXACT, ExactOrders
+from golem.solvers.regressions import Regressions
 from golem.solvers.solution import Callback, Progress, Status, TracePoint
 
 Effort = Literal["fast", "default", "thorough"]
@@ -29,12 +30,13 @@ class Prior:
 
 @dataclass(frozen=True, eq=False)
 class FoundGraph:
-    """A graph, and how it was found."""
+    """A graph, and how it was found; with its regressions where they were made on the way."""
 
     graph: BoolMatrix
     status: Status
     perturbations: int = 0
     trace: list[TracePoint] = field(default_factory=list)
+    regressions: Regressions | None = None
 
 
 @dataclass(frozen=True, eq=False)

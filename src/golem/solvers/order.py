@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 from golem.arrays import Placement
 from golem.graph import BoolMatrix, is_dag, topological_order
 from golem.likelihood import GaussianEV, GaussianTied, Likelihood
-from golem.moments import Matrix, Moments
+from golem.moments import Moments, Vector
 from golem.solvers.exact_order import LARGEST_EXACT
 from golem.solvers.free_order import EFFORTS, Effort, FoundGraph, OrderProblem, find_order
 from golem.solvers.noise_choice import NoiseChoice
+from golem.solvers.regressions import Regressions, regressions
 from golem.solvers.solution import Callback, Progress, Solution, Status, TracePoint
-from golem.solvers.tie_break import prefer_equal_variances, regress_on_parents
+from golem.solvers.tie_break import prefer_equal_variances
 from golem.solvers.tied_order import choose_and_search
 from golem.sparsity import L0
 
@@ -102,9 +103,8 @@ class Order:
             likelihood = choice.likelihood
         else:
             found = self._free_variances(problem, start, stage)
-        S = moments.covariance
-        B, r = regress_on_parents(found.graph, S)
-        terms = _terms(B, found.graph, float(likelihood.on_dag(r)), prices, moments.n)
+        fit = found.regressions or regressions(found.graph, moments.covariance)
+        terms = _terms(fit, likelihood, prices, moments.n)
         seconds = time.perf_counter() - began
         trace = (*found.trace, TracePoint(found.perturbations, seconds, terms))
         status = found.status
@@ -113,10 +113,15 @@ class Order:
                 callback(Progress(stage, 1, 1, seconds, terms["score"], 0.0))
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
-        # A combinatorial minimum has no gradient to measure.
-        no_gradient = float("nan")
         return Solution(
-            B, status, terms, trace, found.perturbations, seconds, stationarity=no_gradient, noise_choice=choice
+            weights=fit.matrix,
+            status=status,
+            terms=terms,
+            trace=trace,
+            iterations=found.perturbations,
+            seconds=seconds,
+            stationarity=float("nan"),  # a combinatorial minimum has no gradient to measure
+            noise_choice=choice,
         )
 
     def _equal_variances(self, problem: OrderProblem, init: NDArray[np.intp] | None) -> FoundGraph:
@@ -136,7 +141,7 @@ class Order:
             "time limit": Status.TIME_LIMIT,
             "interrupted": Status.INTERRUPTED,
         }[fit.ending]
-        return FoundGraph(fit.graph, status)
+        return FoundGraph(fit.graph, status, regressions=fit.regressions)
 
     def _free_variances(self, problem: OrderProblem, init: NDArray[np.intp] | None, stage: str) -> FoundGraph:
         """Search over orders, then show the member of the class with the higher EV likelihood."""
@@ -187,10 +192,9 @@ def as_order(init: NDArray[Any], d: int) -> NDArray[np.intp]:
     return given.astype(np.intp)
 
 
-def _terms(B: Matrix, graph: BoolMatrix, L: float, prices: NDArray[np.float64], n: int) -> dict[str, float]:
+def _terms(fit: Regressions, likelihood: Likelihood, prices: Vector, n: int) -> dict[str, float]:
     """Terms of the score on a DAG, where log|det(I - B)| and h vanish and are not computed."""
-    # From the edges, not from the matrix: it may have gigabytes of zeros.
-    children, causes = np.nonzero(np.ascontiguousarray(graph.T))
-    price = float(prices[np.bincount(children, minlength=len(B))].sum()) / (2 * n)
-    size = float(np.abs(B[causes, children]).sum())
+    L = float(likelihood.on_dag(fit.residual_variances))
+    price = float(prices[fit.number_of_parents].sum()) / (2 * n)
+    size = float(np.abs(fit.weights).sum())
     return {"likelihood": L, "sparsity": price, "dag": 0.0, "score": L + price, "l1": size, "h": 0.0}

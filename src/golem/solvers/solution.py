@@ -152,8 +152,8 @@ class Recorder:
     ) -> None:
         self._objective, self._max_iter, self._time_limit = objective, limits.max_iter, limits.time_limit
         self._callback, self._stage = callback, stage
-        # A trace point costs as much as one or two steps.
-        self._every = max(spacing, limits.max_iter // points)
+        # A trace point costs as much as one or two steps. Solvers that take many steps at a time stop at the spacing.
+        self._every = spacing * max(1, limits.max_iter // (points * spacing))
         self._start = time.perf_counter()
         self._next_call = 0.0
         self._trace: list[TracePoint] = []

@@ -12,12 +12,12 @@ from golem.graph import BoolMatrix, member_of_class
 from golem.likelihood import GaussianNV, Likelihood
 from golem.moments import Matrix, Vector
 from golem.objective import grouped
+from golem.solvers.regressions import regress_on_parents
 
 _LEAST_GAIN = 1e-9
 _MOST_ROUNDS = 100
 _LEAST_EVIDENCE = 2.0
 _MOST_MEMBERS = 100
-_STACK_NUMBERS = 1 << 22
 
 
 def prefer_equal_variances(
@@ -174,30 +174,6 @@ def _conditional_variance(S: Matrix, j: int, where: NDArray[np.intp]) -> float:
     if not len(where):
         return float(S[j, j])
     return float(S[j, j] - S[j, where] @ np.linalg.solve(S[np.ix_(where, where)], S[where, j]))
-
-
-def least_squares_weights(adjacency: BoolMatrix, S: Matrix) -> Matrix:
-    """Weights of every node on its parents, by least squares."""
-    return regress_on_parents(adjacency, S)[0]
-
-
-def regress_on_parents(adjacency: BoolMatrix, S: Matrix) -> tuple[Matrix, Vector]:
-    """Weights of every node on its parents by least squares, and the residual variances."""
-    B, r = np.zeros(S.shape), np.diagonal(S).copy()
-    children, causes = np.nonzero(np.ascontiguousarray(adjacency.T))
-    count = np.bincount(children, minlength=len(S))
-    first = np.cumsum(count) - count
-    # All nodes with as many parents at once: the regressions are small, and a call costs more than they do.
-    for k in np.unique(count[count > 0]):
-        nodes = np.nonzero(count == k)[0]
-        for some in np.array_split(nodes, -(-len(nodes) * k * k // _STACK_NUMBERS)):
-            where = causes[first[some, None] + np.arange(k)]
-            # Rows of a symmetric S lie together in memory, its columns do not.
-            target = S[some[:, None], where]
-            b = np.linalg.solve(S[where[:, :, None], where[:, None, :]], target[..., None])[..., 0]
-            B[where, some[:, None]] = b
-            r[some] -= np.einsum("ij,ij->i", target, b)
-    return B, np.maximum(r, np.finfo(float).tiny)
 
 
 def random_member(adjacency: BoolMatrix, undecided: BoolMatrix, rng: np.random.Generator) -> BoolMatrix:

@@ -7,20 +7,16 @@ causal order (Chen, Drton and Wang 2019). Its factor holds the regressions of ev
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from array_api_compat import device
-from numpy.typing import NDArray
 
-from golem.arrays import Array, blas_threads_for, namespace, on_accelerator, to_numpy
+from golem.arrays import Array, namespace, on_accelerator, to_numpy
 from golem.graph import BoolMatrix, is_dag
-from golem.moments import Matrix, Vector
+from golem.moments import Matrix
+from golem.replay import Replay
 
 # Pivots a panel: enough for the matrix product to dominate, few enough for a panel to stay in cache.
 _PANEL = 128
-# Candidates for a pivot beyond the two of the smallest variance: more are seldom needed.
-_MORE_CANDIDATES = 6
 _SMALL = 64
 
 
@@ -127,123 +123,37 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
 
 
 def _factor_panel(T: Array, size: int, follows: Array | None) -> tuple[Array, Array, Array]:
-    """Place up to `size` nodes: rows of the factor, places in T, pivots."""
-    if on_accelerator(T):
-        return _factor_panel_ahead(T, size, follows)
-    xp = namespace(T)
-    edges = None if follows is None else to_numpy(follows)
-    none = np.zeros(0, dtype=np.intp)
-    waiting = None if edges is None else edges.sum(axis=0)
-    panel = _pivot(to_numpy(T), size, waiting, edges, none, np.zeros((0, len(T))))
-    return tuple(xp.asarray(x) for x in (panel.rows, panel.places, panel.pivots))
+    """Place `size` nodes: rows of the factor, places in T, pivots; not finite or not positive where T is singular."""
+    xp, where = namespace(T), device(T)
+    rows = xp.zeros((size, T.shape[0]), dtype=T.dtype, device=where)
+    places, pivots = xp.zeros(size, dtype=xp.int64, device=where), xp.zeros(size, dtype=T.dtype, device=where)
+    variances = xp.asarray(xp.linalg.diagonal(T), copy=True)
+    waiting = None if follows is None else xp.sum(follows, axis=0)
+    at, never = xp.zeros(1, dtype=xp.int64, device=where), xp.full(1, xp.inf, dtype=T.dtype, device=where)
 
-
-def _factor_panel_ahead(T: Array, size: int, follows: Array | None) -> tuple[Array, Array, Array]:
-    """Do the same with few operations on T.
-
-    Pivoting step by step on a GPU would spend its time on starting small kernels. So the CPU pivots among a few hundred
-    candidates. Then all rows are made by one product, and every other node is checked:
-    those whose variance would have been below a pivot's become candidates as well, and the panel is done again from
-    there. The order is that of pivoting among all nodes.
-    """
-    xp = namespace(T)
-    variances = xp.linalg.diagonal(T)
-    waits_for = None if follows is None else xp.sum(follows, axis=0)
-    eligible = variances if waits_for is None else xp.where(waits_for < 0.5, variances, xp.inf)
-    # The next nodes are those of the smallest variance, and those that will have one once one of these is placed.
-    first = xp.argsort(eligible)[: 2 * size]
-    explained = xp.max(xp.take(T, first, axis=0) ** 2 / xp.take(variances, first)[:, None], axis=0)
-    candidates = xp.argsort(variances - explained)[: (2 + _MORE_CANDIDATES) * size]
-    known = xp.zeros((0, candidates.shape[0]), dtype=T.dtype, device=device(T))
-    chosen = np.zeros(0, dtype=np.intp)
-    while True:
-        block = to_numpy(xp.take(xp.take(T, candidates, axis=0), candidates, axis=1))
-        waiting = edges = None
-        if follows is not None:
-            waiting = to_numpy(xp.take(waits_for, candidates))
-            edges = to_numpy(xp.take(xp.take(follows, candidates, axis=0), candidates, axis=1))
-        with blas_threads_for(_SMALL):
-            found = _pivot(block, size, waiting, edges, chosen, to_numpy(known))
-            if found.pivots[-1] > 0:
-                inverse = inverse_factor(np.triu(found.rows[:, found.places]))
-        picked = xp.take(candidates, xp.asarray(found.places, device=device(T)))
-        pivots = xp.asarray(found.pivots, device=device(T))
-        if not found.pivots[-1] > 0:
-            return xp.zeros_like(T[: picked.shape[0], :]), picked, pivots  # singular: to be refused
-        panel = xp.asarray(inverse, device=device(T)) @ xp.take(T, picked, axis=0)
-        step, missed = _missed(panel, pivots, picked, candidates, variances, follows, waits_for)
-        if not len(missed):
-            return panel, picked, pivots
-        # What was chosen before the first miss stays.
-        candidates = xp.concat([candidates, xp.asarray(missed, device=device(T))])
-        chosen, known = found.places[:step], xp.take(panel[:step, :], candidates, axis=1)
-
-
-class _Panel(NamedTuple):
-    """Nodes placed one after the other, their rows of the factor, and the pivots, the last <= 0 where S is singular."""
-
-    places: NDArray[np.intp]
-    rows: Matrix
-    pivots: Vector
-
-
-def _pivot(
-    block: Matrix, size: int, waiting: Vector | None, follows: Matrix | None, chosen: NDArray[np.intp], known: Matrix
-) -> _Panel:
-    """Pivot on the smallest variance, on from the nodes chosen, whose rows are known."""
-    count, done = len(block), len(chosen)
-    rows = np.zeros((min(size, count), count), dtype=block.dtype)
-    rows[:done] = known
-    places = np.zeros(len(rows), dtype=np.intp)
-    places[:done] = chosen
-    pivots = np.zeros(len(rows), dtype=block.dtype)
-    pivots[:done] = rows[np.arange(done), places[:done]] ** 2
-    variances = np.diagonal(block) - (rows[:done] ** 2).sum(axis=0)
-    variances[places[:done]] = np.inf
-    if waiting is not None and follows is not None:
-        waiting = waiting - follows[places[:done]].sum(axis=0)
-    for k in range(done, len(rows)):
-        j = int(np.argmin(variances if waiting is None else np.where(waiting < 0.5, variances, np.inf)))
-        if waiting is not None and (waiting[j] > 0.5 or np.isinf(variances[j])):
-            break  # none of the candidates may come next
-        row = block[j] - rows[:k, j] @ rows[:k]
-        places[k], pivots[k], done = j, row[j], k + 1
-        if row[j] <= 0:
-            break  # singular
-        rows[k] = row / np.sqrt(row[j])
-        variances -= rows[k] ** 2
-        variances[j] = np.inf
+    def place_next(known: Array) -> None:
+        eligible = variances if waiting is None else xp.where(waiting < 0.5, variances, never)
+        j = xp.argmin(eligible, keepdims=True)
+        row = T[j, :] - known[:, j].T @ known
+        pivot = row[:, j][:, 0]
+        row /= xp.sqrt(pivot)
+        rows[at, :], places[at], pivots[at] = row, j, pivot
+        variances[:] -= row[0, :] ** 2
+        variances[j] = never
         if waiting is not None and follows is not None:
-            waiting = waiting - follows[j]
-    return _Panel(places[:done], rows[:done], pivots[:done])
+            waiting[:] -= follows[j, :][0, :]
+        at[:] += 1
 
-
-def _missed(
-    panel: Array,
-    pivots: Array,
-    picked: Array,
-    candidates: Array,
-    variances: Array,
-    follows: Array | None,
-    waits_for: Array | None,
-) -> tuple[int, NDArray[np.intp]]:
-    """Nodes, not among the candidates, whose variance given the pivots before was below that of the next pivot.
-
-    Returns the first pivot for which there is one, and the nodes.
-    """
-    xp = namespace(panel)
-    explained = xp.cumulative_sum(panel**2, axis=0, include_initial=True)[:-1, :]
-    # Rounding must not send a node back and forth.
-    below = variances - explained < pivots[:, None] * (1 - 1e-9)
-    if follows is not None:
-        placed = xp.cumulative_sum(xp.take(follows, picked, axis=0), axis=0, include_initial=True)[:-1, :]
-        below = below & (waits_for - placed < 0.5)
-    nodes = to_numpy(xp.nonzero(xp.any(below, axis=0))[0])
-    nodes = nodes[~np.isin(nodes, to_numpy(candidates))]
-    if not len(nodes):
-        return 0, nodes
-    steps = xp.any(xp.take(below, xp.asarray(nodes, device=device(panel)), axis=1), axis=1)
-    return int(np.argmax(to_numpy(steps))), nodes
+    if on_accelerator(T):
+        # Rows to come are zero and change nothing: so every step is the same, and can be replayed.
+        step = Replay(lambda: place_next(rows))
+        for _ in range(size):
+            step()
+    else:
+        with np.errstate(all="ignore"):
+            for k in range(size):
+                place_next(rows[:k, :])
+    return rows, places, pivots
 
 
 def _complement(picked: Array, m: int) -> Array:
@@ -255,8 +165,14 @@ def _complement(picked: Array, m: int) -> Array:
 
 
 def inverse_factor(U: Array) -> Array:
-    """Return W = U^-T, lower triangular, of an upper triangular U: by halves, so by matrix products."""
+    """Return W = U^-T, lower triangular, of an upper triangular U: of tensors by halves, so by matrix products."""
     xp = namespace(U)
+    if type(U) is np.ndarray:
+        from scipy.linalg.lapack import get_lapack_funcs
+
+        # U' is in Fortran's order and lower triangular as it lies.
+        inverse, _ = get_lapack_funcs("trtri", dtype=U.dtype)(U.T, lower=True)
+        return np.ascontiguousarray(inverse)
     if U.shape[0] <= _SMALL:
         return xp.tril(xp.linalg.inv(U).T)
     half, W = U.shape[0] // 2, xp.zeros_like(U)

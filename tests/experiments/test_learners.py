@@ -1,0 +1,50 @@
+"""Methods as experiments use them."""
+
+import numpy as np
+import pytest
+
+from golem.experiments import learners
+from golem.experiments.learners import learn, learn_batch
+from golem.simulate import simulate
+
+CELL = {"d": 6, "steps": 300}
+
+
+@pytest.fixture
+def tables(monkeypatch):
+    monkeypatch.setattr(learners, "_golem_ev_solved", {})
+    return [simulate(6, n, "ER2", random_state=n).data for n in (100, 200, 300)]
+
+
+@pytest.mark.parametrize("method", ["golem-ev", "golem-nv", "golem-nv-l1", "golem-nv-plain", "golem-nv-zeros"])
+@pytest.mark.parametrize("settings", [{}, {"lambda_sparsity": 0.1}])
+def test_a_batch_learns_what_each_would_alone(tables, method, settings):
+    learn_batch("golem-ev", CELL, tables, "cpu")
+    together = learn_batch(method, CELL | settings, tables, "cpu")
+    for rows, one in zip(tables, together, strict=True):
+        alone = learn(method, CELL | settings, rows)
+        np.testing.assert_allclose(one.model.raw_weights_, alone.model.raw_weights_, atol=1e-10)
+        np.testing.assert_array_equal(one.estimate.graph, alone.estimate.graph)
+
+
+def test_golem_ev_is_solved_once_for_all_that_start_there(tables, monkeypatch):
+    solved = []
+    fit_batch = learners.fit_batch
+    monkeypatch.setattr(
+        learners, "fit_batch", lambda model, *rest: (solved.append(model.noise), fit_batch(model, *rest))[1]
+    )
+    for method in ("golem-nv", "golem-nv-l1", "golem-ev"):
+        learn_batch(method, CELL, tables, "cpu")
+    assert solved == ["ev", "nv", "nv"]
+    for other in ({"d": 6, "steps": 200}, CELL | {"acyclicity": "polynomial"}):
+        solved.clear()
+        learn_batch("golem-nv", other, tables, "cpu")
+        assert solved == ["ev", "nv"]
+
+
+def test_the_time_of_a_start_counts(tables):
+    learn_batch("golem-ev", CELL, tables, "cpu")
+    kept = learners._golem_ev_solved
+    ((key, solved),) = kept.items()
+    kept[key] = solved._replace(seconds=300.0)
+    assert all(one.seconds > 100 for one in learn_batch("golem-nv", CELL, tables, "cpu"))
