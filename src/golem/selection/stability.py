@@ -22,8 +22,8 @@ from golem.moments import Matrix
 # What edges of noise reach. One that passes on all rows, z^2 above the price, has z / sqrt(2) with variance 1/2 on half
 # of them: it passes there about every second time at the lowest prices, and less often at others.
 CONFIRMED = 0.5
-# Agreements that differ by less, as a share of what is missing to full agreement, are taken for equal. Over 25 pairs the
-# standard error of the difference between neighbours on the path is 0.04 to 0.09 of it (docs/selection.md).
+# Agreements that differ by less, as a share of what is missing to full agreement, are taken for equal. Over 25 pairs
+# the standard error of the difference between neighbours on the path is 0.04 to 0.09 of it (docs/selection.md).
 NO_DIFFERENCE = 0.05
 
 
