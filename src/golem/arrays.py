@@ -143,13 +143,12 @@ class Placement:
 
     def _torch(self) -> Any:
         try:
-            import torch
+            return _imported_torch()
         except ImportError:
             raise ValueError(
                 f"device={self.device!r} needs PyTorch, which is not installed: pip install 'golem-dag[gpu]', "
                 "or use device='cpu'"
             ) from None
-        return torch
 
 
 def on_accelerator(array: Array) -> bool:
@@ -161,9 +160,15 @@ def gpu_is_there() -> bool:
     """Tell whether PyTorch is installed and sees an NVIDIA GPU."""
     if importlib.util.find_spec("torch") is None:
         return False
+    return bool(_imported_torch().cuda.is_available())
+
+
+def _imported_torch() -> Any:
+    """Import PyTorch, with the wish that it takes cuSOLVER: asked later, it prints that this is experimental."""
+    os.environ.setdefault("TORCH_LINALG_PREFER_CUSOLVER", "1")
     import torch
 
-    return bool(torch.cuda.is_available())
+    return torch
 
 
 class _BlasLimit:
@@ -298,9 +303,9 @@ def logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
 @functools.cache
 def _prefer_cusolver() -> None:
     """Let PyTorch take cuSOLVER for stacks of matrices too: twice as fast as its own choice, and it can be replayed."""
-    import torch
-
-    torch.backends.cuda.preferred_linalg_library("cusolver")
+    cuda = _imported_torch().backends.cuda
+    if cuda.preferred_linalg_library().name != "Cusolver":
+        cuda.preferred_linalg_library("cusolver")
 
 
 def _lapack_logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:

@@ -28,6 +28,7 @@ from golem.objective import PAPER_PENALTIES, graph_scores, residual_variances
 from golem.rounding import CycleRemoval, Rounded, round_to_dag, with_required
 from golem.sem import LinearSEM
 from golem.solvers import LBFGS, Adam, Callback, Order, Solution
+from golem.solvers.steps_ahead import REPLAY_PAYS_BELOW
 from golem.solvers.tie_break import without_evidence
 from golem.sparsity import L0, Criterion
 
@@ -40,7 +41,7 @@ PAPER_THRESHOLD = 0.3
 # Below these sizes a GPU is no faster than a few cores (docs/scale.md).
 GPU_PAYS_FROM = {"order": 1000, "adam": 200}
 # Matrices on the device at the peak: measured, and rounded up.
-_MATRICES = {"order": 6, "adam": 20}
+_MATRICES = {"order": 6, "adam": 24, "adam, replayed": 48}
 
 
 class Golem(BaseEstimator):
@@ -407,7 +408,8 @@ class Golem(BaseEstimator):
         acyclicity = "expm" if self.acyclicity is None else self.acyclicity
         h = _named(ACYCLICITIES, acyclicity, "acyclicity") if isinstance(acyclicity, str) else acyclicity
         placement = self._placement(solver, d)
-        placement.require_memory(_MATRICES["adam"], d, "Adam", stack)
+        need = _MATRICES["adam, replayed" if d < REPLAY_PAYS_BELOW else "adam"]
+        placement.require_memory(need, d, "Adam", stack)
         return Descent(solver, h, self.knowledge_, placement, self.random_state, self.callback)
 
     def _placement(self, solver: Order | Adam | LBFGS, d: int) -> Placement:

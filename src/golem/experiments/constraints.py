@@ -20,7 +20,7 @@ from golem.acyclicity import Expm
 from golem.estimator import PAPER_THRESHOLD
 from golem.experiments import figures, sweep
 from golem.experiments.comparisons import better, difference, is_there, join, metric_label, not_run, present
-from golem.experiments.experiment import Experiment, Table, Verdict
+from golem.experiments.experiment import Table, Verdict
 from golem.experiments.inference import MIN_SEEDS, all_hold, is_higher, is_lower, within
 from golem.experiments.learners import Learned, learn, measurements
 from golem.experiments.store import DONE
@@ -223,7 +223,6 @@ def _acyclicity(table: Table) -> Verdict:
     return join(CLAIMS[4], *parts, Verdict("Low is taken as", f"at most {_LOW_H:g}", True))
 
 
-EXPERIMENT = Experiment(
-    "constraints", "Figures 4 and 5, section 5.1", CLAIMS, tasks, run, figure, verdicts, sweep.prepare, sweep.shape,
-    run_batch,
-)  # fmt: skip
+EXPERIMENT = sweep.experiment(
+    "constraints", "Figures 4 and 5, section 5.1", CLAIMS, tasks, figure, verdicts, run, run_batch
+)

@@ -71,7 +71,7 @@ STYLES: dict[str, Style] = {
 _OTHER = Style(GREY, ".")
 # How far methods stand apart, and the axis reaches beyond its ends: shares of the smallest distance between neighbours.
 _DODGE, _END = 0.025, 0.25
-# The smallest number on a logarithmic axis with zeros, as a share of the largest.
+# The smallest number on a logarithmic axis with zeros, as a share of the median.
 _DEEPEST = 1e-8
 
 
@@ -148,7 +148,7 @@ def _set_log_scale(axes: Axes, heights: Any) -> None:
     least, most = float(positive.min()), float(positive.max())
     if positive.size < heights.size:
         # Numbers far below all others, rounding errors most of them, would take the room of those.
-        least = max(least, _DEEPEST * most)
+        least = max(least, _DEEPEST * float(np.median(positive)))
         axes.set_yscale("symlog", linthresh=least, linscale=0.6)
         axes.set_ylim(-0.3 * least, 2 * most)
         locator: Any = axes.yaxis.get_major_locator()

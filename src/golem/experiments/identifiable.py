@@ -27,7 +27,7 @@ from golem.experiments.comparisons import (
     not_run,
     present,
 )
-from golem.experiments.experiment import Experiment, Table, Verdict
+from golem.experiments.experiment import Table, Verdict
 from golem.experiments.inference import all_hold, is_higher, is_lower, mean_over_seeds, within
 from golem.experiments.tables import average, contrast, distinct, done, interaction, metric, where
 from golem.experiments.task import Grid, Task
@@ -196,15 +196,4 @@ def _density(table: Table) -> Verdict:
     return _unless_missing(verdict, table, *OTHERS, "golem-ev")
 
 
-EXPERIMENT = Experiment(
-    "identifiable",
-    "Figures 1 and 6, section 5.2",
-    CLAIMS,
-    tasks,
-    sweep.run_task,
-    figure,
-    verdicts,
-    sweep.prepare,
-    sweep.shape,
-    sweep.run_batch,
-)
+EXPERIMENT = sweep.experiment("identifiable", "Figures 1 and 6, section 5.2", CLAIMS, tasks, figure, verdicts)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from golem.experiments import figures, sweep
 from golem.experiments.comparisons import LARGE, better, claim_better, difference, is_there, not_run, present
-from golem.experiments.experiment import Experiment, Table, Verdict
+from golem.experiments.experiment import Table, Verdict
 from golem.experiments.learners import Learned, learn, measurements
 from golem.experiments.tables import done, metric, where
 from golem.experiments.task import Grid, Row, Task
@@ -99,7 +99,6 @@ def _place(row: Row) -> tuple[Any, ...]:
     return (row["graph"], row["noise"], row["d"], row["seed"])
 
 
-EXPERIMENT = Experiment(
-    "initialization", "The initialization scheme of section 4.1", CLAIMS, tasks, run, figure, verdicts, sweep.prepare,
-    sweep.shape, run_batch,
-)  # fmt: skip
+EXPERIMENT = sweep.experiment(
+    "initialization", "The initialization scheme of section 4.1", CLAIMS, tasks, figure, verdicts, run, run_batch
+)

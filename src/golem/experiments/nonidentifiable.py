@@ -21,7 +21,7 @@ from golem.experiments.comparisons import (
     not_run,
     present,
 )
-from golem.experiments.experiment import Experiment, Table, Verdict
+from golem.experiments.experiment import Table, Verdict
 from golem.experiments.tables import where
 from golem.experiments.task import Grid, Task
 
@@ -88,15 +88,4 @@ def _dense(table: Table) -> Verdict:
     return join(CLAIMS[1], *parts)
 
 
-EXPERIMENT = Experiment(
-    "nonidentifiable",
-    "Figure 7, section 5.3",
-    CLAIMS,
-    tasks,
-    sweep.run_task,
-    figure,
-    verdicts,
-    sweep.prepare,
-    sweep.shape,
-    sweep.run_batch,
-)
+EXPERIMENT = sweep.experiment("nonidentifiable", "Figure 7, section 5.3", CLAIMS, tasks, figure, verdicts)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from golem.experiments import figures, sweep
 from golem.experiments.comparisons import claim_better, missing, not_run, present
-from golem.experiments.experiment import Experiment, Table, Verdict
+from golem.experiments.experiment import Table, Verdict
 from golem.experiments.inference import Mean, all_hold, is_higher, within
 from golem.experiments.tables import contrast, where
 from golem.experiments.task import Grid, Task
@@ -101,15 +101,6 @@ def _gaps(table: Table, name: str, methods: Sequence[str]) -> dict[str, Mean]:
     return {method: gap for method, gap in gaps.items() if gap.count}
 
 
-EXPERIMENT = Experiment(
-    "standardized",
-    "Beyond the paper: columns in other units",
-    CLAIMS,
-    tasks,
-    sweep.run_task,
-    figure,
-    verdicts,
-    sweep.prepare,
-    sweep.shape,
-    sweep.run_batch,
+EXPERIMENT = sweep.experiment(
+    "standardized", "Beyond the paper: columns in other units", CLAIMS, tasks, figure, verdicts
 )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.experiments.learners import Learned, is_descent, learn, learn_batch, measurements, prepare_method
 from golem.experiments.task import Grid, Row, Task, Value
 from golem.simulate import Simulation, simulate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Steps of Adam: the paper's, and those of the versions that only show how it looks.
 PAPER_STEPS = 100_000
@@ -71,3 +75,17 @@ def product(
 ) -> list[Task]:
     """Tasks of all combinations."""
     return [Task(experiment, cell, seed, method) for cell in cells for seed in seeds for method in methods]
+
+
+def experiment(
+    name: str,
+    reproduces: str,
+    claims: tuple[str, ...],
+    tasks: Callable[[Grid], list[Task]],
+    figure: Callable[[Table], Figure],
+    verdicts: Callable[[Table], list[Verdict]],
+    run: Callable[[Task], Row] = run_task,
+    run_batch: Callable[[list[Task], str], list[Row]] = run_batch,
+) -> Experiment:
+    """Return an experiment on simulated data; `run` and `run_batch` where more is measured than usual."""
+    return Experiment(name, reproduces, claims, tasks, run, figure, verdicts, prepare, shape, run_batch)

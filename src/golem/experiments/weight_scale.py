@@ -21,7 +21,7 @@ from golem.experiments.comparisons import (
     not_run,
     present,
 )
-from golem.experiments.experiment import Experiment, Table, Verdict
+from golem.experiments.experiment import Table, Verdict
 from golem.experiments.inference import all_hold, within
 from golem.experiments.tables import average, distinct, metric
 from golem.experiments.task import Grid, Task
@@ -110,15 +110,4 @@ def _notears(claim: str, table: Table, metric: str, scales: list[float], low: fl
     return Verdict(claim, measured, all_hold([worse, within(own, low, high)]))
 
 
-EXPERIMENT = Experiment(
-    "weight-scale",
-    "Figure 9, section 5.5",
-    CLAIMS,
-    tasks,
-    sweep.run_task,
-    figure,
-    verdicts,
-    sweep.prepare,
-    sweep.shape,
-    sweep.run_batch,
-)
+EXPERIMENT = sweep.experiment("weight-scale", "Figure 9, section 5.5", CLAIMS, tasks, figure, verdicts)

@@ -13,7 +13,7 @@ from golem.objective import Objective
 from golem.replay import Replay
 
 # Beyond this size matrix products take so long that to start them costs nothing beside.
-_REPLAY_PAYS_BELOW = 1024
+REPLAY_PAYS_BELOW = 1024
 _TRIES = 3
 _LONGEST_PAUSE = 64
 
@@ -23,7 +23,7 @@ Move = Callable[[Array, Array, Array, Any, Any], Array]
 def pays_to_replay(objective: Objective) -> bool:
     """Tell whether steps on an objective can be replayed and gain by it."""
     known = isinstance(objective.acyclicity, Expm) or not objective.lambda_dag
-    return known and on_accelerator(objective.S) and objective.d < _REPLAY_PAYS_BELOW
+    return known and on_accelerator(objective.S) and objective.d < REPLAY_PAYS_BELOW
 
 
 class StepsAhead:
