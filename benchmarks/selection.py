@@ -91,8 +91,12 @@ def run(arguments):
                 for d in arguments.d:
                     for n in arguments.n:
                         for noise in arguments.noise:
-                            drawn = simulate(d, n, graph, f"gaussian-{noise}", random_state=1000 + seed)
-                            cell = dict(zip(CELL, (arguments.solver, graph, d, n, noise), strict=True))
+                            scale = arguments.weight_scale
+                            drawn = simulate(
+                                d, n, graph, f"gaussian-{noise}", weight_scale=scale, random_state=1000 + seed
+                            )
+                            label = graph if scale == 1 else f"{graph} weights x {scale:g}"
+                            cell = dict(zip(CELL, (arguments.solver, label, d, n, noise), strict=True))
                             for kind, choice, weights, seconds in choices(
                                 arguments.solver, noise, drawn.data, arguments.pairs, arguments.rules
                             ):
@@ -153,12 +157,13 @@ def main():
     runner = commands.add_parser("run")
     runner.add_argument("solver", choices=["order", "lbfgs"])
     runner.add_argument("--graphs", nargs="+", default=["ER2"])
+    runner.add_argument("--weight-scale", type=float, default=1.0)
     runner.add_argument("--d", nargs="+", type=int, default=[20, 50])
     runner.add_argument("--n", nargs="+", type=int, default=[100, 300, 1000])
     runner.add_argument("--noise", nargs="+", default=["ev", "nv"])
     runner.add_argument("--seeds", type=int, default=12)
     runner.add_argument("--first-seed", type=int, default=0)
-    runner.add_argument("--pairs", type=int, default=10)
+    runner.add_argument("--pairs", type=int, default=25)
     runner.add_argument("--rules", nargs="*", default=["cv", "stability"], help="beside the criteria")
     runner.add_argument("--quick", action="store_true")
     runner.add_argument("-o", "--output", type=Path, required=True)

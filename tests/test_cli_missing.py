@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from golem import Golem, Moments
+from golem import Golem, GolemCV, Moments, bootstrap
 from golem.cli import app
 from golem.readers import moments_from_file, shards_from_file
 from golem.simulate import simulate
@@ -116,3 +116,25 @@ def test_compare_chooses_once_for_all_methods(files, tmp_path):
         assert ",done," in rows[1]
         assert (error in rows[2]) if error else (",done," in rows[2])
     golem("compare", files[0], "--methods", "fgs", "-o", tmp_path / "none", expect=1)
+
+
+def test_bootstrap_and_selection_go_together_with_em(files, rows, tmp_path):
+    out = tmp_path / "out"
+    result = golem("fit", files[0], "-o", out, "--missing", "em", "--bootstrap", 6, "--select", "cv", "--seed", 2)
+    assert "with EM on each resample" in " ".join(result.output.split())
+    content = json.loads((out / "graph.json").read_text())
+    assert content["bootstrap"]["em"]
+    model = GolemCV(Golem(missing="em", random_state=2), "cv", random_state=2).fit(rows)
+    assert content["selection"]["chosen"] == pytest.approx(model.best_params_)
+    frequency = np.zeros((5, 5))
+    for edge in content["bootstrap"]["edges"]:
+        frequency[NAMES.index(edge["source"]), NAMES.index(edge["target"])] = edge["direction_frequency"]
+    expected = bootstrap(model, rows, 6, random_state=2)
+    np.testing.assert_allclose(frequency, expected.direction_frequency)
+
+
+@pytest.mark.parametrize("options", [["--bootstrap", 5], ["--select", "cv"], ["--select", "stability"]])
+def test_shards_have_no_em(options, files, tmp_path, monkeypatch):
+    monkeypatch.setattr("golem.cli.fit.ROWS_UP_TO", 0)
+    result = golem("fit", files[0], "-o", tmp_path / "out", "--missing", "em", *options, expect=1)
+    assert "knows neither shards nor clusters" in result.output

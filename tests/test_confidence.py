@@ -203,8 +203,54 @@ def test_rows_with_missing_values_are_left_out_where_that_is_the_choice():
         np.testing.assert_array_equal(one, two)
     with pytest.raises(ValueError, match="NaN or inf in 1 of 4 columns"):
         bootstrap(Golem(), holed, 4)
-    with pytest.raises(ValueError, match="missing='drop', not 'em'"):
-        bootstrap(Golem(missing="em"), holed, 4)
+
+
+def test_em_without_missing_values_is_the_plain_bootstrap():
+    X = simulate(4, 80, random_state=1).data
+    plain, em = bootstrap(Golem(), X, 4), bootstrap(Golem(missing="em"), X, 4)
+    for one, two in zip(arrays(plain), arrays(em), strict=True):
+        np.testing.assert_array_equal(one, two)
+    assert not em.em
+
+
+def test_em_is_run_on_every_resample():
+    X = simulate(5, 120, "ER1", "gaussian-ev", random_state=3).data
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    result = bootstrap(Golem("ev", missing="em"), X, 8, random_state=6, n_jobs=1)
+    directed = np.zeros((5, 5))
+    for k in range(8):
+        drawn = X[np.random.default_rng([6, k]).integers(120, size=120)]
+        moments = Moments.from_rows(drawn, missing="em")
+        directed += Golem("ev").fit(Moments.from_covariance(moments.covariance, moments.n // 2)).adjacency_
+    np.testing.assert_allclose(result.direction_frequency, directed / 8)
+    assert result.em
+    assert result.unit == "rows"
+
+
+def test_em_with_little_missing_is_near_the_complete_data():
+    drawn = simulate(6, 400, "ER1", "gaussian-ev", random_state=2)
+    X = drawn.data
+    holed = np.where(np.random.default_rng(1).random(X.shape) < 0.02, np.nan, X)
+    complete = bootstrap(Golem("ev"), X, 60)
+    em = bootstrap(Golem("ev", missing="em"), holed, 60)
+    assert np.abs(em.direction_frequency - complete.direction_frequency).max() < 0.15
+    true = drawn.sem.adjacency
+    np.testing.assert_allclose(em.weight_interval[:, true], complete.weight_interval[:, true], atol=0.1)
+
+
+def test_intervals_know_what_missing_values_leave_open():
+    """A chain of two, a third of one column gone: the interval widens as that of so many complete rows does."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=600)
+    X = np.column_stack([x, x + rng.normal(size=600)])
+    holed = X.copy()
+    holed[rng.random(600) < 0.5, 1] = np.nan
+    widths = [
+        np.ptp(bootstrap(Golem("ev", missing=missing), rows, 300).weight_interval[:, 0, 1])
+        for missing, rows in (("error", X), ("em", holed), ("drop", holed))
+    ]
+    assert widths[1] > 1.2 * widths[0]
+    assert widths[1] == pytest.approx(widths[2], rel=0.2)  # the other column alone tells nothing of the slope
 
 
 def test_few_rows_are_warned_of_once():

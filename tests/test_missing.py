@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from golem import Golem, Moments, export
-from golem.missing import Missing, fit_gaussian, rows_in_common
+from golem.missing import Missing, fit_gaussian, observed_log_likelihood, rows_in_common
 from golem.simulate import simulate
 
 
@@ -61,6 +61,33 @@ def test_the_likelihood_rises_and_is_that_of_the_observed_values(rng, rows):
     again = fit_gaussian(standardized, "abcdef")
     np.testing.assert_allclose(again.mean, 0, atol=1e-5)
     np.testing.assert_allclose(np.diagonal(again.covariance), 1, atol=1e-5)
+
+
+def test_a_start_near_the_end_saves_steps_and_changes_next_to_nothing(rng, rows):
+    X = with_holes(rng, rows, 0.25)
+    whole = fit_gaussian(X, "abcdef")
+    part = X[rng.permutation(500)[:300]]
+    cold, warm = fit_gaussian(part, "abcdef"), fit_gaussian(part, "abcdef", (whole.mean, whole.covariance))
+    assert len(warm.log_likelihoods) < len(cold.log_likelihoods)
+    deviation = np.sqrt(np.diagonal(cold.covariance))
+    np.testing.assert_allclose(warm.mean / deviation, cold.mean / deviation, atol=1e-4)
+    np.testing.assert_allclose(
+        warm.covariance / np.outer(deviation, deviation), cold.covariance / np.outer(deviation, deviation), atol=1e-4
+    )
+
+
+def test_the_observed_likelihood_is_the_sum_over_rows(rng, rows):
+    from scipy.stats import multivariate_normal
+
+    X = with_holes(rng, rows, 0.25) * 1e3
+    X[3] = np.nan  # a row without any value adds nothing
+    mean, covariance = np.full(6, 2e3), np.cov((rows * 1e3).T)
+    direct = 0.0
+    for row in X:
+        seen = ~np.isnan(row)
+        if seen.any():
+            direct += multivariate_normal(mean[seen], covariance[np.ix_(seen, seen)]).logpdf(row[seen])
+    assert observed_log_likelihood(X, mean, covariance) == pytest.approx(direct)
 
 
 def test_em_equals_a_plain_reference(rng, rows):

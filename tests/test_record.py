@@ -111,7 +111,14 @@ def finished(tmp_path, monkeypatch):
 
 def test_graph_json_holds_what_a_repeat_needs(finished):
     content = json.loads((finished / "out" / "graph.json").read_text())
-    assert content["data"] == {"paths": ["data.csv"], "columns": ["c", "a", "b", "e"], "drop": [], "header": None}
+    assert content["data"] == {
+        "paths": ["data.csv"],
+        "folder": "..",
+        "columns": ["c", "a", "b", "e"],
+        "drop": [],
+        "header": None,
+        "na": [],
+    }
     assert content["knowledge"] == {"forbidden": [["a", "b"]], "required": [["b", "c"]], "tiers": []}
     assert content["settings"]["random_state"] == 5
     assert content["moments_hash"].startswith("sha256:")
@@ -196,8 +203,39 @@ def test_records_that_are_none_are_refused(finished):
     assert "graph.json: settings 'colour' are unknown" in golem("fit", "--from", record, expect=1).output
     (finished / "data.csv").rename(finished / "gone.csv")
     record.write_text(json.dumps(content))
-    assert "data.csv: no such file" in golem("fit", "--from", record, expect=1).output
+    said = golem("fit", "--from", record, expect=1).output
+    assert (
+        f"its data data.csv are not there (no {finished / 'data.csv'}, data.csv, {record.parent / 'data.csv'})" in said
+    )
     golem("fit", expect=2)
+
+
+@pytest.mark.parametrize("typed", ["data.csv", "*.csv", "../first/data.csv"])
+def test_a_run_is_repeated_from_another_folder(typed, tmp_path, monkeypatch):
+    for folder in ("first", "second"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.chdir(tmp_path / "first")
+    golem("simulate", "--d", 5, "--n", 100, "-o", ".", "-q")
+    (tmp_path / "first" / "truth.csv").unlink()
+    golem("fit", typed, "-o", "out/deep", "-q")
+    monkeypatch.chdir(tmp_path / "second")
+    # A file of the same name here is not the one that was meant.
+    golem("simulate", "--d", 5, "--n", 100, "--seed", 9, "-o", ".", "-q")
+    said = golem("fit", "--from", "../first/out/deep/graph.json", "-o", "again").output
+    assert "the data are the same; the graph is the same" in said
+    # The new record can be repeated as well, from a third place.
+    monkeypatch.chdir(tmp_path)
+    assert "the data are the same" in golem("fit", "--from", "second/again/graph.json", "-o", "third").output
+
+
+def test_a_record_without_a_folder_is_looked_up_here_and_beside_it(finished, monkeypatch):
+    record = finished / "out" / "graph.json"
+    content = json.loads(record.read_text())
+    del content["data"]["folder"]
+    record.write_text(json.dumps(content))
+    assert "the data are the same" in golem("fit", "--from", "out/graph.json", "-o", "here").output
+    (finished / "data.csv").rename(finished / "out" / "data.csv")
+    assert "the data are the same" in golem("fit", "--from", "out/graph.json", "-o", "beside").output
 
 
 def test_a_price_chosen_for_other_data_is_told(tmp_path, monkeypatch):

@@ -285,6 +285,7 @@ def compare_file(
     truth: str | Path | None = None,
     drop: Sequence[str] = (),
     header: bool | None = None,
+    na: Sequence[str] = (),
     **options: Any,
 ) -> Comparison:
     """Run several structure learners on a table in a file, the truth in another; see `compare` and `read_table`.
@@ -294,7 +295,7 @@ def compare_file(
     ValueError
         If a file cannot be read, or the truth or the knowledge names variables that the table does not have.
     """
-    table = path if isinstance(path, TableFiles) else TableFiles.open(path, drop=drop, header=header)
+    table = path if isinstance(path, TableFiles) else TableFiles.open(path, drop=drop, header=header, na=na)
     read_knowledge(options.get("knowledge"), table.names)  # before the rows are read
     graph = None
     if truth is not None:

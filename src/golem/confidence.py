@@ -32,7 +32,7 @@ from golem.estimator import Golem, is_counted, plain_model
 from golem.graph import BoolMatrix
 from golem.likelihood import GaussianNV
 from golem.moments import Matrix
-from golem.resampling import Rows, Shards, half_of, resampler
+from golem.resampling import IncompleteRows, Source, half_of, resampler
 from golem.solvers import Status
 from golem.solvers.regressions import least_squares_weights
 from golem.solvers.tie_break import random_member, without_evidence
@@ -71,6 +71,8 @@ class Bootstrap:
         The same of the total effect of i on j, (I - B)^-1: what j changes by when i is raised by 1.
     consensus : ndarray of shape (d, d), bool
         A directed acyclic graph of the adjacencies that most graphs have; see `golem.consensus.ranked_pairs`.
+    em : bool
+        Whether rows that lack values were drawn with the others, and the moments of each resample estimated by EM.
     """
 
     names: tuple[str, ...]
@@ -84,6 +86,7 @@ class Bootstrap:
     weight_interval: Matrix
     effect_interval: Matrix
     consensus: BoolMatrix
+    em: bool = False
 
     @property
     def interrupted(self) -> bool:
@@ -132,6 +135,8 @@ def bootstrap(
         Settings; a Golem need not be fitted, and is not changed. Of a GolemCV it is the model at its choice.
     data : array, DataFrame (pandas, Polars), PyArrow table, or list of Moments
         Rows; or the moments of shards of them (`golem.readers.shards_from_file`), which are then drawn as blocks.
+        What is done about missing values is what the model says; with missing="em" incomplete rows are drawn as they
+        are, and EM is run on each resample.
     replicates : int
         How many graphs.
     level : float
@@ -163,7 +168,7 @@ def bootstrap(
     """
     model = plain_model(model)
     _require_sensible(model, replicates, level, n_jobs)
-    source = resampler(data, "drop" if model.missing == "drop" else "error")
+    source = resampler(data, model.missing)
     if hasattr(model, "moments_") and model.moments_.d != source.moments.d:
         raise ValueError(f"the data have {source.moments.d} columns, and the model was fitted to {model.moments_.d}")
     require_learnable(source.moments, uses_scale=False, stacklevel=3)
@@ -195,8 +200,6 @@ def _require_sensible(model: Golem, replicates: int, level: float, n_jobs: int |
         raise ValueError(f"n_jobs must be positive; got {n_jobs}")
     if model.cycles == "none":
         raise ValueError("cycles='none' may leave cycles, and their total effects mean nothing; choose another removal")
-    if model.missing == "em":
-        raise ValueError("a bootstrap draws complete rows again; use it with missing='drop', not 'em'")
     model.check_settings()
 
 
@@ -219,7 +222,7 @@ class _Replica(Golem):
 class _Work:
     """The replicates, each from its own seed, over threads."""
 
-    def __init__(self, model: Golem, source: Rows | Shards, seed: int) -> None:
+    def __init__(self, model: Golem, source: Source, seed: int) -> None:
         self.source, self.seed = source, seed
         self._stop = threading.Event()
         searched = model.solver == "order" and model.noise != "ev" and model.effort is None
@@ -280,9 +283,9 @@ class _Work:
     def _fit(self, rng: np.random.Generator) -> Golem:
         """Fit a resample that can be fitted."""
         for draw in range(1, _MOST_DRAWS + 1):
-            moments = self.source.draw(rng)
-            settings = self._settings | {"random_state": int(rng.integers(2**31))}
             try:
+                moments = self.source.draw(rng)
+                settings = self._settings | {"random_state": int(rng.integers(2**31))}
                 return _Replica(**settings).fit(moments)
             except ValueError as error:
                 if draw == _MOST_DRAWS:
@@ -290,7 +293,7 @@ class _Work:
         raise AssertionError
 
 
-def _summary(done: Sequence[_Replicate], source: Rows | Shards, requested: int, seed: int, level: float) -> Bootstrap:
+def _summary(done: Sequence[_Replicate], source: Source, requested: int, seed: int, level: float) -> Bootstrap:
     """Turn replicates into frequencies, intervals and a consensus."""
     d, count = source.moments.d, len(done)
     shown, half = np.zeros((d, d)), np.zeros((d, d))
@@ -312,6 +315,7 @@ def _summary(done: Sequence[_Replicate], source: Rows | Shards, requested: int, 
         _weight_interval(done, d, tails),
         _effect_interval(done, d, tails),
         ranked_pairs(adjacency, direction, shown),
+        isinstance(source, IncompleteRows),
     )
 
 

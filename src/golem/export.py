@@ -131,6 +131,7 @@ def bootstrap_document(bootstrap: Bootstrap) -> dict[str, Any]:
         "unit": bootstrap.unit,
         "seed": bootstrap.seed,
         "level": bootstrap.level,
+        "em": bootstrap.em,
         "edges": [{"source": names[i], "target": names[j]} | _confidence(bootstrap, i, j) for i, j in pairs],
         "consensus": [[names[i], names[j]] for i, j in np.argwhere(bootstrap.consensus)],
     }

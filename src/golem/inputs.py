@@ -15,7 +15,9 @@ from golem.missing import MissingChoice
 from golem.moments import Matrix, Moments, is_table, rows_and_names
 
 
-def read_data(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> tuple[Moments, Matrix | None]:
+def read_data(
+    estimator: BaseEstimator, X: Any, *, reset: bool = True, incomplete: bool = False
+) -> tuple[Moments, Matrix | None]:
     """Turn data into moments and, where there are any, rows; note the columns on the estimator.
 
     Parameters
@@ -27,6 +29,9 @@ def read_data(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> tuple[
         Data, samples in rows; or their moments.
     reset : bool
         Whether this is a fit; otherwise the columns are compared with those of the fit.
+    incomplete : bool
+        Whether rows that lack values are wanted as well (NaN), where missing="em" keeps them; otherwise there are none
+        then.
 
     Raises
     ------
@@ -54,7 +59,9 @@ def read_data(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> tuple[
     moments = Moments.from_rows(values, names, missing=missing)
     if moments.missing is None or not moments.missing.cells:
         return moments, values
-    return moments, values[~np.isnan(values).any(axis=1)] if missing == "drop" else None
+    if missing == "drop":
+        return moments, values[~np.isnan(values).any(axis=1)]
+    return moments, values if incomplete else None
 
 
 def read_knowledge(knowledge: Knowledge | NamedKnowledge | None, names: Sequence[str]) -> Knowledge:

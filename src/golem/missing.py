@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 
 MissingChoice = Literal["error", "drop", "em"]
 CHOICES: tuple[MissingChoice, ...] = get_args(MissingChoice)
-# In units of the columns' standard deviations. The error that is left is a few times the last change.
-_TOLERANCE, _MOST_ITERATIONS = 1e-8, 5000
+# In units of the columns' standard deviations. The error that is left is a few times the last change. Parts and
+# resamples of the rows vary by far more than the second.
+_TOLERANCE, _TOLERANCE_OF_PARTS, _MOST_ITERATIONS = 1e-8, 1e-5, 5000
 _SINGULAR = 1e-10
 # Patterns with more rows than this are worked on one by one, others in stacks of so many numbers.
 _MANY_ROWS, _STACK = 64, 1 << 21
 
 _Matrix = NDArray[np.float64]
+_Vector = NDArray[np.float64]
 _Mask = NDArray[np.bool_]
 
 
@@ -147,7 +149,7 @@ def rows_in_common(absent: _Mask, names: Sequence[str]) -> int:
     return round(1 / float(np.mean(1 / common[pairs])))
 
 
-def fit_gaussian(X: _Matrix, names: Sequence[str]) -> GaussianFit:
+def fit_gaussian(X: _Matrix, names: Sequence[str], start: tuple[_Vector, _Matrix] | None = None) -> GaussianFit:
     """Estimate mean and covariance from rows with missing values (NaN), by EM.
 
     With K the inverse of the covariance, the values m that a row lacks have, given those it has, the covariance
@@ -160,6 +162,9 @@ def fit_gaussian(X: _Matrix, names: Sequence[str]) -> GaussianFit:
         Rows; NaN is missing.
     names : sequence of str
         Columns, for messages.
+    start : (mean, covariance), optional
+        Where to begin: estimates from all rows, where X is a part or a resample of them. Fewer digits are then asked
+        for. By default the columns' own means and variances, without covariances.
 
     Raises
     ------
@@ -179,9 +184,11 @@ def fit_gaussian(X: _Matrix, names: Sequence[str]) -> GaussianFit:
     if flat.any():
         constant = ", ".join(repr(names[int(j)]) for j in np.nonzero(flat)[0][:8])
         raise ValueError(f"constant columns carry no information: {constant}; drop them")
-    X = (X - centre) / scale
-    point, likelihoods, change = _ascend(X, absent, np.vstack([np.zeros(d), np.eye(d)]))
-    converged = change <= _TOLERANCE
+    first, tolerance = np.vstack([np.zeros(d), np.eye(d)]), _TOLERANCE
+    if start is not None:
+        first, tolerance = _in_units(*start, centre, scale), _TOLERANCE_OF_PARTS
+    point, likelihoods, change = _ascend((X - centre) / scale, absent, first, tolerance)
+    converged = change <= tolerance
     if not converged:
         from sklearn.exceptions import ConvergenceWarning
 
@@ -195,7 +202,29 @@ def fit_gaussian(X: _Matrix, names: Sequence[str]) -> GaussianFit:
     return GaussianFit(mean, covariance, tuple(likelihoods), converged)
 
 
-def _ascend(X: _Matrix, absent: _Mask, point: _Matrix) -> tuple[_Matrix, list[float], float]:
+def observed_log_likelihood(X: _Matrix, mean: _Vector, covariance: _Matrix) -> float:
+    """Log-likelihood of the values that rows have (NaN is missing) under a normal distribution.
+
+    The sum over rows of log N(x_o; mean_o, covariance_oo), o what the row has; that is what EM ascends.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0, np.nan], [np.nan, 0.0]])
+    >>> bool(np.isclose(observed_log_likelihood(rows, np.zeros(2), np.eye(2)), -np.log(2 * np.pi)))
+    True
+    """
+    absent, scale = np.isnan(X), np.sqrt(np.diagonal(covariance))
+    point = _in_units(mean, covariance, mean, scale)
+    likelihood, _ = _step((X - mean) / scale, absent, list(_stacks(absent)), point)
+    return likelihood - float((~absent).sum(axis=0) @ np.log(scale))
+
+
+def _in_units(mean: _Vector, covariance: _Matrix, centre: _Vector, scale: _Vector) -> _Matrix:
+    """Return the point, the mean above the covariance, of columns less a centre and divided by a scale."""
+    return np.vstack([(mean - centre) / scale, covariance / np.outer(scale, scale)])
+
+
+def _ascend(X: _Matrix, absent: _Mask, point: _Matrix, tolerance: float) -> tuple[_Matrix, list[float], float]:
     """Take steps of EM, and leaps along them, until nothing changes; return point, likelihoods and last change.
 
     A point is the mean above the covariance. EM moves by ever smaller steps in nearly one direction where much is
@@ -214,7 +243,7 @@ def _ascend(X: _Matrix, absent: _Mask, point: _Matrix) -> tuple[_Matrix, list[fl
             continue
         likelihoods.append(likelihood)
         change = float(np.abs(following - point).max())
-        if change <= _TOLERANCE:
+        if change <= tolerance:
             return following, likelihoods, change
         leap = None if before is None else _leap(before, point, following)
         if leap is None:

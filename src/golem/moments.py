@@ -103,9 +103,16 @@ class Moments:
             if complete.sum() < 2:
                 raise ValueError(f"{record.rows} of {len(X)} rows lack a value: too few are left; try missing='em'")
             return replace(cls.from_rows(X[complete], names), missing=record)
+        return cls.by_em(X, names)
+
+    @classmethod
+    def by_em(cls, X: Matrix, names: tuple[str, ...], start: Moments | None = None) -> Moments:
+        """Moments of rows that lack values (NaN) by Gaussian EM, from those of all rows where X is a part of them."""
+        absent = np.isnan(X)
         some = ~absent.all(axis=1)  # a row without any value tells nothing
-        fit, n = fit_gaussian(X[some], names), rows_in_common(absent, names)
-        record = Missing.of(missing, absent, names, rows_used=n, iterations=len(fit.log_likelihoods))
+        fit = fit_gaussian(X[some], names, None if start is None else (start.mean, start.covariance))
+        n = rows_in_common(absent, names)
+        record = Missing.of("em", absent, names, rows_used=n, iterations=len(fit.log_likelihoods))
         return cls(n, fit.mean, np.zeros(len(names)), fit.covariance * n, names, record)
 
     @classmethod

@@ -182,7 +182,11 @@ def plot_path(selection: Selection, ax: Axes | None = None) -> Axes:
         axis("{x:g}")
     edges.yaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel("price of an edge, in units of the deviance" if penalty == "price" else "weight of the l1 norm")
-    names = {"bic": "criterion, lower is better", "cv": "held-out log-likelihood of a row", "stability": "stability"}
+    names = {
+        "bic": "criterion, lower is better",
+        "cv": "held-out log-likelihood of a row",
+        "stability": "agreement of halves and whole",
+    }
     ax.set_ylabel(names[selection.method], color=POSITIVE)
     edges.set_ylabel("edges (dashed)", color=NEGATIVE)
     edges.set_ylim(bottom=0)

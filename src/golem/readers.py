@@ -45,10 +45,15 @@ class Table:
 
 
 def read_table(
-    path: Paths, *, columns: Sequence[str] | None = None, drop: Sequence[str] = (), header: bool | None = None
+    path: Paths,
+    *,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    header: bool | None = None,
+    na: Sequence[str] = (),
 ) -> Table:
     """Read all rows of the files into memory; the parameters are those of `moments_from_file`."""
-    return rows_of(TableFiles.open(path, columns=columns, drop=drop, header=header))
+    return rows_of(TableFiles.open(path, columns=columns, drop=drop, header=header, na=na))
 
 
 def rows_of(table: TableFiles, *, most_bytes: float = math.inf, progress: Progress | None = None) -> Table:
@@ -82,6 +87,7 @@ def moments_from_file(
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     header: bool | None = None,
+    na: Sequence[str] = (),
     missing: MissingChoice = "error",
     progress: Progress | None = None,
     scheduler: str | Client | None = None,
@@ -100,6 +106,9 @@ def moments_from_file(
         Columns to leave out.
     header : bool, optional
         Whether CSV files have a line of names; found where it is not said.
+    na : sequence of str
+        What stands for a missing value beside empty cells, NA, NaN and null: "." or "-999". A number stands for all
+        cells of that value.
     missing : {"error", "drop", "em"}
         What to do about missing values: empty cells, NA, NaN, null. "em" (see `golem.missing`) needs all rows in
         memory, here, and a quarter of this machine's is meant for them.
@@ -124,7 +133,7 @@ def moments_from_file(
     ...     moments_from_file(path).mean
     array([2. , 3.5])
     """
-    table = TableFiles.open(path, columns=columns, drop=drop, header=header)
+    table = TableFiles.open(path, columns=columns, drop=drop, header=header, na=na)
     return shards_of(table, 1, missing=missing, progress=progress, scheduler=scheduler)[0]
 
 
@@ -135,6 +144,7 @@ def shards_from_file(
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     header: bool | None = None,
+    na: Sequence[str] = (),
     missing: MissingChoice = "error",
     progress: Progress | None = None,
     scheduler: str | Client | None = None,
@@ -159,7 +169,7 @@ def shards_from_file(
     [25, 25, 25, 25]
     >>> without_the_first = folds[1] + folds[2] + folds[3]
     """
-    table = TableFiles.open(path, columns=columns, drop=drop, header=header)
+    table = TableFiles.open(path, columns=columns, drop=drop, header=header, na=na)
     return shards_of(table, shards, missing=missing, progress=progress, scheduler=scheduler)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import glob
 import hashlib
 import json
+import os
 import platform
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -221,9 +223,34 @@ class Run:
 
     @property
     def data(self) -> dict[str, Any]:
-        """Which files were read, and how: paths, columns, drop, header."""
-        nothing: dict[str, Any] = {"paths": [], "columns": None, "drop": [], "header": None}
+        """Which files were read, and how: paths, columns, drop, header, na; and the folder that paths start from."""
+        nothing: dict[str, Any] = {"paths": [], "columns": None, "drop": [], "header": None, "na": [], "folder": None}
         return nothing | (self.content.get("data") or {})
+
+    def paths(self) -> list[str]:
+        """Find the files that were read: from the folder of that run, from here, or beside the record.
+
+        Raises
+        ------
+        ValueError
+            If the record names none, or one that is in none of these places.
+        """
+        if not self.data["paths"]:
+            raise ValueError(f"{self.path}: does not say which files it came from; name them")
+        if "-" in self.data["paths"]:
+            raise ValueError(f"{self.path}: its table came from standard input; pipe it in again, and name it as -")
+        return [self._found(path) for path in self.data["paths"]]
+
+    def _found(self, path: str) -> str:
+        """Find one file, folder or pattern."""
+        beside = self.path.parent
+        was_in = [] if self.data["folder"] is None else [beside / str(self.data["folder"])]
+        places = [str(os.path.normpath(place / path)) for place in (*was_in, Path(), beside)]
+        for place in places:
+            if os.path.exists(place) or (glob.has_magic(place) and glob.glob(place, recursive=True)):
+                return place
+        tried = ", ".join(dict.fromkeys(places))
+        raise ValueError(f"{self.path}: its data {path} are not there (no {tried}); name the files beside --from")
 
     @property
     def bootstrap(self) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from sklearn.base import BaseEstimator
 from golem.arrays import is_tensor, to_numpy
 from golem.checks import DataWarning
 from golem.inputs import read_data
+from golem.missing import MissingChoice
 from golem.moments import Matrix, Moments
-from golem.readers import Table
 
 # Rows are weighted in blocks that stay in the processor's cache.
 _BLOCK_NUMBERS = 1 << 17
@@ -25,15 +25,15 @@ _BLOCK_NUMBERS = 1 << 17
 FEW_SHARDS = 20
 
 
-def resampler(data: Any, missing: Literal["error", "drop"] = "error") -> Rows | Shards:
-    """Find out what is to be drawn again: rows, those with missing values refused or left out, or shards.
+def resampler(data: Any, missing: MissingChoice = "error") -> Source:
+    """Find out what is to be drawn again: rows, those with missing values refused, left out or kept for EM; or shards.
 
     Raises
     ------
     ValueError
         If the data are neither.
     """
-    if isinstance(data, Rows | Shards):
+    if isinstance(data, Rows | IncompleteRows | Shards):
         return data
     if isinstance(data, Moments):
         raise ValueError(
@@ -53,10 +53,19 @@ def resampler(data: Any, missing: Literal["error", "drop"] = "error") -> Rows | 
         return Shards(tuple(data))
     reader = BaseEstimator()
     reader.missing = missing
-    moments, rows = read_data(reader, to_numpy(data) if is_tensor(data) else data)
+    moments, rows = read_data(reader, to_numpy(data) if is_tensor(data) else data, incomplete=True)
     if rows is None:
         raise ValueError("rows are needed to draw them again")
-    return Rows(moments, rows)
+    return IncompleteRows(moments, rows) if np.isnan(rows).any() else Rows(moments, rows)
+
+
+def rows_of_moments(moments: Moments, values: Matrix) -> Rows | IncompleteRows:
+    """Rows of a file that was read, to be drawn again as its moments were made: by EM, or without incomplete rows."""
+    absent = np.isnan(values)
+    if absent.any() and moments.missing is not None and moments.missing.method == "em":
+        return IncompleteRows(moments, values)
+    complete = values[~absent.any(axis=1)]
+    return Rows(Moments.from_rows(complete, moments.names), complete)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +86,6 @@ class Rows:
     moments: Moments
     values: Matrix
     unit: Literal["rows", "shards"] = "rows"
-
-    @classmethod
-    def of(cls, table: Table) -> Rows:
-        """Rows of a file that was read, without those that have missing values."""
-        complete = table.values[np.isfinite(table.values).all(axis=1)]
-        return cls(Moments.from_rows(complete, table.names), complete)
 
     @functools.cached_property
     def _centred(self) -> Matrix:
@@ -110,6 +113,40 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
+class IncompleteRows:
+    """Rows that lack values (NaN), drawn with replacement; the moments of each resample are those of EM.
+
+    So the replicates vary by what the missing values leave open as well. EM starts from the moments of all rows, which
+    are near.
+
+    Parameters
+    ----------
+    moments : Moments
+        Those of all rows, by EM.
+    values : ndarray of shape (n, d)
+        The rows.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> X[:20, 1] = np.nan
+    >>> rows = IncompleteRows(Moments.from_rows(X, missing="em"), X)
+    >>> 85 < rows.draw(np.random.default_rng(1)).n < 95  # half of about 180 rows that have both
+    True
+    """
+
+    moments: Moments
+    values: Matrix
+    unit: Literal["rows", "shards"] = "rows"
+
+    def draw(self, rng: np.random.Generator) -> Moments:
+        """Moments of as many rows, drawn with replacement."""
+        n = len(self.values)
+        drawn = self.values[rng.integers(n, size=n)]
+        return as_half(Moments.by_em(drawn, self.moments.names, self.moments))
+
+
+@dataclass(frozen=True, eq=False)
 class Shards:
     """Blocks of rows, known by their moments, drawn with replacement (a block bootstrap)."""
 
@@ -130,6 +167,9 @@ class Shards:
         """Moments of as many shards, drawn with replacement."""
         K = len(self.parts)
         return as_half(self.weighted(np.bincount(rng.integers(K, size=K), minlength=K)))
+
+
+Source = Rows | IncompleteRows | Shards
 
 
 def merged(parts: Sequence[Moments]) -> Moments:

@@ -210,9 +210,10 @@ def _confidence(edge: Edge) -> tuple[str, ...]:
 def _print_bootstrap(bootstrap: Bootstrap) -> None:
     """Say what the frequencies are, and what they are not."""
     wanted = f" (of {bootstrap.requested} wanted)" if bootstrap.interrupted else ""
+    em = ", with EM on each resample" if bootstrap.em else ""
     out.print(
-        f"Bootstrap: {bootstrap.replicates} graphs{wanted} were learned from resampled {bootstrap.unit}. `joined` is "
-        "the share of them that joins the two variables, `directed` the share with this direction, undecided ones "
+        f"Bootstrap: {bootstrap.replicates} graphs{wanted} were learned from resampled {bootstrap.unit}{em}. `joined` "
+        "is the share of them that joins the two variables, `directed` the share with this direction, undecided ones "
         f"counted half; the interval has the middle {bootstrap.level:.0%} of the weights, 0 where there is no such "
         "edge. They tell how stable an edge is under sampling, not what every graph misses alike, such as hidden "
         f"common causes. The consensus of the graphs, in graph.json, has {int(bootstrap.consensus.sum())} edges.",
@@ -309,7 +310,7 @@ def print_path(selection: Selection) -> None:
     words = {
         "bic": "an information criterion (the lowest)",
         "cv": "held-out likelihood (the fewest edges within a standard error of the highest)",
-        "stability": "agreement of graphs from halves of the rows (the highest)",
+        "stability": "agreement of halves of the rows with all of them (the fewest edges near the highest)",
     }
     out.print(f"The settings were chosen by {words[selection.method]}:")
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -329,7 +330,11 @@ def print_path(selection: Selection) -> None:
         f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value}"
         for name, value in selection.chosen.items()
     )
-    out.print(f"Chosen: {chosen}\n", soft_wrap=True)
+    out.print(f"Chosen: {chosen}", soft_wrap=True)
+    if "price" in selection.path[0]:
+        lam = selection.chosen["lambda_sparsity"]
+        out.print(f"price = 2 n lambda_sparsity: --lambda-sparsity {lam:.6g} asks for the chosen one.", soft_wrap=True)
+    out.print()
 
 
 def print_json(model: Golem, supplement: Supplement, more: dict[str, Any] | None = None) -> None:

@@ -120,6 +120,43 @@ def test_cross_validation_takes_the_sparsest_within_one_standard_error(drawn):
     assert table.standard_error[table.score.idxmax()] == 0
 
 
+@pytest.mark.parametrize("select", ["bic", "cv", "stability"])
+def test_a_choice_among_equal_graphs_is_not_at_their_border(select):
+    """Strong edges and many rows: a wide range of prices gives the true graph."""
+    drawn = simulate(6, 2000, "ER1", "gaussian-ev", random_state=1)
+    prices = np.geomspace(10, 100, 9)
+    grid = {"lambda_sparsity": list(prices / 4000)} | ({"pairs": 3} if select == "stability" else {})
+    model = GolemCV(Golem("ev"), select, **grid).fit(drawn.data)
+    table = pd.DataFrame(model.path_)
+    assert table.edges.nunique() == 1
+    assert table.chosen[4]
+
+
+@pytest.mark.parametrize("d", [20, 30])
+def test_halves_confirm_no_edges_of_noise(d):
+    X = np.random.default_rng(1).normal(size=(200, d)) * np.arange(1, d + 1)
+    model = GolemCV(Golem("nv"), "stability", pairs=5)
+    with pytest.warns(DataWarning, match="which edges of noise do as well"):
+        model.fit(X)
+    assert model.best_params_ == GolemCV(Golem("nv"), "bic").fit(X).best_params_
+    assert model.adjacency_.sum() <= 1
+
+
+def test_the_fewest_edges_among_agreements_that_hardly_differ():
+    drawn = simulate(12, 100, "ER2", "gaussian-ev", random_state=10)
+    table = pd.DataFrame(GolemCV(Golem("ev"), "stability", pairs=6).fit(drawn.data).path_)
+    near = 1 - table.score <= 1.05 * (1 - table.score.max())
+    assert table[table.chosen].edges.item() == table[near].edges.min() < table.edges[table.score.idxmax()]
+
+
+def test_graphs_that_cannot_differ_are_no_reason_for_a_warning():
+    x = np.random.default_rng(0).normal(size=200)
+    X = np.column_stack([x, x + 0.1 * np.random.default_rng(1).normal(size=200)])
+    model = GolemCV(Golem("nv"), "stability", pairs=3).fit(X)
+    assert all(row["score"] == -np.inf for row in model.path_)
+    assert model.adjacency_.sum() == 1
+
+
 def test_cross_validation_goes_over_both_penalties(drawn):
     model = GolemCV(Golem("ev", LBFGS(tolerance=1e-2)), "cv", cv=2, lambda_sparsity=[0.05, 0.02]).fit(drawn.data)
     assert [(row["lambda_sparsity"], row["lambda_dag"]) for row in model.path_] == [
@@ -154,7 +191,10 @@ def test_frequencies_are_those_of_a_plain_loop(drawn):
     np.testing.assert_allclose(model.adjacency_frequency_, joined / 10)
     np.testing.assert_allclose(model.direction_frequency_, directed / 10)
     np.testing.assert_array_equal(model.stable_, model.adjacency_ & (joined >= 7))
-    row, edges = model.path_[0], np.triu(joined / 10).sum()
+    row, edges, above = model.path_[0], np.triu(joined / 10).sum(), np.triu_indices(8, 1)
+    f, g = (joined / 10)[above], (model.adjacency_ | model.adjacency_.T)[above]
+    seen, chance = np.mean(np.where(g, f, 1 - f)), f.mean() * g.mean() + (1 - f.mean()) * (1 - g.mean())
+    assert row["score"] == pytest.approx((seen - chance) / (1 - chance))
     assert row["stable_edges"] == (np.triu(joined) >= 7).sum()
     assert row["expected_false"] == pytest.approx(edges**2 / (0.4 * 28))
 
@@ -228,6 +268,42 @@ def test_an_interrupted_path_is_no_answer(drawn):
 def test_contradictions_are_refused(model, words, drawn):
     with pytest.raises(ValueError, match=words):
         model.fit(drawn.data)
+
+
+@pytest.mark.parametrize("select", ["cv", "stability"])
+def test_em_without_missing_values_changes_nothing(select, drawn):
+    options = {"lambda_sparsity": [0.1, 0.02], "random_state": 1} | ({"pairs": 2} if select == "stability" else {})
+    plain, em = (GolemCV(Golem("ev", missing=m), select, **options).fit(drawn.data) for m in ("error", "em"))
+    assert plain.path_ == em.path_
+
+
+def test_held_out_likelihood_is_that_of_what_was_observed(drawn):
+    X = np.where(np.random.default_rng(0).random(drawn.data.shape) < 0.1, np.nan, drawn.data)
+    model = GolemCV(Golem("ev", missing="em"), "cv", lambda_sparsity=[0.02], cv=4, random_state=3).fit(X)
+    scores = []
+    for fold in np.array_split(np.random.default_rng(3).permutation(200), 4):
+        train = Moments.from_rows(np.delete(X, fold, axis=0), missing="em")
+        price = 0.02 * model.moments_.n / train.n
+        sem, total = Golem("ev", lambda_sparsity=price).fit(train).sem_, 0.0
+        for row in X[fold]:
+            seen = ~np.isnan(row)
+            if seen.any():
+                normal = multivariate_normal(sem.mean[seen], sem.covariance[np.ix_(seen, seen)])
+                total += normal.logpdf(row[seen])
+        scores.append(total / len(fold))
+    assert model.path_[0]["score"] == pytest.approx(np.mean(scores), rel=1e-4)
+
+
+@pytest.mark.parametrize("select", ["cv", "stability"])
+def test_with_little_missing_the_choice_is_near_that_of_complete_rows(select, drawn):
+    X = np.where(np.random.default_rng(0).random(drawn.data.shape) < 0.02, np.nan, drawn.data)
+    more = {"pairs": 5} if select == "stability" else {}
+    complete, em = (
+        GolemCV(Golem("ev", missing=missing), select, **more).fit(rows)
+        for missing, rows in (("error", drawn.data), ("em", X))
+    )
+    assert (em.adjacency_ != complete.adjacency_).sum() <= 1
+    assert em.missing_.method == "em"
 
 
 def test_knowledge_is_obeyed_along_the_path(drawn):

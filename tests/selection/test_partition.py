@@ -47,6 +47,33 @@ def test_shards_stay_whole():
         assert train.n + test.n == 60
 
 
+def test_where_rows_lack_values_em_is_run_on_each_part():
+    rows = np.random.default_rng(0).normal(size=(90, 3)) @ np.array([[1.0, 0.5, 0], [0, 1, 0.7], [0, 0, 1]])
+    rows[np.random.default_rng(1).random(rows.shape) < 0.1] = np.nan
+    names = ("a", "b", "c")
+    sample = Sample(rows, names, Moments.from_rows(rows, names, missing="em"))
+    parts = np.array_split(np.random.default_rng(5).permutation(90), 3)
+    for part, (train, test) in zip(parts, sample.folds(3, np.random.default_rng(5)), strict=True):
+        np.testing.assert_array_equal(test, rows[part])
+        expected = Moments.from_rows(np.delete(rows, part, axis=0), names, missing="em")
+        assert train.n == expected.n
+        np.testing.assert_allclose(train.covariance, expected.covariance, atol=1e-4)
+        np.testing.assert_allclose(train.mean, expected.mean, atol=1e-4)
+    shuffled = np.random.default_rng(2).permutation(90)
+    half = next(sample.halves(1, np.random.default_rng(2)))
+    expected = Moments.from_rows(rows[shuffled[:45]], names, missing="em")
+    assert half.missing.cells == expected.missing.cells
+    np.testing.assert_allclose(half.covariance, expected.covariance, atol=1e-4)
+
+
+def test_a_part_without_missing_values_needs_no_em():
+    rows = np.random.default_rng(0).normal(size=(40, 2))
+    rows[0, 0] = np.nan  # in one half of each pair alone, and where the shift would be
+    halves = list(Sample(rows, ("a", "b"), Moments.from_rows(rows, missing="em")).halves(2, np.random.default_rng(0)))
+    assert [half.missing is None for half in halves].count(True) == 2
+    assert all(np.isfinite(half.covariance).all() for half in halves)
+
+
 def test_too_few_units_are_refused():
     with pytest.raises(ValueError, match="5 folds need at least 10 rows; got n_samples = 9"):
         next(Sample(np.ones((9, 2)), ("a", "b")).folds(5, np.random.default_rng(0)))

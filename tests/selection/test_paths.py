@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from golem import Golem, Moments
-from golem.selection.paths import Setting, default_penalties, fit_path, grid, information_criterion
+from golem.selection.paths import Setting, default_penalties, fit_path, grid, information_criterion, middle_of_the_best
 from golem.simulate import simulate
 from golem.sparsity import L0
 
@@ -53,3 +53,10 @@ def test_the_criterion_of_equal_variances_is_the_likelihood_with_one_variance():
     constant = 200 * 6 * (np.log(2 * np.pi) + 1 - np.log(6))
     edges = L0("bic").prices(200, 6)[1] * model.adjacency_.sum()
     assert information_criterion(model, L0("bic")) == pytest.approx(deviance - constant + edges, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("scores", "position"), [([3, 1, 2], 0), ([1, 2, 2, 2, 0], 2), ([2, 2], 0), ([0, 2, 2, 2, 2], 2), ([1], 0)]
+)
+def test_of_equally_good_settings_the_middle_one_is_taken(scores, position):
+    assert middle_of_the_best([(score,) for score in scores]) == position

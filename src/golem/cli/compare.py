@@ -14,6 +14,7 @@ from golem.cli.options import (
     KnowledgeFile,
     Missing,
     MissingValues,
+    NotAvailable,
     Quiet,
     Require,
     all_names,
@@ -41,6 +42,7 @@ def compare(
     require: Require = [],  # noqa: B006
     knowledge: KnowledgeFile = None,
     missing: Missing = MissingValues.error,
+    na: NotAvailable = [],  # noqa: B006
     drop: Annotated[list[str], typer.Option(help="Leave out these columns: a,b,c.")] = [],  # noqa: B006
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.  [default: found]")
@@ -65,7 +67,7 @@ def compare(
     with user_errors():
         require_writable(output)
         known = read_knowledge_file(knowledge)
-        table = TableFiles.open(data, drop=all_names(drop), header=header)
+        table = TableFiles.open(data, drop=all_names(drop), header=header, na=na)
         obeyed = with_edges(known, forbid, require, table.names)
         with comparison_progress(not (quiet or as_json), time_limit) as show:
             result = compare_file(

@@ -21,6 +21,7 @@ from golem.cli.options import (
     KnowledgeFile,
     Missing,
     MissingValues,
+    NotAvailable,
     Quiet,
     Require,
     Seed,
@@ -41,6 +42,7 @@ from golem.cli.running import (
     write,
 )
 from golem.cli.selecting import choose
+from golem.cli.sources import spooled, title_of, way_back
 from golem.terminal import err, out, print_json, print_path, print_saved, print_summary, reading, telling_warnings
 
 if TYPE_CHECKING:
@@ -99,7 +101,7 @@ def fit(
         list[str] | None,
         typer.Argument(
             help="CSV (separator and header are found, gzip is read) or Parquet: files, folders or patterns such as "
-            "'part-*.parquet', whose rows make one table. They are read once, in bounded memory."
+            "'part-*.parquet', whose rows make one table. They are read once, in bounded memory. `-` is standard input."
             "  [default: those of --from]",
         ),
     ] = None,
@@ -166,6 +168,7 @@ def fit(
     require: Require = [],  # noqa: B006
     knowledge: KnowledgeFile = None,
     missing: Missing = MissingValues.error,
+    na: NotAvailable = [],  # noqa: B006
     diagnose: Annotated[
         bool,
         typer.Option(
@@ -224,7 +227,8 @@ def fit(
     obeyed exactly; a contradiction is told before the rows are read.
 
     `golem fit --from out/graph.json -o again/` repeats a run with its settings on its files, and says whether the data
-    and the graph are the same; files named beside it take the place of its own.
+    and the graph are the same; files named beside it take the place of its own, which are looked for where the run was
+    made, here, and beside the graph.json.
 
     `golem fit data.csv --select cv` chooses the price of edges by held-out likelihood, shows the path and adds
     `path.csv` and `path.png`.
@@ -239,14 +243,15 @@ def fit(
     from golem.inputs import read_knowledge
     from golem.readers import TableFiles, rows_of, shards_of
     from golem.record import Run
-    from golem.resampling import Rows, merged
+    from golem.resampling import Source, merged, rows_of_moments
     from golem.selection import GolemCV
 
     if repeat is None and not data:
         raise typer.BadParameter("which table? Name a file, or a run to repeat with --from.", param_hint="DATA")
-    with user_errors():
+    with user_errors(), contextlib.ExitStack() as stack:
         run = None
         reading_options: dict[str, Any] = {"columns": names(columns), "drop": all_names(drop), "header": header}
+        reading_options["na"] = na
         if repeat is None:
             model = Golem(
                 noise.value,
@@ -267,13 +272,9 @@ def fit(
             model = run.model()
             reading_options = {key: run.data[key] for key in reading_options}
             bootstrap, seed = bootstrap or run.bootstrap["requested"], run.bootstrap["seed"]
-            data = data or run.data["paths"]
-            if not data:
-                raise ValueError(f"{repeat}: does not say which files it came from; name them")
+            data = data or run.paths()
         if certificate and model.noise != "ev":
             raise ValueError("--certificate is for --noise ev: the paper's score with equal noise variances")
-        if bootstrap and model.missing == "em":
-            raise ValueError("--bootstrap draws complete rows again; use it with --missing drop, not em")
         # Whatever can be known to be wrong without the rows is told before they are read.
         model.check_settings()
         search = None if select is None else GolemCV(model, select.value, random_state=seed)
@@ -282,7 +283,7 @@ def fit(
         known = read_knowledge_file(knowledge)
         require_writable(output)
         with telling_warnings(quiet):
-            table = TableFiles.open(data or [], **reading_options)
+            table = TableFiles.open(stack.enter_context(spooled(data or [])), **reading_options)
             if table.made_up_names and not quiet:
                 err.print(f"No header line found: the columns are named {', '.join(table.names[:2])}, ...")
             if run is None:
@@ -295,7 +296,7 @@ def fit(
                 shards = shards_of(table, count, missing=model.missing, progress=show, scheduler=scheduler)
         bar = not (quiet or as_json)
         with naming_data(data or []):
-            moments, title = merged(shards), Path((data or [""])[0]).name
+            moments, title = merged(shards), title_of(data or [])
             selection = None
             if search is not None:
                 selection = choose(search, model, shards, lambda: rows_of(table), output, quiet=quiet, bar=bar)
@@ -304,10 +305,10 @@ def fit(
             if selection is not None:
                 model.selection_ = selection
             interrupted, confidence, diagnosis = was_interrupted(model), None, None
-            supplement = Supplement({"paths": data} | reading_options)
+            supplement = Supplement({"paths": data, "folder": way_back(output)} | reading_options)
             if bootstrap and not interrupted:
                 write(model, output, supplement, title=title)  # whatever becomes of the resampling
-                source: Rows | list[Moments] = Rows.of(rows_of(table)) if by_rows else shards
+                source: Source | list[Moments] = rows_of_moments(moments, rows_of(table).values) if by_rows else shards
                 confidence = assess(model, source, bootstrap, seed, quiet=quiet, bar=bar)
                 interrupted = confidence is None or confidence.interrupted
             if diagnose and not was_interrupted(model):

@@ -41,6 +41,16 @@ Missing = Annotated[
         rich_help_panel=DATA,
     ),
 ]
+NotAvailable = Annotated[
+    list[str],
+    typer.Option(
+        "--na",
+        metavar="MARKER",
+        help="What stands for a missing value beside empty cells, NA, NaN and null, such as . or -999; a number stands "
+        "for all cells of that value. Repeat for more.",
+        rich_help_panel=DATA,
+    ),
+]
 Forbid = Annotated[
     list[str],
     typer.Option(metavar="EDGE", help="An edge that cannot be, as 'A->B'; repeat for more.", rich_help_panel=KNOWN),

@@ -19,8 +19,17 @@ from golem.missing import MissingChoice
 from golem.moments import Moments
 from golem.resampling import merged
 from golem.selection.partition import Sample
-from golem.selection.paths import Setting, default_penalties, fit_path, grid, information_criterion
-from golem.selection.stability import Frequencies
+from golem.selection.paths import (
+    Setting,
+    default_penalties,
+    fit_path,
+    graphs_on_path,
+    grid,
+    held_out_scores,
+    information_criterion,
+    middle_of_the_best,
+)
+from golem.selection.stability import CONFIRMED, NO_DIFFERENCE, Frequencies
 from golem.sparsity import L0, Criterion
 
 Method = Literal["bic", "cv", "stability"]
@@ -54,8 +63,12 @@ class GolemCV(BaseEstimator):
     - "bic": by an information criterion of the refitted graph on all rows, 2 n L + price of the edges. One pass.
     - "cv": by the held-out Gaussian likelihood in K folds; of the settings within one standard error of the best
       (of the differences, fold by fold) that with the fewest edges is taken.
-    - "stability": by how well graphs from complementary halves of the rows agree (`golem.selection.stability`);
-      tells in addition how often each edge came back.
+    - "stability": by how well graphs from complementary halves of the rows agree with that of all rows
+      (`golem.selection.stability`); of agreements that hardly differ from the best that with the fewest edges is
+      taken. Tells in addition how often each edge came back. Where they nowhere agree by more than edges of noise
+      would, the choice is by "mbic", with a warning.
+
+    Settings that are equally good, because they give the same graphs, are neighbours, and the middle one is taken.
 
     With solver="order" the path goes over the price of an edge. With "lbfgs" and "adam" it goes over the weight
     of the l1 norm and, with "cv", that of the DAG penalty; at each point the raw weights become a graph by
@@ -99,7 +112,7 @@ class GolemCV(BaseEstimator):
         The chosen parameters of Golem.
     best_score_ : float
         The score of the choice: the criterion (lower is better), the mean held-out log-likelihood of a row, or the
-        stability (higher is better).
+        agreement of halves and whole (higher is better).
     path_ : list of dict
         A row a setting, ready for `pandas.DataFrame`: the parameters, `edges` on all rows, `score` and `chosen`;
         `price` of an edge, 2 n lambda (order); with "cv" `standard_error` of the score's distance from the best; with
@@ -273,14 +286,13 @@ class GolemCV(BaseEstimator):
         if _are_shards(X):
             moments, _ = read_data(self, merged(X))
             return moments, Sample(X, moments.names)
-        moments, rows = read_data(self, X)
+        moments, rows = read_data(self, X, incomplete=True)
         if rows is None and self.select != "bic":
             raise ValueError(
-                f"select={self.select!r} divides complete rows, which moments and missing='em' do not have; use "
-                "select='bic', or missing='drop' (--select bic, --missing drop), or give the rows, or moments of "
-                "shards of them (golem.readers.shards_from_file)"
+                f"select={self.select!r} divides rows, which moments of all of them do not have; use select='bic', or "
+                "give the rows, or moments of shards of them (golem.readers.shards_from_file)"
             )
-        return moments, None if rows is None else Sample(rows, moments.names)
+        return moments, None if rows is None else Sample(rows, moments.names, moments)
 
     def _grid(self, model: Golem, moments: Moments) -> list[Setting]:
         """Return the settings of the path."""
@@ -302,52 +314,61 @@ class GolemCV(BaseEstimator):
         for one in self._progressing(fit_path(model, moments, settings, moments.n), len(settings)):
             score = information_criterion(one, L0(self._own("criterion")))
             rows.append({"edges": int(one.adjacency_.sum()), "score": score})
-        return rows, int(np.argmin([row["score"] for row in rows]))
+        return rows, middle_of_the_best([(-row["score"],) for row in rows])
 
     def _by_folds(
         self, model: Golem, moments: Moments, sample: Sample | None, settings: list[Setting]
     ) -> tuple[list[dict[str, Any]], int]:
         """Score the path by the likelihood of folds left out."""
         assert sample is not None
-        count, edges = self._own("cv"), self._edges(model, moments, settings)
+        count = self._own("cv")
+        edges = [int(graph.sum()) for graph in graphs_on_path(model, moments, settings, moments.n)]
         tasks = ((model, *parts, settings, moments.n) for parts in sample.folds(count, self._rng()))
         scores = np.array(list(self._progressing(self._run(held_out_scores, tasks), count)))
         mean = scores.mean(axis=0)
         behind = scores[:, [int(mean.argmax())]] - scores
         error = behind.std(axis=0, ddof=1) / np.sqrt(count)
-        near = np.nonzero(behind.mean(axis=0) <= error)[0]
-        best = min(near, key=lambda k: (edges[k], -mean[k]))
+        near = behind.mean(axis=0) <= error
         return [
             {"edges": e, "score": float(s), "standard_error": float(d)}
             for e, s, d in zip(edges, mean, error, strict=True)
-        ], int(best)
+        ], middle_of_the_best(list(zip(near, np.negative(edges), mean, strict=True)))
 
     def _by_halves(
         self, model: Golem, moments: Moments, sample: Sample | None, settings: list[Setting]
     ) -> tuple[list[dict[str, Any]], int]:
-        """Score the path by the agreement of graphs from complementary halves."""
+        """Score the path by the agreement of graphs from complementary halves with those of all rows."""
         assert sample is not None
-        pairs, least, edges = self._own("pairs"), self._own("stable"), self._edges(model, moments, settings)
+        pairs, least = self._own("pairs"), self._own("stable")
+        whole = list(fit_path(model, moments, settings, moments.n))
         tasks = ((model, half, settings, moments.n) for half in sample.halves(pairs, self._rng()))
         graphs = list(self._progressing(self._run(graphs_on_path, tasks), 2 * pairs))
         found = [Frequencies.of(at_setting) for at_setting in zip(*graphs, strict=True)]
         rows = [
             {
-                "edges": e,
-                "score": one.stability,
+                "edges": int(fitted.adjacency_.sum()),
+                "score": one.agreement(fitted.adjacency_),
                 "stable_edges": one.stable(least),
                 "expected_false": one.expected_false(least),
             }
-            for e, one in zip(edges, found, strict=True)
+            for fitted, one in zip(whole, found, strict=True)
         ]
-        # Of equally stable graphs the one with more edges: a dear edge may just be one that no half can afford.
-        best = max(range(len(rows)), key=lambda k: (found[k].stability, edges[k]))
+        highest = max(row["score"] for row in rows)
+        if highest <= CONFIRMED:
+            best = middle_of_the_best([(-information_criterion(fitted, L0()),) for fitted in whole])
+            if highest > -np.inf:
+                warnings.warn(
+                    f"graphs of halves of the rows and that of all rows agree by {highest:.2f} at most, which edges of "
+                    "noise do as well: the halves confirm no price, and that with the lowest mbic was taken, as with "
+                    "select='bic'",
+                    DataWarning,
+                    stacklevel=4,
+                )
+        else:
+            least = highest - NO_DIFFERENCE * (1 - highest)
+            best = middle_of_the_best([(row["score"] >= least, -row["edges"]) for row in rows])
         self.adjacency_frequency_, self.direction_frequency_ = found[best].adjacency, found[best].direction
         return rows, best
-
-    def _edges(self, model: Golem, moments: Moments, settings: list[Setting]) -> list[int]:
-        """Count the edges of the path on all rows."""
-        return [int(one.adjacency_.sum()) for one in fit_path(model, moments, settings, moments.n)]
 
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng(0 if self.random_state is None else self.random_state)
@@ -372,15 +393,3 @@ class GolemCV(BaseEstimator):
 def _are_shards(X: Any) -> bool:
     """Tell moments of shards from anything else."""
     return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(part, Moments) for part in X)
-
-
-def held_out_scores(
-    model: Golem, train: Moments, test: Moments, settings: Sequence[Setting], all_rows: int
-) -> list[float]:
-    """Mean log-likelihood of a held-out row at every setting of the path."""
-    return [one.score(test) for one in fit_path(model, train, settings, all_rows)]
-
-
-def graphs_on_path(model: Golem, moments: Moments, settings: Sequence[Setting], all_rows: int) -> list[BoolMatrix]:
-    """Graph at every setting of the path."""
-    return [one.adjacency_ for one in fit_path(model, moments, settings, all_rows)]

@@ -14,8 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from golem.checks import DataWarning
 from golem.estimator import Golem, is_counted
+from golem.graph import BoolMatrix
 from golem.likelihood import GaussianTied
-from golem.moments import Moments
+from golem.missing import observed_log_likelihood
+from golem.moments import Matrix, Moments
 from golem.solvers import Status
 from golem.solvers.noise_choice import NoiseScores
 from golem.solvers.regressions import regress_on_parents
@@ -87,6 +89,31 @@ def fit_path(model: Golem, moments: Moments, settings: Sequence[Setting], all_ro
             yield fitted[key]
         else:
             yield fitted[key].with_threshold(own.threshold)  # type: ignore[arg-type]
+
+
+def held_out_scores(
+    model: Golem, train: Moments, test: Moments | Matrix, settings: Sequence[Setting], all_rows: int
+) -> list[float]:
+    """Mean log-likelihood of a held-out row, of what it has where values are missing, at every setting of the path."""
+    path = fit_path(model, train, settings, all_rows)
+    if isinstance(test, Moments):
+        return [one.score(test) for one in path]
+    return [observed_log_likelihood(test, one.sem_.mean, one.sem_.covariance) / len(test) for one in path]
+
+
+def graphs_on_path(model: Golem, moments: Moments, settings: Sequence[Setting], all_rows: int) -> list[BoolMatrix]:
+    """Graph at every setting of the path."""
+    return [one.adjacency_ for one in fit_path(model, moments, settings, all_rows)]
+
+
+def middle_of_the_best(scores: Sequence[tuple[float, ...]]) -> int:
+    """Position of the highest score, and of several the middle one, or the one before the middle.
+
+    Prices that give the same graphs score alike. From the middle of them it is farthest to another graph, on other rows
+    as well, such as those that a bootstrap draws.
+    """
+    ties = [k for k, score in enumerate(scores) if score == max(scores)]
+    return ties[(len(ties) - 1) // 2]
 
 
 def _fit_quietly(model: Golem, moments: Moments) -> Golem:

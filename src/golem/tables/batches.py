@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+
+import numpy as np
 
 from golem.moments import Vector
 
@@ -98,14 +101,26 @@ class TableFile(Protocol):
         """Read the columns at these positions, in this order."""
 
 
-def as_floats(column: Any) -> Vector:
-    """Turn an Arrow column of numbers into NumPy floats, without a copy where it holds such; nulls become NaN."""
+def as_floats(column: Any, na: Sequence[str] = ()) -> Vector:
+    """Turn an Arrow column of numbers into NumPy floats, without a copy where it holds such.
+
+    Nulls become NaN, and so do numbers among the markers of missing values, such as -999.
+    """
     import pyarrow as pa
 
     if column.type != pa.float64():
         column = column.cast(pa.float64(), safe=False)  # whole numbers beyond 2^53 are rounded, as everywhere
     values: Vector = column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(zero_copy_only=False)
-    return values
+    numbers = [float(marker) for marker in na if _is_finite(marker)]
+    return np.where(np.isin(values, numbers), np.nan, values) if numbers else values
+
+
+def _is_finite(marker: str) -> bool:
+    """Tell whether a marker is a number."""
+    try:
+        return math.isfinite(float(marker))
+    except ValueError:
+        return False
 
 
 def is_numeric(kind: Any) -> bool:

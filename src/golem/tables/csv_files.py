@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import itertools
+import shlex
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from golem.moments import column_names, shortened
+from golem.moments import column_names, quoted, shortened
 from golem.tables.batches import Batch, Piece, as_floats, block_bytes, first_line, is_numeric, piece_bytes
-from golem.tables.csv_format import MISSING_WORDS, CsvFormat, is_number, sniff_csv, split_line
+from golem.tables.csv_format import MISSING_WORDS, USUAL_MARKERS, CsvFormat, is_number, sniff_csv, split_line
 
 _SAMPLE_BYTES, _SAMPLE_LINES, _LARGEST_SAMPLE, _SCAN_BYTES = 1 << 16, 10, 1 << 26, 1 << 24
 _PARSED_BYTES, _PARSED_LINES = 1 << 20, 64
@@ -43,6 +44,8 @@ class CsvFile:
         The byte, after decompression, at which the rows begin.
     is_compressed : bool
         Whether it is compressed; such a file is one piece, because it can be read from its beginning alone.
+    na : tuple of str
+        What stands for a missing value in it, beside empty cells and the usual words.
     """
 
     path: Path
@@ -52,15 +55,18 @@ class CsvFile:
     form: CsvFormat
     start: int
     is_compressed: bool
+    na: tuple[str, ...] = ()
 
     @classmethod
-    def open(cls, path: Path, header: bool | None = None, like: CsvFile | None = None) -> CsvFile:
+    def open(
+        cls, path: Path, header: bool | None = None, like: CsvFile | None = None, na: tuple[str, ...] = ()
+    ) -> CsvFile:
         """Look at the beginning of a file; `like` is an earlier file of the same table."""
         with path.open("rb") as file:
             is_compressed = file.read(2) == _GZIP
         with _opened(path, is_compressed) as (text, _):
             sample, truncated = _sample(text)
-        form = sniff_csv(sample, truncated)
+        form = sniff_csv(sample, truncated, na)
         begin = len(_BYTE_ORDER_MARK) if sample.startswith(_BYTE_ORDER_MARK) else 0
         lines = sample[begin:].splitlines(keepends=True)
         blank = next(k for k, line in enumerate(lines) if line.strip())
@@ -82,6 +88,7 @@ class CsvFile:
             CsvFormat(form.separator, has_header, decimal_comma, form.encoding),
             begin + (len(lines[blank]) if has_header else 0),
             is_compressed,
+            na,
         )
 
     def require_numeric(self, columns: Sequence[int]) -> None:
@@ -104,7 +111,7 @@ class CsvFile:
         for block in self._stream(size) if self.is_compressed else self._lines(piece, size):
             is_blank = not block.text or block.text.isspace()
             found = [] if is_blank else self._parsed(block, columns).columns
-            yield Batch([as_floats(column) for column in found], block.begin, block.end, block.place)
+            yield Batch([as_floats(column, self.na) for column in found], block.begin, block.end, block.place)
 
     def _lines(self, piece: Piece, size: int) -> Iterator[_Block]:
         """Read the lines that begin in a range of bytes, in blocks of about a size."""
@@ -177,7 +184,7 @@ class CsvFile:
             convert_options=pacsv.ConvertOptions(
                 include_columns=positions,
                 column_types=types,
-                null_values=_MISSING,
+                null_values=[*_MISSING, *self.na],
                 decimal_point="," if self.form.decimal_comma else ".",
             ),
         )
@@ -190,7 +197,7 @@ class CsvFile:
             if len(fields) != len(self.names):
                 return f"line {number} has {len(fields)} fields, not {len(self.names)}; is the file cut off or damaged?"
             for j in columns:
-                if not is_number(fields[j], self.form.decimal_comma):
+                if not is_number(fields[j], self.form.decimal_comma, self.na):
                     text.setdefault(j, []).append((number, fields[j]))
         whole = block.begin == 0 and block.end == self.size
         found = []
@@ -198,8 +205,16 @@ class CsvFile:
             (number, cell), others = text[j][0], len(text[j]) - 1
             more = f" and {'' if whole else 'at least '}{others} more" if others else ""
             found.append(f"{self.names[j]!r} ({cell!r} in line {number}{more})")
-        many = f"{len(found)} of {len(columns)} columns are not numeric"
-        return f"{many}: {shortened(found)}; drop them or encode them as numbers" if found else ""
+        if not found:
+            return ""
+        markers = sorted({cell for cells in text.values() for _, cell in cells if cell.lower() in USUAL_MARKERS})
+        remedy = "drop them or encode them as numbers"
+        if markers:
+            typed = " ".join(f"--na {shlex.quote(marker)}" for marker in markers)
+            remedy = (
+                f"where {quoted(markers)} stands for a missing value, say so with na={markers} ({typed}); or {remedy}"
+            )
+        return f"{len(found)} of {len(columns)} columns are not numeric: {shortened(found)}; {remedy}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 _SEPARATORS = (",", "\t", ";", "|", " ")
 MISSING_WORDS = ("", "na", "nan", "n/a", "null", "none", "#n/a")
+# What other programs write for a missing value, in small letters: Stata, statistical offices, databases, spreadsheets.
+USUAL_MARKERS = (".", "..", "-", "--", "?", "*", "missing", "unknown", "nil", "(null)", r"\n", "#div/0!", "#value!")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 
@@ -22,12 +25,13 @@ class CsvFormat:
     encoding: str
 
 
-def sniff_csv(sample: bytes, truncated: bool = False) -> CsvFormat:
+def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) -> CsvFormat:
     r"""Find the separator, the header, the decimal mark and the encoding from the start of a text table.
 
     The separator splits every line into the same number of fields and leaves as many numbers as possible below the
     first line. The first line is a header if one of its fields is not a number, or if it counts (whole numbers that
-    grow, such as years) above numbers that do not. Where the comma does not separate, `1,5` is a number.
+    grow, such as years) above numbers that do not. Where the comma does not separate, `1,5` is a number. Fields in `na`
+    stand for missing numbers.
 
     Examples
     --------
@@ -48,9 +52,10 @@ def sniff_csv(sample: bytes, truncated: bool = False) -> CsvFormat:
     if not lines:
         raise ValueError("the file has no lines of data")
     lines = lines[:50]
-    separator = max(_SEPARATORS, key=lambda mark: _quality(lines, mark))
+    separator = max(_SEPARATORS, key=lambda mark: _quality(lines, mark, na))
     one_column = len(split_line(lines[0], separator)) == 1
-    if _quality(lines, separator) < (0, 0) or (one_column and any(mark in line for line in lines for mark in ",;\t|")):
+    no_table = one_column and any(mark in line for line in lines for mark in ",;\t|")
+    if no_table or _quality(lines, separator, na) < (0, 0):
         counts = [len(split_line(line, ",")) for line in lines]
         where = next(k for k, count in enumerate(counts) if count != counts[0]) if len(set(counts)) > 1 else 1
         raise ValueError(
@@ -59,7 +64,7 @@ def sniff_csv(sample: bytes, truncated: bool = False) -> CsvFormat:
         )
     header, *body = (split_line(line, separator) for line in lines)
     decimal_comma = separator != "," and any(_DECIMAL_COMMA.fullmatch(field) for row in body for field in row)
-    names = not all(is_number(field, decimal_comma) for field in header)
+    names = not all(is_number(field, decimal_comma, na) for field in header)
     # A blank first field, as a saved row index leaves it, also marks a header: data hardly start with one.
     index = len(body) > 0 and header[0] == "" and body[0][0] != ""
     return CsvFormat(separator, names or index or _counts(header, body), decimal_comma, encoding)
@@ -75,14 +80,14 @@ def _decoded(sample: bytes, truncated: bool) -> tuple[str, str]:
     return sample.decode("latin-1"), "latin-1"
 
 
-def _quality(lines: list[str], separator: str) -> tuple[float, int]:
+def _quality(lines: list[str], separator: str, na: Sequence[str]) -> tuple[float, int]:
     """How well a separator explains the lines: the share of numbers below the first, then the columns."""
     rows = [split_line(line, separator) for line in lines]
     columns = len(rows[0])
     if any(len(row) != columns for row in rows):
         return (-1.0, 0)
     fields = [field for row in rows[1:] for field in row]
-    numbers = sum(is_number(field, separator != ",") for field in fields)
+    numbers = sum(is_number(field, separator != ",", na) for field in fields)
     # One column is no table, whatever it holds: any separator that finds more is better.
     return (numbers / len(fields) if fields and columns > 1 else 0.0, columns)
 
@@ -97,8 +102,10 @@ def _counts(header: list[str], body: list[list[str]]) -> bool:
     return len(numbers) > 1 and grows and broken > len(numbers) / 2
 
 
-def is_number(field: str, decimal_comma: bool) -> bool:
-    """Tell whether a field holds a number or stands for a missing one."""
+def is_number(field: str, decimal_comma: bool, na: Sequence[str] = ()) -> bool:
+    """Tell whether a field holds a number or stands for a missing one, as those in `na` do."""
+    if field in na:
+        return True
     if "_" in field:  # 1_000 is a number in Python alone
         return False
     try:

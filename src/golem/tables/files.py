@@ -52,7 +52,13 @@ class TableFiles:
 
     @classmethod
     def open(
-        cls, paths: Paths, *, columns: Sequence[str] | None = None, drop: Sequence[str] = (), header: bool | None = None
+        cls,
+        paths: Paths,
+        *,
+        columns: Sequence[str] | None = None,
+        drop: Sequence[str] = (),
+        header: bool | None = None,
+        na: Sequence[str] = (),
     ) -> TableFiles:
         """Look into all files of a table; see `golem.readers.moments_from_file`."""
         files: list[TableFile] = []
@@ -61,7 +67,7 @@ class TableFiles:
         wanted = None if columns is None else set(columns)
         for path in find_files(paths):
             with naming(path):
-                file = _open(path, header, files)
+                file = _open(path, header, tuple(na), files)
                 # Two columns of one name, or one without, matter where they are used.
                 used = [name for name in file.names if wanted is None or name in wanted]
                 column_names(used, len(used))
@@ -124,15 +130,15 @@ def _is_truth(path: Path) -> bool:
         return file.readline().strip() == b"source,target,weight"
 
 
-def _open(path: Path, header: bool | None, before: Sequence[TableFile]) -> TableFile:
+def _open(path: Path, header: bool | None, na: tuple[str, ...], before: Sequence[TableFile]) -> TableFile:
     """Look into a file: Parquet by its content or name, else text."""
     if not path.stat().st_size:
         raise ValueError("the file is empty")
     with path.open("rb") as file:
         is_parquet = file.read(len(MAGIC)) == MAGIC
     if is_parquet or path.suffix.lower() in (".parquet", ".pq"):
-        return ParquetFile.open(path)
-    return CsvFile.open(path, header, next((file for file in before if isinstance(file, CsvFile)), None))
+        return ParquetFile.open(path, na)
+    return CsvFile.open(path, header, next((file for file in before if isinstance(file, CsvFile)), None), na)
 
 
 def _chosen(file: TableFile, columns: Sequence[str] | None, drop: Sequence[str]) -> tuple[str, ...]:

@@ -37,18 +37,21 @@ class ParquetFile:
         Its bytes.
     names : tuple of str
         All its columns.
+    na : tuple of str
+        Numbers among these stand for missing values.
     """
 
     path: Path
     size: int
     names: tuple[str, ...]
+    na: tuple[str, ...] = ()
     made_up_names = False
 
     @classmethod
-    def open(cls, path: Path) -> ParquetFile:
+    def open(cls, path: Path, na: tuple[str, ...] = ()) -> ParquetFile:
         """Read the schema."""
         with _opened(path) as file:
-            return cls(path, path.stat().st_size, tuple(file.schema_arrow.names))
+            return cls(path, path.stat().st_size, tuple(file.schema_arrow.names), na)
 
     def require_numeric(self, columns: Sequence[int]) -> None:
         """Raise a ValueError that lists the columns of another type, with an example."""
@@ -105,7 +108,7 @@ class ParquetFile:
                     place = partial(_place, start + done, f"row group {k + 1} of {metadata.num_row_groups}")
                     done += batch.num_rows
                     end = piece.begin + (piece.end - piece.begin) * done // rows_in_piece
-                    yield Batch([as_floats(batch.column(name)) for name in names], begin, end, place)
+                    yield Batch([as_floats(batch.column(name), self.na) for name in names], begin, end, place)
                     begin = end
 
     def _group(self, file: Any, k: int, names: list[str]) -> Iterator[Any]:

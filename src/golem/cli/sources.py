@@ -1,0 +1,48 @@
+"""Where the rows of a command come from: standard input, and files that a later run can find again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+STANDARD_INPUT = "-"
+
+
+@contextlib.contextmanager
+def spooled(paths: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the paths, with a copy of standard input in the place of `-`: rows may be read more than once.
+
+    Raises
+    ------
+    ValueError
+        If standard input is named, and is a keyboard.
+    """
+    if STANDARD_INPUT not in paths:
+        yield list(paths)
+        return
+    if sys.stdin.isatty():
+        raise ValueError("- reads a table from standard input, and nothing comes from there; pipe one in")
+    with tempfile.TemporaryDirectory(prefix="golem-") as folder:
+        copy = Path(folder, "standard-input")
+        with copy.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield [str(copy) if path == STANDARD_INPUT else path for path in paths]
+
+
+def title_of(paths: Sequence[str]) -> str:
+    """Return what the table is called in a report."""
+    return "standard input" if paths[0] == STANDARD_INPUT else Path(paths[0]).name
+
+
+def way_back(output: Path) -> str:
+    """Return the way from the results to the folder that paths of this run start from."""
+    here = Path.cwd()
+    try:
+        return os.path.relpath(here, output.resolve())
+    except ValueError:  # on Windows there is no way from one drive to another
+        return str(here)

@@ -1,0 +1,119 @@
+"""Where rows come from as it is typed: standard input, markers of missing values, and both again with --from."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from golem import Moments
+from golem.cli import app
+from golem.readers import moments_from_file, read_table, shards_from_file
+from golem.simulate import simulate
+
+run = CliRunner()
+NAMES = ("a", "b", "c")
+
+
+def golem(*arguments, expect=0, **options):
+    result = run.invoke(app, [str(a) for a in arguments], **options)
+    assert result.exit_code == expect, result.output
+    return result
+
+
+@pytest.fixture
+def rows(rng):
+    X = simulate(3, 300, "ER1", random_state=2).data
+    X[rng.random(X.shape) < 0.05] = np.nan
+    return X
+
+
+def text(rows, marker, separator=","):
+    lines = [separator.join(marker if v != v else repr(float(v)) for v in row) for row in rows]
+    return "\n".join([separator.join(NAMES), *lines]) + "\n"
+
+
+@pytest.mark.parametrize("marker", [".", "-", "?", "-999", "not asked"])
+def test_a_marker_is_read_as_a_missing_value(marker, rows, tmp_path):
+    path = tmp_path / "data.csv"
+    for separator in (",", ";", "\t"):
+        path.write_text(text(rows, marker, separator))
+        np.testing.assert_array_equal(read_table(path, na=[marker]).values, rows)
+    with gzip.open(tmp_path / "data.csv.gz", "wt") as file:
+        file.write(text(rows, marker))
+    expected = Moments.from_rows(rows, NAMES, missing="drop")
+    for source in (path, tmp_path / "data.csv.gz"):
+        found = moments_from_file(source, na=[marker], missing="drop")
+        assert found.missing == expected.missing
+        np.testing.assert_allclose(found.covariance, expected.covariance)
+    shards = shards_from_file(path, 3, na=[marker], missing="drop")
+    assert sum(shard.n for shard in shards) == expected.n
+
+
+def test_a_number_stands_for_all_cells_of_its_value(tmp_path):
+    (tmp_path / "data.csv").write_text("a,b\n1,-999\n2,-999.0\n3,-9.99e2\n4,-998\n")
+    values = read_table(tmp_path / "data.csv", na=["-999"]).values
+    np.testing.assert_array_equal(np.isnan(values[:, 1]), [True, True, True, False])
+    table = pa.table({"a": [1, 2, 3], "b": [-999, 5, 6], "c": [0.5, -999.0, None]})
+    pq.write_table(table, tmp_path / "data.parquet")
+    values = read_table(tmp_path / "data.parquet", na=["-999", "."]).values
+    np.testing.assert_array_equal(values, [[1, np.nan, 0.5], [2, 5, np.nan], [3, 6, np.nan]])
+
+
+def test_a_first_row_of_markers_is_no_header(tmp_path):
+    (tmp_path / "data.csv").write_text("1,.,3\n4,5,6\n7,8,9\n")
+    assert read_table(tmp_path / "data.csv", na=["."]).values.shape == (3, 3)
+
+
+@pytest.mark.parametrize("marker", [".", "-", "?", "#DIV/0!"])
+def test_what_looks_like_a_missing_value_is_named_with_the_way_out(marker, rows, tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(text(rows, marker))
+    said = golem("fit", path, "-o", tmp_path / "out", expect=1).output
+    assert "3 of 3 columns are not numeric" in said
+    assert f"where {marker!r} stands for a missing value, say so with na=[{marker!r}] (--na " in said
+    path.write_text(text(rows, "tall"))
+    assert "--na" not in golem("fit", path, "-o", tmp_path / "out", expect=1).output
+
+
+def test_markers_are_recorded_and_repeated(rows, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mixed = text(rows[:150], ".") + text(rows[150:], "-999").partition("\n")[2]
+    (tmp_path / "data.csv").write_text(mixed)
+    options = ("--missing", "em", "--na", ".", "--na", "-999")
+    golem("fit", "data.csv", "-o", "out", *options, "-q")
+    content = json.loads((tmp_path / "out" / "graph.json").read_text())
+    assert content["data"]["na"] == [".", "-999"]
+    assert content["missing"]["cells"] == np.isnan(rows).sum()
+    assert (
+        "the data are the same; the graph is the same" in golem("fit", "--from", "out/graph.json", "-o", "two").output
+    )
+    assert "--na would change them" in golem("fit", "--from", "out/graph.json", "--na", "0", expect=1).output
+    result = golem("compare", "data.csv", "--methods", "fgs", "-o", "compared", *options)
+    assert "rows lack" in result.output
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_table_from_standard_input(packed, rows, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = text(rows, "NA").encode()
+    (tmp_path / "data.csv").write_bytes(table)
+    options = ("--missing", "drop", "--noise", "ev", "--bootstrap", 4, "--select", "cv", "-q")
+    golem("fit", "data.csv", "-o", "file", *options)
+    golem("fit", "-", "-o", "pipe", *options, input=gzip.compress(table) if packed else table)
+    for name in ("edges.csv", "weights.csv", "path.csv"):
+        assert (tmp_path / "pipe" / name).read_text() == (tmp_path / "file" / name).read_text()
+    assert json.loads((tmp_path / "pipe" / "graph.json").read_text())["data"]["paths"] == ["-"]
+    said = golem("fit", "--from", "pipe/graph.json", expect=1).output
+    assert "its table came from standard input; pipe it in again" in said
+    said = golem("fit", "-", "--from", "pipe/graph.json", "-o", "again", input=table).output
+    assert "the data are the same; the graph is the same" in said
+
+
+def test_an_empty_standard_input_is_told(tmp_path):
+    assert "standard-input: the file is empty" in golem("fit", "-", "-o", tmp_path / "out", input=b"", expect=1).output
