@@ -6,7 +6,8 @@ import warnings
 
 import numpy as np
 
-from golem.moments import Matrix, Moments, quoted, shortened
+from golem.moments import Matrix, Moments
+from golem.rows import quoted, shortened
 
 # A column whose variance given others is below this share of its own is taken as a combination of them: far below
 # what noisy data show (the paper's densest graphs go down to 1e-6), well above rounding.

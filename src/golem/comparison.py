@@ -23,12 +23,13 @@ from golem.knowledge import Knowledge, NamedKnowledge
 from golem.method_process import MethodProcess, Outcome
 from golem.methods import METHODS, named_table, require_known
 from golem.missing import MissingChoice
-from golem.moments import Moments, rows_and_names
+from golem.moments import Moments
 from golem.objective import graph_scores
 from golem.peers import PEERS, Estimate
 from golem.plots import plot_comparison
 from golem.readers import Paths, TableFiles, read_graph, rows_of
 from golem.record import versions
+from golem.rows import rows_and_names
 from golem.solvers.regressions import least_squares_weights
 
 TIME_LIMIT = 120.0

@@ -12,7 +12,8 @@ from sklearn.utils.validation import validate_data
 from golem.arrays import is_tensor
 from golem.knowledge import Knowledge, NamedKnowledge
 from golem.missing import MissingChoice
-from golem.moments import Matrix, Moments, is_table, rows_and_names
+from golem.moments import Matrix, Moments
+from golem.rows import is_table, rows_and_names
 
 
 def read_data(

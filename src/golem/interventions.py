@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from golem.graph import topological_order
-from golem.moments import Matrix, Vector, quoted
+from golem.moments import Matrix, Vector
+from golem.rows import quoted
 
 NOISE_SHAPES = ("gaussian", "exponential", "gumbel")
 

@@ -21,7 +21,8 @@ from golem.arrays import Placement
 from golem.estimator import Golem, is_counted
 from golem.graph_files import read_graph
 from golem.knowledge import Knowledge, NamedKnowledge
-from golem.moments import Moments, column_names, quoted
+from golem.moments import Moments
+from golem.rows import column_names, quoted
 from golem.solvers import LBFGS, Adam, Order
 from golem.sparsity import L0
 

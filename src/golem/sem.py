@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from golem.adjustment import AdjustmentKind, adjustment_set
 from golem.graph import BoolMatrix, is_dag
 from golem.interventions import NOISE_SHAPES, Intervened, draw_rows, implied_covariance, implied_mean, number_of
-from golem.moments import Matrix, Moments, Vector, column_names, is_table, quoted, rows_and_names
+from golem.moments import Matrix, Moments, Vector
 from golem.prediction import Prediction, condition
+from golem.rows import column_names, is_table, quoted, rows_and_names
 
 
 @dataclass(frozen=True, eq=False)

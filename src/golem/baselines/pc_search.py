@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from golem.graph import BoolMatrix
 from golem.knowledge import Knowledge
-from golem.moments import Matrix, quoted
+from golem.moments import Matrix
 from golem.pdag import Pdag, bits_of, column_bits, members
+from golem.rows import quoted
 
 IntArray = NDArray[np.intp]
 # End, middle, end; the first end is the lower one.

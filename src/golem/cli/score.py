@@ -33,8 +33,8 @@ def score(
 ) -> None:
     """Compare an estimated graph with the truth: SHD, SHD-C, SID, TPR, FDR, precision, F1."""
     from golem import metrics
-    from golem.moments import quoted
     from golem.readers import read_graph
+    from golem.rows import quoted
 
     with user_errors():
         first, second = read_graph(truth), read_graph(estimate)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from golem.diagnostics.finding import Finding
-from golem.moments import Matrix, Moments, shortened
+from golem.moments import Matrix, Moments
+from golem.rows import shortened
 
 _WARN_BELOW, _NOTE_BELOW = 1.5, 5.0
 _WORST_CONDITION = 1e8

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from golem.diagnostics import columns, directions, influence, noise, units
 from golem.diagnostics.finding import Diagnosis, Finding
 from golem.estimator import Golem, plain_model
-from golem.moments import Matrix, is_table, quoted, rows_and_names
+from golem.moments import Matrix
+from golem.rows import is_table, quoted, rows_and_names
 from golem.solvers.regressions import least_squares_weights
 
 # Beyond this number of columns the graph is not fitted again.

@@ -8,7 +8,7 @@ import numpy as np
 
 from golem.diagnostics.finding import Finding
 from golem.likelihood import GaussianNV
-from golem.moments import shortened
+from golem.rows import shortened
 
 if TYPE_CHECKING:
     from golem.estimator import Golem

@@ -10,7 +10,8 @@ import numpy as np
 from golem.diagnostics.finding import Finding
 from golem.graph import BoolMatrix
 from golem.likelihood import GaussianEV, GaussianTied
-from golem.moments import Matrix, Moments, Vector, quoted
+from golem.moments import Matrix, Moments, Vector
+from golem.rows import quoted
 from golem.solvers.regressions import regress_on_parents
 
 if TYPE_CHECKING:

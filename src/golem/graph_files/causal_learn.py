@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from golem.graph_files.named_graph import NamedGraph
-from golem.moments import quoted
+from golem.rows import quoted
 
 _EDGE = re.compile(r"\d+\. (\S+) ([-<o]-[->o]) (\S+)")
 

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, field
 
 from golem.graph_files.named_graph import FLAGS, NamedGraph
-from golem.moments import quoted
+from golem.rows import quoted
 
 _TOKEN = re.compile(
     r"""(?P<skip>//[^\n]*|/\*.*?\*/|^\#[^\n]*|\s+)

@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from golem.graph_files.named_graph import FLAGS, NamedGraph
-from golem.moments import quoted
+from golem.rows import quoted
 
 _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 # XML 1.0 has no way to write these, not even escaped.

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from golem.graph import BoolMatrix, cpdag
-from golem.moments import Matrix, Vector, column_names, quoted
+from golem.moments import Matrix, Vector
+from golem.rows import column_names, quoted
 from golem.sem import LinearSEM
 
 # Columns of an edge that are yes or no; all others are numbers.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from golem.graph_files.named_graph import NamedGraph
-from golem.moments import column_names
+from golem.rows import column_names
 
 
 def write_edge_list(graph: NamedGraph) -> str:

@@ -18,7 +18,8 @@ import numpy as np
 
 from golem.arrays import available_cores, blas_threads_for
 from golem.checks import DataWarning
-from golem.moments import Moments, column_names, rows_and_names
+from golem.moments import Moments
+from golem.rows import column_names, rows_and_names
 from golem.tables.streaming import Parts, Progress, Task, merged, moments_of_shards, part_moments
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from golem.moments import column_names, quoted, shortened
+from golem.rows import column_names, quoted, shortened
 from golem.tables.batches import Batch, Piece, as_floats, block_bytes, first_line, is_numeric, piece_bytes
 from golem.tables.csv_format import MISSING_WORDS, USUAL_MARKERS, CsvFormat, is_number, sniff_csv, split_line
 

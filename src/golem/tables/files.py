@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from golem.checks import DataWarning
-from golem.moments import column_names, quoted
+from golem.rows import column_names, quoted
 from golem.tables.batches import TableFile, naming
 from golem.tables.csv_files import SAVED_INDEX, CsvFile
 from golem.tables.parquet_files import MAGIC, ParquetFile

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from golem.moments import shortened
+from golem.rows import shortened
 from golem.tables.batches import (
     Batch,
     Piece,
