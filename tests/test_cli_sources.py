@@ -116,4 +116,4 @@ def test_a_table_from_standard_input(packed, rows, tmp_path, monkeypatch):
 
 
 def test_an_empty_standard_input_is_told(tmp_path):
-    assert "standard-input: the file is empty" in golem("fit", "-", "-o", tmp_path / "out", input=b"", expect=1).output
+    assert "standard input is empty" in golem("fit", "-", "-o", tmp_path / "out", input=b"", expect=1).output

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from golem.readers import read_graph, read_table
+from golem.readers import moments_from_file, read_graph, read_table
 
 VALUES = np.array([[1.5, -2.0, 3e-5], [4.0, 5.25, 6.0]])
 
@@ -164,3 +164,15 @@ def test_files_that_are_no_graphs_are_named(tmp_path, content):
     path.write_text(content)
     with pytest.raises(ValueError, match=r"bad\.csv: not a graph"):
         read_graph(path)
+
+
+def test_a_folder_of_data_may_hold_results_as_well(tmp_path):
+    rows = "a,b\n" + "\n".join(f"{k},{(k * 7) % 5}" for k in range(10)) + "\n"
+    (tmp_path / "part.csv").write_text(rows)
+    (tmp_path / "graph.json").write_text("{}")
+    for name in ("edges.csv", "weights.csv", "path.csv"):
+        (tmp_path / name).write_text("x,y,z\n1,2,3\n")
+    assert moments_from_file(tmp_path).n == 10
+    (tmp_path / "part.csv").unlink()
+    with pytest.raises(ValueError, match="a folder without tables"):
+        moments_from_file(tmp_path)

@@ -289,7 +289,10 @@ class _Work:
                 return _Replica(**settings).fit(moments)
             except ValueError as error:
                 if draw == _MOST_DRAWS:
-                    raise ValueError(f"resampled rows cannot be fitted: {error}") from None
+                    raise ValueError(
+                        "resampled rows cannot be fitted, as happens where rows are few or a column hardly varies; in "
+                        f"one of the resamples, {error}"
+                    ) from None
         raise AssertionError
 
 

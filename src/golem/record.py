@@ -179,7 +179,7 @@ class Repeat:
             None: "whether the data are the same is not recorded",
         }[self.same_data]
         if not self.same_graph:
-            graph = f"the graph is another: {self.new_edges} edges are new, {self.lost_edges} are gone"
+            graph = f"the graph is another: edges new {self.new_edges}, gone {self.lost_edges}"
         elif self.largest_difference > _SAME_WEIGHT:
             graph = (
                 f"the edges are the same, their weights differ by up to {self.largest_difference:.1e} of the largest"

@@ -309,7 +309,10 @@ def fit(
             if bootstrap and not interrupted:
                 write(model, output, supplement, title=title)  # whatever becomes of the resampling
                 source: Source | list[Moments] = rows_of_moments(moments, rows_of(table).values) if by_rows else shards
-                confidence = assess(model, source, bootstrap, seed, quiet=quiet, bar=bar)
+                try:
+                    confidence = assess(model, source, bootstrap, seed, quiet=quiet, bar=bar)
+                except ValueError as error:
+                    raise ValueError(f"{error}. The graph of all rows is in {output}, without a bootstrap") from None
                 interrupted = confidence is None or confidence.interrupted
             if diagnose and not was_interrupted(model):
                 in_memory = scheduler is None and moments.n * moments.d <= MOST_NUMBERS

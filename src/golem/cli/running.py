@@ -41,6 +41,9 @@ def write(model: Golem, output: Path, supplement: Supplement, **report_options: 
 
     # A second Ctrl-C waits until the results are safe.
     with holding_interrupts():
+        if getattr(model, "selection_", None) is None:
+            for of_another_run in ("path.csv", "path.png"):
+                (output / of_another_run).unlink(missing_ok=True)
         export.save(model, output, supplement)
         report_model(model, output / "report.html", supplement, **report_options)
         save_figure(lambda: plot_model(model), output / "graph.png")

@@ -20,7 +20,7 @@ def spooled(paths: Sequence[str]) -> Iterator[list[str]]:
     Raises
     ------
     ValueError
-        If standard input is named, and is a keyboard.
+        If standard input is named, and is a keyboard or empty.
     """
     if STANDARD_INPUT not in paths:
         yield list(paths)
@@ -31,6 +31,8 @@ def spooled(paths: Sequence[str]) -> Iterator[list[str]]:
         copy = Path(folder, "standard-input")
         with copy.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
+        if not copy.stat().st_size:
+            raise ValueError("standard input is empty: the program before the pipe wrote nothing")
         yield [str(copy) if path == STANDARD_INPUT else path for path in paths]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from golem import export
 from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.experiments.inference import MIN_SEEDS
 from golem.experiments.store import DONE, Store
-from golem.experiments.tables import distinct, done, read_csv, read_store, write_csv
+from golem.experiments.tables import distinct, done, read_csv, read_store, where, write_csv
 from golem.experiments.task import Grid
 
 _PICTURES: dict[str, dict[str, Any]] = {"figure.png": {"dpi": 130}, "figure.svg": {"metadata": {"Date": None}}}
@@ -147,11 +148,26 @@ def _what_was_run(table: Table) -> list[str]:
         f"golem {', '.join(distinct(ended, 'version'))}, commit {', '.join(distinct(ended, 'commit'))}; "
         f"{'; '.join(distinct(ended, 'hardware'))}; {seconds:.0f} s of work in all.",
     ]
+    if partial := _partly(table):
+        lines.insert(1, f"Not every method has all sizes and seeds: {partial}. Means are over what there is.")
     if stopped:
         causes = list(dict.fromkeys(f"{row['method']} {row['status']} ({row['reason']})" for row in stopped))
         more = f", and {len(causes) - 5} more" if len(causes) > 5 else ""
         lines += ["", f"{len(stopped)} tasks came to no end: {'; '.join(causes[:5])}{more}."]
     return lines
+
+
+def _partly(table: Table) -> str:
+    """Numbers of seeds by method and size, where they are not the same; methods alike together."""
+    if "d" not in table[0]:
+        return ""
+    methods: dict[str, list[str]] = defaultdict(list)
+    for method in distinct(table, "method"):
+        own = where(table, method=method)
+        sizes = {d: len(distinct(where(own, d=d), "seed")) for d in distinct(own, "d")}
+        told = ", ".join(f"{seeds} at d = {d}" for d, seeds in sizes.items())
+        methods[told].append(str(method))
+    return "" if len(methods) == 1 else "; ".join(f"{', '.join(names)} {told}" for told, names in methods.items())
 
 
 def _commands(folder: Path) -> list[str]:

@@ -15,6 +15,9 @@ from golem.tables.batches import TableFile, naming
 from golem.tables.csv_files import SAVED_INDEX, CsvFile
 from golem.tables.parquet_files import MAGIC, ParquetFile
 
+# What `golem fit` and `golem compare` write, perhaps into the folder of the data.
+_RESULT_MARKS = ("graph.json", "comparison.csv")
+_RESULT_TABLES = ("edges.csv", "weights.csv", "path.csv", "comparison.csv", "agreement.csv", "distances.csv")
 ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".parquet", ".pq")
 # What pandas calls the index of rows when it saves it with the columns, or meets it again.
 _SAVED_INDEX = re.compile(rf"{SAVED_INDEX}(\.\d+)*|__index_level_\d+__")
@@ -111,11 +114,12 @@ def find_files(paths: Paths) -> list[Path]:
 def _files_in(folder: Path) -> list[Path]:
     """List the tables in a folder and the folders in it, less results of an earlier fit and truths of a simulation."""
     found = []
-    results = {path.parent for path in folder.rglob("graph.json")}
+    results = {path.parent for name in _RESULT_MARKS for path in folder.rglob(name)}
     for path in sorted(folder.rglob("*")):
         hidden = any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
         is_table = path.name.lower().endswith(ENDINGS) and not path.is_dir()
-        if is_table and not hidden and path.parent not in results and not _is_truth(path):
+        is_result = path.name in _RESULT_TABLES and path.parent in results
+        if is_table and not hidden and not is_result and not _is_truth(path):
             found.append(path)
     if not found:
         raise ValueError(f"{folder}: a folder without tables; their names end in {', '.join(ENDINGS)}")
