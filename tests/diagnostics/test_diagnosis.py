@@ -35,7 +35,8 @@ def frame():
 def test_everything_is_listed_with_and_without_rows(frame):
     model = Golem().fit(frame)
     with_rows, without = golem.diagnose(model, frame), model.diagnose()
-    assert [f.name for f in with_rows.findings] == [*ALWAYS, "normal-residuals", "influential-rows", "limits"]
+    from_rows = ["odd-values", "normal-residuals", "influential-rows"]
+    assert [f.name for f in with_rows.findings] == [*ALWAYS, *from_rows, "limits"]
     assert [f.name for f in without.findings] == [*ALWAYS, "rows-needed", "limits"]
     for found in (with_rows, without):
         assert all(f.finding.endswith(".") for f in found.findings)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from golem.diagnostics import columns, directions, influence, noise, units
+from golem.diagnostics import columns, directions, influence, noise, odd_values, units
 from golem.diagnostics.finding import Diagnosis, Finding
 from golem.estimator import Golem, plain_model
 from golem.moments import Matrix
@@ -20,7 +20,8 @@ LARGEST_REFIT = 500
 _NEED_ROWS = Finding(
     "rows-needed",
     "note",
-    "Not checked without complete rows: normal residuals, rows that carry an edge, columns of nearly one value.",
+    "Not checked without complete rows: normal residuals, rows that carry an edge, columns of nearly one value, odd "
+    "values.",
     "golem.diagnose(model, X) checks them.",
 )
 
@@ -31,7 +32,8 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     The findings, each with a level, a sentence and a remedy (docs/diagnostics.md tells what they mean and miss):
     "units" (how much survives standardizing the columns), "equal-variances", "directions" (those that the data cannot
     decide), "rows" (n against d), "conditioning", "near-duplicates", "deterministic", "near-constant"; from the rows
-    "normal-residuals" and "influential-rows", in their place "rows-needed" where there are none; and always "limits".
+    "odd-values" (marks of missing values, numbers of rows), "normal-residuals" and "influential-rows", in their place
+    "rows-needed" where there are none; and always "limits".
 
     Parameters
     ----------
@@ -82,6 +84,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     if rows is None or residuals is None:
         findings.append(_NEED_ROWS)
     else:
+        findings.append(odd_values.find_odd_values(moments.names, rows))
         findings.append(noise.find_normality(model, residuals, rows))
         findings.append(influence.find_influence(graph, rows, model.edge_price_, moments.names, numbers))
     return Diagnosis([*findings, directions.LIMITS])
