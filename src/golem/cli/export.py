@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from golem.cli.running import user_errors
+from golem.terminal import out
 
 EXAMPLE = "golem export out/graph.json -o graph.graphml"
 STANDARD_OUTPUT = Path("-")
@@ -60,3 +61,4 @@ def export(
             return
         name = format_of(output) if to is None else to.value
         export_graph(read_graph(graph), output, name, cpdag=cpdag)
+        out.print(f"Saved {output}", soft_wrap=True)

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
@@ -67,7 +68,9 @@ class Grid:
             return tuple(offered)
         for name in self.methods:
             if name not in offered:
-                raise ValueError(f"this experiment has no method {name!r}; it has {', '.join(offered)}")
+                near = get_close_matches(name.lower().replace("_", "-"), offered, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(offered)}"
+                raise ValueError(f"this experiment has no method {name!r}{hint}")
         return tuple(name for name in offered if name in self.methods)
 
 
