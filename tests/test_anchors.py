@@ -10,9 +10,9 @@ import pytest
 
 from golem import Moments, metrics
 from golem.descent import NOISE_MODELS
-from golem.estimator import PAPER_THRESHOLD
 from golem.objective import Objective
 from golem.rounding import round_to_dag
+from golem.settings import PAPER_THRESHOLD
 from golem.simulate import simulate
 from golem.solvers import Adam
 

@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from golem import DataWarning, Golem, Knowledge, Moments, metrics
 from golem.acyclicity import LogDet
 from golem.graph import is_dag
+from golem.settings import chosen_solver, placement_for
 from golem.simulate import random_dag, simulate
 from golem.solvers import LBFGS, Adam, Order, Status
 
@@ -112,7 +113,7 @@ def test_the_papers_recipe_to_the_letter():
         assert parameters["lambda_dag"] == 5.0
         assert parameters["threshold"] == 0.3
         assert parameters["init"] == init
-        assert recipe._solver() == Adam(max_iter=100_000, learning_rate=1e-3, tolerance=0.0, batch_size=None)
+        assert chosen_solver(recipe) == Adam(max_iter=100_000, learning_rate=1e-3, tolerance=0.0, batch_size=None)
     assert Golem.paper("ev", max_iter=7).max_iter == 7
 
 
@@ -435,13 +436,13 @@ def test_tensors_are_read_where_they_lie(drawn):
 
 
 def test_auto_takes_the_cpu_where_there_is_no_gpu_or_little_to_gain(drawn, monkeypatch):
-    monkeypatch.setattr("golem.estimator.gpu_is_there", lambda: pytest.fail("a small problem needs no GPU"))
+    monkeypatch.setattr("golem.settings.gpu_is_there", lambda: pytest.fail("a small problem needs no GPU"))
     Golem("ev", device="auto").fit(drawn.data)
     Golem("nv", device="auto").fit(drawn.data)
-    monkeypatch.setattr("golem.estimator.gpu_is_there", lambda: True)
-    placement = Golem("ev", device="auto")._placement(Order(), 5000)
+    monkeypatch.setattr("golem.settings.gpu_is_there", lambda: True)
+    placement = placement_for(Golem("ev", device="auto"), Order(), 5000)
     assert (placement.device, placement.dtype) == ("cuda", "float64")
-    assert Golem("nv", device="auto")._placement(Order(), 5000).device == "cpu"
+    assert placement_for(Golem("nv", device="auto"), Order(), 5000).device == "cpu"
 
 
 @pytest.mark.gpu

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from golem.descent import NOISE_MODELS
 from golem.estimator import Golem
 from golem.moments import Matrix, Moments
+from golem.settings import chosen_solver, start_matrix
 from golem.solvers import Adam
 
 
@@ -42,7 +43,7 @@ def fit_batch(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | No
         raise ValueError(f"{len(starts)} starts for {len(models)} tables; there must be one for each")
     if not models:
         return []
-    solver = model._solver()
+    solver = chosen_solver(model)
     if not isinstance(solver, Adam) or solver.batch_size is not None:
         raise ValueError("a batch is solved by solver='adam' on all rows; fit other models one by one")
     moments: list[Moments] = []
@@ -56,7 +57,7 @@ def fit_batch(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | No
     if model.noise == "auto" and len(rows) > 1:
         raise ValueError("with noise='auto' the tables of a batch have the same number of rows")
     d, stack = sizes[0], np.stack([m.covariance for m in moments])
-    init = model._start(d) if starts is None else np.stack(starts)
+    init = start_matrix(model, d) if starts is None else np.stack(starts)
     init = None if init is None else np.broadcast_to(init, stack.shape)
     descent = models[0]._descent(solver, d, len(models))
     noise = model._penalized(NOISE_MODELS[model.noise])

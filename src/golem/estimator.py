@@ -13,12 +13,11 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from golem.acyclicity import Acyclicity, Expm, LogDet, Polynomial
-from golem.arrays import Placement, gpu_is_there
+from golem.acyclicity import Acyclicity, Expm
 from golem.checks import require_learnable, warn_of_equal_scales
 from golem.descent import NOISE_MODELS, Descent, NoiseModel
 from golem.graph import BoolMatrix, cpdag, meek_closure
-from golem.inputs import read_data, read_knowledge, require_shape
+from golem.inputs import read_data, read_knowledge
 from golem.knowledge import Knowledge, NamedKnowledge
 from golem.likelihood import GaussianEV
 from golem.likelihood_ratio import ChosenEdges, choose_edges
@@ -28,20 +27,10 @@ from golem.moments import Matrix, Moments
 from golem.objective import PAPER_PENALTIES, graph_scores, residual_variances
 from golem.rounding import CycleRemoval, Rounded, round_to_dag, with_required
 from golem.sem import LinearSEM
+from golem.settings import ACYCLICITIES, MATRICES, PAPER_THRESHOLD, chosen_solver, named, placement_for, start_matrix
 from golem.solvers import LBFGS, Adam, Callback, Order, Solution
 from golem.solvers.tie_break import without_evidence
 from golem.sparsity import L0, Criterion
-
-# Where words become objects; below this module only `descent.NOISE_MODELS` knows a word.
-SOLVERS: dict[str, Order | Adam | LBFGS] = {"order": Order(), "adam": Adam(), "lbfgs": LBFGS()}
-ACYCLICITIES: dict[str, Acyclicity] = {"expm": Expm(), "polynomial": Polynomial(), "logdet": LogDet()}
-STARTS = ("zeros", "ev")
-CYCLE_REMOVALS = ("paper", "gentle", "none")
-PAPER_THRESHOLD = 0.3
-# Below these sizes a GPU is no faster than a few cores (docs/scale.md).
-GPU_PAYS_FROM = {"order": 1000, "adam": 200}
-# Matrices on the device at the peak: measured, and rounded up.
-_MATRICES = {"order": 6, "adam": 24, "adam, replayed": 48}
 
 
 class Golem(BaseEstimator):
@@ -230,7 +219,7 @@ class Golem(BaseEstimator):
         rows = self._prepare(X, solver)
         if isinstance(solver, Order):
             return self._conclude(self._search(solver, noise), None)
-        init = self._start(self.moments_.d)
+        init = start_matrix(self, self.moments_.d)
         descent = self._descent(solver, self.moments_.d)
         covariance, n = self.moments_.covariance, self.moments_.n
         return self._conclude(*descent.run(covariance, n, self._penalized(noise), self.noise, init, rows))
@@ -273,7 +262,7 @@ class Golem(BaseEstimator):
 
         `fit` begins with this; before a long pass over files it spares the wait for a complaint.
         """
-        noise, solver = _named(NOISE_MODELS, self.noise, "noise"), self._solver()
+        noise, solver = named(NOISE_MODELS, self.noise, "noise"), chosen_solver(self)
         self._edge_price(solver)
         require_choice(self.missing)
         return noise, solver
@@ -321,59 +310,6 @@ class Golem(BaseEstimator):
 
         return report_model(self, path, **options)
 
-    def _solver(self) -> Order | Adam | LBFGS:
-        """Return the solver with the estimator's own settings, after checking that it has a use for them."""
-        solver: Order | Adam | LBFGS = (
-            _named(SOLVERS, self.solver, "solver") if isinstance(self.solver, str) else self.solver
-        )
-        for name in ("max_iter", "time_limit"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, int | float) and value > 0):
-                raise ValueError(f"{name} must be a positive number; got {value!r}")
-        if isinstance(self.threshold, str) and self.threshold != "lr":
-            raise ValueError(f"threshold is a number or 'lr', for a likelihood ratio; got {self.threshold!r}")
-        if self.threshold == "lr" and self.cycles == "none":
-            raise ValueError("threshold='lr' with cycles='none': a likelihood ratio compares acyclic graphs")
-        for name in ("lambda_sparsity", "lambda_dag", "threshold"):
-            value = getattr(self, name)
-            if not (value is None or isinstance(value, str) or 0 <= value < np.inf):
-                raise ValueError(f"{name} must be at least 0 and finite; got {value}")
-        try:
-            np.random.default_rng(self.random_state)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"random_state must be a whole number of at least 0, a Generator or None; got {self.random_state!r}"
-            ) from None
-        if self.cycles not in (None, *CYCLE_REMOVALS):
-            raise ValueError(f"cycles must be one of {', '.join(CYCLE_REMOVALS)}; got {self.cycles!r}")
-        if isinstance(solver, Order):
-            useless = ["lambda_dag", "threshold", "max_iter", "acyclicity", "cycles"]
-            remedy = "the order solver counts edges and is acyclic by construction; leave it out, or use solver='lbfgs'"
-            if self.noise == "ev" and self.effort is not None:
-                raise ValueError(
-                    f"effort={self.effort!r} with noise='ev': equal variances need no search; leave it out"
-                )
-        else:
-            useless = ["effort"]
-            remedy = "it is for solver='order'"
-        for name in useless:
-            if getattr(self, name) is not None:
-                raise ValueError(f"{name}={getattr(self, name)!r} with solver={self.solver!r}: {remedy}")
-        if isinstance(self.lambda_sparsity, str) and not isinstance(solver, Order):
-            raise ValueError(f"lambda_sparsity={self.lambda_sparsity!r} is for solver='order'; here it is a number")
-        if self.dtype not in ("float64", "float32"):
-            raise ValueError(f"dtype must be 'float64' or 'float32'; got {self.dtype!r}")
-        on_device = isinstance(solver, Adam) or (isinstance(solver, Order) and self.noise == "ev")
-        if (self.device not in ("cpu", "auto") or self.dtype != "float64") and not on_device:
-            what = f"dtype={self.dtype!r}" if self.device in ("cpu", "auto") else f"device={self.device!r}"
-            raise ValueError(
-                f"{what} is for solver='adam' and for solver='order' with noise='ev'; the search over orders and "
-                "L-BFGS run on the CPU in double precision"
-            )
-        settings = {"max_iter": self.max_iter, "time_limit": self.time_limit, "effort": self.effort}
-        given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
-        return dataclasses.replace(solver, **given)
-
     def _edge_price(self, solver: Order | Adam | LBFGS) -> L0:
         """Return the price by which edges are counted; where they are not, the default, as a yardstick."""
         counted = isinstance(solver, Order) and self.lambda_sparsity is not None
@@ -389,8 +325,8 @@ class Golem(BaseEstimator):
                     f"init={init!r}: with solver='order' a start is an order, a graph or, for 'nv' and 'auto', 'ev'"
                 )
             init = solver.solve(moments, GaussianEV(), sparsity, allowed=allowed, required=required).weights
-        placement = self._placement(solver, moments.d)
-        placement.require_memory(_MATRICES["order"], moments.d, "The order")
+        placement = placement_for(self, solver, moments.d)
+        placement.require_memory(MATRICES["order"], moments.d, "The order")
         return dataclasses.replace(solver, placement=placement).solve(
             moments,
             noise.likelihood(moments.n),
@@ -406,20 +342,11 @@ class Golem(BaseEstimator):
     def _descent(self, solver: Adam | LBFGS, d: int, stack: int = 1) -> Descent:
         """Gather what the gradient solvers need."""
         acyclicity = "expm" if self.acyclicity is None else self.acyclicity
-        h = _named(ACYCLICITIES, acyclicity, "acyclicity") if isinstance(acyclicity, str) else acyclicity
-        placement = self._placement(solver, d)
+        h = named(ACYCLICITIES, acyclicity, "acyclicity") if isinstance(acyclicity, str) else acyclicity
+        placement = placement_for(self, solver, d)
         replayed = d < LARGE and isinstance(h, Expm) and isinstance(solver, Adam) and solver.batch_size is None
-        placement.require_memory(_MATRICES["adam, replayed" if replayed else "adam"], d, "Adam", stack)
+        placement.require_memory(MATRICES["adam, replayed" if replayed else "adam"], d, "Adam", stack)
         return Descent(solver, h, self.knowledge_, placement, self.random_state, self.callback)
-
-    def _placement(self, solver: Order | Adam | LBFGS, d: int) -> Placement:
-        """Tell where to work; "auto" takes a GPU where it gains."""
-        name = "adam" if isinstance(solver, Adam) else "order" if isinstance(solver, Order) else "lbfgs"
-        if self.device != "auto":
-            return Placement(self.device, self.dtype)
-        usable = name == "adam" or (name == "order" and self.noise == "ev")
-        gains = usable and d >= GPU_PAYS_FROM[name] and gpu_is_there()
-        return Placement("cuda" if gains else "cpu", self.dtype)
 
     def _round(self) -> Matrix:
         """Round the raw weights to a graph, and note how many edges it cost."""
@@ -435,23 +362,6 @@ class Golem(BaseEstimator):
             rounded = round_to_dag(raw, self.threshold_, required, self.cycles or "paper")
         self.solution_ = dataclasses.replace(self.solution_, cut_edges=rounded.cut)
         return rounded.weights
-
-    def _start(self, d: int) -> Matrix | None:
-        """Return the start of the weights, or None where GOLEM-EV is to be solved for it."""
-        init = ("zeros" if self.noise == "ev" else "ev") if self.init is None else self.init
-        if isinstance(init, str):
-            if init not in STARTS:
-                raise ValueError(f"init must be one of {', '.join(STARTS)} or a (d, d) array; got {init!r}")
-            return None if init == "ev" else np.zeros((d, d))
-        start = np.array(init, dtype=float)
-        require_shape(start, d, "the start matrix")
-        if not np.isfinite(start).all():
-            raise ValueError("the start matrix has NaN or infinite entries")
-        if np.diagonal(start).any():
-            raise ValueError("the start matrix has nonzero diagonal entries; no variable causes itself")
-        if np.linalg.slogdet(np.eye(d) - start)[0] == 0:
-            raise ValueError("the score is infinite at the start matrix: I - B is singular there; choose another one")
-        return start
 
     def _penalized(self, noise: NoiseModel) -> NoiseModel:
         """Return the noise model with the user's penalties in place of the paper's."""
@@ -510,10 +420,3 @@ def _undecided(adjacency: BoolMatrix, equivalence_class: BoolMatrix, knowledge: 
         known = adjacency & (knowledge.required | knowledge.forbidden.T)
         graph = meek_closure(graph & ~(graph & graph.T & known.T))
     return adjacency & graph & graph.T
-
-
-def _named(table: dict[str, Any], name: str, parameter: str) -> Any:
-    """Look a word up in its table, or say which words there are."""
-    if name not in table:
-        raise ValueError(f"{parameter} must be one of {', '.join(map(repr, table))}; got {name!r}")
-    return table[name]

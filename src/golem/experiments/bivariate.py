@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golem.estimator import PAPER_THRESHOLD
 from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.experiments.figures import BLACK, BLUE, GREEN, GREY, VERMILLION
 from golem.experiments.stationary_points import PlaneScore, StationaryPoint, indices, stationary_points
@@ -25,6 +24,7 @@ from golem.experiments.tables import distinct, done, where
 from golem.experiments.task import Grid, Row, Task
 from golem.likelihood import GaussianEV, GaussianNV, LeastSquares, Likelihood
 from golem.objective import PAPER_PENALTIES
+from golem.settings import PAPER_THRESHOLD
 from golem.simulate import random_weights
 
 if TYPE_CHECKING:

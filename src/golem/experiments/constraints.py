@@ -17,7 +17,6 @@ import numpy as np
 
 from golem import metrics
 from golem.acyclicity import Expm
-from golem.estimator import PAPER_THRESHOLD
 from golem.experiments import figures, sweep
 from golem.experiments.comparisons import better, difference, is_there, join, metric_label, not_run, present
 from golem.experiments.experiment import Table, Verdict
@@ -28,6 +27,7 @@ from golem.experiments.tables import average, distinct, done, interaction, metri
 from golem.experiments.task import Grid, Row, Task
 from golem.graph import is_dag
 from golem.rounding import round_to_dag
+from golem.settings import PAPER_THRESHOLD
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golem.acyclicity import Expm
-from golem.estimator import PAPER_THRESHOLD
 from golem.experiments import sweep
 from golem.experiments.comparisons import VISIBLE, missing, not_run
 from golem.experiments.experiment import Experiment, Table, Verdict
@@ -29,6 +28,7 @@ from golem.experiments.task import Grid, Row, Task
 from golem.graph import is_dag
 from golem.objective import PAPER_PENALTIES
 from golem.rounding import round_to_dag
+from golem.settings import PAPER_THRESHOLD
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
