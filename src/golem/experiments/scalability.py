@@ -35,6 +35,8 @@ CLAIMS = (
 )
 # Times the other method's time that is taken as much less.
 _MUCH = 2.0
+# The paper's sizes go to 3200; what is seen of time at a tenth of that tells nothing of large graphs.
+_LARGE = 400
 
 
 def tasks(grid: Grid) -> list[Task]:
@@ -76,7 +78,7 @@ def verdicts(table: Table) -> list[Verdict]:
     return [
         _growth(CLAIMS[0], table, "golem-ev", grows=False),
         _growth(CLAIMS[1], table, "notears-l1", grows=True),
-        _faster(CLAIMS[2], table, "golem-ev", "notears-l1", _MUCH),
+        _faster(CLAIMS[2], table, "golem-ev", "notears-l1", _MUCH, _LARGE),
         _order(table),
         _sizes_and_times(table),
     ]
@@ -97,8 +99,10 @@ def _growth(claim: str, table: Table, method: str, *, grows: bool) -> Verdict:
     return Verdict(claim, f"{measured}. Growth is taken as {VISIBLE} or more", within(gaps[last], -math.inf, VISIBLE))
 
 
-def _faster(claim: str, table: Table, first: str, second: str, ratio: float) -> Verdict:
+def _faster(claim: str, table: Table, first: str, second: str, ratio: float, large: int = 0) -> Verdict:
     """Ask that the first method takes 1 / ratio of the second's time or less, at the largest size that allows it.
+
+    Sizes below `large` tell nothing of large graphs, and decide nothing.
 
     A task past the time limit took at least as long as it ran. So a ratio with such a time above is a lower bound,
     which can show that the first method is faster; with one below it is an upper bound, which can refute it.
@@ -114,12 +118,13 @@ def _faster(claim: str, table: Table, first: str, second: str, ratio: float) -> 
         seconds = means(table, "fit_seconds", (first, second), d=d)
         found = mean(known)
         parts.append(f"d = {d}: {seconds}{f' ({slow})' if slow else ''}, ratio {2**found.value:.3g}")
-        if found.count >= MIN_SEEDS:
+        if found.count >= MIN_SEEDS and int(d) >= large:
             outcome = within(found, math.log2(ratio), math.inf)
             if (outcome and stopped[first]) or (outcome is False and stopped[second]):
                 outcome = None
     measured = f"Seconds, and the ratio of {second} to {first}: {'; '.join(parts) or 'no size was done by either'}"
-    return Verdict(claim, f"{measured}. Asked for at the largest size: a ratio of {ratio:g} or more", outcome)
+    asked = f"Asked for at the largest size{f', d = {large} or more' if large else ''}: a ratio of {ratio:g} or more"
+    return Verdict(claim, f"{measured}. {asked}", outcome)
 
 
 def _log_ratios(table: Table, first: str, second: str) -> tuple[list[float], dict[str, int]]:
