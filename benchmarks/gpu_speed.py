@@ -9,6 +9,8 @@ Parts:
 - adam: milliseconds a step at d = 100 ... 3200, one by one with LU, and as they are taken; S(B) and the graph after
   1000 steps of both, and of a control; steps a hundred times smaller, as late in a run
 - batch: many problems of d = 100 in one solve
+- stacks: 144 problems of d = 10 ... 100 in one solve, one by one and as steps are taken, over more steps
+- products: what a matrix product, and LU with the inverse, take at d = 3200, in double and in single precision
 
     python benchmarks/gpu_speed.py order cores same adam batch --plot docs/images/gpu.png
     python benchmarks/gpu_speed.py same --device cpu --quick      # shows that it runs, where there is no GPU
@@ -30,7 +32,7 @@ import torch
 
 import golem
 from golem import Golem, Moments
-from golem.arrays import Placement
+from golem.arrays import Placement, logabsdet_and_inverse_transpose
 from golem.likelihood import GaussianEV
 from golem.matrix_functions import DIRECT, Warm
 from golem.objective import Objective
@@ -271,10 +273,50 @@ def batch(options: argparse.Namespace) -> None:
         print(f"| {count} | {spent:.2f} | {spent / count:.3f} |", flush=True)
 
 
+def stacks(options: argparse.Namespace) -> None:
+    """Time steps of the stacks that experiments make."""
+    print("| problems | d | one by one, ms a step | as taken, ms a step |")
+    print("|---|---|---|---|")
+    count = 4 if options.quick else 144
+    for d in (10,) if options.quick else (10, 20, 50, 100):
+        drawn = [simulate(d, 1000, ("ER1", "ER2", "ER4", "SF4")[k % 4], random_state=k).data for k in range(count)]
+        S = Placement(options.device).put(np.stack([Moments.from_rows(X).covariance for X in drawn]))
+        objective = Objective(S, GaussianEV(), lambda_sparsity=2e-2, lambda_dag=5.0)
+        spent = []
+        for replaying, steps in ((False, 1000), (True, 5000)):
+            steps = 50 if options.quick else steps
+            adam_module.pays_to_replay = pays_to_replay if replaying else lambda objective: False
+            Adam(max_iter=3).solve(objective)
+            began = wait(options.device)
+            Adam(max_iter=steps).solve(objective)
+            spent.append((wait(options.device) - began) / steps * 1e3)
+        print(f"| {count} | {d} | {spent[0]:.2f} | {spent[1]:.2f} |", flush=True)
+
+
+def products(options: argparse.Namespace) -> None:
+    """Time what a step of Adam on a large graph is made of."""
+    print("| d | numbers | product, ms | LU and inverse, ms |")
+    print("|---|---|---|---|")
+    d = 300 if options.quick else 3200
+    for dtype in (torch.float64, torch.float32):
+        A = (
+            torch.eye(d, dtype=dtype, device=options.device)
+            + torch.rand((d, d), dtype=dtype, device=options.device) / d
+        )
+        spent = []
+        for act in (lambda A=A: A @ A, lambda A=A: logabsdet_and_inverse_transpose(A)):
+            act()
+            began = wait(options.device)
+            for _ in range(20):
+                act()
+            spent.append((wait(options.device) - began) / 20 * 1e3)
+        print(f"| {d} | {dtype} | {spent[0]:.2f} | {spent[1]:.2f} |", flush=True)
+
+
 def main() -> None:
     """Run the parts that are named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="+", choices=["order", "cores", "same", "adam", "batch"])
+    parser.add_argument("parts", nargs="+", choices=["order", "cores", "same", "adam", "batch", "stacks", "products"])
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--plot", metavar="PNG")
     parser.add_argument("--quick", action="store_true")
