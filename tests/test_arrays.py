@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.special
 
-from golem import arrays
+from golem import arrays, expm, passes
 from golem.expm import expm_nonnegative
 
 
@@ -30,12 +31,21 @@ def test_expm_agrees_with_scipy(d, scale, rng):
     assert np.max(np.abs(expm_nonnegative(A) - expected)) <= 1e-12 * np.max(np.abs(expected))
 
 
+@pytest.fixture(params=["small", "large"])
+def as_if(request, monkeypatch):
+    """Use the schemes of small, and those of large matrices."""
+    if request.param == "large":
+        monkeypatch.setattr(expm, "_NESTED_FROM", 1)
+        monkeypatch.setattr(expm, "_SUMS_AT_ONCE_UP_TO", 0)
+    return request.param
+
+
 # SciPy's own error reaches 3e-12 where the norm is large; extended precision is the better oracle there.
 @pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="long double is no longer than double here")
 @pytest.mark.parametrize("d", [3, 30, 120])
 @pytest.mark.parametrize("scale", [1e-6, 0.1, 1.0, 4.0])
 @pytest.mark.parametrize("nearly_acyclic", [False, True])
-def test_expm_is_accurate_to_rounding(d, scale, nearly_acyclic, rng):
+def test_expm_is_accurate_to_rounding(d, scale, nearly_acyclic, rng, as_if):
     A = rng.random((d, d)) * scale
     if nearly_acyclic:
         A = np.triu(A * (rng.random((d, d)) < 4 / d), 1) * 4 + A * 1e-6
@@ -43,17 +53,35 @@ def test_expm_is_accurate_to_rounding(d, scale, nearly_acyclic, rng):
     assert np.max(np.abs(expm_nonnegative(A) - expected)) < 1e-13 * np.max(expected)
 
 
-def test_expm_of_a_stack_is_the_stack_of_expms(rng):
+def test_expm_of_a_stack_is_the_stack_of_expms(rng, as_if):
     A = rng.random((2, 3, 6, 6)) * np.array([0.01, 1.0, 5.0])[:, None, None]
     stacked = expm_nonnegative(A)
     for index in np.ndindex(2, 3):
         np.testing.assert_allclose(stacked[index], expm_nonnegative(A[index]), rtol=1e-12)
 
 
-def test_expm_of_a_dag_has_an_exact_unit_diagonal(rng):
+def test_expm_of_a_dag_has_an_exact_unit_diagonal(rng, as_if):
     A = np.triu(rng.random((40, 40)) * 9, 1)
     order = rng.permutation(40)
     assert np.all(np.diagonal(expm_nonnegative(A[np.ix_(order, order)])) == 1.0)
+
+
+def test_the_nested_scheme_saves_a_product(rng, as_if):
+    A = rng.random((30, 30)) * 0.028  # a norm at which degree 12 is not enough
+    plan = expm.cheapest_plan(expm.power_norms(A, A @ A).tolist(), 2.2e-16)
+    assert (plan.scheme.degree, plan.products) == {"small": (12, 5), "large": (14, 4)}[as_if]
+
+
+@pytest.mark.parametrize("squarings", [0, 1, 3])
+def test_schemes_are_taylor_polynomials(squarings):
+    # Of a shift matrix the exponential holds the coefficients themselves.
+    for scheme in (*expm._TAYLOR_SCHEMES, expm._NESTED_SCHEME):
+        A = np.eye(18, k=1)
+        powers = [np.linalg.matrix_power(A, k + 1) for k in range(scheme.powers)]
+        found = scheme.evaluate(powers, squarings)[0] * 2.0 ** (squarings * np.arange(18))
+        series = 1 / scipy.special.factorial(np.arange(18))
+        np.testing.assert_allclose(found[: scheme.degree + 1], series[: scheme.degree + 1], rtol=1e-13)
+        assert np.all((found >= 0) & (found <= series * (1 + 1e-13)))
 
 
 def test_expm_overflow_is_not_finite_and_no_crash():
@@ -158,3 +186,38 @@ def test_memory_is_asked_for_before_the_work(monkeypatch):
     ):
         placement.require_memory(6, 20_000, "The order")
     arrays.Placement("cpu").require_memory(6, 10**6, "The order")  # left to the operating system
+
+
+@pytest.mark.torch
+def test_sums_in_few_passes_are_the_sums(rng):
+    torch = pytest.importorskip("torch")
+    A, B, C = rng.normal(size=(3, 2, 4, 4)) + 3.0
+    expected = {
+        "identity_minus": (np.eye(4) - A, lambda a, b, c: passes.identity_minus(a)),
+        "plus_scaled": (A + 2 * B, lambda a, b, c: passes.plus_scaled(a, b, 2.0)),
+        "minus_scaled": (A - B * C, passes.minus_scaled),
+        "minus_ratio": (A - 2 * B / C, lambda a, b, c: passes.minus_ratio(a, b, c, 2.0)),
+        "inner_product": ((A * B).sum(axis=(-2, -1)), lambda a, b, c: passes.inner_product(a, b)),
+        "total_size": (np.abs(A - 3).sum(axis=(-2, -1)), lambda a, b, c: passes.total_size(a - 3)),
+        "sign": (np.sign(A - 3), lambda a, b, c: passes.sign(a - 3)),
+    }
+    in_place = {
+        "add_scaled": (A + 2 * B, lambda a, b, c: passes.add_scaled(a, b, 2.0)),
+        "absorb": (A + 2 * B, lambda a, b, c: passes.absorb(a, b, 2.0)),
+        "add_squares": (A + 2 * B**2, lambda a, b, c: passes.add_squares(a, b, 2.0)),
+        "move_towards": (0.9 * A + 0.1 * B, lambda a, b, c: passes.move_towards(a, b, 0.1)),
+        "add_product": (A + B @ C, passes.add_product),
+        "add_to_diagonal": (A + 2 * np.eye(4), lambda a, b, c: passes.add_to_diagonal(a, 2.0)),
+        "clear_diagonal": (A * (1 - np.eye(4)), lambda a, b, c: passes.clear_diagonal(a)),
+    }
+    for make in (np.array, torch.asarray):
+        for part in (slice(None), 0):  # a stack, and a matrix
+            for name, (result, function) in (expected | in_place).items():
+                a, b, c = (make(X[part].copy()) for X in (A, B, C))
+                found = function(a, b, c)
+                np.testing.assert_allclose(a if name in in_place else found, result[part], rtol=1e-13, err_msg=name)
+
+
+def test_a_message_arrives():
+    assert arrays.Message(np.array([1.0, 2.0])).read() == [1.0, 2.0]
+    assert arrays.Message(np.array(3.0)).read() == 3.0

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from golem.arrays import Array, identity_minus, namespace
+from golem.arrays import Array, namespace
 from golem.matrix_functions import DIRECT, MatrixFunctions
+from golem.passes import identity_minus, inner_product, minus_scaled
 
 
 class Likelihood(Protocol):
@@ -38,9 +39,9 @@ class GaussianNV:
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
         M, SM = _residuals(B, S)
         r = namespace(B).sum(M * SM, axis=-2)
+        value, weights = self.on_dag(r), 1 / r[..., None, :]
         logabsdet, inverse_transpose = functions.invert(M)
-        SM /= r[..., None, :]
-        return self.on_dag(r) - logabsdet, inverse_transpose - SM
+        return value - logabsdet, minus_scaled(inverse_transpose, SM, weights)
 
     def on_dag(self, r: Array) -> Array:
         """Return 1/2 sum_j log r_j."""
@@ -84,10 +85,10 @@ class GaussianTied:
         xp = namespace(B)
         M, SM = _residuals(B, S)
         r = xp.sum(M * SM, axis=-2)
-        logabsdet, inverse_transpose = functions.invert(M)
         away, v = self._away(xp.log(r))
-        SM *= ((1 + 2 * away / (self.n * v)) / r)[..., None, :]
-        return self.on_dag(r) - logabsdet, inverse_transpose - SM
+        value, weights = self.on_dag(r), ((1 + 2 * away / (self.n * v)) / r)[..., None, :]
+        logabsdet, inverse_transpose = functions.invert(M)
+        return value - logabsdet, minus_scaled(inverse_transpose, SM, weights)
 
     def on_dag(self, r: Array) -> Array:
         """Return 1/2 sum_j [log r_j + ((log r_j - mu)^2 / v + log v) / n]."""
@@ -133,10 +134,10 @@ class GaussianEV:
         xp = namespace(B)
         d = B.shape[-1]
         M, SM = _residuals(B, S)
-        total = xp.sum(M * SM, axis=(-2, -1))
+        total = inner_product(M, SM)
+        value, weight = d / 2 * xp.log(total), (d / total)[..., None, None]
         logabsdet, inverse_transpose = functions.invert(M)
-        SM *= (d / total)[..., None, None]
-        return d / 2 * xp.log(total) - logabsdet, inverse_transpose - SM
+        return value - logabsdet, minus_scaled(inverse_transpose, SM, weight)
 
     def on_dag(self, r: Array) -> Array:
         """Return d/2 log sum_j r_j."""
@@ -159,7 +160,7 @@ class LeastSquares:
     def value_and_grad(self, B: Array, S: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
         M, SM = _residuals(B, S)
-        return namespace(B).sum(M * SM, axis=(-2, -1)) / 2, -SM
+        return inner_product(M, SM) / 2, -SM
 
     def on_dag(self, r: Array) -> Array:
         """Return 1/2 sum_j r_j."""

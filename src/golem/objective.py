@@ -14,6 +14,7 @@ from golem.arrays import Array, namespace
 from golem.likelihood import Likelihood
 from golem.matrix_functions import DIRECT, MatrixFunctions
 from golem.moments import Matrix, Vector
+from golem.passes import absorb, clear_diagonal
 from golem.sparsity import L1, Sparsity
 
 _SPARSE_FROM = 500
@@ -94,10 +95,12 @@ class Objective:
             value, grad = self.likelihood.value_and_grad(B, self.S if S is None else S, functions)
             if self.lambda_dag:
                 h, h_grad = self.acyclicity.value_and_grad(B, functions)
-                h_grad *= self.lambda_dag
-                grad += h_grad
+                absorb(grad, h_grad, self.lambda_dag)
                 value = value + self.lambda_dag * h
-            grad *= self._free
+            if self.allowed is None:
+                clear_diagonal(grad)
+            else:
+                grad *= self._free
             return value, grad
 
     def value_and_grad(
@@ -108,8 +111,7 @@ class Objective:
         if not self.lambda_sparsity:
             return value, grad
         size, sign = self.sparsity.value_and_grad(B if self.unpenalized is None else B * self._priced)
-        sign *= self.lambda_sparsity
-        grad += sign
+        absorb(grad, sign, self.lambda_sparsity)
         return value + self.lambda_sparsity * size, grad
 
     def terms(self, B: Array) -> Mapping[str, Array]:

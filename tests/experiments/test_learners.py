@@ -54,7 +54,7 @@ def test_an_interrupted_start_is_no_start(tables, monkeypatch):
     def interrupted(self, *arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("golem.solvers.adam.Adam._move", interrupted)
+    monkeypatch.setattr("golem.solvers.adam.Adam._moved", interrupted)
     with pytest.raises(KeyboardInterrupt):
         learn_batch("golem-nv", CELL, tables, "cpu")
     assert not learners._golem_ev_solved

@@ -13,6 +13,7 @@ from array_api_compat import device
 from golem.arrays import Array, blas_threads_for, namespace
 from golem.matrix_functions import MatrixFunctions, functions_for
 from golem.objective import Objective
+from golem.passes import add_squares, minus_ratio, move_towards
 from golem.solvers.solution import Callback, Recorder, Solution, Status
 from golem.solvers.steps_ahead import StepsAhead, pays_to_replay
 
@@ -94,7 +95,7 @@ class Adam:
         functions = functions_for(B)
         ahead = None
         if self.batch_size is None and pays_to_replay(objective):
-            ahead = StepsAhead(objective, self._move, self.beta1, self.beta2)
+            ahead = StepsAhead(objective, self._moved, self.beta1, self.beta2)
         status, step = Status.COMPLETED, 0
         try:
             while step <= self.max_iter:
@@ -120,7 +121,7 @@ class Adam:
                     step += taken[0]
                     B, m, v = taken[1]
                     continue
-                B = B - self._move(m, v, grad, self.beta1 ** (step + 1), self.beta2 ** (step + 1))
+                B = self._moved(B, m, v, grad, self.beta1 ** (step + 1), self.beta2 ** (step + 1))
                 step += 1
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
@@ -131,21 +132,16 @@ class Adam:
             status = Status.MAX_ITER
         return recorder.solution(last, status, step)
 
-    def _move(self, m: Array, v: Array, grad: Array, decay1: Any, decay2: Any) -> Array:
-        """Update the moments by a gradient, which is used up; return the step of B."""
-        # In place where it can be: at d = 100 temporaries are a tenth of a step.
-        m *= self.beta1
-        m += (1 - self.beta1) * grad
-        grad *= grad
-        grad *= 1 - self.beta2
+    def _moved(self, B: Array, m: Array, v: Array, grad: Array, decay1: Any, decay2: Any) -> Array:
+        """Update the moments by a gradient, which is used up; return B after the step."""
+        # In place where it can be: at d = 100 temporaries are a tenth of a step, at d = 3200 passes over memory are.
+        move_towards(m, grad, 1 - self.beta1)
         v *= self.beta2
-        v += grad
-        size = namespace(v).sqrt(v)
-        size *= (1 - decay2) ** -0.5
-        size += self.epsilon
-        move = m / size
-        move *= self.learning_rate / (1 - decay1)
-        return move
+        add_squares(v, grad, 1 - self.beta2)
+        # B - rate m/(1 - decay1) / (sqrt(v/(1 - decay2)) + epsilon)
+        size, balance = namespace(v).sqrt(v), (1 - decay2) ** 0.5
+        size += self.epsilon * balance
+        return minus_ratio(B, m, size, self.learning_rate * balance / (1 - decay1))
 
     def _finite(
         self, objective: Objective, B: Array, last: Array, S: Array, functions: MatrixFunctions

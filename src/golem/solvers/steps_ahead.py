@@ -22,7 +22,7 @@ _FIRST_STEPS = 25
 # Seconds without a look at the clock, at Ctrl-C and at the numbers.
 _LONGEST_BLINDNESS = 0.3
 
-Move = Callable[[Array, Array, Array, Any, Any], Array]
+Moved = Callable[[Array, Array, Array, Array, Any, Any], Array]
 
 
 def pays_to_replay(objective: Objective) -> bool:
@@ -44,14 +44,14 @@ class StepsAhead:
     ----------
     objective : Objective
         The score.
-    move : callable
-        Updates Adam's moments by a gradient, given the powers of beta_1 and beta_2; returns the step.
+    moved : callable
+        Updates Adam's moments by a gradient, given the powers of beta_1 and beta_2; returns B after the step.
     beta1, beta2 : float
         Adam's parameters.
     """
 
-    def __init__(self, objective: Objective, move: Move, beta1: float, beta2: float) -> None:
-        self._objective, self._move, self._betas = objective, move, (beta1, beta2)
+    def __init__(self, objective: Objective, moved: Moved, beta1: float, beta2: float) -> None:
+        self._objective, self._moved, self._betas = objective, moved, (beta1, beta2)
         xp, S = namespace(objective.S), objective.S
         # What a replayed step works on stays in one place: B, the two moments, and the powers of the betas.
         self._B, self._m, self._v = (xp.zeros_like(S) for _ in range(3))
@@ -112,4 +112,4 @@ class StepsAhead:
         _, grad = self._objective.value_and_grad(self._B, functions=functions)
         for decay, beta in zip(self._decays, self._betas, strict=True):
             decay *= beta
-        self._B -= self._move(self._m, self._v, grad, *self._decays)
+        self._B[...] = self._moved(self._B, self._m, self._v, grad, *self._decays)

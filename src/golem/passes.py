@@ -1,0 +1,127 @@
+"""Sums of matrices in few passes over memory, for NumPy arrays and tensors alike.
+
+Where matrices are large, a pass over memory is what such a sum costs; where they are small, a temporary is. NumPy and
+torch save them in different ways.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from golem.arrays import Array, is_tensor, namespace
+
+
+def identity_minus(B: Array) -> Array:
+    """Return I - B for a stack of square matrices."""
+    M = -B
+    add_to_diagonal(M, 1.0)
+    return M
+
+
+def add_to_diagonal(A: Array, value: float) -> None:
+    """Add a number to the diagonals of a stack of square matrices, in place."""
+    diagonal = _diagonal(A)
+    diagonal += value
+
+
+def clear_diagonal(A: Array) -> None:
+    """Set the diagonals of a stack of square matrices to zero, in place."""
+    _diagonal(A)[...] = 0.0
+
+
+def _diagonal(A: Array) -> Array:
+    """Return the diagonals, to be written to."""
+    return A.diagonal(dim1=-2, dim2=-1) if is_tensor(A) else np.einsum("...ii->...i", A)
+
+
+def plus_scaled(A: Array, B: Array, factor: float) -> Array:
+    """Return A + factor B; on tensors in one pass over memory."""
+    return A.add(B, alpha=factor) if is_tensor(A) else A + factor * B
+
+
+def add_scaled(A: Array, B: Array, factor: float) -> None:
+    """Add factor B to A, in place; on tensors in one pass over memory."""
+    if is_tensor(A):
+        A.add_(B, alpha=factor)
+    else:
+        A += factor * B
+
+
+def absorb(A: Array, B: Array, factor: float) -> None:
+    """Add factor B to A, in place; B is used up."""
+    if is_tensor(A):
+        A.add_(B, alpha=factor)
+    else:
+        B *= factor
+        A += B
+
+
+def minus_scaled(A: Array, B: Array, factors: Array) -> Array:
+    """Return A - B * factors, entry by entry; B is used up."""
+    if is_tensor(A):
+        return A.addcmul(B, factors, value=-1)
+    B *= factors
+    return A - B
+
+
+def add_squares(A: Array, B: Array, factor: float) -> None:
+    """Add factor B^2, entry by entry, to A, in place; B is used up."""
+    if is_tensor(A):
+        A.addcmul_(B, B, value=factor)
+    else:
+        B *= B
+        B *= factor
+        A += B
+
+
+def move_towards(A: Array, B: Array, share: float) -> None:
+    """Move A a share of the way to B, in place."""
+    if is_tensor(A):
+        A.lerp_(B, share)
+    else:
+        A *= 1 - share
+        A += share * B
+
+
+def minus_ratio(A: Array, B: Array, C: Array, factor: Any) -> Array:
+    """Return A - factor B / C; the factor may be a number or an array."""
+    if is_tensor(A) and not is_tensor(factor):
+        import torch
+
+        return torch.addcdiv(A, B, C, value=-factor)
+    ratio = B / C
+    ratio *= factor
+    return A - ratio
+
+
+def add_product(A: Array, B: Array, C: Array) -> None:
+    """Add the matrix product B C to A, in place."""
+    if is_tensor(A) and A.ndim == 2:
+        A.addmm_(B, C)
+    else:
+        A += B @ C
+
+
+def inner_product(A: Array, B: Array) -> Array:
+    """Return the sum of the products of the entries of two matrices, or of every pair of two stacks."""
+    if is_tensor(A) and A.ndim == 2:
+        import torch
+
+        return torch.vdot(A.reshape(-1), B.reshape(-1))
+    return namespace(A).sum(A * B, axis=(-2, -1))
+
+
+def sign(A: Array) -> Array:
+    """Return the sign of every number, without a detour through the standard's treatment of NaN."""
+    return A.sign() if is_tensor(A) else np.sign(A)
+
+
+def total_size(A: Array) -> Array:
+    """Return the sum of the absolute values of every matrix of a stack; on tensors in one pass over memory."""
+    if is_tensor(A):
+        import torch
+
+        return torch.linalg.vector_norm(A, ord=1, dim=(-2, -1))
+    return np.abs(A).sum(axis=(-2, -1))
