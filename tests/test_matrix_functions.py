@@ -3,66 +3,40 @@
 import numpy as np
 import pytest
 
-from golem.arrays import logabsdet_and_inverse_transpose
 from golem.expm import expm_nonnegative
-from golem.matrix_functions import Foreseen, Warm
-
-
-def near_identity(rng, shape, size):
-    d = shape[-1]
-    return np.eye(d) - size * rng.normal(size=shape) / np.sqrt(d)
-
-
-@pytest.mark.parametrize("stacked", [False, True])
-def test_a_warm_inverse_is_the_inverse(stacked, rng):
-    warm = Warm()
-    M = near_identity(rng, (3, 20, 20) if stacked else (20, 20), 0.3)
-    for k in range(60):
-        _, inverse_transpose = warm.invert(M)
-        np.testing.assert_allclose(inverse_transpose, logabsdet_and_inverse_transpose(M)[1], atol=1e-9)
-        jump = 3.0 if k == 40 else 1e-4
-        M = M + jump * rng.normal(size=M.shape)
-    assert warm.calls == 60
-    assert 2 <= warm.cold_starts <= 4  # the first call, and the jump
+from golem.likelihood import GaussianNV
+from golem.matrix_functions import DIRECT, LARGE, Foreseen, Warm, functions_for
+from golem.objective import Objective
+from golem.simulate import simulate
+from golem.solvers import Adam
 
 
 @pytest.mark.torch
-def test_a_warm_inverse_of_tensors(rng):
+def test_a_descent_by_warm_functions_is_that_by_direct_ones(rng, monkeypatch):
     torch = pytest.importorskip("torch")
-    warm, other = Warm(), Warm()
-    M = near_identity(rng, (10, 10), 0.2)
-    for _ in range(5):
-        ours, theirs = warm.invert(M)[1], other.invert(torch.asarray(M))[1]
-        np.testing.assert_allclose(theirs.numpy(), ours, rtol=1e-10, atol=1e-12)
-        M = M + 1e-3 * rng.normal(size=M.shape)
-
-
-def test_a_warm_inverse_pauses_where_steps_are_long(rng):
+    S = torch.asarray(simulate(40, 500, "ER2", random_state=3).data)
+    objective = Objective(S.T @ S / 500, GaussianNV(), lambda_sparsity=2e-3, lambda_dag=5.0)
+    direct = Adam(max_iter=60).solve(objective)
     warm = Warm()
-    for _ in range(100):
-        warm.invert(near_identity(rng, (10, 10), 0.5))
-    assert warm.cold_starts > 90
-    assert warm.products < 30  # one a trial, two where it goes on
-    M = near_identity(rng, (10, 10), 0.5)
-    before = warm.cold_starts
-    for _ in range(100):
-        warm.invert(M)
-    assert warm.cold_starts < before + 40
+    monkeypatch.setattr("golem.solvers.adam.functions_for", lambda B: warm)
+    ours = Adam(max_iter=60).solve(objective)
+    np.testing.assert_allclose(ours.weights, direct.weights, atol=1e-7)
+    assert warm.inverse.calls == 61
+    assert warm.inverse.cold_starts <= 3
 
 
-def test_a_warm_inverse_leaves_long_ways_to_lu(rng):
+def test_a_warm_exponential_has_seven_digits(rng):
     warm = Warm()
-    warm.invert(np.eye(10))
-    M = 0.1 * np.eye(10) + 0.9 * near_identity(rng, (10, 10), 3.0)
-    np.testing.assert_allclose(warm.invert(M)[1], np.linalg.inv(M).T, rtol=1e-9)
-    assert (warm.cold_starts, warm.products) == (2, 1)
+    for size in (0.1, 1.0, 3.0, 1.0, 0.1):  # more powers, and fewer, than the time before
+        A = (size * rng.normal(size=(30, 30)) / 5) ** 2
+        exact = expm_nonnegative(A)
+        assert np.abs(warm.exponentiate(A) - exact).sum(axis=0).max() <= 1e-7 * exact.sum(axis=0).max()
+    with np.errstate(all="ignore"):
+        assert np.isnan(warm.exponentiate(np.full((3, 3), np.inf))).all()
 
 
-def test_a_warm_inverse_survives_a_singular_matrix():
-    warm = Warm()
-    warm.invert(np.eye(3))
-    assert not np.isfinite(warm.invert(np.zeros((3, 3)))[1]).all()
-    np.testing.assert_allclose(warm.invert(2 * np.eye(3))[1], np.eye(3) / 2)
+def test_functions_are_direct_on_the_cpu(rng):
+    assert functions_for(np.zeros((LARGE, LARGE))) is DIRECT
 
 
 @pytest.mark.parametrize("stacked", [False, True])

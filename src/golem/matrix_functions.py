@@ -8,22 +8,15 @@ from __future__ import annotations
 import math
 from typing import Protocol
 
-from golem.arrays import (
-    Array,
-    identity_minus,
-    logabsdet_and_inverse_transpose,
-    namespace,
-    on_accelerator,
-    transpose,
-)
+from golem.arrays import Array, Message, logabsdet_and_inverse_transpose, namespace
 from golem.expm import ExpmPlan, cheapest_plan, epsilon_of, expm_by_plan, expm_nonnegative, power_norms, suffices
+from golem.rough import rough_products_pay
+from golem.warm_inverse import WarmInverse
 
 # From this size on a product takes far longer than to start it, and LU a dozen times as long as that.
 LARGE = 1024
-_MOST_NEWTON_STEPS = 3
-_LONGEST_PAUSE = 32
-# Largest residual of an inverse, in the Frobenius norm.
-_TOLERANCE = 1e-10
+# Steps of a descent do not see the eighth digit of an exponential, which costs a product or two more.
+_EXP_EPSILON = 1e-7
 # How much larger norms may become before a plan for exp no longer suffices; a squaring more is good for 2^8 or 2^12.
 _ROOM = 8.0
 
@@ -54,52 +47,32 @@ DIRECT = Direct()
 
 
 class Warm(Direct):
-    """Inverses of a matrix that moves in small steps, each from the one before.
+    """For one large matrix that moves in small steps: inverses each from the one before, exp to seven digits.
 
-    With X the last inverse and R = I - M X its residual, a step of Newton and Schulz, X + X R, has the residual R^2,
-    the next one R^4, then R^8. Each costs two products, where LU and inverse cost as much as a dozen on a GPU. The
-    residual is measured at every call, so errors do not pile up; where a few steps do not suffice, LU is the fallback,
-    and after that for some calls without a trial, the more the more often that happens. The determinant is not
-    followed.
+    The determinant is not followed.
     """
 
     def __init__(self) -> None:
-        self.calls = self.cold_starts = self.products = 0
-        self._inverse: Array | None = None
-        self._pause = self._resume = 0
+        self.inverse = WarmInverse()
+        self._powers = 2
 
     def invert(self, M: Array) -> tuple[Array, Array]:
         """Return NaN and M^-T."""
-        self.calls += 1
-        trying = self._inverse is not None and self._inverse.shape == M.shape and self.calls > self._resume
-        if trying and self._improve(M):
-            self._pause //= 2
-        else:
-            self.cold_starts += 1
-            self._inverse = transpose(logabsdet_and_inverse_transpose(M)[1])
-            if trying:
-                self._pause = min(2 * self._pause + 1, _LONGEST_PAUSE)
-                self._resume = self.calls + self._pause
-        return _no_determinant(M), transpose(self._inverse)
+        return M[0, 0] * namespace(M).nan, self.inverse.follow(M)
 
-    def _improve(self, M: Array) -> bool:
-        """Take Newton's steps from the last inverse; False where they do not reach the tolerance."""
-        X = self._inverse
-        R = identity_minus(M @ X)
-        size = float(_largest_norm(R))
-        self.products += 1
-        for _ in range(_MOST_NEWTON_STEPS):
-            if not size < 1:  # also where it is NaN
-                return False
-            X = X + X @ R
-            self.products += 1
-            if size**2 <= _TOLERANCE:
-                self._inverse = X
-                return True
-            R = R @ R
-            self.products += 1
-            size = float(_largest_norm(R))
-        return False
+    def exponentiate(self, A: Array) -> Array:
+        """Return exp(A), with a truncation error of half of 1e-7 at most."""
+        powers = [A, A @ A]
+        norms = Message(power_norms(*powers))
+        # On with what the last exponential took, while the norms are on their way.
+        while len(powers) < self._powers:
+            powers.append(powers[-1] @ A)
+        found = norms.read()
+        if not math.isfinite(sum(found)):
+            return A * namespace(A).nan
+        plan = cheapest_plan(found, _EXP_EPSILON)
+        self._powers = plan.scheme.powers
+        return expm_by_plan(powers, plan)
 
 
 class Foreseen(Direct):
@@ -123,7 +96,7 @@ class Foreseen(Direct):
         """Return exp(A)."""
         square = A @ A
         self._largest[...] = namespace(A).maximum(self._largest, power_norms(A, square))  # NaN, if there is one
-        return expm_by_plan(A, square, self.plan)
+        return expm_by_plan([A, square], self.plan)
 
     def review(self) -> tuple[bool, ExpmPlan]:
         """Tell whether the plan was enough since the last review, and the plan to go on with."""
@@ -140,15 +113,6 @@ class Foreseen(Direct):
 
 
 def functions_for(M: Array) -> MatrixFunctions:
-    """Return what is fast for a matrix that moves in small steps: warm where products are cheap beside LU."""
-    return Warm() if on_accelerator(M) and M.shape[-1] >= LARGE else DIRECT
-
-
-def _no_determinant(M: Array) -> Array:
-    return M[..., 0, 0] * namespace(M).nan
-
-
-def _largest_norm(A: Array) -> Array:
-    """Largest Frobenius norm of a stack of matrices."""
-    xp = namespace(A)
-    return xp.sqrt(xp.max(xp.sum(A * A, axis=(-2, -1))))
+    """Return what is fast for a matrix that moves in small steps: warm where rough products are cheap beside LU."""
+    large = M.ndim == 2 and M.shape[-1] >= LARGE and M.dtype == namespace(M).float64
+    return Warm() if large and rough_products_pay(M) else DIRECT
