@@ -34,7 +34,7 @@ import golem
 from golem import Golem, Moments
 from golem.arrays import Placement, logabsdet_and_inverse_transpose
 from golem.likelihood import GaussianEV
-from golem.matrix_functions import DIRECT, LARGE, Warm
+from golem.matrix_functions import DIRECT, LARGE, MatrixFunctions, Warm, functions_for
 from golem.objective import Objective
 from golem.rounding import round_to_dag
 from golem.simulate import simulate
@@ -208,6 +208,12 @@ def same(options: argparse.Namespace) -> None:
         print(f"| adam, {steps} steps, {dtype} | {sum(alike)} of {len(alike)} | {largest:.1e} |", flush=True)
 
 
+def take(functions: MatrixFunctions | None = None, replaying: bool = True) -> None:
+    """Let Adam take its steps by given functions, replayed or one by one; without arguments as it does by itself."""
+    adam_module.functions_for = (lambda B: functions) if functions else functions_for
+    adam_module.pays_to_replay = pays_to_replay if replaying else lambda objective: False
+
+
 def adam(options: argparse.Namespace) -> None:
     """Time steps of Adam: one by one with LU, and as they are taken (replayed, or with a warm inverse).
 
@@ -219,7 +225,7 @@ def adam(options: argparse.Namespace) -> None:
     )
     print("|---|---|---|---|---|---|---|")
     steps = 30 if options.quick else 1000
-    for d in (100,) if options.quick else (100, 400, 1600, 3200):
+    for d in (100,) if options.quick else options.sizes:
         S = Placement(options.device).put(Moments.from_rows(draw(d, 5000, 2, options.device)[1]).covariance)
         warm, found, seconds = Warm(), {}, {}
         for name, functions, replaying, matrix, count in (
@@ -229,8 +235,7 @@ def adam(options: argparse.Namespace) -> None:
             ("longer", warm if d >= LARGE else DIRECT, True, S, 3 * steps),
         ):
             objective = Objective(matrix, GaussianEV(), lambda_sparsity=2e-2, lambda_dag=5.0)
-            adam_module.functions_for = lambda B, functions=functions: functions
-            adam_module.pays_to_replay = pays_to_replay if replaying else lambda objective: False
+            take(functions, replaying)
             Adam(max_iter=5).solve(objective)
             warm.inverse = WarmInverse()
             began = wait(options.device)
@@ -281,7 +286,7 @@ def stacks(options: argparse.Namespace) -> None:
         spent = []
         for replaying, steps in ((False, 1000), (True, 5000)):
             steps = 50 if options.quick else steps
-            adam_module.pays_to_replay = pays_to_replay if replaying else lambda objective: False
+            take(DIRECT, replaying)
             Adam(max_iter=3).solve(objective)
             began = wait(options.device)
             Adam(max_iter=steps).solve(objective)
@@ -315,6 +320,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="+", choices=["order", "cores", "same", "adam", "batch", "stacks", "products"])
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--plot", metavar="PNG")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 400, 1600, 3200], help="of adam")
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     name = torch.cuda.get_device_name() if options.device.startswith("cuda") else platform.machine()
@@ -324,6 +330,7 @@ def main() -> None:
     for part in options.parts:
         print(f"\n{part}\n")
         globals()[part](options)
+        take()
 
 
 if __name__ == "__main__":

@@ -103,16 +103,20 @@ class Objective:
                 grad *= self._free
             return value, grad
 
+    def add_sparsity(self, B: Array, grad: Array) -> Array:
+        """Return lambda_sparsity R_sparse(B), and add its subgradient to the gradient of the other terms, in place."""
+        if not self.lambda_sparsity:
+            return 0.0
+        size, sign = self.sparsity.value_and_grad(B if self.unpenalized is None else B * self._priced)
+        absorb(grad, sign, self.lambda_sparsity)
+        return self.lambda_sparsity * size
+
     def value_and_grad(
         self, B: Array, S: Array | None = None, functions: MatrixFunctions = DIRECT
     ) -> tuple[Array, Array]:
         """Value and masked (sub)gradient of S(B)."""
         value, grad = self.smooth_value_and_grad(B, S, functions)
-        if not self.lambda_sparsity:
-            return value, grad
-        size, sign = self.sparsity.value_and_grad(B if self.unpenalized is None else B * self._priced)
-        absorb(grad, sign, self.lambda_sparsity)
-        return value + self.lambda_sparsity * size, grad
+        return value + self.add_sparsity(B, grad), grad
 
     def terms(self, B: Array) -> Mapping[str, Array]:
         """Every term of S(B) as it enters the sum, the sum itself, and the bare ||B||_1 and h(B)."""

@@ -16,9 +16,22 @@ def half(A: Array) -> Array:
     return namespace(A).astype(A, namespace(A).float16)
 
 
+def half_of_product(A: Array, factor: float) -> Array:
+    """Return factor A in half precision; on tensors in one pass over memory."""
+    if is_tensor(A):
+        import torch
+
+        return torch.mul(A, factor, out=torch.empty_like(A, dtype=torch.float16))
+    return half(A * factor)
+
+
 def in_halves(A: Array) -> tuple[Array, Array]:
     """Return a matrix as the sum of two in half precision: 22 bits."""
     upper = half(A)
+    if is_tensor(A):
+        import torch
+
+        return upper, torch.sub(A, upper, out=torch.empty_like(upper))
     return upper, half(A - upper)
 
 

@@ -19,7 +19,7 @@ from golem.arrays import (
     transpose,
 )
 from golem.passes import absorb, add_product, add_to_diagonal, identity_minus
-from golem.rough import HALF_ROUNDOFF, half, in_halves, rough_product
+from golem.rough import HALF_ROUNDOFF, half, half_of_product, in_halves, rough_product
 
 # Directions in which a step may change an inverse by any amount.
 _DIRECTIONS = 64
@@ -57,25 +57,24 @@ class WarmInverse:
     def follow(self, M: Array) -> Array:
         """Return M^-T for a square matrix; not to be written to."""
         self.calls += 1
-        Y = None
-        if self._matrix is not None and self._matrix.shape == M.shape:
-            with np.errstate(all="ignore"):  # numbers beyond half precision show up in the residual
-                Y = self._corrected(M, self._guess(M))
-        if Y is None:
-            self.cold_starts += 1
-            Y = logabsdet_and_inverse_transpose(M)[1]
-            V = _some_directions(M)
-            for _ in range(3):
-                V = _towards_largest(Y, V)
-            self._directions = V
+        with np.errstate(all="ignore"):  # numbers beyond half precision show up in the residual
+            known = self._matrix is not None and self._matrix.shape == M.shape
+            Y = self._corrected(M, self._guess(M)) if known else None
+            if Y is None:
+                self.cold_starts += 1
+                Y = logabsdet_and_inverse_transpose(M)[1]
+                V = _some_directions(M)
+                for _ in range(3):
+                    V = _towards_largest(half(Y), V)
+                self._directions = V
         self._matrix, self._inverse = M, Y
         return Y
 
     def _guess(self, M: Array) -> Array:
         """Return the inverse that the last one leads to, by rough arithmetic."""
         xp, Y = namespace(M), self._inverse
-        self._directions = V = _towards_largest(Y, self._directions)
         D, halves = transpose(self._matrix - M), in_halves(Y)
+        self._directions = V = _towards_largest(halves[0], self._directions)
         U = D @ (Y @ V)
         rest = rough_product(half(D), halves[0])
         add_product(rest, xp.astype(-U, xp.float32), xp.astype(transpose(V), xp.float32))  # R_1
@@ -96,8 +95,7 @@ class WarmInverse:
             add_to_diagonal(residual, -1.0)
             message = Message(namespace(M).linalg.vector_norm(residual))
             # On with the correction, while the size is on its way; in numbers that half precision can tell apart.
-            residual *= -1 / scale
-            halves, R = in_halves(Y), half(residual)
+            halves, R = in_halves(Y), half_of_product(residual, -1 / scale)
             absorb(Y, rough_product(halves, R), scale)
             size = message.read()
             if not size < 0.5:  # also where it is NaN
@@ -125,8 +123,9 @@ def _sum_of_powers(R: Array) -> Array:
 
 
 def _towards_largest(Y: Array, V: Array) -> Array:
-    """Turn directions towards those that Y lengthens most: a step of subspace iteration."""
-    return orthonormal(transpose(Y) @ (Y @ V))
+    """Turn directions towards those that Y, in half precision, lengthens most: a step of subspace iteration."""
+    W = rough_product(transpose(Y), half(rough_product(Y, half(V))))
+    return orthonormal(namespace(V).astype(W, V.dtype))
 
 
 def _some_directions(M: Array) -> Array:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import device
 
-from golem.arrays import Array, blas_threads_for, namespace
+from golem.arrays import Array, Message, blas_threads_for, namespace
 from golem.matrix_functions import MatrixFunctions, functions_for
 from golem.objective import Objective
 from golem.passes import add_squares, minus_ratio, move_towards
@@ -150,8 +150,11 @@ class Adam:
         xp = namespace(B)
         for _ in range(_MOST_HALVINGS):
             # Where the score is not finite, neither is the gradient.
-            total = xp.sum(grad := objective.value_and_grad(B, S, functions)[1], axis=(-2, -1))
-            if math.isfinite(float(xp.sum(total))):  # one number tells for all problems of a stack
+            grad = objective.smooth_value_and_grad(B, S, functions)[1]
+            total = xp.sum(grad, axis=(-2, -1))
+            message = Message(xp.sum(total))  # one number tells for all problems of a stack
+            objective.add_sparsity(B, grad)
+            if math.isfinite(message.read()):
                 return B, grad
             B = xp.where(xp.isfinite(total)[..., None, None], B, (B + last) / 2)
         return last, None
