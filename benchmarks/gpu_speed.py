@@ -8,6 +8,7 @@ Parts:
 - same: 20 random problems, CPU and GPU, in double and in single precision
 - adam: milliseconds a step at d = 100 ... 3200, one by one with LU, and as they are taken, in the first 1000 steps and
   in the next 2000; S(B) and the graph after 1000 steps of both, and of a control
+- spread: S(B) after 1000 steps at d = 300, by LU and by warm inverses, from covariances that differ by rounding errors
 - batch: many problems of d = 100 in one solve
 - stacks: 144 problems of d = 10 ... 100 in one solve, one by one and as steps are taken, over more steps
 - products: what a matrix product, and LU with the inverse, take at d = 3200, in double and in single precision
@@ -258,6 +259,27 @@ def adam(options: argparse.Namespace) -> None:
         )
 
 
+def spread(options: argparse.Namespace) -> None:
+    """Compare where steps by LU and by warm inverses lead, each from five covariances a rounding error apart."""
+    print("| inverses | S(B), from its mean by LU, in 1e-6 | edges | SHD |")
+    print("|---|---|---|---|")
+    d, steps = (30, 30) if options.quick else (300, 1000)
+    truth, X = draw(d, 5000, 2, options.device)
+    S = Placement(options.device).put(Moments.from_rows(X).covariance)
+    ends: dict[str, list] = {"LU": [], "warm": []}
+    for name, k in ((name, k) for name in ends for k in range(2 if options.quick else 5)):
+        take(DIRECT if name == "LU" else Warm(), replaying=False)
+        objective = Objective(S * (1 + k * 1e-15), GaussianEV(), lambda_sparsity=2e-2, lambda_dag=5.0)
+        ends[name].append(Adam(max_iter=steps).solve(objective))
+    centre = np.mean([one.terms["score"] for one in ends["LU"]])
+    for name, solutions in ends.items():
+        away = [f"{(one.terms['score'] / centre - 1) * 1e6:+.0f}" for one in solutions]
+        graphs = [round_to_dag(one.weights, 0.3).weights != 0 for one in solutions]
+        found = [set(zip(*map(np.ndarray.tolist, np.nonzero(graph)), strict=True)) for graph in graphs]
+        shd = [len({tuple(sorted(edge)) for edge in edges ^ truth}) for edges in found]
+        print(f"| {name} | {', '.join(away)} | {', '.join(str(len(edges)) for edges in found)} | {shd} |", flush=True)
+
+
 def batch(options: argparse.Namespace) -> None:
     """Time steps of many problems at a time."""
     print("| problems of d = 100 | ms a step | ms a step and problem |")
@@ -314,10 +336,13 @@ def products(options: argparse.Namespace) -> None:
         print(f"| {d} | {dtype} | {spent[0]:.2f} | {spent[1]:.2f} |", flush=True)
 
 
+PARTS = {part.__name__: part for part in (order, cores, same, adam, spread, batch, stacks, products)}
+
+
 def main() -> None:
     """Run the parts that are named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="+", choices=["order", "cores", "same", "adam", "batch", "stacks", "products"])
+    parser.add_argument("parts", nargs="+", choices=list(PARTS))
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--plot", metavar="PNG")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 400, 1600, 3200], help="of adam")
@@ -329,7 +354,7 @@ def main() -> None:
     )
     for part in options.parts:
         print(f"\n{part}\n")
-        globals()[part](options)
+        PARTS[part](options)
         take()
 
 
