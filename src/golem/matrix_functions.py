@@ -17,7 +17,7 @@ from golem.warm_inverse import WarmInverse
 LARGE = 1024
 # Steps of a descent do not see the eighth digit of an exponential, which costs a product or two more.
 _EXP_EPSILON = 1e-7
-# How much larger norms may become before a plan for exp no longer suffices; a squaring more is good for 2^8 or 2^12.
+# How much larger norms may become before a plan for exp no longer suffices; a squaring more is good for 2^8 to 2^14.
 _ROOM = 8.0
 
 
