@@ -93,7 +93,10 @@ def _require_variation(moments: Moments) -> None:
     constant = moments.variances <= np.maximum(_CONSTANT**2 * moments.mean**2, 1e-300)
     if constant.any():
         bad = [moments.names[j] for j in np.nonzero(constant)[0]]
-        raise ValueError(f"constant columns carry no information: {quoted(bad)}; drop them (or rescale tiny ones)")
+        raise ValueError(
+            f"constant columns carry no information: {quoted(bad)}; drop them (on the command line --drop), or rescale "
+            "tiny ones"
+        )
 
 
 def _require_distinct(R: Matrix, moments: Moments) -> None:

@@ -176,14 +176,16 @@ def fit_gaussian(X: _Matrix, names: Sequence[str], start: tuple[_Vector, _Matrix
     n, d = X.shape
     empty = [names[int(j)] for j in np.nonzero(absent.all(axis=0))[0]]
     if empty:
-        raise ValueError(f"columns {', '.join(map(repr, empty[:8]))} have no values at all; leave them out")
+        raise ValueError(
+            f"columns {', '.join(map(repr, empty[:8]))} have no values at all; drop them (on the command line --drop)"
+        )
     if n <= d:
         raise ValueError(f"missing='em' needs more rows than columns; got {n} rows for {d} columns")
     centre, scale = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
     flat = scale <= 1e-14 * np.abs(centre)
     if flat.any():
         constant = ", ".join(repr(names[int(j)]) for j in np.nonzero(flat)[0][:8])
-        raise ValueError(f"constant columns carry no information: {constant}; drop them")
+        raise ValueError(f"constant columns carry no information: {constant}; drop them (on the command line --drop)")
     first, tolerance = np.vstack([np.zeros(d), np.eye(d)]), _TOLERANCE
     if start is not None:
         first, tolerance = _in_units(*start, centre, scale), _TOLERANCE_OF_PARTS

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 TOO_LARGE = "values beyond 1e150 have no finite variance in floating point; rescale the columns"
+REMEDY_FOR_TEXT = "drop them (on the command line --drop) or encode them as numbers"
 
 
 def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
@@ -83,8 +84,7 @@ def rows_and_names(table: Any) -> tuple[NDArray[np.float64], tuple[str, ...]]:
             text.append(f"{label!r} ({error})")
     if text:
         raise ValueError(
-            f"{len(text)} of {len(names)} columns are not numeric: {shortened(text)}; "
-            "drop them or encode them as numbers"
+            f"{len(text)} of {len(names)} columns are not numeric: {shortened(text)}; {REMEDY_FOR_TEXT}"
         )
     return np.column_stack(columns) if columns else np.empty((len(frame), 0)), names
 

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from golem.rows import column_names, quoted, shortened
+from golem.rows import REMEDY_FOR_TEXT, column_names, quoted, shortened
 from golem.tables.batches import Batch, Piece, as_floats, block_bytes, first_line, is_numeric, piece_bytes
 from golem.tables.csv_format import MISSING_WORDS, USUAL_MARKERS, CsvFormat, is_number, sniff_csv, split_line
 
@@ -208,7 +208,7 @@ class CsvFile:
         if not found:
             return ""
         markers = sorted({cell for cells in text.values() for _, cell in cells if cell.lower() in USUAL_MARKERS})
-        remedy = "drop them or encode them as numbers"
+        remedy = REMEDY_FOR_TEXT
         if markers:
             typed = " ".join(f"--na {shlex.quote(marker)}" for marker in markers)
             remedy = (

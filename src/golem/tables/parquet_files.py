@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from golem.rows import shortened
+from golem.rows import REMEDY_FOR_TEXT, shortened
 from golem.tables.batches import (
     Batch,
     Piece,
@@ -63,8 +63,7 @@ class ParquetFile:
             found = [f"{self.names[j]!r} (type {schema.field(j).type}{self._example(file, j)})" for j in text[:8]]
         found += [""] * (len(text) - len(found))  # counted, not shown
         raise ValueError(
-            f"{len(text)} of {len(columns)} columns are not numeric: {shortened(found)}; drop them or encode them as "
-            "numbers"
+            f"{len(text)} of {len(columns)} columns are not numeric: {shortened(found)}; {REMEDY_FOR_TEXT}"
         )
 
     def _example(self, file: Any, column: int) -> str:
