@@ -83,9 +83,7 @@ def rows_and_names(table: Any) -> tuple[NDArray[np.float64], tuple[str, ...]]:
         except (ValueError, TypeError) as error:
             text.append(f"{label!r} ({error})")
     if text:
-        raise ValueError(
-            f"{len(text)} of {len(names)} columns are not numeric: {shortened(text)}; {REMEDY_FOR_TEXT}"
-        )
+        raise ValueError(f"{len(text)} of {len(names)} columns are not numeric: {shortened(text)}; {REMEDY_FOR_TEXT}")
     return np.column_stack(columns) if columns else np.empty((len(frame), 0)), names
 
 
