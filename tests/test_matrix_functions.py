@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from golem.expm import expm_nonnegative
+from golem.expm import cheapest_plan, expm_nonnegative, power_norms
 from golem.likelihood import GaussianNV
-from golem.matrix_functions import DIRECT, LARGE, Foreseen, Warm, functions_for
+from golem.matrix_functions import Foreseen, Warm
 from golem.objective import Objective
 from golem.simulate import simulate
 from golem.solvers import Adam
@@ -35,8 +35,18 @@ def test_a_warm_exponential_has_seven_digits(rng):
         assert np.isnan(warm.exponentiate(np.full((3, 3), np.inf))).all()
 
 
-def test_functions_are_direct_on_the_cpu(rng):
-    assert functions_for(np.zeros((LARGE, LARGE))) is DIRECT
+def test_a_warm_exponential_takes_no_more_products_than_seven_digits_need(rng, monkeypatch):
+    taken = []
+    monkeypatch.setattr(
+        "golem.matrix_functions.expm_by_plan", lambda powers, plan: taken.append((len(powers), plan.products)) or 0
+    )
+    A = np.full((20, 20), 0.06)  # of norm 1.2
+    warm = Warm()
+    warm.exponentiate(A)
+    warm.exponentiate(A)  # now the third power is asked for before the norms have arrived
+    warm.exponentiate(A / 100)
+    assert taken == [(2, 4), (3, 4), (3, 3)]
+    assert cheapest_plan(power_norms(A, A @ A).tolist(), 2.2e-16).products == 6
 
 
 @pytest.mark.parametrize("stacked", [False, True])

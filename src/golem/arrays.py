@@ -1,7 +1,8 @@
 """Arrays of any library: namespace, device, and the inverse with the determinant.
 
 Kernels are written once against the array API standard, for stacks of matrices `(..., d, d)`. NumPy arrays stay
-NumPy arrays and torch tensors stay torch tensors on their device. What torch does in its own way is here.
+NumPy arrays and torch tensors stay torch tensors on their device. What torch does in its own way is here, and in
+`passes`, `rough` and `replay`.
 """
 
 from __future__ import annotations

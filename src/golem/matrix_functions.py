@@ -1,4 +1,4 @@
-"""The two matrix functions of a score, exp and the inverse: on the spot, on from the step before, or by plan.
+"""The two matrix functions of a score, exp and the inverse: on the spot, with the step before at hand, or by plan.
 
 Solvers whose matrices move in small steps hand one of the latter to the terms of the score.
 """

@@ -57,6 +57,8 @@ class Objective:
     unpenalized: Array | None = None
     _free: Array = field(init=False, repr=False)
     _priced: Array = field(init=False, repr=False)
+    _all_free: bool = field(init=False, repr=False)
+    _all_priced: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         xp = namespace(self.S)
@@ -64,6 +66,9 @@ class Objective:
         allowed = np.ones((d, d), dtype=bool) if self.allowed is None else np.array(self.allowed)
         np.fill_diagonal(allowed, False)
         priced = allowed if self.unpenalized is None else allowed & ~np.asarray(self.unpenalized)
+        # Without knowledge, and most are, masks of the diagonal alone need no pass over the matrix.
+        object.__setattr__(self, "_all_free", bool(allowed.sum() == d * (d - 1)))
+        object.__setattr__(self, "_all_priced", bool((priced == allowed).all()))
         # Masks of ones and zeros in the numbers' own type and place: one product masks a gradient anywhere.
         for name, mask in (("_free", allowed), ("_priced", priced)):
             object.__setattr__(self, name, xp.zeros_like(self.S) + xp.asarray(mask, device=_device(self.S)))
@@ -97,17 +102,17 @@ class Objective:
                 h, h_grad = self.acyclicity.value_and_grad(B, functions)
                 absorb(grad, h_grad, self.lambda_dag)
                 value = value + self.lambda_dag * h
-            if self.allowed is None:
+            if self._all_free:
                 clear_diagonal(grad)
             else:
                 grad *= self._free
             return value, grad
 
-    def add_sparsity(self, B: Array, grad: Array) -> Array:
+    def add_sparsity(self, B: Array, grad: Array) -> Array | float:
         """Return lambda_sparsity R_sparse(B), and add its subgradient to the gradient of the other terms, in place."""
         if not self.lambda_sparsity:
             return 0.0
-        size, sign = self.sparsity.value_and_grad(B if self.unpenalized is None else B * self._priced)
+        size, sign = self.sparsity.value_and_grad(B if self._all_priced else B * self._priced)
         absorb(grad, sign, self.lambda_sparsity)
         return self.lambda_sparsity * size
 

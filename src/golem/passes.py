@@ -50,7 +50,7 @@ def add_scaled(A: Array, B: Array, factor: float) -> None:
 
 
 def absorb(A: Array, B: Array, factor: float) -> None:
-    """Add factor B to A, in place; B is used up."""
+    """Add factor B to A, in place; B may be used up, which saves NumPy a temporary."""
     if is_tensor(A):
         A.add_(B, alpha=factor)
     else:
@@ -59,7 +59,7 @@ def absorb(A: Array, B: Array, factor: float) -> None:
 
 
 def minus_scaled(A: Array, B: Array, factors: Array) -> Array:
-    """Return A - B * factors, entry by entry; B is used up."""
+    """Return A - B * factors, entry by entry; B may be used up."""
     if is_tensor(A):
         return A.addcmul(B, factors, value=-1)
     B *= factors
@@ -67,7 +67,7 @@ def minus_scaled(A: Array, B: Array, factors: Array) -> Array:
 
 
 def add_squares(A: Array, B: Array, factor: float) -> None:
-    """Add factor B^2, entry by entry, to A, in place; B is used up."""
+    """Add factor B^2, entry by entry, to A, in place; B may be used up."""
     if is_tensor(A):
         A.addcmul_(B, B, value=factor)
     else:

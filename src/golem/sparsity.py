@@ -16,7 +16,7 @@ CRITERIA: tuple[Criterion, ...] = ("mbic", "ebic", "bic")
 
 
 class Sparsity(Protocol):
-    """A separable penalty on the entries of B."""
+    """A separable penalty on the entries of B, with finite slopes: solvers look at those of the other terms."""
 
     def value_and_grad(self, B: Array) -> tuple[Array, Array]:
         """Return the value `(...,)` and a subgradient `(..., d, d)` at B."""

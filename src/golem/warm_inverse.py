@@ -23,24 +23,30 @@ from golem.rough import HALF_ROUNDOFF, half, half_of_product, in_halves, rough_p
 
 # Directions in which a step may change an inverse by any amount.
 _DIRECTIONS = 64
-# Largest residual of an inverse, in the Frobenius norm.
+# Largest residual of an inverse, in the Frobenius norm, that is expected of a correction.
 _TOLERANCE = 1e-5
 _MOST_CHECKS = 3
+# What is rounded to half precision is brought to its range before, from 6e-5 to 65504 with all bits: steps up to 16,
+# residuals up to 1, images of directions up to 1e7. Numbers beyond become infinite, and are left to LU.
+_STEP_SCALE = 2.0**12
+_RESIDUAL_SCALE = 2.0**16
+_IMAGE_SCALE = 2.0**-8
 
 
 class WarmInverse:
     """The transposed inverses of a matrix that moves in small steps.
 
-    With Y = M^-T before the step, and M' - D the transposed matrix after it, (M' - D) Y = I - R, where R = D Y. So the
-    new inverse is Y (I - R)^-1. Steps are small, but R is not where M is nearly singular. It is large in few
-    directions though, those of the largest singular values of Y. Let the columns of V span them. Then R = R_1 + U V'
+    Let Y = M^-T be known, and M - D^T be the matrix after the step. Its transpose times Y is I - R with R = D Y, so its
+    transposed inverse is Y (I - R)^-1. Steps are small, but R is not where M is nearly singular. It is large in few
+    directions though, those of the largest singular values of Y. Let the columns of V span them. Then R = R_1 + U V^T
     with U = R V and a rest R_1 so small that its powers soon vanish, and by Woodbury's formula
 
-        (I - R)^-1 = K + K U (I - V'K U)^-1 V'K,    K = (I - R_1)^-1 ~ I + R_1 + R_1^2 + ... + R_1^5.
+        (I - R)^-1 = K + K U (I - V^T K U)^-1 V^T K,    K = (I - R_1)^-1 ~ I + R_1 + R_1^2 + ... + R_1^5.
 
-    All large products here are rough. One in double precision then measures the residual of the inverse, and a step of
-    Newton and Schulz takes it off. Where that does not reach the tolerance, LU is the fallback. So no error piles up,
-    and none goes unseen.
+    All large products here are rough. One in double precision then measures the residual E of the result, and a step
+    of Newton and Schulz takes it off, Y (I + E), by rough products again: what is left is of the size of E^2 and of E
+    rounded to half precision. Where that is more than the tolerance, E^2 is taken off too, or the residual measured
+    again; where that does not suffice, LU is the fallback. The next call measures anew, so no error piles up.
 
     Attributes
     ----------
@@ -63,10 +69,7 @@ class WarmInverse:
             if Y is None:
                 self.cold_starts += 1
                 Y = logabsdet_and_inverse_transpose(M)[1]
-                V = _some_directions(M)
-                for _ in range(3):
-                    V = _towards_largest(half(Y), V)
-                self._directions = V
+                self._directions = _largest_directions(Y)
         self._matrix, self._inverse = M, Y
         return Y
 
@@ -74,11 +77,11 @@ class WarmInverse:
         """Return the inverse that the last one leads to, by rough arithmetic."""
         xp, Y = namespace(M), self._inverse
         D, halves = transpose(self._matrix - M), in_halves(Y)
-        self._directions = V = _towards_largest(halves[0], self._directions)
+        self._directions = V = orthonormal(_lengthened(halves[0], self._directions))
         U = D @ (Y @ V)
-        rest = rough_product(half(D), halves[0])
-        add_product(rest, xp.astype(-U, xp.float32), xp.astype(transpose(V), xp.float32))  # R_1
-        C = half(_sum_of_powers(rest))  # K - I
+        rest = rough_product(half_of_product(D, _STEP_SCALE), halves[0])
+        add_product(rest, xp.astype(U * -_STEP_SCALE, xp.float32), xp.astype(transpose(V), xp.float32))
+        C = half(_sum_of_powers(rest, 1 / _STEP_SCALE))  # K - I
         KU = U + rough_product(C, half(U))
         VK = transpose(V) + rough_product(half(transpose(V)), C)
         T = inverse_of_small(identity_minus(transpose(V) @ KU))
@@ -87,49 +90,59 @@ class WarmInverse:
         return guess
 
     def _corrected(self, M: Array, Y: Array) -> Array | None:
-        """Take the residual R off an inverse, Y (I + R + R^2), in place; None where that does not suffice."""
-        scale = HALF_ROUNDOFF / len(M)
+        """Take the residual E off an inverse, in place; None where that does not suffice."""
         for _ in range(_MOST_CHECKS):
             self.checks += 1
-            residual = transpose(M) @ Y
-            add_to_diagonal(residual, -1.0)
-            message = Message(namespace(M).linalg.vector_norm(residual))
-            # On with the correction, while the size is on its way; in numbers that half precision can tell apart.
-            halves, R = in_halves(Y), half_of_product(residual, -1 / scale)
-            absorb(Y, rough_product(halves, R), scale)
+            minus_E = transpose(M) @ Y
+            add_to_diagonal(minus_E, -1.0)
+            message = Message(namespace(M).linalg.vector_norm(minus_E))
+            # On with the correction, while the size is on its way.
+            halves, E = in_halves(Y), half_of_product(minus_E, -_RESIDUAL_SCALE)
+            absorb(Y, rough_product(halves, E), 1 / _RESIDUAL_SCALE)
             size = message.read()
             if not size < 0.5:  # also where it is NaN
                 return None
             if size**2 + HALF_ROUNDOFF * size <= _TOLERANCE:
                 return Y
-            square = rough_product(R, R)
-            square *= scale
-            absorb(Y, rough_product(halves, half(square)), scale)
+            square = half_of_product(rough_product(E, E), 1 / _RESIDUAL_SCALE)
+            absorb(Y, rough_product(halves, square), 1 / _RESIDUAL_SCALE)
             if size**3 + HALF_ROUNDOFF * size <= _TOLERANCE:
                 return Y
         return None
 
 
-def _sum_of_powers(R: Array) -> Array:
-    """Return R + R^2 + ... + R^5 as (I + R + R^2)(I + R^3) - I."""
-    first = half(R)
+def _sum_of_powers(R: Array, scale: float) -> Array:
+    """Return X + X^2 + ... + X^5 for X = scale R, as (I + X + X^2)(I + X^3) - I; R may be used up."""
+    first = half_of_product(R, scale)
     square = rough_product(first, first)
     cube = rough_product(first, half(square))
-    square += R
+    absorb(square, R, scale)
     total = rough_product(half(square), half(cube))
     total += square
     total += cube
     return total
 
 
-def _towards_largest(Y: Array, V: Array) -> Array:
-    """Turn directions towards those that Y, in half precision, lengthens most: a step of subspace iteration."""
-    W = rough_product(transpose(Y), half(rough_product(Y, half(V))))
-    return orthonormal(namespace(V).astype(W, V.dtype))
+def _lengthened(Y: Array, V: Array) -> Array:
+    """Return Y^T Y V up to a factor, for Y in half precision: a step towards the directions that Y lengthens most."""
+    image = half_of_product(rough_product(Y, half(V)), _IMAGE_SCALE)
+    return namespace(V).astype(rough_product(transpose(Y), image), V.dtype)
+
+
+def _largest_directions(Y: Array) -> Array:
+    """Return directions that Y lengthens most, or nearly so; anything where Y is beyond half precision."""
+    xp, V = namespace(Y), _some_directions(Y)
+    rough = half(Y)
+    for _ in range(3):  # from anywhere; the steps that follow go on with it
+        W = _lengthened(rough, V)
+        if not bool(xp.all(xp.isfinite(W))):
+            return V
+        V = xp.linalg.qr(W)[0]
+    return V
 
 
 def _some_directions(M: Array) -> Array:
-    """Return directions to begin with, in the type and place of a matrix."""
+    """Return directions to begin with, in the type and place of a matrix; not to be written to."""
     start = _random_directions(len(M), min(_DIRECTIONS, math.ceil(len(M) / 2)))
     return namespace(M).asarray(start, dtype=M.dtype, device=array_api_compat.device(M))
 
