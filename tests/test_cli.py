@@ -136,6 +136,14 @@ def test_score_prints_every_metric(tmp_path):
     assert json.loads(golem("score", tmp_path / "t.csv", both, "--json", "--cpdag").output)["shd"] == 0
 
 
+def test_score_tells_of_variables_that_the_estimate_does_not_name(tmp_path):
+    (tmp_path / "t.csv").write_text("source,target\na,b\nb,e\n")
+    (tmp_path / "e.csv").write_text("source,target\na,b\nb,c\n")
+    assert "Note: the estimate does not name 'e'" in golem("score", tmp_path / "t.csv", tmp_path / "e.csv").output
+    assert "Note" not in golem("score", tmp_path / "t.csv", tmp_path / "e.csv", "--nodes", 4).output
+    assert "Note" not in golem("score", tmp_path / "t.csv", tmp_path / "t.csv").output
+
+
 @pytest.fixture
 def folder(simulated):
     """Cut the simulated table into three files."""

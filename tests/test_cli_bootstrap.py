@@ -69,6 +69,11 @@ def test_files_hold_what_the_function_returns(data):
     assert re.search(r"x\d +-> +x\d +[+-][\d.]+ +\([+-].*, [+-].*\) +100% +\d+%", output)
 
 
+def test_few_graphs_are_told(data):
+    assert "So few graphs tell little" in fit(data, "--bootstrap", 3)
+    assert "So few graphs tell little" not in fit(data, "--bootstrap", 20)
+
+
 def test_without_it_nothing_is_added(data):
     fit(data)
     assert document(data)["bootstrap"] is None

@@ -27,6 +27,8 @@ out = Console(highlight=False, markup=False)
 err = Console(stderr=True, highlight=False, markup=False)
 # Evidence below this, in units of the deviance, is not strong.
 CLOSE_CALL = 10.0
+# Replicates below which shares and intervals are too coarse to be read.
+_FEW = 20
 
 
 @contextlib.contextmanager
@@ -211,12 +213,13 @@ def _print_bootstrap(bootstrap: Bootstrap) -> None:
     """Say what the frequencies are, and what they are not."""
     wanted = f" (of {bootstrap.requested} wanted)" if bootstrap.interrupted else ""
     em = ", with EM on each resample" if bootstrap.em else ""
+    few = " So few graphs tell little about shares and intervals; 100 are usual." if bootstrap.replicates < _FEW else ""
     out.print(
         f"Bootstrap: {bootstrap.replicates} graphs{wanted} were learned from resampled {bootstrap.unit}{em}. `joined` "
         "is the share of them that joins the two variables, `directed` the share with this direction, undecided ones "
         f"counted half; the interval has the middle {bootstrap.level:.0%} of the weights, 0 where there is no such "
         "edge. They tell how stable an edge is under sampling, not what every graph misses alike, such as hidden "
-        f"common causes. The consensus of the graphs, in graph.json, has {int(bootstrap.consensus.sum())} edges.",
+        f"common causes. The consensus of the graphs, in graph.json, has {int(bootstrap.consensus.sum())} edges.{few}",
         soft_wrap=True,
     )
 

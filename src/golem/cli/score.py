@@ -35,6 +35,7 @@ def score(
     from golem import metrics
     from golem.readers import read_graph
     from golem.rows import quoted
+    from golem.terminal import err
 
     with user_errors():
         first, second = read_graph(truth), read_graph(estimate)
@@ -49,6 +50,13 @@ def score(
             # Isolated variables count in normalized metrics alone, whatever their names.
             names += tuple(f"\0{k}" for k in range(nodes - len(names)))
         result = metrics.evaluate(first.aligned(names), second.aligned(names), cpdag=cpdag, normalize=normalize)
+    unknown = [name for name in first.names if name not in second.names]
+    if unknown and nodes is None and not as_json:
+        err.print(
+            f"Note: the estimate does not name {quoted(unknown)}, which count as isolated there. That is right where "
+            "it is an edge list of the same variables, and --nodes says so; otherwise the graphs are not of one table.",
+            soft_wrap=True,
+        )
     values = {name: None if value != value else value for name, value in vars(result).items()}
     if as_json:
         print(json.dumps({"nodes": len(names)} | values))  # noqa: T201
