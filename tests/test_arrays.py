@@ -205,6 +205,7 @@ def test_sums_in_few_passes_are_the_sums(rng):
         "add_scaled": (A + 2 * B, lambda a, b, c: passes.add_scaled(a, b, 2.0)),
         "absorb": (A + 2 * B, lambda a, b, c: passes.absorb(a, b, 2.0)),
         "add_squares": (A + 2 * B**2, lambda a, b, c: passes.add_squares(a, b, 2.0)),
+        "add_entrywise": (A + 2 * B * C, lambda a, b, c: passes.add_entrywise(a, b, c, 2.0)),
         "move_towards": (0.9 * A + 0.1 * B, lambda a, b, c: passes.move_towards(a, b, 0.1)),
         "add_product": (A + B @ C, passes.add_product),
         "add_to_diagonal": (A + 2 * np.eye(4), lambda a, b, c: passes.add_to_diagonal(a, 2.0)),

@@ -21,39 +21,47 @@ from golem.matrix_functions import DIRECT, MatrixFunctions
 
 
 class Acyclicity(Protocol):
-    """A smooth characterization of acyclicity."""
+    """A smooth characterization of acyclicity, a function of A = B * B.
+
+    By the chain rule the gradient in B is 2 B * (the derivative by A), whatever the function.
+    """
+
+    def value_and_slope(self, A: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+        """Return h `(...,)` and its derivative by the entries of A `(..., d, d)`; `functions` exponentiate."""
 
     def value_and_grad(self, B: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
-        """Return h(B) `(...,)` and its gradient `(..., d, d)`; `functions` exponentiate."""
+        """Return h(B) `(...,)` and its gradient `(..., d, d)`."""
+        value, slope = self.value_and_slope(B * B, functions)
+        return value, 2 * B * slope
 
 
 @dataclass(frozen=True)
-class Expm:
+class Expm(Acyclicity):
     """The paper's penalty (Zheng et al. 2018): h = tr exp(B*B) - d, with gradient 2 B * exp(B*B)'."""
 
-    def value_and_grad(self, B: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
-        """Return h(B) `(...,)` and its gradient `(..., d, d)`."""
-        E = functions.exponentiate(B * B)
-        return _trace(E) - B.shape[-1], 2 * B * transpose(E)
+    def value_and_slope(self, A: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+        """Return h `(...,)` and exp(A)'."""
+        E = functions.exponentiate(A)
+        return _trace(E) - A.shape[-1], transpose(E)
 
 
 @dataclass(frozen=True)
-class Polynomial:
+class Polynomial(Acyclicity):
     """Yu et al. (2019): h = tr((I + B*B/d)^d) - d, with gradient 2 B * ((I + B*B/d)^(d-1))'."""
 
-    def value_and_grad(self, B: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
-        """Return h(B) `(...,)` and its gradient `(..., d, d)`."""
-        xp = namespace(B)
-        d = B.shape[-1]
-        base = B * B / d + xp.eye(d, dtype=B.dtype, device=array_api_compat.device(B))
+    def value_and_slope(self, A: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+        """Return h `(...,)` and ((I + A/d)^(d-1))'."""
+        xp = namespace(A)
+        d = A.shape[-1]
+        base = A / d + xp.eye(d, dtype=A.dtype, device=array_api_compat.device(A))
         power = xp.linalg.matrix_power(base, d - 1)
         # tr(power @ base) without the product.
         trace = xp.sum(power * transpose(base), axis=(-2, -1))
-        return trace - d, 2 * B * transpose(power)
+        return trace - d, transpose(power)
 
 
 @dataclass(frozen=True)
-class LogDet:
+class LogDet(Acyclicity):
     """Bello et al. (2022): h = d log s - log det(sI - B*B), with gradient 2 B * (sI - B*B)^-T.
 
     Its domain are the B whose B*B has a spectral radius below `s`; there sI - B*B is an M-matrix, which is to say
@@ -66,18 +74,17 @@ class LogDet:
         if not self.s > 0:
             raise ValueError(f"LogDet needs s > 0; got s={self.s}")
 
-    def value_and_grad(self, B: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
-        """Return h(B) `(...,)` and its gradient `(..., d, d)`."""
-        xp = namespace(B)
-        d = B.shape[-1]
-        A = B * B
-        M = self.s * xp.eye(d, dtype=B.dtype, device=array_api_compat.device(B)) - A
+    def value_and_slope(self, A: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+        """Return h `(...,)` and (sI - A)^-T."""
+        xp = namespace(A)
+        d = A.shape[-1]
+        M = self.s * xp.eye(d, dtype=A.dtype, device=array_api_compat.device(A)) - A
         logabsdet, inverse_transpose = logabsdet_and_inverse_transpose(M)
         # Rounding may leave tiny negative entries where the exact inverse has zeros; NaNs compare as outside.
-        slack = d * float(xp.finfo(B.dtype).eps) * xp.max(xp.abs(inverse_transpose), axis=(-2, -1))
+        slack = d * float(xp.finfo(A.dtype).eps) * xp.max(xp.abs(inverse_transpose), axis=(-2, -1))
         inside = (xp.min(inverse_transpose, axis=(-2, -1)) >= -slack) & (logabsdet > -xp.inf)
         h = d * math.log(self.s) - logabsdet
-        return xp.where(inside, h, xp.inf), xp.where(inside[..., None, None], 2 * B * inverse_transpose, xp.nan)
+        return xp.where(inside, h, xp.inf), xp.where(inside[..., None, None], inverse_transpose, xp.nan)
 
 
 def _trace(A: Array) -> Array:

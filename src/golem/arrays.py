@@ -16,12 +16,11 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import array_api_compat
 import array_api_compat.numpy as numpy_namespace
 import numpy as np
-from array_api_compat import is_torch_array as is_tensor
 
 # Below this size a second BLAS thread costs more than it brings, and the pools of NumPy and SciPy get in each other's
 # way: on two cores a step of Adam at d = 100 to 400 takes twice as long with threads as without.
@@ -55,6 +54,11 @@ def namespace(array: Array) -> Any:
     """Return the array API namespace of an array."""
     # The usual case at a tenth of the cost: a kernel on small matrices asks several times.
     return numpy_namespace if type(array) is np.ndarray else array_api_compat.array_namespace(array)
+
+
+def is_tensor(array: Array) -> TypeGuard[Any]:
+    """Tell torch's tensors from other arrays."""
+    return type(array) is not np.ndarray and array_api_compat.is_torch_array(array)
 
 
 def to_numpy(array: Array) -> np.ndarray[Any, np.dtype[Any]]:

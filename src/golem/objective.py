@@ -14,7 +14,7 @@ from golem.arrays import Array, namespace
 from golem.likelihood import Likelihood
 from golem.matrix_functions import DIRECT, MatrixFunctions
 from golem.moments import Matrix, Vector
-from golem.passes import absorb, clear_diagonal
+from golem.passes import absorb, add_entrywise, clear_diagonal
 from golem.sparsity import L1, Sparsity
 
 _SPARSE_FROM = 500
@@ -99,8 +99,8 @@ class Objective:
         with np.errstate(all="ignore"):  # a non-finite score is an answer that solvers act on
             value, grad = self.likelihood.value_and_grad(B, self.S if S is None else S, functions)
             if self.lambda_dag:
-                h, h_grad = self.acyclicity.value_and_grad(B, functions)
-                absorb(grad, h_grad, self.lambda_dag)
+                h, slope = self.acyclicity.value_and_slope(B * B, functions)
+                add_entrywise(grad, B, slope, 2 * self.lambda_dag)
                 value = value + self.lambda_dag * h
             if self._all_free:
                 clear_diagonal(grad)

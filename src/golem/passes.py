@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from golem.arrays import Array, is_tensor, namespace
+from golem.arrays import Array, identity_like, is_tensor, namespace
 
 
 def identity_minus(B: Array) -> Array:
     """Return I - B for a stack of square matrices."""
+    if not is_tensor(B):
+        return identity_like(B) - B
     M = -B
     add_to_diagonal(M, 1.0)
     return M
@@ -28,7 +30,10 @@ def add_to_diagonal(A: Array, value: float) -> None:
 
 def clear_diagonal(A: Array) -> None:
     """Set the diagonals of a stack of square matrices to zero, in place."""
-    _diagonal(A)[...] = 0.0
+    if type(A) is np.ndarray and A.ndim == 2 and A.flags.c_contiguous:  # the usual case, at half the cost
+        A.reshape(-1)[:: len(A) + 1] = 0.0
+    else:
+        _diagonal(A)[...] = 0.0
 
 
 def _diagonal(A: Array) -> Array:
@@ -74,6 +79,16 @@ def add_squares(A: Array, B: Array, factor: float) -> None:
         B *= B
         B *= factor
         A += B
+
+
+def add_entrywise(A: Array, B: Array, C: Array, factor: float) -> None:
+    """Add factor B * C, entry by entry, to A, in place."""
+    if is_tensor(A):
+        A.addcmul_(B, C, value=factor)
+    else:
+        product = B * C
+        product *= factor
+        A += product
 
 
 def move_towards(A: Array, B: Array, share: float) -> None:

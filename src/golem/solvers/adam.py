@@ -152,7 +152,7 @@ class Adam:
             # Where the score is not finite, neither is the gradient.
             grad = objective.smooth_value_and_grad(B, S, functions)[1]
             total = xp.sum(grad, axis=(-2, -1))
-            message = Message(xp.sum(total))  # one number tells for all problems of a stack
+            message = Message(xp.sum(total) if total.ndim else total)  # one number tells for all problems of a stack
             objective.add_sparsity(B, grad)
             if math.isfinite(message.read()):
                 return B, grad

@@ -98,18 +98,18 @@ class AugmentedLagrangian:
 
 
 @dataclass(frozen=True)
-class _Multiplied:
+class _Multiplied(Acyclicity):
     """alpha h + rho/2 h^2 in the place of h."""
 
     acyclicity: Acyclicity
     alpha: float
     rho: float
 
-    def value_and_grad(self, B: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
-        """Return the value and gradient at B."""
-        h, grad = self.acyclicity.value_and_grad(B, functions)
-        grad *= self.alpha + self.rho * h
-        return h * (self.alpha + self.rho * h / 2), grad
+    def value_and_slope(self, A: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+        """Return the value and its derivative by A = B * B."""
+        h, slope = self.acyclicity.value_and_slope(A, functions)
+        slope *= self.alpha + self.rho * h
+        return h * (self.alpha + self.rho * h / 2), slope
 
 
 def _curvature_scale(S: Matrix, B: Matrix, term: _Multiplied) -> Matrix:
