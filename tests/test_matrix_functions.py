@@ -37,16 +37,18 @@ def test_a_warm_exponential_has_seven_digits(rng):
 
 def test_a_warm_exponential_takes_no_more_products_than_seven_digits_need(rng, monkeypatch):
     taken = []
-    monkeypatch.setattr(
-        "golem.matrix_functions.expm_by_plan", lambda powers, plan: taken.append((len(powers), plan.products)) or 0
-    )
+    monkeypatch.setattr("golem.matrix_functions.expm_by_plan", lambda powers, plan: taken.append(plan.products) or 0)
     A = np.full((20, 20), 0.06)  # of norm 1.2
     warm = Warm()
-    warm.exponentiate(A)
-    warm.exponentiate(A)  # now the third power is asked for before the norms have arrived
-    warm.exponentiate(A / 100)
-    assert taken == [(2, 4), (3, 4), (3, 3)]
+    for _ in range(3):
+        warm.exponentiate(A)
+    assert taken == [4, 4, 4]
     assert cheapest_plan(power_norms(A, A @ A).tolist(), 2.2e-16).products == 6
+    warm.exponentiate(A / 100)  # the plan of the step before is more than enough; the next takes fewer products
+    warm.exponentiate(A / 100)
+    assert taken[3:] == [4, 3]
+    warm.exponentiate(10 * A)  # not enough, and taken again
+    assert taken[5:] == [3, 8]
 
 
 @pytest.mark.parametrize("stacked", [False, True])

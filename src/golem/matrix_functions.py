@@ -17,8 +17,10 @@ from golem.warm_inverse import WarmInverse
 LARGE = 1024
 # Steps of a descent do not see the eighth digit of an exponential, which costs a product or two more.
 _EXP_EPSILON = 1e-7
-# How much larger norms may become before a plan for exp no longer suffices; a squaring more is good for 2^8 to 2^14.
+# How much larger norms may become, in many steps and in one, before a plan for exp no longer suffices; a squaring more
+# is good for 2^8 to 2^14.
 _ROOM = 8.0
+_ROOM_OF_A_STEP = 1.25
 
 
 class MatrixFunctions(Protocol):
@@ -54,7 +56,7 @@ class Warm(Direct):
 
     def __init__(self) -> None:
         self.inverse = WarmInverse()
-        self._powers = 2
+        self._plan: ExpmPlan | None = None
 
     def invert(self, M: Array) -> tuple[Array, Array]:
         """Return NaN and M^-T."""
@@ -62,17 +64,17 @@ class Warm(Direct):
 
     def exponentiate(self, A: Array) -> Array:
         """Return exp(A), with a truncation error of half of 1e-7 at most."""
-        powers = [A, A @ A]
+        powers, plan = [A, A @ A], self._plan
         norms = Message(power_norms(*powers))
-        # On with what the last exponential took, while the norms are on their way.
-        while len(powers) < self._powers:
-            powers.append(powers[-1] @ A)
+        # On by the plan of the step before, while the norms are on their way.
+        E = None if plan is None else expm_by_plan(powers, plan)
         found = norms.read()
         if not math.isfinite(sum(found)):
             return A * namespace(A).nan
-        plan = cheapest_plan(found, _EXP_EPSILON)
-        self._powers = plan.scheme.powers
-        return expm_by_plan(powers, plan)
+        self._plan = cheapest_plan([_ROOM_OF_A_STEP * norm for norm in found], _EXP_EPSILON)
+        if plan is not None and E is not None and suffices(plan, found, _EXP_EPSILON):
+            return E
+        return expm_by_plan(powers, self._plan)
 
 
 class Foreseen(Direct):

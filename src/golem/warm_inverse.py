@@ -82,10 +82,10 @@ class WarmInverse:
         rest = rough_product(half_of_product(D, _STEP_SCALE), halves[0])
         add_product(rest, xp.astype(U * -_STEP_SCALE, xp.float32), xp.astype(transpose(V), xp.float32))
         C = half(_sum_of_powers(rest, 1 / _STEP_SCALE))  # K - I
+        guess = Y + rough_product(halves, C)  # first, as a GPU is busy with it while the small products are sent
         KU = U + rough_product(C, half(U))
         VK = transpose(V) + rough_product(half(transpose(V)), C)
         T = inverse_of_small(identity_minus(transpose(V) @ KU))
-        guess = Y + rough_product(halves, C)
         add_product(guess, (Y @ KU) @ T, VK)
         return guess
 
