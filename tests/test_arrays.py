@@ -197,6 +197,7 @@ def test_sums_in_few_passes_are_the_sums(rng):
         "plus_scaled": (A + 2 * B, lambda a, b, c: passes.plus_scaled(a, b, 2.0)),
         "minus_scaled": (A - B * C, passes.minus_scaled),
         "minus_ratio": (A - 2 * B / C, lambda a, b, c: passes.minus_ratio(a, b, c, 2.0)),
+        "product": (3 * B @ C, lambda a, b, c: passes.product(b, c, 3.0)),
         "inner_product": ((A * B).sum(axis=(-2, -1)), lambda a, b, c: passes.inner_product(a, b)),
         "total_size": (np.abs(A - 3).sum(axis=(-2, -1)), lambda a, b, c: passes.total_size(a - 3)),
         "sign": (np.sign(A - 3), lambda a, b, c: passes.sign(a - 3)),
@@ -208,6 +209,7 @@ def test_sums_in_few_passes_are_the_sums(rng):
         "add_entrywise": (A + 2 * B * C, lambda a, b, c: passes.add_entrywise(a, b, c, 2.0)),
         "move_towards": (0.9 * A + 0.1 * B, lambda a, b, c: passes.move_towards(a, b, 0.1)),
         "add_product": (A + B @ C, passes.add_product),
+        "add_product, scaled": (2 * A + 3 * B @ C, lambda a, b, c: passes.add_product(a, b, c, 2.0, 3.0)),
         "add_to_diagonal": (A + 2 * np.eye(4), lambda a, b, c: passes.add_to_diagonal(a, 2.0)),
         "clear_diagonal": (A * (1 - np.eye(4)), lambda a, b, c: passes.clear_diagonal(a)),
     }

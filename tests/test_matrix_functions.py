@@ -25,17 +25,17 @@ def test_a_descent_by_warm_functions_is_that_by_direct_ones(rng, monkeypatch):
     assert warm.inverse.cold_starts <= 3
 
 
-def test_a_warm_exponential_has_seven_digits(rng):
+def test_a_warm_exponential_has_six_digits(rng):
     warm = Warm()
     for size in (0.1, 1.0, 3.0, 1.0, 0.1):  # more powers, and fewer, than the time before
         A = (size * rng.normal(size=(30, 30)) / 5) ** 2
         exact = expm_nonnegative(A)
-        assert np.abs(warm.exponentiate(A) - exact).sum(axis=0).max() <= 1e-7 * exact.sum(axis=0).max()
+        assert np.abs(warm.exponentiate(A) - exact).sum(axis=0).max() <= 1e-6 * exact.sum(axis=0).max()
     with np.errstate(all="ignore"):
         assert np.isnan(warm.exponentiate(np.full((3, 3), np.inf))).all()
 
 
-def test_a_warm_exponential_takes_no_more_products_than_seven_digits_need(rng, monkeypatch):
+def test_a_warm_exponential_takes_no_more_products_than_six_digits_need(rng, monkeypatch):
     taken = []
     monkeypatch.setattr("golem.matrix_functions.expm_by_plan", lambda powers, plan: taken.append(plan.products) or 0)
     A = np.full((20, 20), 0.06)  # of norm 1.2
@@ -48,7 +48,7 @@ def test_a_warm_exponential_takes_no_more_products_than_seven_digits_need(rng, m
     warm.exponentiate(A / 100)
     assert taken[3:] == [4, 3]
     warm.exponentiate(10 * A)  # not enough, and taken again
-    assert taken[5:] == [3, 8]
+    assert taken[5:] == [3, 7]
 
 
 @pytest.mark.parametrize("stacked", [False, True])

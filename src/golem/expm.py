@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from golem.arrays import Array, identity_like, namespace
-from golem.passes import add_product, add_scaled, add_to_diagonal, plus_scaled
+from golem.passes import add_product, add_scaled, add_to_diagonal, plus_scaled, product
 
 
 class _TaylorScheme(NamedTuple):
@@ -45,10 +45,14 @@ class _TaylorScheme(NamedTuple):
             left += Q
             right += Q
         else:
-            kernel, Q, E = (_sum(powers, rows[k]) for k in (0, 1, 4))
-            add_product(Q, powers[-1], kernel)
-            left, right = _sum(powers, rows[2], Q), _sum(powers, rows[3], Q)
-        add_product(E, left, right)
+            kernel, factor = _monic_sum(powers, rows[0])
+            if any(rows[1]):
+                Q, share = _monic_sum(powers, rows[1])
+                add_product(Q, powers[-1], kernel, share, factor)
+            else:
+                Q = product(powers[-1], kernel, factor)
+            return _last_product(powers, rows[4], _plus_sum(Q, powers, rows[2]), _plus_sum(Q, powers, rows[3]))
+        E += left @ right
         return E
 
 
@@ -77,12 +81,11 @@ class _NestedScheme:
         def scaled(row: tuple[float, ...]) -> list[float]:
             return [0.0, row[0] * once, row[1] * twice, *row[2:]]
 
-        Y = powers[1] @ _sum(powers, [c * twice for c in scaled(self._a)])
-        Z = _sum(powers, scaled(self._b), Y) @ _sum(powers, scaled(self._c), Y)
-        left, right = (_sum([*powers, Y], scaled(row), Z) for row in (self._p, self._q))
-        E = _sum([*powers, Z], [1.0, *scaled(self._r)[1:]])
-        add_product(E, left, right)
-        return E
+        kernel, factor = _monic_sum(powers, scaled(self._a))
+        Y = product(powers[1], kernel, factor * twice)
+        Z = _plus_sum(Y, powers, scaled(self._b)) @ _plus_sum(Y, powers, scaled(self._c))
+        left, right = (_plus_sum(Z, [*powers, Y], scaled(row)) for row in (self._p, self._q))
+        return _last_product([*powers, Z], [1.0, *scaled(self._r)[1:]], left, right)
 
 
 _Scheme = _TaylorScheme | _NestedScheme
@@ -105,8 +108,8 @@ _TAYLOR_SCHEMES = (
         degree=8,
         products=3,
         rows=(
-            (0.0, 0.019920476822239894, 0.004980119205559973),
-            (0.0, 0.0, 0.07665265321119147),
+            (0.07665265321119147, 0.019920476822239894, 0.004980119205559973),
+            (0.0, 0.0, 0.0),
             (0.0, 0.0, 0.04589946180001601),
             (2.9743072048476265, 0.8765009801785554, 0.0),
             (1.0, 1.0, 0.13549236135285064),
@@ -176,15 +179,36 @@ def _sums_at_once(powers: list[Array], rows: list[list[float]]) -> list[Array]:
     return list(sums.reshape(-1, *A.shape))
 
 
-def _sum(powers: list[Array], row: list[float], other: Array | None = None) -> Array:
-    """Return one linear combination, and another matrix added, in as few passes over memory as it has powers."""
-    terms = [(power, coefficient) for power, coefficient in zip(powers, row[1:], strict=True) if coefficient]
-    power, coefficient = terms[0]
-    total = power * coefficient if other is None else plus_scaled(other, power, coefficient)
-    for power, coefficient in terms[1:]:
+def _plus_sum(other: Array, powers: list[Array], row: list[float]) -> Array:
+    """Return a matrix and a linear combination of I and powers, in as few passes over memory as it has powers."""
+    (power, coefficient), *rest = _terms(powers, row)
+    return _with_terms(plus_scaled(other, power, coefficient), rest, row[0])
+
+
+def _monic_sum(powers: list[Array], row: list[float]) -> tuple[Array, float]:
+    """Return a linear combination over its first coefficient, which saves a pass, and that coefficient."""
+    (power, factor), (other, coefficient), *rest = _terms(powers, row)
+    rest = [(power, c / factor) for power, c in rest]
+    return _with_terms(plus_scaled(power, other, coefficient / factor), rest, row[0] / factor), factor
+
+
+def _last_product(powers: list[Array], row: list[float], left: Array, right: Array) -> Array:
+    """Return the product of two matrices and a linear combination."""
+    E, share = _monic_sum(powers, [0.0, *row[1:]])
+    add_product(E, left, right, share)
+    add_to_diagonal(E, row[0])  # last, so that 1 stays 1
+    return E
+
+
+def _terms(powers: list[Array], row: list[float]) -> list[tuple[Array, float]]:
+    return [(power, coefficient) for power, coefficient in zip(powers, row[1:], strict=True) if coefficient]
+
+
+def _with_terms(total: Array, terms: list[tuple[Array, float]], constant: float) -> Array:
+    for power, coefficient in terms:
         add_scaled(total, power, coefficient)
-    if row[0]:
-        add_to_diagonal(total, row[0])
+    if constant:
+        add_to_diagonal(total, constant)
     return total
 
 

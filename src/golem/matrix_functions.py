@@ -15,8 +15,8 @@ from golem.warm_inverse import WarmInverse
 
 # From this size on a product takes far longer than to start it, and LU a dozen times as long as that.
 LARGE = 1024
-# Steps of a descent do not see the eighth digit of an exponential, which costs a product or two more.
-_EXP_EPSILON = 1e-7
+# Steps of a descent do not see the seventh digit of an exponential, which costs a product or two more.
+_EXP_EPSILON = 1e-6
 # How much larger norms may become, in many steps and in one, before a plan for exp no longer suffices; a squaring more
 # is good for 2^8 to 2^14.
 _ROOM = 8.0
@@ -49,7 +49,7 @@ DIRECT = Direct()
 
 
 class Warm(Direct):
-    """For one large matrix that moves in small steps: inverses each from the one before, exp to seven digits.
+    """For one large matrix that moves in small steps: inverses each from the one before, exp to six digits.
 
     The determinant is not followed.
     """
@@ -63,7 +63,7 @@ class Warm(Direct):
         return M[0, 0] * namespace(M).nan, self.inverse.follow(M)
 
     def exponentiate(self, A: Array) -> Array:
-        """Return exp(A), with a truncation error of half of 1e-7 at most."""
+        """Return exp(A), with a truncation error of half of 1e-6 at most."""
         powers, plan = [A, A @ A], self._plan
         norms = Message(power_norms(*powers))
         # On by the plan of the step before, while the norms are on their way.

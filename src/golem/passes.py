@@ -43,7 +43,11 @@ def _diagonal(A: Array) -> Array:
 
 def plus_scaled(A: Array, B: Array, factor: float) -> Array:
     """Return A + factor B; on tensors in one pass over memory."""
-    return A.add(B, alpha=factor) if is_tensor(A) else A + factor * B
+    if is_tensor(A):
+        return A.add(B, alpha=factor)
+    total = B * factor
+    total += A
+    return total
 
 
 def add_scaled(A: Array, B: Array, factor: float) -> None:
@@ -111,12 +115,28 @@ def minus_ratio(A: Array, B: Array, C: Array, factor: Any) -> Array:
     return A - ratio
 
 
-def add_product(A: Array, B: Array, C: Array) -> None:
-    """Add the matrix product B C to A, in place."""
-    if is_tensor(A) and A.ndim == 2:
-        A.addmm_(B, C)
-    else:
-        A += B @ C
+def product(B: Array, C: Array, factor: float) -> Array:
+    """Return factor times the matrix product B C, for square matrices."""
+    if is_tensor(B) and B.ndim in (2, 3):
+        add = B.addmm if B.ndim == 2 else B.baddbmm
+        return add(B, C, beta=0, alpha=factor)
+    result = B @ C
+    result *= factor
+    return result
+
+
+def add_product(A: Array, B: Array, C: Array, share: float = 1.0, factor: float = 1.0) -> None:
+    """Set A to share A + factor B C with the matrix product of B and C, in place."""
+    if is_tensor(A) and A.ndim in (2, 3):
+        add = A.addmm_ if A.ndim == 2 else A.baddbmm_
+        add(B, C, beta=share, alpha=factor)
+        return
+    if share != 1:
+        A *= share
+    added = B @ C
+    if factor != 1:
+        added *= factor
+    A += added
 
 
 def inner_product(A: Array, B: Array) -> Array:

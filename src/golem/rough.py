@@ -39,7 +39,7 @@ def rough_product(A: Array | tuple[Array, Array], B: Array) -> Array:
     """Product of a matrix in half precision, or one in two halves, and another, added up in single precision."""
     if isinstance(A, tuple):
         product = rough_product(A[0], B)
-        product += rough_product(A[1], B)
+        add_rough_product(product, A[1], B)
         return product
     if is_tensor(A) and A.device.type == "cuda":
         import torch
@@ -47,6 +47,16 @@ def rough_product(A: Array | tuple[Array, Array], B: Array) -> Array:
         return torch.mm(A, B, out_dtype=torch.float32)
     xp = namespace(A)
     return xp.astype(A, xp.float32) @ xp.astype(B, xp.float32)
+
+
+def add_rough_product(total: Array, A: Array, B: Array) -> None:
+    """Add the product of two matrices in half precision to one in single precision, in place."""
+    if is_tensor(A) and A.device.type == "cuda":
+        import torch
+
+        torch.addmm(total, A, B, out_dtype=torch.float32, out=total)
+    else:
+        total += rough_product(A, B)
 
 
 def rough_products_pay(array: Array) -> bool:
@@ -60,7 +70,7 @@ def _works_on(device: Any) -> bool:
 
     one = torch.ones((1, 1), dtype=torch.float16, device=device)
     try:
-        rough_product(one, one)
+        rough_product((one, one), one)
     except (RuntimeError, TypeError):  # before PyTorch 2.8, or not NVIDIA's
         return False
     return True

@@ -19,7 +19,7 @@ from golem.arrays import (
     transpose,
 )
 from golem.passes import absorb, add_product, add_to_diagonal, identity_minus
-from golem.rough import HALF_ROUNDOFF, half, half_of_product, in_halves, rough_product
+from golem.rough import HALF_ROUNDOFF, add_rough_product, half, half_of_product, in_halves, rough_product
 
 # Directions in which a step may change an inverse by any amount.
 _DIRECTIONS = 64
@@ -117,10 +117,10 @@ def _sum_of_powers(R: Array, scale: float) -> Array:
     square = rough_product(first, first)
     cube = rough_product(first, half(square))
     absorb(square, R, scale)
-    total = rough_product(half(square), half(cube))
-    total += square
-    total += cube
-    return total
+    left, right = half(square), half(cube)
+    square += cube
+    add_rough_product(square, left, right)
+    return square
 
 
 def _lengthened(Y: Array, V: Array) -> Array:
