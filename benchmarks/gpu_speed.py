@@ -9,6 +9,7 @@ Parts:
 - adam: milliseconds a step at d = 100 ... 3200, one by one with LU, and as they are taken, in the first 1000 steps and
   in the next 2000; S(B) and the graph after 1000 steps of both, and of a control
 - spread: S(B) after 1000 steps at d = 200, by LU and by warm inverses, from covariances that differ by rounding errors
+- paths: S(B) on the way, at d = 1600, by both and from three covariances each
 - batch: many problems of d = 100 in one solve
 - stacks: 144 problems of d = 10 ... 100 in one solve, one by one and as steps are taken, over more steps
 - products: what a matrix product, and LU with the inverse, take at d = 3200, in double and in single precision
@@ -290,6 +291,29 @@ def spread(options: argparse.Namespace) -> None:
         )
 
 
+def paths(options: argparse.Namespace) -> None:
+    """Follow S(B) by LU and by warm inverses: it leaps where I - B passes a singular matrix, and comes back."""
+    d, steps, runs = (50, 500, 2) if options.quick else (1600, 2000, 3)
+    S = Placement(options.device).put(Moments.from_rows(draw(d, 5000, 2, options.device)[1]).covariance)
+    found = {}
+    for name, k in ((name, k) for name in ("LU", "warm") for k in range(runs)):
+        take(DIRECT if name == "LU" else Warm(), replaying=False)
+        objective = Objective(S * (1 + k * 1e-15), GaussianEV(), lambda_sparsity=2e-2, lambda_dag=5.0)
+        found[name, k] = np.array([point.terms["score"] for point in Adam(max_iter=steps).solve(objective).trace])
+    middle = np.median([path for (name, _), path in found.items() if name == "LU"], axis=0)
+    shown = [steps * k // 4 // 100 for k in (1, 2, 3, 4)]
+    heads = " | ".join(f"S(B) at {100 * k}" for k in shown)
+    print(f"| inverses | covariance | {heads} | points of {steps // 100} 5% above the middle by LU | median of the later half |")
+    print("|---|---|" + "---|" * (len(shown) + 2))
+    for (name, k), path in found.items():
+        away = path[1:] / middle[1:] - 1
+        print(
+            f"| {name} | S x (1 + {k}e-15) | {' | '.join(f'{path[i]:.0f}' for i in shown)} | "
+            f"{np.count_nonzero(away > 0.05)} | {np.median(away[len(away) // 2 :]):+.1e} |",
+            flush=True,
+        )
+
+
 def batch(options: argparse.Namespace) -> None:
     """Time steps of many problems at a time."""
     print("| problems of d = 100 | ms a step | ms a step and problem |")
@@ -346,7 +370,7 @@ def products(options: argparse.Namespace) -> None:
         print(f"| {d} | {dtype} | {spent[0]:.2f} | {spent[1]:.2f} |", flush=True)
 
 
-PARTS = {part.__name__: part for part in (order, cores, same, adam, spread, batch, stacks, products)}
+PARTS = {part.__name__: part for part in (order, cores, same, adam, spread, paths, batch, stacks, products)}
 
 
 def main() -> None:
