@@ -303,7 +303,8 @@ def paths(options: argparse.Namespace) -> None:
     middle = np.median([path for (name, _), path in found.items() if name == "LU"], axis=0)
     shown = [steps * k // 4 // 100 for k in (1, 2, 3, 4)]
     heads = " | ".join(f"S(B) at {100 * k}" for k in shown)
-    print(f"| inverses | covariance | {heads} | points of {steps // 100} 5% above the middle by LU | median of the later half |")
+    tails = f"points of {steps // 100} 5% above the middle by LU | median of the later half"
+    print(f"| inverses | covariance | {heads} | {tails} |")
     print("|---|---|" + "---|" * (len(shown) + 2))
     for (name, k), path in found.items():
         away = path[1:] / middle[1:] - 1

@@ -77,6 +77,8 @@ def test_fit_says_what_it_did(missing, files, rows, tmp_path):
     result = golem("fit", files[0], "-o", tmp_path / "out", "--missing", missing)
     lack = f"{np.isnan(rows).any(axis=1).sum()} of 800 rows lack {np.isnan(rows).sum()} values"
     assert lack in result.output
+    complete = 800 if missing == "em" else int((~np.isnan(rows).any(axis=1)).sum())
+    assert f"from {complete} rows" in result.output
     content = json.loads((tmp_path / "out" / "graph.json").read_text())
     assert content["missing"]["sentence"].startswith(lack)
     assert content["missing"]["method"] == content["settings"]["missing"] == missing

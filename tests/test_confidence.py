@@ -1,6 +1,7 @@
 """The bootstrap: against a plain loop of fits, its seeds, its end by Ctrl-C, and what its numbers mean."""
 
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -258,6 +259,11 @@ def test_few_rows_are_warned_of_once():
     with pytest.warns(DataWarning, match="n = 25 rows for d = 20") as caught:
         bootstrap(Golem("ev"), X, 3)
     assert len(caught) == 1
+    with pytest.warns(DataWarning, match="n = 25 rows for d = 20"):
+        fitted = Golem("ev").fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bootstrap(fitted, X, 3)
 
 
 def test_random_members_keep_the_class_and_reach_all_of_it():

@@ -171,7 +171,9 @@ def bootstrap(
     source = resampler(data, model.missing)
     if hasattr(model, "moments_") and model.moments_.d != source.moments.d:
         raise ValueError(f"the data have {source.moments.d} columns, and the model was fitted to {model.moments_.d}")
-    require_learnable(source.moments, uses_scale=False, stacklevel=3)
+    # Whoever fitted the model has had its warnings.
+    with _without_warnings() if hasattr(model, "moments_") else contextlib.nullcontext():
+        require_learnable(source.moments, uses_scale=False, stacklevel=3)
     seed = (
         int(random_state.integers(2**31)) if isinstance(random_state, np.random.Generator) else int(random_state or 0)
     )

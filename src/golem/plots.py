@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golem.layout import causal_order, edge_curves, layered_layout
+from golem.rows import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from golem.comparison import Comparison
     from golem.estimator import Golem
+    from golem.graph import BoolMatrix
     from golem.selection import Selection
 
 # Blue and orange are told apart by every kind of colour vision, and in grey print by their lightness.
@@ -77,7 +79,7 @@ def plot_graph(model: Golem, ax: Axes | None = None, title: str | None = None) -
     if by_variance.any():
         handles.append(Line2D([], [], color=NODE_EDGE, linestyle=BY_VARIANCE, label="direction by variance"))
     ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=9)
-    ax.set_title(title or f"{int(adjacency.sum())} edges among {len(names)} variables", color=TEXT, fontsize=11)
+    ax.set_title(title or _headline(adjacency), color=TEXT, fontsize=11)
     ax.set_xlim(0, layout.size[0])
     ax.set_ylim(-layout.size[1], 0)
     ax.axis("off")
@@ -106,8 +108,12 @@ def plot_weights(model: Golem, ax: Axes | None = None, title: str | None = None)
             label.set_parse_math(False)
     ax.set_xlabel("effect, in causal order")
     ax.set_ylabel("cause, in causal order")
-    ax.set_title(title or f"{int(model.adjacency_.sum())} edges among {len(order)} variables", fontsize=11)
+    ax.set_title(title or _headline(model.adjacency_), fontsize=11)
     return ax
+
+
+def _headline(adjacency: BoolMatrix) -> str:
+    return f"{counted(int(adjacency.sum()), 'edge')} among {len(adjacency)} variables"
 
 
 def plot_comparison(comparison: Comparison) -> Figure:
@@ -193,7 +199,7 @@ def plot_path(selection: Selection, ax: Axes | None = None) -> Axes:
     if others:
         ax.legend(frameon=False, fontsize=8)
     ways = {"bic": "information criterion", "cv": "cross-validation", "stability": "stability"}
-    ax.set_title(f"{chosen['edges']} edges, chosen by {ways[selection.method]}", fontsize=11)
+    ax.set_title(f"{counted(chosen['edges'], 'edge')}, chosen by {ways[selection.method]}", fontsize=11)
     return ax
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from golem.likelihood import GaussianNV
+from golem.rows import counted
 
 if TYPE_CHECKING:
     from golem.comparison import Comparison, Step
@@ -138,9 +139,12 @@ def print_summary(model: Golem, supplement: Supplement) -> None:
         note = "undecided" if edge.undecided else "by variance" if edge.by_variance else ""
         numbers = (f"{edge.standardized_weight:+.2f}",) if bootstrap is None else _confidence(edge)
         table.add_row(Text(edge.source), "->", Text(edge.target), f"{edge.weight:+.3g}", *numbers, note)
-    out.print(f"{about['edges']} edges among {about['d']} variables, from {about['n']} rows")
-    if model.missing_ is not None:
-        out.print(model.missing_.sentence, soft_wrap=True)
+    missing = model.missing_
+    # EM counts as fewer rows than it has read.
+    rows = about["n"] if missing is None or missing.method == "drop" else missing.rows_read
+    out.print(f"{counted(about['edges'], 'edge')} among {about['d']} variables, from {rows} rows")
+    if missing is not None:
+        out.print(missing.sentence, soft_wrap=True)
     if listed:
         out.print(table)
     if len(found) > len(listed):
@@ -157,16 +161,16 @@ def print_summary(model: Golem, supplement: Supplement) -> None:
     if supplement.diagnosis is None:
         _print_open_directions(model, about)
     if about["cut_edges"]:
-        out.print(f"{about['cut_edges']} edges were removed because they closed cycles.")
+        out.print(f"Removed because they closed cycles: {counted(about['cut_edges'], 'edge')}.")
     terms = about["objective"]
     out.print(
         f"Score {shown(terms['score'])} = likelihood {shown(terms['likelihood'])} + sparsity "
         f"{shown(terms['sparsity'])} + dag {shown(terms['dag'])}; h {shown(terms['h'])}; BIC {shown(about['bic'])}",
         soft_wrap=True,
     )
-    steps = "perturbations" if model.solver == "order" else "iterations"
-    counted = f" {about['iterations']} {steps}," if about["iterations"] else ""
-    out.print(f"{about['status']['message']}{counted} {about['seconds']:.1f} s", soft_wrap=True)
+    step = "perturbation" if model.solver == "order" else "iteration"
+    steps = f" {counted(about['iterations'], step)}," if about["iterations"] else ""
+    out.print(f"{about['status']['message']}{steps} {about['seconds']:.1f} s", soft_wrap=True)
     if supplement.diagnosis is not None:
         _print_diagnosis(supplement.diagnosis)
 
@@ -213,13 +217,14 @@ def _print_bootstrap(bootstrap: Bootstrap) -> None:
     """Say what the frequencies are, and what they are not."""
     wanted = f" (of {bootstrap.requested} wanted)" if bootstrap.interrupted else ""
     em = ", with EM on each resample" if bootstrap.em else ""
+    consensus = counted(int(bootstrap.consensus.sum()), "edge")
     few = " So few graphs tell little about shares and intervals; 100 are usual." if bootstrap.replicates < _FEW else ""
     out.print(
         f"Bootstrap: {bootstrap.replicates} graphs{wanted} were learned from resampled {bootstrap.unit}{em}. `joined` "
         "is the share of them that joins the two variables, `directed` the share with this direction, undecided ones "
         f"counted half; the interval has the middle {bootstrap.level:.0%} of the weights, 0 where there is no such "
         "edge. They tell how stable an edge is under sampling, not what every graph misses alike, such as hidden "
-        f"common causes. The consensus of the graphs, in graph.json, has {int(bootstrap.consensus.sum())} edges.{few}",
+        f"common causes. The consensus of the graphs, in graph.json, has {consensus}.{few}",
         soft_wrap=True,
     )
 
@@ -299,8 +304,8 @@ def choosing(wanted: bool, method: str) -> Iterator[Callable[[int, int], None] |
     if not wanted or not err.is_terminal:
         yield None
         return
-    counted = {"bic": "graphs of the path", "cv": "folds", "stability": "halves of the rows"}[method]
-    columns = [BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn(counted), TimeRemainingColumn()]
+    parts = {"bic": "graphs of the path", "cv": "folds", "stability": "halves of the rows"}[method]
+    columns = [BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn(parts), TimeRemainingColumn()]
     with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task("")
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -11,9 +11,11 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
+
+from golem.rows import counted
 
 # In the order in which they build on each other; the page has them as one script.
 SCRIPTS = ("data.js", "state.js", "geometry.js", "graph.js", "matrix.js", "details.js", "tables.js", "charts.js",
@@ -46,7 +48,7 @@ def render(template: str, content: Mapping[str, Any], **shown: Any) -> str:
     )
     environment.filters |= {
         "number": written,
-        "counted": counted,
+        "counted": partial(counted, written=written),
         "named_knowledge": named_knowledge,
         "combined": lambda first, second: {**first, **second},
         "without": lambda values, key: {name: value for name, value in values.items() if name != key},
@@ -89,17 +91,6 @@ def written(value: Any) -> str:
         listed = ", ".join(map(written, value[:LONGEST_LIST])) or "none"
         return listed if len(value) <= LONGEST_LIST else f"{listed}, … {len(value) - LONGEST_LIST} more"
     return str(value)
-
-
-def counted(count: int, one: str) -> str:
-    """Write a number of things.
-
-    Examples
-    --------
-    >>> counted(1, "edge"), counted(0, "edge")
-    ('1 edge', '0 edges')
-    """
-    return f"{written(count)} {one if count == 1 else one + 's'}"
 
 
 def named_knowledge(document: Mapping[str, Any]) -> dict[str, str]:
