@@ -87,6 +87,9 @@ def test_schemes_are_taylor_polynomials(squarings):
 def test_expm_overflow_is_not_finite_and_no_crash():
     with np.errstate(all="ignore"):
         assert not np.isfinite(expm_nonnegative(np.full((3, 3), 1e200))).all()
+        pair = expm_nonnegative(np.stack([np.full((3, 3), 1e200), np.full((3, 3), 0.1)]))
+    assert np.isnan(pair[0]).all()
+    np.testing.assert_allclose(pair[1], expm_nonnegative(np.full((3, 3), 0.1)), rtol=1e-14)
 
 
 @pytest.mark.parametrize("shape", [(5, 5), (3, 5, 5)])

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from golem import Golem, Knowledge
+from golem.acyclicity import LogDet
 from golem.batches import fit_batch
+from golem.likelihood import GaussianEV
+from golem.objective import Objective
 from golem.simulate import simulate
+from golem.solvers import Adam, Status
 
 
 @pytest.mark.parametrize("noise", ["ev", "nv", "auto"])
@@ -23,6 +28,32 @@ def test_a_batch_is_its_problems_one_by_one(noise):
         assert (together.start_solution_ is None) == (alone.start_solution_ is None)
         assert [point.iteration for point in together.solution_.trace] == [p.iteration for p in alone.solution_.trace]
     assert not hasattr(model, "weights_")
+
+
+def test_problems_of_a_batch_stop_where_they_would_have_stopped_alone():
+    tables = [simulate(5, 300, "ER1", random_state=seed).data for seed in range(4)]
+    model = Golem("ev", Adam(max_iter=20_000, tolerance=0.03))
+    alone = [clone(model).fit(X) for X in tables]
+    assert len({one.solution_.iterations for one in alone}) > 1
+    for one, together in zip(alone, fit_batch(model, tables), strict=True):
+        np.testing.assert_allclose(together.raw_weights_, one.raw_weights_, atol=1e-9)
+        assert together.solution_.status is one.solution_.status is Status.CONVERGED
+
+
+def test_a_problem_without_finite_numbers_does_not_harm_the_others():
+    # A start outside the domain of log det(s I - B * B), from which no halving leads back.
+    S = np.stack([np.cov(simulate(4, 300, "ER1", random_state=seed).data.T) for seed in range(3)])
+    starts = np.stack([np.zeros((4, 4)), 2 * np.eye(4, k=1) + 2 * np.eye(4, k=-1), np.zeros((4, 4))])
+    settings = {"acyclicity": LogDet(), "lambda_sparsity": 0.02, "lambda_dag": 5.0}
+    together = Adam(max_iter=200).solve(Objective(S, GaussianEV(), **settings), starts)
+    assert together.status is Status.NON_FINITE
+    parts = together.split()
+    assert parts[1].status is Status.NON_FINITE
+    np.testing.assert_array_equal(parts[1].weights, starts[1])
+    for k in (0, 2):
+        alone = Adam(max_iter=200).solve(Objective(S[k], GaussianEV(), **settings))
+        np.testing.assert_allclose(parts[k].weights, alone.weights, atol=1e-10)
+        assert parts[k].status is alone.status is Status.COMPLETED
 
 
 def test_knowledge_holds_for_every_problem():

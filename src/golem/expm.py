@@ -156,9 +156,12 @@ def expm_nonnegative(A: Array) -> Array:
     """
     square = A @ A
     norms = power_norms(A, square).tolist()
-    if not math.isfinite(sum(norms)):
+    if math.isfinite(sum(norms)):
+        return expm_by_plan([A, square], cheapest_plan(norms, epsilon_of(A)))
+    if A.ndim == 2:
         return A * namespace(A).nan
-    return expm_by_plan([A, square], cheapest_plan(norms, epsilon_of(A)))
+    # Of a stack one by one: what is beyond all numbers shall not spoil its neighbours.
+    return namespace(A).stack([expm_nonnegative(A[k, ...]) for k in range(A.shape[0])])
 
 
 def expm_by_plan(powers: list[Array], plan: ExpmPlan) -> Array:

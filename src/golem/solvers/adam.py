@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 from array_api_compat import device
+from numpy.typing import NDArray
 
-from golem.arrays import Array, Message, blas_threads_for, namespace
+from golem.arrays import Array, Message, blas_threads_for, namespace, to_numpy
 from golem.matrix_functions import MatrixFunctions, functions_for
 from golem.objective import Objective
 from golem.passes import add_squares, minus_ratio, move_towards
@@ -96,41 +97,37 @@ class Adam:
         ahead = None
         if self.batch_size is None and pays_to_replay(objective):
             ahead = StepsAhead(objective, self._moved, self.beta1, self.beta2)
-        status, step = Status.COMPLETED, 0
+        status, step, ended = Status.MAX_ITER if self.tolerance else Status.COMPLETED, 0, _Ended(B)
         try:
             while step <= self.max_iter:
-                B, grad = self._finite(objective, B, last, next(covariances), functions)
-                if grad is None:
-                    status = Status.NON_FINITE
-                    break
+                B, grad = self._finite(objective, B, last, next(covariances), functions, ended)
                 last = B
-                if step == self.max_iter:
+                if step == self.max_iter or ended.all():
                     break
                 recorder.observe(step, B)
                 if recorder.out_of_time():
                     status = Status.TIME_LIMIT
                     break
                 if self.tolerance and step % _CHECK_EVERY == 0:
-                    residual = objective.stationarity(B, objective.smooth_value_and_grad(B)[1])
-                    if float(xp.max(residual)) <= self.tolerance:
-                        status = Status.CONVERGED
+                    residual = to_numpy(objective.stationarity(B, objective.smooth_value_and_grad(B)[1]))
+                    ended.note(residual <= self.tolerance, B, Status.CONVERGED)
+                    if ended.all():
                         break
                 # Up to the next step at which something is looked at.
                 many = min(_CHECK_EVERY - step % _CHECK_EVERY, self.max_iter - step)
                 if ahead is not None and (taken := ahead.take(many, step, B, m, v)) is not None:
                     step += taken[0]
                     B, m, v = taken[1]
-                    continue
-                B = self._moved(B, m, v, grad, self.beta1 ** (step + 1), self.beta2 ** (step + 1))
-                step += 1
+                else:
+                    B = self._moved(B, m, v, grad, self.beta1 ** (step + 1), self.beta2 ** (step + 1))
+                    step += 1
+                B = ended.restored(B)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         finally:
             if ahead is not None:
                 ahead.close()
-        if status is Status.COMPLETED and self.tolerance:
-            status = Status.MAX_ITER
-        return recorder.solution(last, status, step)
+        return recorder.solution(last, ended.statuses(status), step)
 
     def _moved(self, B: Array, m: Array, v: Array, grad: Array, decay1: Any, decay2: Any) -> Array:
         """Update the moments by a gradient, which is used up; return B after the step."""
@@ -144,20 +141,25 @@ class Adam:
         return minus_ratio(B, m, size, self.learning_rate * balance / (1 - decay1))
 
     def _finite(
-        self, objective: Objective, B: Array, last: Array, S: Array, functions: MatrixFunctions
-    ) -> tuple[Array, Array | None]:
-        """Gradient at B, after halving the step from `last` in the problems where the score is not finite."""
+        self, objective: Objective, B: Array, last: Array, S: Array, functions: MatrixFunctions, ended: _Ended
+    ) -> tuple[Array, Array]:
+        """Gradient at B, after halving the step from `last` in the problems where the score is not finite.
+
+        Where no halving helps the problem has come to its end, at `last`.
+        """
         xp = namespace(B)
         for _ in range(_MOST_HALVINGS):
             # Where the score is not finite, neither is the gradient.
             grad = objective.smooth_value_and_grad(B, S, functions)[1]
-            total = xp.sum(grad, axis=(-2, -1))
+            total = ended.without(xp.sum(grad, axis=(-2, -1)))
             message = Message(xp.sum(total) if total.ndim else total)  # one number tells for all problems of a stack
             objective.add_sparsity(B, grad)
             if math.isfinite(message.read()):
                 return B, grad
-            B = xp.where(xp.isfinite(total)[..., None, None], B, (B + last) / 2)
-        return last, None
+            finite = xp.isfinite(total)
+            B = xp.where(finite[..., None, None], B, (B + last) / 2)
+        ended.note(~to_numpy(finite), last, Status.NON_FINITE)
+        return ended.restored(B), grad
 
     def _covariances(
         self, rows: Array | None, S: Array, random_state: int | np.random.Generator | None
@@ -175,3 +177,46 @@ class Adam:
                 where = xp.asarray(order[start : start + size], device=device(rows))
                 batch = xp.take(rows, where, axis=0)
                 yield xp.matrix_transpose(batch) @ batch / size
+
+
+class _Ended:
+    """The problems of a stack that have come to their end while others go on: which, where and how.
+
+    One problem is a stack of one.
+    """
+
+    def __init__(self, B: Array) -> None:
+        self._which = np.zeros(B.shape[:-2], dtype=bool)
+        self._how = np.empty(B.shape[:-2], dtype=object)
+        self._mask: Array | None = None  # which, where B is
+        self._weights = B
+
+    def all(self) -> bool:
+        """Tell whether no problem is left."""
+        return bool(self._which.all())
+
+    def note(self, which: NDArray[np.bool_], B: Array, status: Status) -> None:
+        """Note the end of some problems at B; those that have ended before are left as they are."""
+        new = np.asarray(which & ~self._which)
+        if not new.any():
+            return
+        xp, where = namespace(B), device(B)
+        self._weights = xp.where(xp.asarray(new, device=where)[..., None, None], B, self._weights)
+        self._which, self._how[new] = np.asarray(self._which | new), status
+        self._mask = xp.asarray(self._which, device=where)
+
+    def restored(self, B: Array) -> Array:
+        """Return B with the ended problems where they ended."""
+        return B if self._mask is None else namespace(B).where(self._mask[..., None, None], self._weights, B)
+
+    def without(self, numbers: Array) -> Array:
+        """Return a number a problem, zero where it has ended."""
+        if self._mask is None:
+            return numbers
+        xp = namespace(numbers)
+        return xp.where(self._mask, xp.zeros_like(numbers), numbers)
+
+    def statuses(self, otherwise: Status) -> Status | list[Status]:
+        """Return how the problems ended; those that have not did as is said."""
+        found = [how or otherwise for how in self._how.reshape(-1).tolist()]
+        return found if self._how.ndim else found[0]

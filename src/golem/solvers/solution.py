@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Status(Enum):
-    """How a solve ended, in a sentence for the user."""
+    """How a solve ended, in a sentence for the user; from good to bad."""
 
     CONVERGED = "Converged: the stationarity tolerance was reached."
     ACYCLIC = "Converged: the weights are acyclic within the tolerance."
@@ -84,6 +84,8 @@ class Solution:
         Wall-clock time.
     stationarity : float
         The largest violation of the optimality conditions at `weights`; an array for a stack, as the terms are.
+    statuses : tuple of Status, optional
+        How each problem of a stack ended; `status` is then the worst of these.
     cut_edges : int, optional
         Edges that rounding removed because of cycles, once it has been done.
     graph_scores : mapping of str to float, optional
@@ -100,6 +102,7 @@ class Solution:
     iterations: int
     seconds: float
     stationarity: float
+    statuses: tuple[Status, ...] | None = None
     cut_edges: int | None = None
     graph_scores: Mapping[str, float] | None = None
     noise_choice: NoiseChoice | None = None
@@ -114,6 +117,8 @@ class Solution:
             dataclasses.replace(
                 self,
                 weights=self.weights[i],
+                status=self.status if self.statuses is None else self.statuses[i],
+                statuses=None,
                 terms=part(self.terms, i),
                 trace=tuple(dataclasses.replace(point, terms=part(point.terms, i)) for point in self.trace),
                 stationarity=float(np.asarray(self.stationarity)[i]),
@@ -182,8 +187,11 @@ class Recorder:
             self._callback(Progress(self._stage, iteration, self._max_iter, began, score, h))
             self._next_call = self.seconds + max(0.2, 20 * (self.seconds - began))
 
-    def solution(self, B: Array, status: Status, iterations: int) -> Solution:
-        """Close the books: the terms and the stationarity at the final weights."""
+    def solution(self, B: Array, status: Status | Sequence[Status], iterations: int) -> Solution:
+        """Close the books: the terms and the stationarity at the final weights; a stack has a status a problem."""
+        statuses = None
+        if not isinstance(status, Status):
+            statuses, status = tuple(status), max(status, key=list(Status).index)
         terms = _as_numbers(self._objective.terms(B))
         seconds = self.seconds
         self._trace.append(TracePoint(iterations, seconds, terms))
@@ -192,11 +200,12 @@ class Recorder:
             try:
                 self._callback(Progress(self._stage, iterations, max(iterations, 1), seconds, score, h))
             except KeyboardInterrupt:  # in the last call: the weights are there, but no further stage shall begin
-                status = Status.INTERRUPTED
+                status, statuses = Status.INTERRUPTED, None
         residual = self._objective.stationarity(B, self._objective.smooth_value_and_grad(B)[1])
         return Solution(
             weights=to_numpy(B),
             status=status,
+            statuses=statuses,
             terms=terms,
             trace=tuple(self._trace),
             iterations=iterations,
