@@ -4,12 +4,14 @@ import threading
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
 import golem
 from golem import DataWarning, Golem, GolemCV, Knowledge, Moments
 from golem.confidence import bootstrap
+from golem.export import edges
 from golem.graph import cpdag, is_dag
 from golem.resampling import Rows
 from golem.simulate import simulate
@@ -183,7 +185,7 @@ def test_a_resample_that_never_can_be_fitted_is_told(monkeypatch):
 def test_what_makes_no_sense_is_refused():
     X = simulate(4, 50, random_state=1).data
     for words, wrong in (
-        ("replicates must be positive", {"replicates": 0}),
+        ("replicates must be a positive integer", {"replicates": 0}),
         ("between 0 and 1", {"level": 95}),
         ("n_jobs must be positive", {"n_jobs": 0}),
     ):
@@ -312,6 +314,41 @@ def test_a_search_over_settings_is_resampled_at_its_choice():
     search.fit(X)
     first, second = bootstrap(search, X, 5), bootstrap(search.estimator_, X, 5)
     assert np.array_equal(first.direction_frequency, second.direction_frequency)
+
+
+@pytest.mark.parametrize("missing", ["error", "em"])
+def test_columns_are_those_of_the_model_by_name(missing):
+    X = simulate(5, 300, "ER1", random_state=1).data
+    if missing == "em":
+        X[::9, 2] = np.nan
+    table = pd.DataFrame(X, columns=list("abcde"))
+    model = Golem("ev", missing=missing, knowledge=Knowledge.of(5, forbidden=[(0, 2)])).fit(table)
+    expected = bootstrap(model, table, 5)
+    turned = bootstrap(model, table[list("edcba")], 5)
+    unnamed = bootstrap(model, X, 5)
+    for found in (turned, unnamed):
+        assert found.names == expected.names == tuple("abcde")
+        np.testing.assert_array_equal(found.direction_frequency, expected.direction_frequency)
+        np.testing.assert_allclose(found.weight_interval, expected.weight_interval, atol=1e-6)
+        assert [edge.direction_frequency for edge in edges(model, found)] == [
+            edge.direction_frequency for edge in edges(model, expected)
+        ]
+    with pytest.raises(ValueError, match="the columns are 'v', 'w', 'x', 'y', 'z', not 'a'"):
+        bootstrap(model, table.set_axis(list("vwxyz"), axis=1), 5)
+    with pytest.raises(ValueError, match="the bootstrap is of columns 'x0'"):
+        edges(model, bootstrap(Golem("ev", missing=missing), X, 5))
+
+
+def test_shards_are_those_of_the_model_by_name():
+    X = simulate(4, 400, "ER1", random_state=1).data
+    model = Golem("ev").fit(Moments.from_rows(X, "abcd"))
+    parts = np.split(X, 20)
+    expected = bootstrap(model, [Moments.from_rows(part, "abcd") for part in parts], 5)
+    turned = bootstrap(model, [Moments.from_rows(part[:, ::-1], "dcba") for part in parts], 5)
+    np.testing.assert_array_equal(turned.direction_frequency, expected.direction_frequency)
+    unnamed = bootstrap(model, [Moments.from_rows(part) for part in parts], 5)
+    assert unnamed.names == tuple("abcd")
+    np.testing.assert_array_equal(unnamed.direction_frequency, expected.direction_frequency)
 
 
 def test_other_columns_than_those_of_the_fit_are_refused():

@@ -135,6 +135,7 @@ def bootstrap(
         Settings; a Golem need not be fitted, and is not changed. Of a GolemCV it is the model at its choice.
     data : array, DataFrame (pandas, Polars), PyArrow table, or list of Moments
         Rows; or the moments of shards of them (`golem.readers.shards_from_file`), which are then drawn as blocks.
+        Columns are those of the fitted model by name; by place where either has no names.
         What is done about missing values is what the model says; with missing="em" incomplete rows are drawn as they
         are, and EM is run on each resample.
     replicates : int
@@ -168,9 +169,7 @@ def bootstrap(
     """
     model = plain_model(model)
     _require_sensible(model, replicates, level, n_jobs)
-    source = resampler(data, model.missing)
-    if hasattr(model, "moments_") and model.moments_.d != source.moments.d:
-        raise ValueError(f"the data have {source.moments.d} columns, and the model was fitted to {model.moments_.d}")
+    source = resampler(data, model.missing, model.moments_.names if hasattr(model, "moments_") else None)
     # Whoever fitted the model has had its warnings.
     with _without_warnings() if hasattr(model, "moments_") else contextlib.nullcontext():
         require_learnable(source.moments, uses_scale=False, stacklevel=3)
@@ -194,8 +193,8 @@ def bootstrap(
 
 def _require_sensible(model: Golem, replicates: int, level: float, n_jobs: int | None) -> None:
     """Raise where the numbers or the settings make no sense."""
-    if replicates < 1:
-        raise ValueError(f"the number of replicates must be positive; got {replicates}")
+    if replicates != int(replicates) or replicates < 1:
+        raise ValueError(f"the number of replicates must be a positive integer; got {replicates}")
     if not 0 < level < 1:
         raise ValueError(f"the level of an interval lies between 0 and 1; got {level}")
     if n_jobs is not None and n_jobs < 1:

@@ -20,6 +20,7 @@ from golem.graph_files import csv_text as csv_text  # the name is part of this m
 from golem.likelihood import GaussianEV
 from golem.record import moments_hash, plain, versions
 from golem.record import settings as settings  # the name is part of this module
+from golem.rows import quoted
 from golem.solvers import Status
 
 if TYPE_CHECKING:
@@ -84,6 +85,11 @@ def edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
     `drop_loss` is what the score loses without the edge, in units of the deviance (see `diagnostics.edge_loss`).
     """
     names = model.moments_.names
+    if bootstrap is not None and bootstrap.names != names:
+        raise ValueError(
+            f"the bootstrap is of columns {quoted(bootstrap.names)}, and the model of {quoted(names)}; run "
+            "golem.bootstrap(model, data) with the fitted model"
+        )
     scale = np.sqrt(model.moments_.variances)
     undecided, by_variance = _directions(model, "undecided_"), _directions(model, "by_variance_")
     # A cyclic graph has no model, and a baseline no score of ours.

@@ -7,7 +7,7 @@ import functools
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from golem.checks import DataWarning
 from golem.inputs import read_data
 from golem.missing import MissingChoice
 from golem.moments import Matrix, Moments
+from golem.rows import column_names
 
 # Rows are weighted in blocks that stay in the processor's cache.
 _BLOCK_NUMBERS = 1 << 17
@@ -25,14 +26,28 @@ _BLOCK_NUMBERS = 1 << 17
 FEW_SHARDS = 20
 
 
-def resampler(data: Any, missing: MissingChoice = "error") -> Source:
+def resampler(data: Any, missing: MissingChoice = "error", names: tuple[str, ...] | None = None) -> Source:
     """Find out what is to be drawn again: rows, those with missing values refused, left out or kept for EM; or shards.
+
+    With names the columns are put in that order. Where either side has no names of its own, they stand for one another
+    by their place.
 
     Raises
     ------
     ValueError
-        If the data are neither.
+        If the data are neither, or their columns are others.
     """
+    source = _source(data, missing)
+    if names is None:
+        return source
+    if len(names) != source.moments.d:
+        raise ValueError(f"the data have {source.moments.d} columns, and the model was fitted to {len(names)}")
+    unnamed = column_names(None, len(names))
+    return source.renamed(names) if unnamed in (names, source.moments.names) else source.ordered(names)
+
+
+def _source(data: Any, missing: MissingChoice) -> Source:
+    """Read what is to be drawn again."""
     if isinstance(data, Rows | IncompleteRows | Shards):
         return data
     if isinstance(data, Moments):
@@ -69,7 +84,28 @@ def rows_of_moments(moments: Moments, values: Matrix) -> Rows | IncompleteRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class _RowsAtHand:
+    """Rows and their moments."""
+
+    moments: Moments
+    values: Matrix
+    unit: Literal["rows", "shards"] = "rows"
+
+    def renamed(self, names: tuple[str, ...]) -> Self:
+        """Return the same rows with other names."""
+        return dataclasses.replace(self, moments=dataclasses.replace(self.moments, names=names))
+
+    def ordered(self, names: tuple[str, ...]) -> Self:
+        """Return the same rows with the columns in the order of these names."""
+        moments = self.moments.reordered(names)
+        if moments is self.moments:
+            return self
+        place = {name: j for j, name in enumerate(self.moments.names)}
+        return dataclasses.replace(self, moments=moments, values=self.values[:, [place[name] for name in names]])
+
+
+@dataclass(frozen=True, eq=False)
+class Rows(_RowsAtHand):
     """Rows drawn with replacement.
 
     A resample is a vector w of counts, multinomial, and its scatter X_c' diag(w) X_c: no row is copied.
@@ -82,10 +118,6 @@ class Rows:
     >>> twice_the_first.mean
     array([2.        , 2.66666667])
     """
-
-    moments: Moments
-    values: Matrix
-    unit: Literal["rows", "shards"] = "rows"
 
     @functools.cached_property
     def _centred(self) -> Matrix:
@@ -113,7 +145,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class IncompleteRows:
+class IncompleteRows(_RowsAtHand):
     """Rows that lack values (NaN), drawn with replacement; the moments of each resample are those of EM.
 
     So the replicates vary by what the missing values leave open as well. EM starts from the moments of all rows, which
@@ -135,10 +167,6 @@ class IncompleteRows:
     True
     """
 
-    moments: Moments
-    values: Matrix
-    unit: Literal["rows", "shards"] = "rows"
-
     def draw(self, rng: np.random.Generator) -> Moments:
         """Moments of as many rows, drawn with replacement."""
         n = len(self.values)
@@ -157,6 +185,14 @@ class Shards:
     def moments(self) -> Moments:
         """Moments of all shards together."""
         return merged(self.parts)
+
+    def renamed(self, names: tuple[str, ...]) -> Shards:
+        """Return the same shards with other names of the columns."""
+        return Shards(tuple(dataclasses.replace(part, names=names) for part in self.parts))
+
+    def ordered(self, names: tuple[str, ...]) -> Shards:
+        """Return the same shards with the columns in the order of these names."""
+        return Shards(tuple(part.reordered(names) for part in self.parts))
 
     def weighted(self, counts: NDArray[np.int64]) -> Moments:
         """Moments of each shard taken so many times."""
