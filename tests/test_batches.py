@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -66,11 +67,23 @@ def test_knowledge_holds_for_every_problem():
         assert not model.adjacency_[:, 0].any()
 
 
+def test_knowledge_by_name_needs_columns_in_one_order():
+    X = simulate(4, 200, "ER2", random_state=0).data
+    model = Golem("ev", "adam", max_iter=50, knowledge=Knowledge.named(forbidden=[("a", "b"), ("b", "a")]))
+    tables = [pd.DataFrame(X, columns=list("abcd")), pd.DataFrame(X, columns=list("dcba"))]
+    with pytest.raises(ValueError, match="knowledge by name means other columns"):
+        fit_batch(model, tables)
+    for one in fit_batch(model, [tables[0], tables[1][list("abcd")]]):
+        assert not one.raw_weights_[:2, :2].any()
+
+
 def test_what_cannot_be_one_solve_is_refused():
     X, Y = simulate(5, 50, random_state=0).data, simulate(6, 50, random_state=0).data
     assert fit_batch(Golem(solver="adam"), []) == []
     with pytest.raises(ValueError, match="solver='adam'"):
         fit_batch(Golem(), [X])
+    with pytest.raises(ValueError, match="noise"):
+        fit_batch(Golem("foo", "adam"), [X])
     with pytest.raises(ValueError, match=r"same number of columns; got \[5, 6\]"):
         fit_batch(Golem(solver="adam"), [X, Y])
     with pytest.raises(ValueError, match="same number of rows"):

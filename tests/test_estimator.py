@@ -355,7 +355,10 @@ def test_knowledge_is_obeyed_by_the_search_and_by_certificates():
 def test_minibatches_without_a_seed_are_repeatable(drawn):
     first, second = (Golem("ev", Adam(max_iter=100, batch_size=50)).fit(drawn.data) for _ in range(2))
     np.testing.assert_array_equal(first.raw_weights_, second.raw_weights_)
-    for bad in ({"batch_size": 0}, {"batch_size": -1}, {"learning_rate": 0.0}, {"max_iter": 0}):
+    for bad in (
+        {"batch_size": 0}, {"batch_size": -1}, {"learning_rate": 0.0}, {"max_iter": 0}, {"max_iter": 2.5},
+        {"beta1": 1.0}, {"beta2": 1.5}, {"epsilon": 0.0}, {"tolerance": -1.0}, {"tolerance": float("nan")},
+    ):  # fmt: skip
         with pytest.raises(ValueError, match="Adam needs"):
             Adam(**bad)
 
@@ -368,6 +371,49 @@ def test_scores_go_by_column_names(drawn):
     assert model.score(Moments.from_table(turned)) == pytest.approx(model.score(frame))
     with pytest.raises(ValueError, match="the columns are"):
         model.sem_.log_likelihood(frame.rename(columns={"a": "z"}))
+
+
+def test_columns_without_names_are_those_of_the_fit_by_place(drawn):
+    frame = pd.DataFrame(drawn.data, columns=list("abcdefgh"))
+    named, unnamed = Golem("ev").fit(frame), Golem("ev").fit(drawn.data)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        assert named.score(drawn.data) == named.score(frame)
+    with pytest.warns(UserWarning, match="has feature names"):
+        assert unnamed.score(frame) == unnamed.score(drawn.data)
+
+
+@pytest.mark.torch
+def test_a_tensor_leaves_no_stale_columns(drawn):
+    torch = pytest.importorskip("torch")
+    model = Golem("ev").fit(pd.DataFrame(drawn.data, columns=list("abcdefgh")))
+    assert model.score(torch.asarray(drawn.data)) == pytest.approx(
+        model.score(Moments.from_rows(drawn.data, "abcdefgh"))
+    )
+    with pytest.raises(ValueError, match="X has 3 columns, and the model was fitted to 8"):
+        model.score(torch.asarray(drawn.data[:, :3]))
+    assert model.n_features_in_ == 8
+    model.fit(torch.asarray(drawn.data[:, :3]))
+    assert model.n_features_in_ == 3
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_what_a_masked_array_hides_is_missing(drawn):
+    hidden = np.random.default_rng(0).random(drawn.data.shape) < 0.01
+    masked = np.ma.masked_array(np.where(hidden, 1e6, drawn.data), hidden)
+    with pytest.raises(ValueError, match="NaN or inf in 8 of 8 columns"):
+        Golem("ev").fit(masked)
+    ours = Golem("ev", missing="drop").fit(masked)
+    expected = Golem("ev").fit(drawn.data[~hidden.any(axis=1)])
+    np.testing.assert_array_equal(ours.weights_, expected.weights_)
+    with pytest.raises(ValueError, match="NaN or inf"):
+        Moments.from_rows(masked)
+
+
+def test_a_required_edge_stays_in_single_precision():
+    known = Knowledge.of(3, required=[(0, 1)])
+    moments = Moments.from_covariance(np.diag([1.0, 2.0, 3.0]), 100)
+    model = Golem("ev", "adam", dtype="float32", max_iter=50, knowledge=known).fit(moments)
+    assert model.adjacency_[0, 1]
 
 
 def test_a_start_outside_the_domain_of_logdet_is_refused(drawn):

@@ -140,3 +140,20 @@ def test_half_of_a_product_of_tensors_is_mirrored(d, monkeypatch, rng):
     ours = Moments.from_rows(torch.asarray(X))
     np.testing.assert_allclose(ours.scatter, Moments.from_rows(X).scatter, rtol=1e-9, atol=1e-8)
     np.testing.assert_array_equal(ours.scatter, ours.scatter.T)
+
+
+@pytest.mark.torch
+def test_tensors_are_treated_as_arrays_are(rng):
+    torch = pytest.importorskip("torch")
+    X = rng.normal(size=(40, 3))
+    shift = np.array([5.0, -2.0, 1e3])
+    for missing in ("error", "drop"):
+        ours, expected = (Moments.from_rows(Y, shift=shift, missing=missing) for Y in (torch.asarray(X), X))
+        np.testing.assert_array_equal(ours.shift, shift)
+        np.testing.assert_array_equal(expected.shift, shift)
+        np.testing.assert_allclose(ours.scatter, expected.scatter, rtol=1e-9)
+        assert ours.missing == expected.missing
+    X[:, 1] *= 1e200
+    for Y in (X, torch.asarray(X)):
+        with pytest.raises(ValueError, match="values beyond 1e150"):
+            Moments.from_rows(Y)

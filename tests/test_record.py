@@ -47,6 +47,11 @@ def test_settings_come_back_from_json(model):
     assert json.dumps(settings(again)) == stored
 
 
+def test_an_order_to_start_from_comes_back_from_a_tuple():
+    again = model_from(json.loads(json.dumps(settings(Golem(init=(2, 0, 1))))))
+    np.testing.assert_array_equal(again.init, [2, 0, 1])
+
+
 def test_masks_come_back_as_names():
     known = Knowledge.of(3, [(0, 1)], [(2, 1)], [[2], [1]])
     again = model_from(settings(Golem(knowledge=known))).knowledge.resolve(("x0", "x1", "x2"))

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from golem.descent import NOISE_MODELS
 from golem.estimator import Golem
 from golem.moments import Matrix, Moments
-from golem.settings import chosen_solver, start_matrix
+from golem.settings import start_matrix
 from golem.solvers import Adam
 
 
@@ -43,7 +43,7 @@ def fit_batch(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | No
         raise ValueError(f"{len(starts)} starts for {len(models)} tables; there must be one for each")
     if not models:
         return []
-    solver = chosen_solver(model)
+    _, solver = model.check_settings()
     if not isinstance(solver, Adam) or solver.batch_size is not None:
         raise ValueError("a batch is solved by solver='adam' on all rows; fit other models one by one")
     moments: list[Moments] = []
@@ -53,6 +53,12 @@ def fit_batch(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | No
     sizes = sorted({m.d for m in moments})
     if len(sizes) > 1:
         raise ValueError(f"the tables of a batch have the same number of columns; got {sizes}")
+    # Knowledge by name stands for other masks where columns come in another order.
+    masks = [(one.knowledge_.forbidden, one.knowledge_.required) for one in models]
+    if not all(np.array_equal(mask, masks[0]) for mask in masks[1:]):
+        raise ValueError(
+            "knowledge by name means other columns in some tables of the batch; bring their columns into one order"
+        )
     rows = {m.n for m in moments}
     if model.noise == "auto" and len(rows) > 1:
         raise ValueError("with noise='auto' the tables of a batch have the same number of rows")

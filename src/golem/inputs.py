@@ -13,7 +13,7 @@ from golem.arrays import is_tensor
 from golem.knowledge import Knowledge, NamedKnowledge
 from golem.missing import MissingChoice
 from golem.moments import Matrix, Moments
-from golem.rows import is_table, rows_and_names
+from golem.rows import is_table, rows_and_names, without_mask
 
 
 def read_data(
@@ -44,19 +44,26 @@ def read_data(
         estimator.feature_names_in_ = np.array(X.names, dtype=object)
         return X, None
     missing: MissingChoice = getattr(estimator, "missing", "error")
+    names: Sequence[str] | None
+    # Columns without names are those of the fit by their place.
+    names = None if reset else getattr(estimator, "feature_names_in_", None)
     if is_tensor(X):
-        moments = Moments.from_rows(X, missing=missing)
-        estimator.n_features_in_ = moments.d
-        return moments, None
+        if reset:
+            vars(estimator).pop("feature_names_in_", None)
+            estimator.n_features_in_ = X.shape[-1]
+        elif X.shape[-1] != estimator.n_features_in_:
+            raise ValueError(f"X has {X.shape[-1]} columns, and the model was fitted to {estimator.n_features_in_}")
+        return Moments.from_rows(X, names, missing=missing), None
     if is_table(X):
-        values, names = rows_and_names(X)
+        values, found = rows_and_names(X)
+        names = found if reset or names is not None else None
         # scikit-learn's own record of the columns; it does not know every kind of table.
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if reset and hasattr(X, "column_names"):
-            estimator.n_features_in_, estimator.feature_names_in_ = len(names), np.array(names, dtype=object)
+            estimator.n_features_in_, estimator.feature_names_in_ = len(found), np.array(found, dtype=object)
     else:
-        values = validate_data(estimator, X, reset=reset, dtype=float, ensure_all_finite=False, ensure_min_samples=2)
-        names = None
+        rows = without_mask(X)
+        values = validate_data(estimator, rows, reset=reset, dtype=float, ensure_all_finite=False, ensure_min_samples=2)
     moments = Moments.from_rows(values, names, missing=missing)
     if moments.missing is None or not moments.missing.cells:
         return moments, values

@@ -70,7 +70,7 @@ class Moments:
         shift: ArrayLike | None = None,
         missing: MissingChoice = "error",
     ) -> Moments:
-        """Moments of an array of shape (n, d), samples in rows; `shift` defaults to the first row.
+        """Moments of an array of shape (n, d), samples in rows; `shift` defaults to the first row, EM has its own.
 
         The Gram product of a torch tensor is made where it lies, in double precision. Where values are missing (NaN),
         this is an error, their rows are left out ("drop"), or the moments are estimated by Gaussian EM ("em"), with
@@ -79,12 +79,12 @@ class Moments:
         require_choice(missing)
         if is_tensor(rows):
             if missing == "error" or not bool(rows.isnan().any()):
-                return cls._from_tensor(rows, names)
+                return cls._from_tensor(rows, names, shift, missing)
             rows = to_numpy(rows)
         X = float_rows(rows)
         names = column_names(names, X.shape[1])
         if missing != "error":
-            return cls._despite_missing(X, names, missing)
+            return cls._despite_missing(X, names, shift, missing)
         require_finite(X, names)
         shift = np.array(X[0] if shift is None else shift, dtype=float)
         centred = X - shift
@@ -93,7 +93,9 @@ class Moments:
         return cls(len(X), shift, offset, centred.T @ centred, names)
 
     @classmethod
-    def _despite_missing(cls, X: Matrix, names: tuple[str, ...], missing: MissingChoice) -> Moments:
+    def _despite_missing(
+        cls, X: Matrix, names: tuple[str, ...], shift: ArrayLike | None, missing: MissingChoice
+    ) -> Moments:
         """Moments of the rows that are complete, or of all of them by EM."""
         absent = np.isnan(X)
         require_finite(np.where(absent, 0.0, X), names)
@@ -102,7 +104,7 @@ class Moments:
             record = Missing.of(missing, absent, names)
             if complete.sum() < 2:
                 raise ValueError(f"{record.rows} of {len(X)} rows lack a value: too few are left; try missing='em'")
-            return replace(cls.from_rows(X[complete], names), missing=record)
+            return replace(cls.from_rows(X[complete], names, shift), missing=record)
         return cls.by_em(X, names)
 
     @classmethod
@@ -116,20 +118,23 @@ class Moments:
         return cls(n, fit.mean, np.zeros(len(names)), fit.covariance * n, names, record)
 
     @classmethod
-    def _from_tensor(cls, X: Any, names: Sequence[str] | None) -> Moments:
-        """Moments of a torch tensor, by blocks of rows, so that no second copy of it is made."""
+    def _from_tensor(
+        cls, X: Any, names: Sequence[str] | None, shift: ArrayLike | None, missing: MissingChoice
+    ) -> Moments:
+        """Moments of a torch tensor in which nothing is missing, by blocks of rows: no second copy of it is made."""
         if X.ndim != 2 or X.shape[0] < 2:
             raise ValueError(f"the data must be a table of at least 2 rows; got shape {tuple(X.shape)}")
         names = column_names(names, X.shape[1])
         n, block = X.shape[0], max(1, _BLOCK_BYTES // (8 * X.shape[1]))
-        shift = X[0].double()
-        offset = sum((X[k : k + block].double() - shift).sum(dim=0) for k in range(0, n, block)) / n
+        first = X[0].double()
+        centre = first if shift is None else first.new_tensor(np.asarray(shift))
+        offset = sum((X[k : k + block].double() - centre).sum(dim=0) for k in range(0, n, block)) / n
         if not bool(offset.isfinite().all()):
             require_finite(to_numpy(X), names)
         scatter = offset.new_zeros((X.shape[1], X.shape[1]))
         for k in range(0, n, block):
             # Around the shift first: the mean itself may have lost the digits that tell it from the rows.
-            centred = X[k : k + block].double() - shift - offset
+            centred = X[k : k + block].double() - centre - offset
             # The product is symmetric: of many columns half of it is made, strip by strip, and mirrored below.
             for j in range(0, X.shape[1], _STRIP):
                 scatter[j : j + _STRIP, j:] += centred[:, j : j + _STRIP].T @ centred[:, j:]
@@ -137,7 +142,10 @@ class Moments:
             here, beyond = slice(j, j + _STRIP), slice(j + _STRIP, None)
             scatter[here, here] = (scatter[here, here] + scatter[here, here].T) / 2
             scatter[beyond, here] = scatter[here, beyond].T
-        return cls(n, to_numpy(shift), to_numpy(offset), to_numpy(scatter), names)
+        if not bool(scatter.diagonal().isfinite().all()):
+            raise ValueError(TOO_LARGE)
+        record = None if missing == "error" else Missing.of(missing, np.broadcast_to(np.False_, tuple(X.shape)), names)
+        return cls(n, to_numpy(centre), to_numpy(offset), to_numpy(scatter), names, record)
 
     @classmethod
     def from_columns(
@@ -280,7 +288,8 @@ class Moments:
             return self
         if sorted(names) != sorted(self.names):
             raise ValueError(f"the columns are {quoted(self.names)}, not {quoted(names)}")
-        index = [self.names.index(name) for name in names]
+        place = {name: j for j, name in enumerate(self.names)}
+        index = [place[name] for name in names]
         shift, offset, scatter = self.shift[index], self.offset[index], self.scatter[np.ix_(index, index)]
         return Moments(self.n, shift, offset, scatter, names, self.missing)
 

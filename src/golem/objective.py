@@ -119,7 +119,7 @@ class Objective:
     def value_and_grad(
         self, B: Array, S: Array | None = None, functions: MatrixFunctions = DIRECT
     ) -> tuple[Array, Array]:
-        """Value and masked (sub)gradient of S(B)."""
+        """Value and masked (sub)gradient of S(B), for B that is zero where no weight is allowed."""
         value, grad = self.smooth_value_and_grad(B, S, functions)
         return value + self.add_sparsity(B, grad), grad
 

@@ -84,6 +84,8 @@ def plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, tuple):
+        return [plain(part) for part in value]
     return value if isinstance(value, str | int | float | bool | list | type(None)) else repr(value)
 
 

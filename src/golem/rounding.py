@@ -81,7 +81,8 @@ def with_required(weights: Matrix, required: BoolMatrix) -> Matrix:
     make such weights.
     """
     lost = required & (weights == 0)
-    return np.where(lost, _NEXT_TO_NOTHING, weights) if lost.any() else weights
+    # In double precision: single has no such number.
+    return np.where(lost, _NEXT_TO_NOTHING, np.asarray(weights, dtype=float)) if lost.any() else weights
 
 
 def _acyclic_prefixes(

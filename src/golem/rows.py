@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -30,7 +31,7 @@ def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
         raise ValueError(
             f"column {', '.join(map(str, empty))} has an empty name; name it, or drop it if it is a saved row index"
         )
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
         raise ValueError(f"column names must be unique; repeated: {quoted(repeated)}")
     return names
@@ -115,9 +116,9 @@ def _is_number(text: str | bytes) -> bool:
 
 
 def float_rows(rows: Any) -> NDArray[np.float64]:
-    """Check the shape of an array of rows."""
+    """Check the shape of an array of rows; what a masked array hides is missing (NaN)."""
     try:
-        X = np.asarray(rows, dtype=float)
+        X = np.asarray(without_mask(rows), dtype=float)
     except (ValueError, TypeError) as error:
         raise ValueError(f"the data must be a table of numbers: {error}") from None
     if X.ndim != 2:
@@ -127,6 +128,11 @@ def float_rows(rows: Any) -> NDArray[np.float64]:
     if len(X) < 2:
         raise ValueError(f"at least 2 rows are needed to estimate a covariance; got n_samples = {len(X)}")
     return X
+
+
+def without_mask(rows: Any) -> Any:
+    """Return what it is, a masked array with NaN in the place of what it hides."""
+    return np.ma.filled(rows.astype(float), np.nan) if isinstance(rows, np.ma.MaskedArray) else rows
 
 
 def require_finite(X: NDArray[np.float64], names: Sequence[str], place: Callable[[int], str] | None = None) -> None:

@@ -37,6 +37,14 @@ def drawn():
     return simulate(8, 200, "ER2", "gaussian-ev", random_state=4)
 
 
+def test_nothing_of_an_earlier_fit_stays(drawn):
+    model = GolemCV(Golem("ev"), select="stability", pairs=2).fit(drawn.data)
+    assert model.stable_.shape == (8, 8)
+    model.set_params(select="bic", pairs=None).fit(drawn.data[:, :3])
+    fresh = GolemCV(Golem("ev"), select="bic").fit(drawn.data[:, :3])
+    assert set(vars(model)) == set(vars(fresh))
+
+
 def test_the_choice_is_a_golem_with_these_parameters(drawn):
     frame = pd.DataFrame(drawn.data, columns=list("abcdefgh"))
     for base in (Golem("ev"), Golem("ev", "lbfgs")):

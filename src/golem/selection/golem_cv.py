@@ -177,6 +177,8 @@ class GolemCV(BaseEstimator):
         y : None
             Ignored, there for scikit-learn.
         """
+        for attribute in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, attribute)  # none of an earlier fit may stay
         chosen = self.choose(X).chosen
         self.best_params_, self.path_ = chosen, self.selection_.path
         (self.best_score_,) = (row["score"] for row in self.path_ if row["chosen"])

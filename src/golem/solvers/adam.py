@@ -57,10 +57,16 @@ class Adam:
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        if not (self.max_iter >= 1 and self.learning_rate > 0 and (self.batch_size is None or self.batch_size >= 1)):
+        counts = (self.max_iter, 1 if self.batch_size is None else self.batch_size)
+        if not (all(count >= 1 and count == int(count) for count in counts) and self.learning_rate > 0):
             raise ValueError(
-                "Adam needs max_iter >= 1, learning_rate > 0 and batch_size >= 1; got "
-                f"{self.max_iter}, {self.learning_rate} and {self.batch_size}"
+                "Adam needs integers max_iter >= 1 and batch_size >= 1, and learning_rate > 0; got "
+                f"{self.max_iter}, {self.batch_size} and {self.learning_rate}"
+            )
+        if not (0 <= self.beta1 < 1 and 0 <= self.beta2 < 1 and self.epsilon > 0 and self.tolerance >= 0):
+            raise ValueError(
+                "Adam needs beta1 and beta2 from 0 to below 1, epsilon > 0 and tolerance >= 0; got "
+                f"{self.beta1}, {self.beta2}, {self.epsilon} and {self.tolerance}"
             )
 
     def solve(
