@@ -2,7 +2,7 @@
 
 Kernels are written once against the array API standard, for stacks of matrices `(..., d, d)`. NumPy arrays stay
 NumPy arrays and torch tensors stay torch tensors on their device. What torch does in its own way is here, and in
-`passes`, `rough` and `replay`.
+`passes`, `rough` and `replay`; the sums over the rows of a tensor are in `moments`.
 """
 
 from __future__ import annotations

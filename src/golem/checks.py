@@ -74,14 +74,16 @@ def _warn_of_few_rows(moments: Moments, stacklevel: int) -> None:
     n, d = moments.n, moments.d
     if n >= _FEW_ROWS * d:
         return
-    reason = (
-        "with n <= d the likelihood has no minimum of its own, and only the price of edges (or the penalties) holds it"
-        if n <= d
-        else "regressions on many columns are hardly determined"
-    )
+    if n <= d:
+        reason = (
+            "with n <= d the likelihood has no minimum of its own, and only the price of edges (or the penalties) "
+            "holds it. Edges can be strong by chance"
+        )
+    else:
+        reason = "regressions on many columns are hardly determined. Weak edges and directions are uncertain"
     warnings.warn(
-        f"n = {n} rows for d = {d} columns: {reason}. Trust strong edges; weak ones and directions less, and a missing "
-        "edge says little. More rows or fewer columns help.",
+        f"n = {n} rows for d = {d} columns: {reason}: trust those that come back in a bootstrap. A missing edge says "
+        "little. More rows or fewer columns help.",
         DataWarning,
         stacklevel=stacklevel,
     )

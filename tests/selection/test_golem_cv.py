@@ -37,6 +37,15 @@ def drawn():
     return simulate(8, 200, "ER2", "gaussian-ev", random_state=4)
 
 
+def test_a_criterion_buys_no_crowd_of_edges_where_the_likelihood_has_no_bound():
+    for seed in range(5):
+        noise = np.random.default_rng(seed).normal(size=(10, 25))
+        with pytest.warns(DataWarning, match="n = 10 rows for d = 25"):
+            model = GolemCV(select="bic").fit(noise)
+        assert model.adjacency_.sum() <= 6
+        assert any(row["edges"] > 20 for row in model.path_)
+
+
 def test_nothing_of_an_earlier_fit_stays(drawn):
     model = GolemCV(Golem("ev"), select="stability", pairs=2).fit(drawn.data)
     assert model.stable_.shape == (8, 8)
@@ -268,6 +277,7 @@ def test_an_interrupted_path_is_no_answer(drawn):
         (GolemCV(Golem(solver="lbfgs", cycles="none")), "cycles='none'"),
         (GolemCV(threshold=[0.1]), "the order solver has none"),
         (GolemCV(lambda_sparsity=[]), "empty"),
+        (GolemCV(lambda_sparsity=1.0), "a list of values to choose from; got 1.0"),
         (GolemCV(lambda_sparsity=[-1.0]), "at least 0"),
         (GolemCV(Golem(threshold=0.1)), "counts edges"),
         (GolemCV("order"), "golem.Golem"),

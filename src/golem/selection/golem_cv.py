@@ -258,6 +258,8 @@ class GolemCV(BaseEstimator):
                 raise ValueError(f"{name} is given both as a grid and in the estimator; leave one of them out")
         for name in ("lambda_sparsity", "lambda_dag", "threshold"):
             values = getattr(self, name)
+            if values is not None and np.ndim(values) == 0:
+                raise ValueError(f"the grid of {name} is a list of values to choose from; got {values!r}")
             if values is not None and not len(values):
                 raise ValueError(f"the grid of {name} is empty")
             for value in () if values is None else values:
@@ -312,11 +314,16 @@ class GolemCV(BaseEstimator):
         self, model: Golem, moments: Moments, sample: Sample | None, settings: list[Setting]
     ) -> tuple[list[dict[str, Any]], int]:
         """Score the path on all rows by an information criterion."""
-        rows = []
+        rows, criterion = [], L0(self._own("criterion"))
         for one in self._progressing(fit_path(model, moments, settings, moments.n), len(settings)):
-            score = information_criterion(one, L0(self._own("criterion")))
+            score = information_criterion(one, criterion)
             rows.append({"edges": int(one.adjacency_.sum()), "score": score})
-        return rows, middle_of_the_best([(-row["score"],) for row in rows])
+        strict = [True] * len(rows)
+        if is_counted(model) and moments.n <= moments.d:
+            # The likelihood has no bound then, and graphs of cheaper edges beat any criterion by the number of these.
+            least = float(criterion.prices(moments.n, moments.d)[1]) * (1 - 1e-9)
+            strict = [2 * moments.n * setting.lambda_sparsity >= least for setting in settings]
+        return rows, middle_of_the_best([(keeps, -row["score"]) for keeps, row in zip(strict, rows, strict=True)])
 
     def _by_folds(
         self, model: Golem, moments: Moments, sample: Sample | None, settings: list[Setting]
