@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 import golem
 from golem import export, metrics
 from golem.checks import require_learnable
-from golem.graph import BoolMatrix, as_adjacency, is_dag
+from golem.graph import BoolMatrix, as_adjacency
 from golem.inputs import read_knowledge, require_shape
 from golem.knowledge import Knowledge, NamedKnowledge
 from golem.method_process import MethodProcess, Outcome
@@ -251,7 +251,7 @@ def compare(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         require_learnable(moments, uses_scale=False)
-    true_graph = None if truth is None else _true_graph(truth, moments.d)
+    true_graph = None if truth is None else _true_graph(truth, moments.names)
     masks = read_knowledge(knowledge, moments.names)
     found: list[Row] = []
     estimates: dict[str, Estimate] = {}
@@ -348,12 +348,9 @@ def _ticker(
     return None if callback is None else lambda seconds: callback(Step(name, number, total, seconds))
 
 
-def _true_graph(truth: ArrayLike, d: int) -> BoolMatrix:
-    graph = as_adjacency(truth)
-    require_shape(graph, d, "the true graph")
-    if not is_dag(graph):
-        raise ValueError("the truth must be a directed acyclic graph, and has a cycle")
-    return graph
+def _true_graph(truth: ArrayLike, names: tuple[str, ...]) -> BoolMatrix:
+    require_shape(as_adjacency(truth), len(names), "the true graph")
+    return metrics.as_truth(truth, names)
 
 
 def _row(name: str, outcome: Outcome, moments: Moments, truth: BoolMatrix | None) -> Row:

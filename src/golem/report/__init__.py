@@ -68,7 +68,8 @@ def report_document(
     Raises
     ------
     ValueError
-        If the truth or the other graph has variables that the document does not have.
+        If the truth or the other graph has variables that the document does not have, the truth a cycle, or the
+        other an edge from a variable to itself.
     """
     content = model_content(document, truth, other)
     page = render("model.html", content, title=title, document=document, version=__version__)
