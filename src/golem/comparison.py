@@ -192,7 +192,7 @@ class Comparison:
 
 def compare(
     X: Any,
-    methods: Sequence[str] | None = None,
+    methods: str | Sequence[str] | None = None,
     *,
     truth: ArrayLike | None = None,
     knowledge: Knowledge | NamedKnowledge | None = None,
@@ -209,7 +209,7 @@ def compare(
     ----------
     X : array, DataFrame (pandas, Polars), PyArrow table or Moments
         Data, samples in rows. Methods that need rows cannot use Moments.
-    methods : sequence of str, optional
+    methods : str or sequence of str, optional
         Names of methods (`golem.methods.METHODS`) and of other packages' (`golem.peers.PEERS`); by default all of
         ours, and those packages that are installed.
     truth : array of shape (d, d), optional
@@ -238,7 +238,8 @@ def compare(
     >>> [(row.method, row.edges, row.shd) for row in comparison.rows]
     [('sort-regress-var', 6, 0.0), ('notears-l1', 6, 0.0)]
     """
-    names = default_methods() if methods is None else list(dict.fromkeys(methods))
+    chosen = [methods] if isinstance(methods, str) else methods
+    names = default_methods() if chosen is None else list(dict.fromkeys(chosen))
     require_known(names)
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit must be positive; got {time_limit}")
@@ -281,7 +282,7 @@ def compare(
 
 def compare_file(
     path: Paths | TableFiles,
-    methods: Sequence[str] | None = None,
+    methods: str | Sequence[str] | None = None,
     *,
     truth: str | Path | None = None,
     drop: Sequence[str] = (),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from numbers import Real
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -55,12 +56,13 @@ def chosen_solver(model: Settings) -> Order | Adam | LBFGS:
             raise ValueError(f"{name} must be a positive number; got {value!r}")
     if isinstance(model.threshold, str) and model.threshold != "lr":
         raise ValueError(f"threshold is a number or 'lr', for a likelihood ratio; got {model.threshold!r}")
-    if model.threshold == "lr" and model.cycles == "none":
-        raise ValueError("threshold='lr' with cycles='none': a likelihood ratio compares acyclic graphs")
     for name in ("lambda_sparsity", "lambda_dag", "threshold"):
         value = getattr(model, name)
-        if not (value is None or isinstance(value, str) or 0 <= value < np.inf):
-            raise ValueError(f"{name} must be at least 0 and finite; got {value}")
+        is_word = isinstance(value, str) and name != "lambda_dag"
+        if not (value is None or is_word or (isinstance(value, Real) and 0 <= float(value) < np.inf)):
+            raise ValueError(f"{name} must be at least 0 and finite, a single number; got {value!r}")
+    if model.threshold == "lr" and model.cycles == "none":
+        raise ValueError("threshold='lr' with cycles='none': a likelihood ratio compares acyclic graphs")
     try:
         np.random.default_rng(model.random_state)
     except (TypeError, ValueError):
