@@ -86,6 +86,8 @@ def chosen_solver(model: Settings) -> Order | Adam | LBFGS:
         raise ValueError(f"lambda_sparsity={model.lambda_sparsity!r} is for solver='order'; here it is a number")
     if model.dtype not in ("float64", "float32"):
         raise ValueError(f"dtype must be 'float64' or 'float32'; got {model.dtype!r}")
+    if model.device != "auto":
+        Placement(model.device)  # says which devices there are
     on_device = isinstance(solver, Adam) or (isinstance(solver, Order) and model.noise == "ev")
     if (model.device not in ("cpu", "auto") or model.dtype != "float64") and not on_device:
         what = f"dtype={model.dtype!r}" if model.device in ("cpu", "auto") else f"device={model.device!r}"
