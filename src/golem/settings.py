@@ -72,8 +72,14 @@ def chosen_solver(model: Settings) -> Order | Adam | LBFGS:
     if model.cycles not in (None, *CYCLE_REMOVALS):
         raise ValueError(f"cycles must be one of {', '.join(CYCLE_REMOVALS)}; got {model.cycles!r}")
     if isinstance(solver, Order):
-        useless = ["lambda_dag", "threshold", "max_iter", "acyclicity", "cycles"]
+        useless = ["lambda_dag", "threshold", "acyclicity", "cycles"]
         remedy = "the order solver counts edges and is acyclic by construction; leave it out, or use solver='lbfgs'"
+        if model.max_iter is not None:
+            bounds = "time_limit" if model.noise == "ev" else "effort or time_limit"
+            raise ValueError(
+                f"max_iter={model.max_iter!r} with solver={model.solver!r}: the order solver counts no iterations; "
+                f"leave it out and choose {bounds} instead, or use solver='lbfgs'"
+            )
         if model.noise == "ev" and model.effort is not None:
             raise ValueError(f"effort={model.effort!r} with noise='ev': equal variances need no search; leave it out")
     else:
