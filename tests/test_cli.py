@@ -121,6 +121,16 @@ def test_simulate_is_reproducible_and_follows_its_options(tmp_path):
     assert np.count_nonzero(read_graph(tmp_path / "a" / "truth.csv").weights) == 13
 
 
+def test_simulate_tells_what_was_drawn(tmp_path):
+    varied = golem("simulate", "-d", 4, "-n", 5, "--noise-std", 1, 2, "-o", tmp_path).output
+    assert "gaussian with standard deviations of 1 to 2, seed 0" in varied
+    assert "gaussian-ev" not in varied
+    dense = golem("simulate", "--degree", 100, "-d", 10, "-n", 5, "-o", tmp_path).output
+    assert "45 edges (ER100, gaussian-ev, seed 0)" in dense
+    assert "Note: all pairs of variables are joined; ER100 asks for 1000 edges, and there are 45 pairs." in dense
+    assert "Note" not in golem("simulate", "-d", 20, "-n", 5, "-o", tmp_path).output
+
+
 def test_score_prints_every_metric(tmp_path):
     (tmp_path / "t.csv").write_text("source,target\na,b\nb,c\n")
     (tmp_path / "e.csv").write_text("source,target\nb,a\nb,c\n")
