@@ -121,6 +121,16 @@ def test_simulate_is_reproducible_and_follows_its_options(tmp_path):
     assert np.count_nonzero(read_graph(tmp_path / "a" / "truth.csv").weights) == 13
 
 
+def test_simulate_tells_what_was_drawn(tmp_path):
+    varied = golem("simulate", "-d", 4, "-n", 5, "--noise-std", 1, 2, "-o", tmp_path).output
+    assert "gaussian with standard deviations of 1 to 2, seed 0" in varied
+    assert "gaussian-ev" not in varied
+    dense = golem("simulate", "--degree", 100, "-d", 10, "-n", 5, "-o", tmp_path).output
+    assert "45 edges (ER100, gaussian-ev, seed 0)" in dense
+    assert "Note: all pairs of variables are joined; ER100 asks for 1000 edges, and there are 45 pairs." in dense
+    assert "Note" not in golem("simulate", "-d", 20, "-n", 5, "-o", tmp_path).output
+
+
 def test_score_prints_every_metric(tmp_path):
     (tmp_path / "t.csv").write_text("source,target\na,b\nb,c\n")
     (tmp_path / "e.csv").write_text("source,target\nb,a\nb,c\n")
@@ -134,6 +144,42 @@ def test_score_prints_every_metric(tmp_path):
     both = tmp_path / "u.csv"
     both.write_text("source,target\na,b\nb,a\nb,c\nc,b\n")
     assert json.loads(golem("score", tmp_path / "t.csv", both, "--json", "--cpdag").output)["shd"] == 0
+
+
+def test_score_says_why_a_metric_is_undefined(tmp_path):
+    truth, estimate = tmp_path / "t.csv", tmp_path / "e.csv"
+    truth.write_text("source,target\na,b\nb,c\n")
+    estimate.write_text("source,target\na,b\nb,c\nc,a\n")
+    output = golem("score", truth, estimate).output
+    assert "SHD-C      undefined: the estimate has a cycle, 'a' -> 'b' -> 'c' -> 'a'\n" in output
+    assert "SID        undefined: the estimate has a cycle, 'a' -> 'b' -> 'c' -> 'a'\n" in output
+    assert "TPR        1\n" in output
+    estimate.write_text("source,target\na,b\nb,a\nb,c\n")
+    assert "'a' -> 'b' -> 'a' (with --cpdag edges in both directions" in golem("score", truth, estimate).output
+    assert "SID        undefined: it is not for an equiv" in golem("score", truth, estimate, "--cpdag").output
+    estimate.write_text(",a,b,c\na,0,0,0\nb,0,0,0\nc,0,0,0\n")
+    assert "PRECISION  undefined: the estimate has no edges\n" in golem("score", truth, estimate).output
+    empty = golem("score", estimate, estimate).output
+    assert "TPR        undefined: the truth has no edges\n" in empty
+    assert "F1         undefined: neither graph has an edge\n" in empty
+
+
+def test_graphs_that_cannot_be_compared_are_refused_with_their_edges(simulated):
+    golem("fit", simulated / "data.csv", "-o", simulated / "out", "-q")
+    learned, loop, cycle = simulated / "out" / "graph.json", simulated / "loop.csv", simulated / "cycle.csv"
+    loop.write_text("source,target\nx0,x0\nx0,x1\n")
+    cycle.write_text("source,target\nx0,x1\nx1,x2\nx2,x0\n")
+    page = ["-o", simulated / "page.html"]
+    for arguments, sentence in [
+        (["score", simulated / "truth.csv", loop], "the estimate has an edge from a variable to itself, 'x0' -> 'x0'"),
+        (["report", learned, "--compare", loop, *page], "loop.csv has an edge from a variable to itself"),
+        (["report", learned, "--truth", loop, *page], "the truth must be a directed acyclic graph"),
+        (["report", learned, "--truth", cycle, *page], "has a cycle: 'x0' -> 'x1' -> 'x2' -> 'x0'"),
+        (["score", cycle, learned], "has a cycle: 'x0' -> 'x1' -> 'x2' -> 'x0'"),
+        (["compare", simulated / "data.csv", "--truth", cycle, "--methods", "pc"], "has a cycle: 'x0' -> 'x1'"),
+    ]:
+        assert sentence in golem(*arguments, expect=1).output
+    assert not page[1].exists()
 
 
 def test_score_tells_of_variables_that_the_estimate_does_not_name(tmp_path):

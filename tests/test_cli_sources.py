@@ -115,5 +115,16 @@ def test_a_table_from_standard_input(packed, rows, tmp_path, monkeypatch):
     assert "the data are the same; the graph is the same" in said
 
 
+def test_methods_are_compared_on_standard_input(tmp_path):
+    table = text(simulate(3, 300, "ER1", random_state=2).data, "")
+    (tmp_path / "data.csv").write_text(table)
+    for name, source in (("file", tmp_path / "data.csv"), ("pipe", "-")):
+        golem("compare", source, "--methods", "fgs", "-o", tmp_path / name, "-q", input=table.encode())
+    edges = [(tmp_path / name / "agreement.csv").read_text() for name in ("file", "pipe")]
+    assert edges[0] == edges[1] != ""
+    assert "Methods compared on standard input" in (tmp_path / "pipe" / "report.html").read_text()
+    assert "standard input is empty" in golem("compare", "-", input=b"", expect=1).output
+
+
 def test_an_empty_standard_input_is_told(tmp_path):
     assert "standard input is empty" in golem("fit", "-", "-o", tmp_path / "out", input=b"", expect=1).output

@@ -185,6 +185,10 @@ def test_few_rows_are_told_once(drawn):
     assert "rows are too few" in found.rows[1].message
 
 
+def test_one_method_may_be_a_plain_name(drawn):
+    assert [row.method for row in compare(drawn.data, "sort-regress-var").rows] == ["sort-regress-var"]
+
+
 def test_bad_input_is_refused_before_anything_runs(drawn):
     with pytest.raises(ValueError, match="no method 'nottears'; did you mean 'notears'"):
         compare(drawn.data, ["nottears"])

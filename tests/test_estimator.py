@@ -276,7 +276,8 @@ def test_the_same_yardsticks_for_every_solver(drawn):
         ({"effort": "fast"}, "effort='fast' with solver='lbfgs'"),
         ({"solver": "order", "threshold": 0.3}, "leave it out"),
         ({"solver": "order", "lambda_dag": 5}, "leave it out"),
-        ({"solver": "order", "max_iter": 5}, "leave it out"),
+        ({"solver": "order", "max_iter": 5}, "counts no iterations; leave it out and choose effort or time_limit"),
+        ({"solver": "order", "noise": "ev", "max_iter": 5}, "leave it out and choose time_limit instead"),
         ({"solver": "order", "effort": "lazy"}, "effort must be one of"),
         ({"solver": "order", "lambda_sparsity": "aic"}, "one of mbic, ebic, bic or a number"),
         ({"solver": "order", "lambda_sparsity": -1.0}, "at least 0"),
@@ -290,11 +291,16 @@ def test_the_same_yardsticks_for_every_solver(drawn):
         ({"init": np.full((4, 4), np.nan)}, "NaN"),
         ({"init": np.eye(4)[[1, 0, 3, 2]]}, "singular"),
         ({"lambda_sparsity": -1}, "lambda_sparsity must be at least 0"),
+        ({"lambda_sparsity": [1]}, r"lambda_sparsity must be .* a single number; got \[1\]"),
+        ({"solver": "order", "lambda_sparsity": [1]}, r"lambda_sparsity must be .* a single number; got \[1\]"),
+        ({"threshold": np.ones(2)}, "threshold must be .* a single number; got array"),
+        ({"lambda_dag": "bic"}, "lambda_dag must be .* a single number; got 'bic'"),
         ({"lambda_dag": -1}, "lambda_dag must be at least 0"),
         ({"threshold": -1}, "threshold must be at least 0"),
         ({"max_iter": 0}, "max_iter must be a positive number"),
         ({"time_limit": 0}, "time_limit must be a positive number"),
         ({"cycles": "all"}, "cycles must be one of"),
+        ({"device": "gpu"}, "device='gpu' is no device: there are 'cpu', 'cuda' .* and, for a fit, 'auto'"),
         ({"device": "cuda"}, "device='cuda' is for solver='adam' and for solver='order' with noise='ev'"),
         ({"knowledge": Knowledge.none(3)}, r"knowledge masks must have shape \(4, 4\)"),
     ],
@@ -500,10 +506,20 @@ def test_the_gpu_gives_the_graph_of_the_cpu():
         np.testing.assert_allclose(ours.weights_, theirs.weights_, atol=1e-8)
 
 
-def test_a_seed_that_is_none_and_a_plot_before_the_fit_are_refused():
+def test_a_path_is_no_data(tmp_path):
+    for path in ("plain.csv", tmp_path / "plain.csv"):
+        with pytest.raises(
+            ValueError, match=r"got the path '.*plain.csv'. golem.readers.moments_from_file reads files"
+        ):
+            Golem().fit(path)
+
+
+def test_a_seed_that_is_none_and_a_plot_before_the_fit_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"random_state must be a whole number of at least 0.*; got 'a'"):
         Golem(random_state="a").fit(np.eye(3))
     with pytest.raises(ValueError, match="got -1"):
         Golem(random_state=-1).check_settings()
     with pytest.raises(NotFittedError, match="not fitted yet"):
         Golem().plot()
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        Golem().report(tmp_path / "x.html")

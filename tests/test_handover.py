@@ -105,6 +105,25 @@ def test_the_class_of_a_model(model, tmp_path):
         assert not graph.weighted
 
 
+def test_the_class_of_an_edge_list_without_weights(tmp_path):
+    path = tmp_path / "graph.csv"
+    path.write_text("source,target\na,b\nb,c\n")
+    open_chain = graph_text(read_graph(path), "csv", cpdag=True)
+    assert open_chain.split() == ["source,target", "a,b", "b,a", "b,c", "c,b"]
+    path.write_text(open_chain)
+    assert graph_text(read_graph(path), "csv", cpdag=True) == open_chain
+
+
+@pytest.mark.parametrize("edges", ["a,b\nb,c\nc,a\n", "a,b,1\nb,a,2\n", "a,a\na,b\n"])
+def test_a_cycle_has_no_class(edges, tmp_path):
+    path = tmp_path / "graph.csv"
+    path.write_text(f"source,target{',weight' * ('1' in edges)}\n{edges}")
+    said = run("export", path, "--cpdag", "--to", "gml", expect=1).output
+    assert "the graph has a cycle, 'a' -> " in said
+    assert "only a directed acyclic graph has a Markov equivalence class" in said
+    assert run("export", path, "--to", "gml").output.startswith("graph")
+
+
 def test_baselines_hand_over_their_weights(tmp_path):
     model = SortRegress().fit(simulate(5, 500, "ER2", random_state=0).data)
     graph = read_graph(export_graph(model, tmp_path / "graph.gml"))

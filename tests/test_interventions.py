@@ -89,6 +89,7 @@ def test_nothing_set_changes_nothing():
         ({"a": np.nan}, "one finite number"),
         ({"a": [1.0, 2.0]}, "one finite number"),
         ({"a": 1.0, 0: 1.0}, "given twice"),
+        ({0.0: 1.0}, "by its name or its number, a whole one from 0 on; got 0.0"),
     ],
 )
 def test_interventions_that_make_no_sense_are_refused(values, message):
@@ -103,3 +104,26 @@ def test_effects_of_unknown_variables_are_refused():
         sem.total_effect("a", "c")
     with pytest.raises(ValueError, match="'b' and 'a': no directed path"):
         sem.adjustment_set("b", "a")
+
+
+@pytest.mark.parametrize("variable", [0.5, 1.0, True, np.True_, None, ("a",)])
+def test_only_whole_numbers_are_positions(variable):
+    sem = LinearSEM([[0, 1], [0, 0]], [1, 1], names=["a", "b"])
+    for ask in (sem.total_effect, sem.adjustment_set):
+        for pair in ((0, variable), (variable, 1)):
+            with pytest.raises(ValueError, match="a variable is given by its name or its number"):
+                ask(*pair)
+    with pytest.raises(ValueError, match="a variable is given by its name or its number"):
+        sem.predict({"a": 1.0}, [variable])
+    assert sem.total_effect(np.int64(0), np.uint8(1)) == 1.0
+
+
+def test_a_number_that_is_the_name_of_another_variable_is_refused():
+    sem = LinearSEM([[0, 2, 0], [0, 0, 3], [0, 0, 0]], [1, 1, 1], names=["2", "1", "7"])
+    assert sem.total_effect("2", "7") == 6.0
+    assert sem.total_effect(1, "7") == 3.0  # the variable named 1 is the one at 1
+    assert sem.total_effect(0, 1) == 2.0  # no variable is named 0
+    with pytest.raises(ValueError, match=r"2 is the name of variable number 0; .* as text, '2', or '7', which has the"):
+        sem.do({2: 1.0})
+    with pytest.raises(ValueError, match=r"7 is the name of variable number 2; give the name as text, '7'$"):
+        sem.predict({"2": 1.0}, [7])

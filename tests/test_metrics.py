@@ -123,7 +123,12 @@ def test_an_empty_truth_has_no_rate():
 
 @pytest.mark.parametrize(
     ("truth", "estimate", "message"),
-    [(CHAIN, np.zeros((2, 2)), "same nodes"), (CHAIN + CHAIN.T, CHAIN, "truth must be"), (CHAIN[:2], CHAIN, "square")],
+    [
+        (CHAIN, np.zeros((2, 2)), "same nodes"),
+        (CHAIN + CHAIN.T, CHAIN, "truth must be .* has a cycle: 0 -> 1 -> 0"),
+        (CHAIN[:2], CHAIN, "square"),
+        (CHAIN, CHAIN + np.diag([0, 1, 0]), "the estimate has an edge from a variable to itself, 1 -> 1"),
+    ],
 )
 def test_what_cannot_be_compared_is_refused(truth, estimate, message):
     with pytest.raises(ValueError, match=message):

@@ -12,6 +12,7 @@ import functools
 import importlib.util
 import math
 import os
+import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -91,6 +92,10 @@ def divided(array: np.ndarray[Any, np.dtype[Any]], by: float) -> np.ndarray[Any,
     return result
 
 
+# Without torch there is nobody to ask which names it knows.
+_DEVICES = re.compile(r"(cpu|cuda|mps|xpu|hpu|npu|xla)(:\d+)?")
+
+
 @dataclass(frozen=True)
 class Placement:
     """Where arrays live while a solver works on them.
@@ -105,6 +110,13 @@ class Placement:
 
     device: str = "cpu"
     dtype: Literal["float64", "float32"] = "float64"
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.device, str) and _DEVICES.fullmatch(self.device)):
+            raise ValueError(
+                f"device={self.device!r} is no device: there are 'cpu', 'cuda' (of several GPUs 'cuda:1' and so on) "
+                "and, for a fit, 'auto'"
+            )
 
     def put(self, array: Any) -> Array:
         """Place a NumPy array.

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 import golem
 from golem import export, metrics
 from golem.checks import require_learnable
-from golem.graph import BoolMatrix, as_adjacency, is_dag
+from golem.graph import BoolMatrix, as_adjacency
 from golem.inputs import read_knowledge, require_shape
 from golem.knowledge import Knowledge, NamedKnowledge
 from golem.method_process import MethodProcess, Outcome
@@ -192,7 +192,7 @@ class Comparison:
 
 def compare(
     X: Any,
-    methods: Sequence[str] | None = None,
+    methods: str | Sequence[str] | None = None,
     *,
     truth: ArrayLike | None = None,
     knowledge: Knowledge | NamedKnowledge | None = None,
@@ -209,7 +209,7 @@ def compare(
     ----------
     X : array, DataFrame (pandas, Polars), PyArrow table or Moments
         Data, samples in rows. Methods that need rows cannot use Moments.
-    methods : sequence of str, optional
+    methods : str or sequence of str, optional
         Names of methods (`golem.methods.METHODS`) and of other packages' (`golem.peers.PEERS`); by default all of
         ours, and those packages that are installed.
     truth : array of shape (d, d), optional
@@ -238,7 +238,8 @@ def compare(
     >>> [(row.method, row.edges, row.shd) for row in comparison.rows]
     [('sort-regress-var', 6, 0.0), ('notears-l1', 6, 0.0)]
     """
-    names = default_methods() if methods is None else list(dict.fromkeys(methods))
+    chosen = [methods] if isinstance(methods, str) else methods
+    names = default_methods() if chosen is None else list(dict.fromkeys(chosen))
     require_known(names)
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit must be positive; got {time_limit}")
@@ -251,7 +252,7 @@ def compare(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         require_learnable(moments, uses_scale=False)
-    true_graph = None if truth is None else _true_graph(truth, moments.d)
+    true_graph = None if truth is None else _true_graph(truth, moments.names)
     masks = read_knowledge(knowledge, moments.names)
     found: list[Row] = []
     estimates: dict[str, Estimate] = {}
@@ -281,7 +282,7 @@ def compare(
 
 def compare_file(
     path: Paths | TableFiles,
-    methods: Sequence[str] | None = None,
+    methods: str | Sequence[str] | None = None,
     *,
     truth: str | Path | None = None,
     drop: Sequence[str] = (),
@@ -348,12 +349,9 @@ def _ticker(
     return None if callback is None else lambda seconds: callback(Step(name, number, total, seconds))
 
 
-def _true_graph(truth: ArrayLike, d: int) -> BoolMatrix:
-    graph = as_adjacency(truth)
-    require_shape(graph, d, "the true graph")
-    if not is_dag(graph):
-        raise ValueError("the truth must be a directed acyclic graph, and has a cycle")
-    return graph
+def _true_graph(truth: ArrayLike, names: tuple[str, ...]) -> BoolMatrix:
+    require_shape(as_adjacency(truth), len(names), "the true graph")
+    return metrics.as_truth(truth, names)
 
 
 def _row(name: str, outcome: Outcome, moments: Moments, truth: BoolMatrix | None) -> Row:

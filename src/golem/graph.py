@@ -7,6 +7,7 @@ edge with both directions set is undirected: members of the class disagree about
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,18 @@ def find_cycle(matrix: ArrayLike) -> list[int]:
     while (following := int(inside[walk[-1]].argmax())) not in walk:
         walk.append(following)
     return walk[walk.index(following) :]
+
+
+def cycle_text(cycle: Sequence[int], names: Sequence[str] | None = None, most: int = 8) -> str:
+    """Write a cycle for a message, its nodes by name or else by number, the tail of a long one as dots.
+
+    Examples
+    --------
+    >>> cycle_text([0, 2]), cycle_text([0, 2], ["a", "b", "c"])
+    ('0 -> 2 -> 0', "'a' -> 'c' -> 'a'")
+    """
+    nodes = [str(i) if names is None else repr(names[i]) for i in cycle]
+    return " -> ".join([*nodes[:most], *(["..."] if len(nodes) > most else []), nodes[0]])
 
 
 def topological_order(matrix: ArrayLike) -> NDArray[np.intp]:

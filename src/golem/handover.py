@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golem import export
+from golem.graph import cycle_text, find_cycle, is_dag
 from golem.graph_files import FORMATS, NamedGraph, format_of
 from golem.sem import LinearSEM
 
@@ -80,7 +81,7 @@ def export_graph(model: Any, path: str | Path, format: str | None = None, *, cpd
     Raises
     ------
     ValueError
-        If the format is unknown or cannot hold this graph, with the reason.
+        If the format is unknown or cannot hold this graph, with the reason; with `cpdag` also if it has a cycle.
 
     Examples
     --------
@@ -113,7 +114,26 @@ def graph_text(model: Any, format: str, *, cpdag: bool = False) -> str:
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
     graph = named_graph(model)
-    return FORMATS[format].write(graph.equivalence_class() if cpdag and graph.weighted else graph)
+    return FORMATS[format].write(_equivalence_class(graph) if cpdag else graph)
+
+
+def _equivalence_class(graph: NamedGraph) -> NamedGraph:
+    """Return the Markov equivalence class of a graph; what is one already stays as it is.
+
+    Raises
+    ------
+    ValueError
+        If the graph has a cycle.
+    """
+    arrows = graph.adjacency
+    if not graph.weighted:  # then both directions of an edge stand for an undirected one
+        arrows = arrows & ~(arrows.T & ~np.eye(len(arrows), dtype=bool))
+    if cycle := find_cycle(arrows):
+        raise ValueError(
+            f"the graph has a cycle, {cycle_text(cycle, graph.names)}, and only a directed acyclic graph has a Markov "
+            "equivalence class (--cpdag, cpdag=True)"
+        )
+    return graph.equivalence_class() if is_dag(graph.adjacency) else graph
 
 
 def to_networkx(model: Any) -> nx.DiGraph[str]:
@@ -156,7 +176,7 @@ def to_causal_learn(model: Any, *, cpdag: bool = False) -> GeneralGraph:
     from causallearn.graph.GraphNode import GraphNode
 
     graph = named_graph(model)
-    arrows = (graph.equivalence_class() if cpdag and graph.weighted else graph).adjacency
+    arrows = (_equivalence_class(graph) if cpdag else graph).adjacency
     nodes = [GraphNode(name) for name in graph.names]
     result = GeneralGraph(nodes)
     for i, j in np.argwhere(arrows & ~np.tril(arrows & arrows.T)):

@@ -69,15 +69,23 @@ def number_of(variable: str | int, names: tuple[str, ...]) -> int:
     Raises
     ------
     ValueError
-        If there is none, with the names there are.
+        If there is none, with the names there are; or if a number is the name of another variable as well.
     """
     if isinstance(variable, str):
         if variable not in names:
             raise ValueError(f"no variable {variable!r} among {quoted(names)}")
         return names.index(variable)
-    if not 0 <= variable < len(names):
-        raise ValueError(f"no variable number {variable}; they are numbered 0 to {len(names) - 1}")
-    return int(variable)
+    if isinstance(variable, bool) or not isinstance(variable, int | np.integer):
+        raise ValueError(f"a variable is given by its name or its number, a whole one from 0 on; got {variable!r}")
+    number, name = int(variable), str(variable)
+    if name in names and names.index(name) != number:
+        at_number = f", or {names[number]!r}, which has the number {number}" if 0 <= number < len(names) else ""
+        raise ValueError(
+            f"{number} is the name of variable number {names.index(name)}; give the name as text, {name!r}{at_number}"
+        )
+    if not 0 <= number < len(names):
+        raise ValueError(f"no variable number {number}; they are numbered 0 to {len(names) - 1}")
+    return number
 
 
 def implied_mean(weights: Matrix, intercepts: Vector) -> Vector:

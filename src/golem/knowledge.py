@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from golem.graph import BoolMatrix, find_cycle
+from golem.graph import BoolMatrix, cycle_text, find_cycle
 
 _KEYS = ("forbidden", "required", "tiers")
 _SHAPE = '{"forbidden": [["A", "B"]], "required": [], "tiers": [["A"], ["B", "C"]]}'
@@ -56,7 +56,7 @@ class Knowledge:
             raise ValueError(f"the edge {i} -> {j} is both required and forbidden")
         cycle = find_cycle(self.required) if self.required.any() else None
         if cycle:
-            raise ValueError(_cyclic([str(node) for node in cycle]))
+            raise ValueError(_cyclic(cycle_text(cycle)))
 
     @classmethod
     def none(cls, d: int) -> Knowledge:
@@ -202,7 +202,7 @@ class NamedKnowledge:
             required[where[cause], where[effect]] = True
         cycle = find_cycle(required)
         if cycle:
-            raise ValueError(_cyclic([repr(names[k]) for k in cycle]))
+            raise ValueError(_cyclic(cycle_text(cycle, names)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -335,9 +335,8 @@ def _nearest(name: str, names: Sequence[str]) -> str:
     return f"; there are {', '.join(map(repr, names[:8]))}{' and more' if len(names) > 8 else ''}"
 
 
-def _cyclic(cycle: Sequence[str]) -> str:
-    around = " -> ".join([*cycle, cycle[0]])
-    return f"the required edges form a cycle, {around}, so no directed acyclic graph has them all"
+def _cyclic(cycle: str) -> str:
+    return f"the required edges form a cycle, {cycle}, so no directed acyclic graph has them all"
 
 
 def _require_nodes(d: int, *nodes: int) -> None:

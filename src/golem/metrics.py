@@ -8,13 +8,14 @@ a directed graph with a cycle of length two.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from golem.graph import BoolMatrix, as_adjacency, is_dag
+from golem.graph import BoolMatrix, as_adjacency, cycle_text, find_cycle, is_dag
 from golem.graph import cpdag as to_cpdag
 
 
@@ -120,13 +121,42 @@ def evaluate(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False, norm
     )
 
 
+def as_truth(graph: ArrayLike, names: Sequence[str] | None = None) -> BoolMatrix:
+    """Read a graph to compare others with, and refuse one with a cycle.
+
+    Examples
+    --------
+    >>> as_truth([[0, 1], [1, 0]], ["a", "b"])
+    Traceback (most recent call last):
+    ValueError: the truth must be a directed acyclic graph, and has a cycle: 'a' -> 'b' -> 'a'
+    """
+    T = as_adjacency(graph)
+    if cycle := find_cycle(T):
+        raise ValueError(f"the truth must be a directed acyclic graph, and has a cycle: {cycle_text(cycle, names)}")
+    return T
+
+
+def as_estimate(graph: ArrayLike, names: Sequence[str] | None = None, called: str = "the estimate") -> BoolMatrix:
+    """Read a graph to compare, and refuse an edge from a variable to itself, which no metric counts.
+
+    Examples
+    --------
+    >>> as_estimate([[0, 1], [0, 1]], ["a", "b"])
+    Traceback (most recent call last):
+    ValueError: the estimate has an edge from a variable to itself, 'b' -> 'b'; leave it out
+    """
+    E = as_adjacency(graph)
+    if E.diagonal().any():
+        loop = cycle_text([int(E.diagonal().argmax())], names)
+        raise ValueError(f"{called} has an edge from a variable to itself, {loop}; leave it out")
+    return E
+
+
 def _pair(truth: ArrayLike, estimate: ArrayLike) -> tuple[BoolMatrix, BoolMatrix]:
     """Read both graphs, and check that they can be compared."""
-    T, E = as_adjacency(truth), as_adjacency(estimate)
+    T, E = as_truth(truth), as_estimate(estimate)
     if T.shape != E.shape:
         raise ValueError(f"truth and estimate must have the same nodes; got shapes {T.shape} and {E.shape}")
-    if not is_dag(T):
-        raise ValueError("the truth must be a directed acyclic graph, and has a cycle")
     return T, E
 
 

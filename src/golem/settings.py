@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from numbers import Real
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -55,12 +56,13 @@ def chosen_solver(model: Settings) -> Order | Adam | LBFGS:
             raise ValueError(f"{name} must be a positive number; got {value!r}")
     if isinstance(model.threshold, str) and model.threshold != "lr":
         raise ValueError(f"threshold is a number or 'lr', for a likelihood ratio; got {model.threshold!r}")
-    if model.threshold == "lr" and model.cycles == "none":
-        raise ValueError("threshold='lr' with cycles='none': a likelihood ratio compares acyclic graphs")
     for name in ("lambda_sparsity", "lambda_dag", "threshold"):
         value = getattr(model, name)
-        if not (value is None or isinstance(value, str) or 0 <= value < np.inf):
-            raise ValueError(f"{name} must be at least 0 and finite; got {value}")
+        is_word = isinstance(value, str) and name != "lambda_dag"
+        if not (value is None or is_word or (isinstance(value, Real) and 0 <= float(value) < np.inf)):
+            raise ValueError(f"{name} must be at least 0 and finite, a single number; got {value!r}")
+    if model.threshold == "lr" and model.cycles == "none":
+        raise ValueError("threshold='lr' with cycles='none': a likelihood ratio compares acyclic graphs")
     try:
         np.random.default_rng(model.random_state)
     except (TypeError, ValueError):
@@ -70,8 +72,14 @@ def chosen_solver(model: Settings) -> Order | Adam | LBFGS:
     if model.cycles not in (None, *CYCLE_REMOVALS):
         raise ValueError(f"cycles must be one of {', '.join(CYCLE_REMOVALS)}; got {model.cycles!r}")
     if isinstance(solver, Order):
-        useless = ["lambda_dag", "threshold", "max_iter", "acyclicity", "cycles"]
+        useless = ["lambda_dag", "threshold", "acyclicity", "cycles"]
         remedy = "the order solver counts edges and is acyclic by construction; leave it out, or use solver='lbfgs'"
+        if model.max_iter is not None:
+            bounds = "time_limit" if model.noise == "ev" else "effort or time_limit"
+            raise ValueError(
+                f"max_iter={model.max_iter!r} with solver={model.solver!r}: the order solver counts no iterations; "
+                f"leave it out and choose {bounds} instead, or use solver='lbfgs'"
+            )
         if model.noise == "ev" and model.effort is not None:
             raise ValueError(f"effort={model.effort!r} with noise='ev': equal variances need no search; leave it out")
     else:
@@ -84,6 +92,8 @@ def chosen_solver(model: Settings) -> Order | Adam | LBFGS:
         raise ValueError(f"lambda_sparsity={model.lambda_sparsity!r} is for solver='order'; here it is a number")
     if model.dtype not in ("float64", "float32"):
         raise ValueError(f"dtype must be 'float64' or 'float32'; got {model.dtype!r}")
+    if model.device != "auto":
+        Placement(model.device)  # says which devices there are
     on_device = isinstance(solver, Adam) or (isinstance(solver, Order) and model.noise == "ev")
     if (model.device not in ("cpu", "auto") or model.dtype != "float64") and not on_device:
         what = f"dtype={model.dtype!r}" if model.device in ("cpu", "auto") else f"device={model.device!r}"

@@ -86,7 +86,16 @@ def test_what_cannot_be_diagnosed_is_refused(frame):
 
 def test_rows_that_all_miss_a_value_are_no_rows(frame):
     model = Golem().fit(frame)
-    assert diagnose(model, frame.assign(a=np.nan)) == diagnose(model)
+    without, missing = diagnose(model), diagnose(model, frame.assign(a=np.nan))
+    assert [f for f in missing.findings if f.name != "rows-needed"] == [
+        f for f in without.findings if f.name != "rows-needed"
+    ]
+    assert "golem.diagnose(model, X)" in without["rows-needed"].remedy
+    # That was just done: it is no remedy.
+    assert "golem.diagnose" not in missing["rows-needed"].remedy
+    assert missing["rows-needed"].finding.startswith("Not checked, for no row is complete: normal residuals")
+    one = frame.assign(a=frame["a"].iloc[:1])
+    assert "only one row is complete" in diagnose(model, one)["rows-needed"].finding
 
 
 def test_a_cyclic_graph_is_refused():

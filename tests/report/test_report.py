@@ -48,6 +48,10 @@ def test_a_model_writes_its_page(model, tmp_path):
     assert len(content["trace"]) == len(model.solution_.trace)
 
 
+def test_a_page_makes_its_folder(model, tmp_path):
+    assert model.report(tmp_path / "new" / "folder" / "r.html").stat().st_size > 1000
+
+
 def test_names_never_become_markup(model, tmp_path):
     text = model.report(tmp_path / "r.html").read_text()
     assert text.count("<script") == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Annotated
@@ -22,13 +23,17 @@ from golem.cli.options import (
     with_edges,
 )
 from golem.cli.running import INTERRUPTED_EXIT_CODE, fail, holding_interrupts, require_writable, user_errors
+from golem.cli.sources import spooled, title_of
 from golem.terminal import comparison_progress, out, print_comparison
 
 EXAMPLE = "golem compare data.csv --truth truth.csv --methods order-ev,notears-l1,pc -o out/"
 
 
 def compare(
-    data: Annotated[Path, typer.Argument(help="CSV (separator and header are found) or Parquet file of numbers.")],
+    data: Annotated[
+        Path,
+        typer.Argument(help="CSV (separator and header are found) or Parquet file of numbers. `-` is standard input."),
+    ],
     truth: Annotated[
         Path | None, typer.Option(help="The true graph: graph.json, a CSV, or any format of `golem export`.")
     ] = None,
@@ -64,10 +69,11 @@ def compare(
     from golem.report import report_comparison
 
     chosen = [name.strip() for part in methods for name in part.split(",") if name.strip()]
-    with user_errors():
+    with user_errors(), contextlib.ExitStack() as stack:
         require_writable(output)
         known = read_knowledge_file(knowledge)
-        table = TableFiles.open(data, drop=all_names(drop), header=header, na=na)
+        paths = stack.enter_context(spooled([str(data)]))
+        table = TableFiles.open(paths, drop=all_names(drop), header=header, na=na)
         obeyed = with_edges(known, forbid, require, table.names)
         with comparison_progress(not (quiet or as_json), time_limit) as show:
             result = compare_file(
@@ -82,7 +88,8 @@ def compare(
         with holding_interrupts():
             result.save(output)
             if result.estimates:
-                report_comparison(result, output / "report.html", title=f"Methods compared on {data.stem}")
+                name = Path(title_of([str(data)])).stem
+                report_comparison(result, output / "report.html", title=f"Methods compared on {name}")
     if as_json:
         print(json.dumps([vars(row) for row in result.rows]))  # noqa: T201
     elif not quiet:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from golem.cli.options import Quiet, names
+from golem.cli.options import Quiet, given_options, names
 from golem.cli.running import (
     INTERRUPTED_EXIT_CODE,
     holding_interrupts,
@@ -32,6 +32,8 @@ EXAMPLE = "golem experiment identifiable --sizes 10,20 --seeds 3 -o out/"
 # Seconds for a task; of a quick run a method that takes longer is left out, so that it stays quick.
 _FULL_LIMIT, _QUICK_LIMIT = 3600.0, 60.0
 _LOG_EVERY = 60.0
+# With --plot nothing runs, and no other option has an effect.
+_FREE_WHEN_PLOTTING = ("name", "output", "quick", "plot", "quiet")
 _COMPILING = "compiling what the first tasks need (once, up to half a minute)"
 
 
@@ -43,6 +45,7 @@ class ExecutorName(StrEnum):
 
 
 def experiment(
+    context: typer.Context,
     name: Annotated[
         str | None,
         typer.Argument(help="Which one; without a name they are listed. A dotted name is a module of your own."),
@@ -123,19 +126,21 @@ def experiment(
     folder = output or Path("golem-experiments") / (f"{name}-quick" if quick else name)
     chosen = names(methods)
     grid = Grid(quick, False, seeds, _whole_numbers(sizes), None if chosen is None else tuple(chosen))
-    narrowed = {"--seeds": seeds, "--sizes": sizes, "--methods": methods}
     with user_errors(), terminating_softly():
         one = load(name)
         if plot:
-            for option, value in {**narrowed, "--retry": retry or None}.items():
-                if value is not None:
-                    raise ValueError(f"{option} is for a run, and --plot runs nothing; leave out one of them")
+            if useless := given_options(context, _FREE_WHEN_PLOTTING):
+                verb = "is" if len(useless) == 1 else "are"
+                raise ValueError(f"{', '.join(useless)} {verb} for a run, and --plot runs nothing; leave out either")
             _tell(one, republish(one, folder), folder, quiet)
             return
         require_writable(folder)
         limit = time_limit or (_QUICK_LIMIT if quick else _FULL_LIMIT)
         options = _options(executor, scheduler, workers, limit, batch, device, retry)
-        given = narrowed | {
+        given = {
+            "--seeds": seeds,
+            "--sizes": sizes,
+            "--methods": methods,
             "--time-limit": time_limit,
             "-o": output,
             "--batch": None if batch == 1 else batch,
@@ -176,6 +181,11 @@ def _options(
     from golem.experiments.executors import Dask, Local
 
     if executor is ExecutorName.dask:
+        if workers is not None and scheduler not in (None, "local"):
+            raise ValueError(
+                f"--workers {workers} is for a cluster on this machine; the scheduler at {scheduler} has workers of "
+                "its own, so leave out either"
+            )
         return Options(Dask(scheduler, workers), time_limit, batch, device, retry)
     if scheduler is not None:
         raise ValueError("--scheduler is for --executor dask")

@@ -26,6 +26,7 @@ from golem.cli.options import (
     Require,
     Seed,
     all_names,
+    given_options,
     names,
     number_or_word,
     read_knowledge_file,
@@ -348,12 +349,7 @@ def fit(
 
 def refuse_other_options(context: typer.Context) -> None:
     """Raise where --from comes with an option that its record has already decided."""
-    given = []
-    for option in context.command.params:
-        source = context.get_parameter_source(str(option.name))
-        if option.name not in _FREE_WHEN_REPEATING and source is not None and source.name == "COMMANDLINE":
-            given.append(option.opts[0])
-    if given:
+    if given := given_options(context, _FREE_WHEN_REPEATING):
         raise ValueError(f"--from repeats a run with its own settings, and {', '.join(given)} would change them")
 
 

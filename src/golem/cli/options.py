@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -79,6 +79,16 @@ def names(text: str | None) -> list[str] | None:
 def all_names(texts: list[str]) -> list[str]:
     """Read an option that may be repeated, with names and commas between them in each."""
     return [name for text in texts for name in names(text) or []]
+
+
+def given_options(context: typer.Context, but: Collection[str]) -> list[str]:
+    """List the options that were typed, less those of some names."""
+    given = []
+    for option in context.command.params:
+        source = context.get_parameter_source(str(option.name))
+        if option.name not in but and source is not None and source.name == "COMMANDLINE":
+            given.append(option.opts[0])
+    return given
 
 
 def number_or_word(text: str | None) -> Any:

@@ -40,7 +40,6 @@ def report(
         document = read_document(graph)
         true_graph = None if truth is None else read_graph(truth)
         other = None if compare is None else (str(compare), read_graph(compare))
-        output.parent.mkdir(parents=True, exist_ok=True)
         report_document(
             document, output, truth=true_graph, other=other, title=title or graph.resolve().parent.name or graph.stem
         )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from golem.cli.options import Json
 from golem.cli.running import user_errors
 from golem.terminal import out
+
+if TYPE_CHECKING:
+    from golem.graph import BoolMatrix
 
 EXAMPLE = "golem score sim/truth.csv out/edges.csv"
 
@@ -49,7 +52,8 @@ def score(
                 raise ValueError(f"--nodes {nodes}, but the two graphs name {len(names)} variables")
             # Isolated variables count in normalized metrics alone, whatever their names.
             names += tuple(f"\0{k}" for k in range(nodes - len(names)))
-        result = metrics.evaluate(first.aligned(names), second.aligned(names), cpdag=cpdag, normalize=normalize)
+        T, E = metrics.as_truth(first.aligned(names), names), metrics.as_estimate(second.aligned(names), names)
+        result = metrics.evaluate(T, E, cpdag=cpdag, normalize=normalize)
     unknown = [name for name in first.names if name not in second.names]
     if unknown and nodes is None and not as_json:
         err.print(
@@ -60,7 +64,27 @@ def score(
     values = {name: None if value != value else value for name, value in vars(result).items()}
     if as_json:
         print(json.dumps({"nodes": len(names)} | values))  # noqa: T201
-    else:
-        for name, value in values.items():
-            shown = "undefined" if value is None else f"{value:.4g}"
-            out.print(f"{name.replace('_', '-').upper():<10} {shown}")
+        return
+    reasons = _reasons(E, names, cpdag)
+    for name, value in values.items():
+        shown = f"undefined: {reasons[name]}" if value is None else f"{value:.4g}"
+        out.print(f"{name.replace('_', '-').upper():<10} {shown}", soft_wrap=True)
+
+
+def _reasons(estimate: BoolMatrix, names: tuple[str, ...], cpdag: bool) -> dict[str, str]:
+    """Say of every metric that may be undefined why it is."""
+    from golem.graph import cycle_text, find_cycle
+
+    cycle = find_cycle(estimate)
+    cyclic = f"the estimate has a cycle, {cycle_text(cycle, names)}" if cycle else ""
+    if len(cycle) == 2:
+        cyclic += " (with --cpdag edges in both directions are undirected)"
+    none = "the estimate has no edges"
+    return {
+        "shd_c": cyclic,
+        "sid": "it is not for an equivalence class" if cpdag else cyclic,
+        "tpr": "the truth has no edges",
+        "fdr": none,
+        "precision": none,
+        "f1": "neither graph has an edge",
+    }

@@ -42,6 +42,7 @@ def simulate(
 ) -> None:
     """Draw a random graph and data from it, as in the paper's experiments: data.csv and truth.csv."""
     from golem import export
+    from golem.simulate import parse_graph
     from golem.simulate import simulate as draw
 
     with user_errors():
@@ -59,6 +60,13 @@ def simulate(
         export.write_text(output / "data.csv", ",".join(names) + "\n" + rows + "\n")
         export.write_text(output / "truth.csv", export.edge_list(drawn.sem.weights, names))
     if not quiet:
-        edges = int(drawn.sem.adjacency.sum())
-        out.print(f"{n} rows of {d} variables, {edges} edges ({named.upper()}, {noise.value}, seed {seed})")
+        edges, pairs = int(drawn.sem.adjacency.sum()), d * (d - 1) // 2
+        law = noise.value
+        if noise_std is not None:  # then equal or free variances are no more those of the word
+            law = f"{drawn.sem.noise} with standard deviations of {noise_std[0]:g} to {noise_std[1]:g}"
+        out.print(f"{n} rows of {d} variables, {edges} edges ({named.upper()}, {law}, seed {seed})", soft_wrap=True)
+        if edges == pairs > 0:
+            asked = parse_graph(named)[1] * d
+            more = f"; {named.upper()} asks for {asked:g} edges, and there are {pairs} pairs" if asked > pairs else ""
+            out.print(f"Note: all pairs of variables are joined{more}.", soft_wrap=True)
         out.print(f"{output / 'data.csv'}\n{output / 'truth.csv'}", soft_wrap=True)

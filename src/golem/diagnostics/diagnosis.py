@@ -17,13 +17,7 @@ from golem.solvers.regressions import least_squares_weights
 
 # Beyond this number of columns the graph is not fitted again.
 LARGEST_REFIT = 500
-_NEED_ROWS = Finding(
-    "rows-needed",
-    "note",
-    "Not checked without complete rows: normal residuals, rows that carry an edge, columns of nearly one value, odd "
-    "values.",
-    "golem.diagnose(model, X) checks them.",
-)
+_FROM_ROWS = "normal residuals, rows that carry an edge, columns of nearly one value, odd values"
 
 
 def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagnosis:
@@ -82,12 +76,23 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
         columns.find_near_constant(moments, rows),
     ]
     if rows is None or residuals is None:
-        findings.append(_NEED_ROWS)
+        findings.append(_rows_needed(None if X is None else len(numbers)))
     else:
         findings.append(odd_values.find_odd_values(moments.names, rows))
         findings.append(noise.find_normality(model, residuals, rows))
         findings.append(influence.find_influence(graph, rows, model.edge_price_, moments.names, numbers))
     return Diagnosis([*findings, directions.LIMITS])
+
+
+def _rows_needed(complete: int | None) -> Finding:
+    """Name what was not checked: without rows, or with so few complete ones."""
+    if complete is None:
+        what, remedy = f"Not checked without complete rows: {_FROM_ROWS}.", "golem.diagnose(model, X) checks them."
+    else:
+        which = "no row is complete" if complete == 0 else "only one row is complete"
+        what = f"Not checked, for {which}: {_FROM_ROWS}."
+        remedy = "Impute the missing values, or leave out columns that miss most of theirs, to have them checked."
+    return Finding("rows-needed", "note", what, remedy)
 
 
 def _complete_rows(X: Any, names: tuple[str, ...]) -> tuple[Matrix, NDArray[np.intp]]:

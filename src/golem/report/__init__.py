@@ -57,7 +57,7 @@ def report_document(
     document : mapping
         The content of graph.json; parts that were not computed may be missing.
     path : str or Path
-        The HTML file to write, whole or not at all.
+        The HTML file to write, whole or not at all; its folder is made where there is none.
     truth : NamedGraph, optional
         The true graph, to tell right, missing, extra and reversed edges.
     other : tuple of str and NamedGraph, optional
@@ -68,12 +68,12 @@ def report_document(
     Raises
     ------
     ValueError
-        If the truth or the other graph has variables that the document does not have.
+        If the truth or the other graph has variables that the document does not have, the truth a cycle, or the
+        other an edge from a variable to itself.
     """
     content = model_content(document, truth, other)
     page = render("model.html", content, title=title, document=document, version=__version__)
-    write_text(Path(path), page)
-    return Path(path)
+    return _written(Path(path), page)
 
 
 def report_comparison(comparison: Comparison, path: str | Path, *, title: str = "Methods compared") -> Path:
@@ -88,8 +88,14 @@ def report_comparison(comparison: Comparison, path: str | Path, *, title: str = 
         raise ValueError("no method came to an end, so that there is nothing to draw")
     content = comparison_content(comparison)
     page = render("comparison.html", content, title=title, comparison=comparison, version=__version__)
-    write_text(Path(path), page)
-    return Path(path)
+    return _written(Path(path), page)
+
+
+def _written(path: Path, page: str) -> Path:
+    """Write a page, whole or not at all, into a folder that may be new."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, page)
+    return path
 
 
 def read_document(path: str | Path) -> dict[str, Any]:

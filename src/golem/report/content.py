@@ -11,6 +11,7 @@ import numpy as np
 from golem.graph import BoolMatrix
 from golem.graph_files import NamedGraph
 from golem.layout import causal_order, layered_layout
+from golem.metrics import as_estimate, as_truth
 from golem.moments import Matrix
 
 if TYPE_CHECKING:
@@ -41,6 +42,12 @@ def model_content(
         The true graph.
     other : tuple of str and NamedGraph, optional
         Another graph to compare with, and what to call it.
+
+    Raises
+    ------
+    ValueError
+        If one of them has variables that the document does not have, the truth a cycle, or the other an edge from a
+        variable to itself.
     """
     names = tuple(document["names"])
     weights = np.array(document["weights"], dtype=float).reshape(len(names), len(names))
@@ -51,8 +58,12 @@ def model_content(
         # An edge that must be there has its place even where its weight is zero.
         adjacency[index[row["source"]], index[row["target"]]] = True
     graphs = [_graph("learned", rows, names)]
-    references = ([("truth", truth)] if truth is not None else []) + ([other] if other is not None else [])
-    graphs += [_graph(label, _plain_rows(graph.aligned(names) != 0, names), names) for label, graph in references]
+    references = [] if truth is None else [("truth", as_truth(truth.aligned(names), names))]
+    if other is not None:
+        references.append((other[0], as_estimate(other[1].aligned(names), names, other[0])))
+    if references:
+        as_estimate(adjacency, names, "the learned graph")
+    graphs += [_graph(label, _plain_rows(graph, names), names) for label, graph in references]
     consensus = (document.get("bootstrap") or {}).get("consensus")
     if consensus is not None:
         rows_of_consensus = [{"source": source, "target": target} for source, target in consensus]
