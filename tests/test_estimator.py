@@ -12,8 +12,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from golem import DataWarning, Golem, Knowledge, Moments, metrics
+from golem import DataWarning, Golem, GolemCV, Knowledge, Moments, metrics
 from golem.acyclicity import LogDet
+from golem.baselines import PC
 from golem.graph import is_dag
 from golem.settings import chosen_solver, placement_for
 from golem.simulate import random_dag, simulate
@@ -508,10 +509,9 @@ def test_the_gpu_gives_the_graph_of_the_cpu():
 
 def test_a_path_is_no_data(tmp_path):
     for path in ("plain.csv", tmp_path / "plain.csv"):
-        with pytest.raises(
-            ValueError, match=r"got the path '.*plain.csv'. golem.readers.moments_from_file reads files"
-        ):
-            Golem().fit(path)
+        for model in (Golem(), GolemCV(), PC()):
+            with pytest.raises(ValueError, match=r"got the path '.*plain.csv'. golem.readers.moments_from_file reads"):
+                model.fit(path)
 
 
 def test_a_seed_that_is_none_and_a_plot_before_the_fit_are_refused(tmp_path):

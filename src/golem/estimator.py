@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import warnings
-from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -227,11 +226,6 @@ class Golem(BaseEstimator):
 
     def _prepare(self, X: Any, solver: Order | Adam | LBFGS) -> Matrix | None:
         """Read and check the data; return the rows where there are any."""
-        if isinstance(X, str | Path):
-            raise ValueError(
-                f"the data must be a table or Moments; got the path {str(X)!r}. "
-                "golem.readers.moments_from_file reads files"
-            )
         # A cyclic graph has none of these, and none of an earlier fit may stay.
         for attribute in ("sem_", "cpdag_", "undecided_", "by_variance_", "selection_"):
             self.__dict__.pop(attribute, None)

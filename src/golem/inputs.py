@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,10 @@ def read_data(
     ValueError
         If X is no table of finite numbers with at least two rows.
     """
+    if isinstance(X, str | Path):
+        raise ValueError(
+            f"the data must be a table or Moments; got the path {str(X)!r}. golem.readers.moments_from_file reads files"
+        )
     if isinstance(X, Moments):
         estimator.n_features_in_ = X.d
         estimator.feature_names_in_ = np.array(X.names, dtype=object)
