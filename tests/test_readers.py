@@ -41,6 +41,34 @@ def test_text_tables_are_understood(tmp_path, text, names):
     np.testing.assert_allclose(table.values, VALUES)
 
 
+@pytest.mark.parametrize("cell", ["", " ", "   ", '" "', " NA", "NA ", '" NA "', "\u00a0", " \t"])
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_blanks_around_nothing_are_nothing(tmp_path, cell, separator):
+    lines = ["a,b,c", f"{cell},2,3", f"1,{cell},3", f"1,2,{cell}", " ", "4, 5 ,6", ""]
+    (tmp_path / "data.csv").write_text("\n".join(lines).replace(",", separator), encoding="utf-8")
+    nan = np.nan
+    expected = [[nan, 2, 3], [1, nan, 3], [1, 2, nan], [4, 5, 6]]
+    np.testing.assert_array_equal(read_table(tmp_path / "data.csv").values, expected)
+    with pytest.raises(ValueError, match=r"'a' \(1\), 'b' \(1\), 'c' \(1\), first in line 2; choose missing="):
+        moments_from_file(tmp_path / "data.csv")
+    (tmp_path / "flags.csv").write_text(f"a,b\n1,true\n{cell},false\n 2 , true\n".replace(",", separator))
+    np.testing.assert_array_equal(read_table(tmp_path / "flags.csv").values, [[1, 1], [nan, 0], [2, 1]])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a;b\n1,5;2\n2,5;3\n3,5;2.25\n", r"'b' \('2\.25' in line 4\); .* with a decimal comma, not a point"),
+        ("a;b\n" + "1.5;2\n" * 60 + "3;2,25\n", r"'b' \('2,25' in line 62\); .* with a decimal point, not a comma"),
+        ("a;b\n1,5;2\n2,5;\u0663\n", r"'b' \('\u0663' in line 3\); drop them"),
+    ],
+)
+def test_a_number_written_in_another_way_is_named_with_its_line(tmp_path, text, message):
+    (tmp_path / "data.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        read_table(tmp_path / "data.csv")
+
+
 def test_a_header_that_counts_is_a_header(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("2019,2020,2021\n1.5,-2.5,0.1\n4.2,5.25,6.1\n")

@@ -15,7 +15,15 @@ from typing import Any
 
 from golem.rows import REMEDY_FOR_TEXT, column_names, quoted, shortened
 from golem.tables.batches import Batch, Piece, as_floats, block_bytes, first_line, is_numeric, piece_bytes
-from golem.tables.csv_format import MISSING_WORDS, USUAL_MARKERS, CsvFormat, is_number, sniff_csv, split_line
+from golem.tables.csv_format import (
+    MISSING_WORDS,
+    USUAL_MARKERS,
+    CsvFormat,
+    is_number,
+    sniff_csv,
+    split_line,
+    without_blanks_around_fields,
+)
 
 _SAMPLE_BYTES, _SAMPLE_LINES, _LARGEST_SAMPLE, _SCAN_BYTES = 1 << 16, 10, 1 << 26, 1 << 24
 _PARSED_BYTES, _PARSED_LINES = 1 << 20, 64
@@ -153,22 +161,35 @@ class CsvFile:
         import pyarrow as pa
 
         positions = [str(j) for j in columns]
+        numbers = dict.fromkeys(positions, pa.float64())
+        # PyArrow is fastest where what it holds at a time fits into the cache.
+        step = max(_PARSED_BYTES, _PARSED_LINES * (block.text.find(b"\n") + 1))
         try:
-            # PyArrow is fastest where what it holds at a time fits into the cache.
-            step = max(_PARSED_BYTES, _PARSED_LINES * (block.text.find(b"\n") + 1))
-            return self._read(block, positions, dict.fromkeys(positions, pa.float64()), step)
+            return self._read(block.text, positions, numbers, step)
         except pa.ArrowInvalid as error:
+            trimmed = self._trimmed(block.text)
+            if trimmed != block.text:
+                with contextlib.suppress(pa.ArrowInvalid):
+                    return self._read(trimmed, positions, numbers, step)
             with contextlib.suppress(pa.ArrowInvalid):
-                table = self._read(block, positions, {}, len(block.text))
+                table = self._read(trimmed, positions, {}, len(trimmed) + 1)
                 if all(map(is_numeric, table.schema.types)):
                     return table
             raise ValueError(self._complaint(block, columns) or _unexplained(block, error)) from None
 
-    def _read(self, block: _Block, positions: list[str], types: dict[str, Any], step: int) -> Any:
+    def _trimmed(self, text: bytes) -> bytes:
+        """Take away the blanks around fields, which PyArrow takes for text where there is no number between them."""
+        if self.form.separator == " ":
+            return text
+        decoded = text.decode(self.form.encoding, "surrogateescape")
+        trimmed = without_blanks_around_fields(decoded, self.form.separator)
+        return trimmed.encode(self.form.encoding, "surrogateescape")
+
+    def _read(self, text: bytes, positions: list[str], types: dict[str, Any], step: int) -> Any:
         import pyarrow as pa
         import pyarrow.csv as pacsv
 
-        text, separator = block.text, self.form.separator
+        separator = self.form.separator
         if separator == " ":  # any run of blanks separates; PyArrow knows single characters only
             text, separator = b"\n".join(b"\t".join(line.split()) for line in text.splitlines()), "\t"
         # The columns go by their positions, because names in files can be anything. Other blocks keep the cores busy.
@@ -197,7 +218,7 @@ class CsvFile:
             if len(fields) != len(self.names):
                 return f"line {number} has {len(fields)} fields, not {len(self.names)}; is the file cut off or damaged?"
             for j in columns:
-                if not is_number(fields[j], self.form.decimal_comma, self.na):
+                if not self._is_readable(fields[j]):
                     text.setdefault(j, []).append((number, fields[j]))
         whole = block.begin == 0 and block.end == self.size
         found = []
@@ -207,14 +228,25 @@ class CsvFile:
             found.append(f"{self.names[j]!r} ({cell!r} in line {number}{more})")
         if not found:
             return ""
-        markers = sorted({cell for cells in text.values() for _, cell in cells if cell.lower() in USUAL_MARKERS})
-        remedy = REMEDY_FOR_TEXT
-        if markers:
-            typed = " ".join(f"--na {shlex.quote(marker)}" for marker in markers)
-            remedy = (
-                f"where {quoted(markers)} stands for a missing value, say so with na={markers} ({typed}); or {remedy}"
-            )
+        remedy = self._remedy({cell for cells in text.values() for _, cell in cells})
         return f"{len(found)} of {len(columns)} columns are not numeric: {shortened(found)}; {remedy}"
+
+    def _is_readable(self, field: str) -> bool:
+        """Tell whether a field holds a number, with the decimal mark of this file, or stands for a missing one."""
+        other_mark = self.form.decimal_comma and "." in field and field not in self.na
+        return is_number(field, self.form.decimal_comma, self.na) and not other_mark
+
+    def _remedy(self, cells: set[str]) -> str:
+        """Say what to do about cells that are no numbers."""
+        if all(is_number(cell, decimal_comma=True) for cell in cells):
+            mark, other = ("comma", "point") if self.form.decimal_comma else ("point", "comma")
+            return f"the numbers of this file are read with a decimal {mark}, not a {other}: write all with a {mark}"
+        markers = sorted(cell for cell in cells if cell.lower() in USUAL_MARKERS)
+        if not markers:
+            return REMEDY_FOR_TEXT
+        typed = " ".join(f"--na {shlex.quote(marker)}" for marker in markers)
+        meaning = f"where {quoted(markers)} stands for a missing value, say so with na={markers} ({typed})"
+        return f"{meaning}; or {REMEDY_FOR_TEXT}"
 
 
 @dataclass(frozen=True, eq=False)
