@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from golem import DataWarning
 from golem.readers import moments_from_file, read_graph, read_table
 
 VALUES = np.array([[1.5, -2.0, 3e-5], [4.0, 5.25, 6.0]])
@@ -67,6 +68,37 @@ def test_a_number_written_in_another_way_is_named_with_its_line(tmp_path, text, 
     (tmp_path / "data.csv").write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         read_table(tmp_path / "data.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "count"),
+    [
+        ("a,b,c,\n1.5,-2,3e-5,\n4,5.25,6,\n", "abc", "1 field"),
+        ("a;b;c;;\n1,5;-2;0,00003;;\n4;5,25;6; ;\n", "abc", "2 fields"),
+        ("1.5,-2,3e-5,\n4,5.25,6,\n", ["x0", "x1", "x2"], "1 field"),
+    ],
+)
+def test_separators_at_the_ends_of_lines_make_no_columns(tmp_path, text, names, count):
+    (tmp_path / "data.csv").write_text(text)
+    with pytest.warns(DataWarning, match=rf"data\.csv: every line ends with {count} without a name or a value"):
+        table = read_table(tmp_path / "data.csv")
+    assert list(table.names) == list(names)
+    np.testing.assert_allclose(table.values, VALUES)
+    assert read_table(tmp_path / "data.csv", columns=names[:2]).names == tuple(names[:2])
+
+
+@pytest.mark.filterwarnings("ignore:.*without a name or a value:golem.DataWarning")
+def test_a_value_under_no_name_is_found_however_late(tmp_path):
+    (tmp_path / "data.csv").write_text("a,b,\n" + "1.5,2,\n" * 99 + "1.5,2,7\n")
+    with pytest.raises(ValueError, match=r"column 3 has no name, and '7' in line 101 after empty cells; name"):
+        read_table(tmp_path / "data.csv")
+    (tmp_path / "data.csv").write_text("a,b,\n" + "1.5,2,\n" * 99 + "1.5,2\n")
+    with pytest.raises(ValueError, match="line 101 has 2 fields, not 3"):
+        read_table(tmp_path / "data.csv")
+    (tmp_path / "data.csv").write_text("a,b,\n1.5,2,3\n1.5,2,\n")
+    with pytest.raises(ValueError, match=r"column 3 has an empty name; name it, or choose .* \(golem fit --columns\)"):
+        read_table(tmp_path / "data.csv")
+    assert read_table(tmp_path / "data.csv", columns=["a", "b"]).values.shape == (2, 2)
 
 
 def test_a_header_that_counts_is_a_header(tmp_path):

@@ -28,7 +28,8 @@ def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
     empty = [j + 1 for j, name in enumerate(names) if not name.strip()]
     if empty:
         raise ValueError(
-            f"column {', '.join(map(str, empty))} has an empty name; name it, or drop it if it is a saved row index"
+            f"column {', '.join(map(str, empty))} has an empty name; name it, or choose the columns to use "
+            "(golem fit --columns)"
         )
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:

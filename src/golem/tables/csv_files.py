@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import gzip
 import itertools
 import shlex
@@ -81,7 +82,7 @@ class CsvFile:
         begin += sum(map(len, lines[:blank]))
         fields = split_line(lines[blank].decode(form.encoding), form.separator)
         # NumPy's savetxt marks its header as a comment.
-        names = [field.removeprefix("#").strip() for field in fields]
+        names = [field.removeprefix("#").strip() for field in fields[: len(fields) - form.padding]]
         names[0] = names[0] or SAVED_INDEX
         decimal_comma = form.decimal_comma
         if like is not None and like.form.separator == form.separator:
@@ -93,7 +94,7 @@ class CsvFile:
             path.stat().st_size,
             tuple(names) if has_header else column_names(None, len(names)),
             not has_header,
-            CsvFormat(form.separator, has_header, decimal_comma, form.encoding),
+            dataclasses.replace(form, has_header=has_header, decimal_comma=decimal_comma),
             begin + (len(lines[blank]) if has_header else 0),
             is_compressed,
             na,
@@ -192,31 +193,42 @@ class CsvFile:
         separator = self.form.separator
         if separator == " ":  # any run of blanks separates; PyArrow knows single characters only
             text, separator = b"\n".join(b"\t".join(line.split()) for line in text.splitlines()), "\t"
+        names = [str(j) for j in range(len(self.names) + self.form.padding)]
+        nothing = dict.fromkeys(names[len(self.names) :], pa.null())
         # The columns go by their positions, because names in files can be anything. Other blocks keep the cores busy.
-        return pacsv.read_csv(
+        table = pacsv.read_csv(
             pa.BufferReader(text),
             read_options=pacsv.ReadOptions(
                 use_threads=False,
                 block_size=step,
-                column_names=[str(j) for j in range(len(self.names))],
+                column_names=names,
                 encoding=self.form.encoding,
             ),
             parse_options=pacsv.ParseOptions(delimiter=separator),
             convert_options=pacsv.ConvertOptions(
-                include_columns=positions,
-                column_types=types,
+                include_columns=[*positions, *nothing],
+                column_types=types | nothing,  # a value in a column that is taken for empty is an error
                 null_values=[*_MISSING, *self.na],
                 decimal_point="," if self.form.decimal_comma else ".",
             ),
         )
+        return table.select(positions)
 
     def _complaint(self, block: _Block, columns: Sequence[int]) -> str:
-        """Say which lines of a block have too many or too few fields, or else which cells are no numbers."""
+        """Say which line of a block has too many or too few fields or values, or else which cells are no numbers."""
         text: dict[int, list[tuple[int, str]]] = {}
+        d = len(self.names)
         for number, line in block.numbered_lines():
             fields = split_line(line.decode(self.form.encoding, "replace"), self.form.separator)
-            if len(fields) != len(self.names):
-                return f"line {number} has {len(fields)} fields, not {len(self.names)}; is the file cut off or damaged?"
+            if len(fields) != d + self.form.padding:
+                wanted = d + self.form.padding
+                return f"line {number} has {len(fields)} fields, not {wanted}; is the file cut off or damaged?"
+            for j, field in enumerate(fields[d:], start=d + 1):
+                if field not in self.na and field.lower() not in MISSING_WORDS:
+                    return (
+                        f"column {j} has no name, and {field!r} in line {number} after empty cells; name the column in "
+                        "the first line, or empty the cell"
+                    )
             for j in columns:
                 if not self._is_readable(fields[j]):
                     text.setdefault(j, []).append((number, fields[j]))

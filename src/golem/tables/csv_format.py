@@ -17,12 +17,13 @@ _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """How a text table is written."""
+    """How a text table is written; its lines may end with a number of fields without names and values."""
 
     separator: str
     has_header: bool
     decimal_comma: bool
     encoding: str
+    padding: int = 0
 
 
 def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) -> CsvFormat:
@@ -36,7 +37,7 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
     Examples
     --------
     >>> sniff_csv(b"a;b\n1,5;2\n")
-    CsvFormat(separator=';', has_header=True, decimal_comma=True, encoding='utf8')
+    CsvFormat(separator=';', has_header=True, decimal_comma=True, encoding='utf8', padding=0)
 
     Raises
     ------
@@ -67,7 +68,14 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
     names = not all(is_number(field, decimal_comma, na) for field in header)
     # A blank first field, as a saved row index leaves it, also marks a header: data hardly start with one.
     index = len(body) > 0 and header[0] == "" and body[0][0] != ""
-    return CsvFormat(separator, names or index or _counts(header, body), decimal_comma, encoding)
+    has_header = names or index or _counts(header, body)
+    return CsvFormat(separator, has_header, decimal_comma, encoding, _empty_end([header, *body]))
+
+
+def _empty_end(rows: list[list[str]]) -> int:
+    """Count the last columns that are empty in all rows, as separators at the ends of lines make them."""
+    empty = [not any(column) for column in zip(*rows, strict=True)]
+    return len(list(itertools.takewhile(bool, reversed(empty[1:]))))
 
 
 def _decoded(sample: bytes, truncated: bool) -> tuple[str, str]:
