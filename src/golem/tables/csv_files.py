@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import gzip
 import itertools
+import re
 import shlex
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +31,7 @@ _SAMPLE_BYTES, _SAMPLE_LINES, _LARGEST_SAMPLE, _SCAN_BYTES = 1 << 16, 10, 1 << 2
 _PARSED_BYTES, _PARSED_LINES = 1 << 20, 64
 SAVED_INDEX = "Unnamed: 0"
 _GZIP, _BYTE_ORDER_MARK = b"\x1f\x8b", b"\xef\xbb\xbf"
+_BETWEEN_BLANKS = re.compile(rb'"[^"]*"|\S+')
 _MISSING = sorted({spelling for word in MISSING_WORDS for spelling in (word, word.upper(), word.title(), "NaN")})
 
 
@@ -44,7 +46,8 @@ class CsvFile:
     size : int
         Its bytes on disk.
     names : tuple of str
-        All its columns. A first one without a name is called as pandas calls it: it is a saved row index.
+        All its columns. A first one without a name is called as pandas calls it: it is a saved row index, or R's names
+        of rows.
     made_up_names : bool
         Whether the file has no header line.
     form : CsvFormat
@@ -82,7 +85,7 @@ class CsvFile:
         begin += sum(map(len, lines[:blank]))
         fields = split_line(lines[blank].decode(form.encoding), form.separator)
         # NumPy's savetxt marks its header as a comment.
-        names = [field.removeprefix("#").strip() for field in fields[: len(fields) - form.padding]]
+        names = [field.removeprefix("#").strip() for field in ([""] if form.row_names else []) + fields][: form.columns]
         names[0] = names[0] or SAVED_INDEX
         decimal_comma = form.decimal_comma
         if like is not None and like.form.separator == form.separator:
@@ -192,7 +195,7 @@ class CsvFile:
 
         separator = self.form.separator
         if separator == " ":  # any run of blanks separates; PyArrow knows single characters only
-            text, separator = b"\n".join(b"\t".join(line.split()) for line in text.splitlines()), "\t"
+            text, separator = b"\n".join(b"\t".join(_fields(line)) for line in text.splitlines()), "\t"
         names = [str(j) for j in range(len(self.names) + self.form.padding)]
         nothing = dict.fromkeys(names[len(self.names) :], pa.null())
         # The columns go by their positions, because names in files can be anything. Other blocks keep the cores busy.
@@ -279,6 +282,11 @@ class _Block:
     def place(self, row: int) -> str:
         """Say in which line of the file a row stands."""
         return f"line {[number for number, _ in self.numbered_lines()][row]}"
+
+
+def _fields(line: bytes) -> list[bytes]:
+    """Split a line at blanks, those in quotes apart."""
+    return _BETWEEN_BLANKS.findall(line) if b'"' in line else line.split()
 
 
 def _unexplained(block: _Block, error: Exception) -> str:

@@ -12,17 +12,24 @@ _SEPARATORS = (",", "\t", ";", "|", " ")
 MISSING_WORDS = ("", "na", "nan", "n/a", "null", "none", "#n/a")
 # What other programs write for a missing value, in small letters: Stata, statistical offices, databases, spreadsheets.
 USUAL_MARKERS = (".", "..", "-", "--", "?", "*", "missing", "unknown", "nil", "(null)", r"\n", "#div/0!", "#value!")
+_BETWEEN_BLANKS = re.compile(r'"[^"]*"|\S+')
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """How a text table is written; its lines may end with a number of fields without names and values."""
+    """How a text table is written.
+
+    Its lines have a number of columns, of which the first may be names of rows, above which R writes no name; after
+    them may come fields without names and values, the padding.
+    """
 
     separator: str
     has_header: bool
     decimal_comma: bool
     encoding: str
+    columns: int
+    row_names: bool = False
     padding: int = 0
 
 
@@ -31,13 +38,15 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
 
     The separator splits every line into the same number of fields and leaves as many numbers as possible below the
     first line. The first line is a header if one of its fields is not a number, or if it counts (whole numbers that
-    grow, such as years) above numbers that do not. Where the comma does not separate, `1,5` is a number. Fields in `na`
+    grow, such as years) above numbers that do not. A header may lack one field: that above the names of rows, or the
+    empty one at the ends of the other lines. Where the comma does not separate, `1,5` is a number. Fields in `na`
     stand for missing numbers.
 
     Examples
     --------
-    >>> sniff_csv(b"a;b\n1,5;2\n")
-    CsvFormat(separator=';', has_header=True, decimal_comma=True, encoding='utf8', padding=0)
+    >>> form = sniff_csv(b"a;b\n1,5;2\n")
+    >>> form.separator, form.has_header, form.decimal_comma
+    (';', True, True)
 
     Raises
     ------
@@ -56,7 +65,7 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
     separator = max(_SEPARATORS, key=lambda mark: _quality(lines, mark, na))
     one_column = len(split_line(lines[0], separator)) == 1
     no_table = one_column and any(mark in line for line in lines for mark in ",;\t|")
-    if no_table or _quality(lines, separator, na) < (0, 0):
+    if no_table or _quality(lines, separator, na)[0] < 0:
         counts = [len(split_line(line, ",")) for line in lines]
         where = next(k for k, count in enumerate(counts) if count != counts[0]) if len(set(counts)) > 1 else 1
         raise ValueError(
@@ -69,7 +78,24 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
     # A blank first field, as a saved row index leaves it, also marks a header: data hardly start with one.
     index = len(body) > 0 and header[0] == "" and body[0][0] != ""
     has_header = names or index or _counts(header, body)
-    return CsvFormat(separator, has_header, decimal_comma, encoding, _empty_end([header, *body]))
+    is_short = _is_short(header, body, na)
+    row_names = is_short and any(row[-1] for row in body)
+    padding = _empty_end([[*header, ""] if is_short else header, *body])
+    columns = len(header) + is_short - padding
+    return CsvFormat(separator, has_header, decimal_comma, encoding, columns, row_names, padding)
+
+
+def _is_short(header: list[str], body: list[list[str]], na: Sequence[str]) -> bool:
+    """Tell whether a header lacks the first field of the other lines, names of rows, or the last, which is empty.
+
+    Titles above tables and lines that are cut off are no such headers: those are names above numbers, and the names of
+    rows differ.
+    """
+    if len(header) < 2 or not body or len(body[0]) != len(header) + 1:
+        return False
+    if any(is_number(field, True, na) for field in header) or not any(is_number(f, True, na) for f in body[0][1:]):
+        return False
+    return len({row[0] for row in body}) == len(body) or not any(row[-1] for row in body)
 
 
 def _empty_end(rows: list[list[str]]) -> int:
@@ -88,16 +114,17 @@ def _decoded(sample: bytes, truncated: bool) -> tuple[str, str]:
     return sample.decode("latin-1"), "latin-1"
 
 
-def _quality(lines: list[str], separator: str, na: Sequence[str]) -> tuple[float, int]:
-    """How well a separator explains the lines: the share of numbers below the first, then the columns."""
-    rows = [split_line(line, separator) for line in lines]
-    columns = len(rows[0])
-    if any(len(row) != columns for row in rows):
-        return (-1.0, 0)
-    fields = [field for row in rows[1:] for field in row]
+def _quality(lines: list[str], separator: str, na: Sequence[str]) -> tuple[float, bool, int]:
+    """How well a separator explains the lines: the share of numbers below the first, a whole first, the columns."""
+    header, *body = (split_line(line, separator) for line in lines)
+    columns = len(body[0]) if body else len(header)
+    is_whole = len(header) == columns
+    if any(len(row) != columns for row in body) or not (is_whole or _is_short(header, body, na)):
+        return (-1.0, False, 0)
+    fields = [field for row in body for field in row]
     numbers = sum(is_number(field, separator != ",", na) for field in fields)
     # One column is no table, whatever it holds: any separator that finds more is better.
-    return (numbers / len(fields) if fields and columns > 1 else 0.0, columns)
+    return (numbers / len(fields) if fields and columns > 1 else 0.0, is_whole, columns)
 
 
 def _counts(header: list[str], body: list[list[str]]) -> bool:
@@ -126,7 +153,7 @@ def is_number(field: str, decimal_comma: bool, na: Sequence[str] = ()) -> bool:
 def split_line(line: str, separator: str) -> list[str]:
     """Split a line into fields; a blank as separator stands for any run of white space."""
     if separator == " ":
-        return line.split()
+        return [field.strip('"') for field in _BETWEEN_BLANKS.findall(line)] if '"' in line else line.split()
     if separator not in line:  # also spares the csv module a field beyond its limit
         return [line.strip().strip('"')]
     return [field.strip() for field in next(csv.reader([line], delimiter=separator))]
