@@ -32,6 +32,9 @@ VALUES = np.array([[1.5, -2.0, 3e-5], [4.0, 5.25, 6.0]])
         ("a\tb\tc\n1,5\t-2\t0,00003\n4\t5,25\t6\n", "abc"),
         ("1,5;-2;0,00003\n4;5,25;6\n", ["x0", "x1", "x2"]),
         ("# a,b,c\n1.5,-2,3e-5\n4,5.25,6\n", "abc"),
+        ("sep=;\na;b;c\n1,5;-2;0,00003\n4;5,25;6\n", "abc"),
+        ("\ufeffSEP=,\r\na,b,c\r\n1.5,-2,3e-5\r\n4,5.25,6\r\n", "abc"),
+        ('"sep=:"\n1.5:-2:3e-5\n4:5.25:6\n', ["x0", "x1", "x2"]),
     ],
 )
 def test_text_tables_are_understood(tmp_path, text, names):
@@ -165,6 +168,11 @@ def test_a_file_longer_than_the_sample_is_read_whole(tmp_path, rng):
         (b"a,b\n1,x\n2,y\n", r"not numeric: 'b' \('x' in line 2 and 1 more\)"),
         (b"a,b\n1,2\n3,<0.01\n", r"not numeric: 'b' \('<0.01' in line 3\)"),
         (b"# made by the lab\na,b\n1,2\n", "different numbers of fields"),
+        (b"made by the lab\n\na;b;c\n1,5;2;3\n2,5;3;4\n", r"line 1 has 1 by semicolons, line 3 has 3\)"),
+        (b"a b\tc d\n1\t2\n3\t4\t5\n", r"line 1 has 2 by tabs, line 3 has 3\)"),
+        (b"sep=|\na|b|c\n1,5;2|3\n", r"line 2 has 3 by bars, line 3 has 2\)"),
+        (b"sep=;\n", "no lines of data"),
+        (b"sep=;\na;b\n1;2\n3;x\n", "'x' in line 4"),
         (b"\x1f\x8b\x08rest", "damaged or incomplete compressed file"),
         (gzip.compress(b"a,b\n1,2\n" * 99, mtime=0)[:-20], "damaged or incomplete compressed file"),
     ],

@@ -22,6 +22,7 @@ from golem.tables.csv_format import (
     USUAL_MARKERS,
     CsvFormat,
     is_number,
+    named_separator,
     sniff_csv,
     split_line,
     without_blanks_around_fields,
@@ -81,9 +82,11 @@ class CsvFile:
         form = sniff_csv(sample, truncated, na)
         begin = len(_BYTE_ORDER_MARK) if sample.startswith(_BYTE_ORDER_MARK) else 0
         lines = sample[begin:].splitlines(keepends=True)
-        blank = next(k for k, line in enumerate(lines) if line.strip())
-        begin += sum(map(len, lines[:blank]))
-        fields = split_line(lines[blank].decode(form.encoding), form.separator)
+        first = next(
+            k for k, line in enumerate(lines) if line.strip() and not named_separator(line.decode(form.encoding))
+        )
+        begin += sum(map(len, lines[:first]))
+        fields = split_line(lines[first].decode(form.encoding), form.separator)
         # NumPy's savetxt marks its header as a comment.
         names = [field.removeprefix("#").strip() for field in ([""] if form.row_names else []) + fields][: form.columns]
         names[0] = names[0] or SAVED_INDEX
@@ -98,7 +101,7 @@ class CsvFile:
             tuple(names) if has_header else column_names(None, len(names)),
             not has_header,
             dataclasses.replace(form, has_header=has_header, decimal_comma=decimal_comma),
-            begin + (len(lines[blank]) if has_header else 0),
+            begin + (len(lines[first]) if has_header else 0),
             is_compressed,
             na,
         )

@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import itertools
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_SEPARATORS = (",", "\t", ";", "|", " ")
+_SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
+_SEPARATOR_LINE = re.compile(r'"?sep=([,;|:~^!#&\t ])"?', re.IGNORECASE)
+_LINES = 50
 MISSING_WORDS = ("", "na", "nan", "n/a", "null", "none", "#n/a")
 # What other programs write for a missing value, in small letters: Stata, statistical offices, databases, spreadsheets.
 USUAL_MARKERS = (".", "..", "-", "--", "?", "*", "missing", "unknown", "nil", "(null)", r"\n", "#div/0!", "#value!")
@@ -56,23 +59,17 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
     if b"\0" in sample:
         raise ValueError("a binary file; CSV text in UTF-8, plain or compressed by gzip, and Parquet can be read")
     text, encoding = _decoded(sample, truncated)
-    lines = [line for line in text.splitlines() if line.strip()]
-    if truncated:
-        lines = lines[:-1]
-    if not lines:
+    numbered = {number: line for number, line in enumerate(text.splitlines(), start=1) if line.strip()}
+    if truncated and numbered:
+        numbered.popitem()  # it is cut off
+    named = next(map(named_separator, numbered.values()), None)
+    if named:
+        del numbered[min(numbered)]
+    if not numbered:
         raise ValueError("the file has no lines of data")
-    lines = lines[:50]
-    separator = max(_SEPARATORS, key=lambda mark: _quality(lines, mark, na))
-    one_column = len(split_line(lines[0], separator)) == 1
-    no_table = one_column and any(mark in line for line in lines for mark in ",;\t|")
-    if no_table or _quality(lines, separator, na)[0] < 0:
-        counts = [len(split_line(line, ",")) for line in lines]
-        where = next(k for k, count in enumerate(counts) if count != counts[0]) if len(set(counts)) > 1 else 1
-        raise ValueError(
-            f"the lines have different numbers of fields (line 1 has {counts[0]} by commas, line {where + 1} has "
-            f"{counts[where]}); is there a comment or a title above the table, or is the file cut off?"
-        )
-    header, *body = (split_line(line, separator) for line in lines)
+    numbered = dict(itertools.islice(numbered.items(), _LINES))
+    separator = _best_separator(numbered, [named] if named else list(_SEPARATORS), na)
+    header, *body = (split_line(line, separator) for line in numbered.values())
     decimal_comma = separator != "," and any(_DECIMAL_COMMA.fullmatch(field) for row in body for field in row)
     names = not all(is_number(field, decimal_comma, na) for field in header)
     # A blank first field, as a saved row index leaves it, also marks a header: data hardly start with one.
@@ -83,6 +80,42 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
     padding = _empty_end([[*header, ""] if is_short else header, *body])
     columns = len(header) + is_short - padding
     return CsvFormat(separator, has_header, decimal_comma, encoding, columns, row_names, padding)
+
+
+def named_separator(line: str) -> str | None:
+    """Return the separator that a first line for Excel names, such as `sep=;`."""
+    found = _SEPARATOR_LINE.fullmatch(line.rstrip("\r\n"))
+    return found[1] if found else None
+
+
+def _best_separator(numbered: dict[int, str], separators: Sequence[str], na: Sequence[str]) -> str:
+    """Return the separator that explains lines best; raise where none does."""
+    lines = list(numbered.values())
+    separator = max(separators, key=lambda mark: _quality(lines, mark, na))
+    one_column = len(split_line(lines[0], separator)) == 1
+    # Blanks within lines of text are no sign of columns; the other marks are.
+    no_table = one_column and any(len(split_line(line, mark)) > 1 for line in lines for mark in separators[:-1])
+    if no_table or _quality(lines, separator, na)[0] < 0:
+        raise ValueError(
+            f"the lines have different numbers of fields ({_difference(numbered, separators)}); is there a comment or "
+            "a title above the table, or is the file cut off?"
+        )
+    return separator
+
+
+def _difference(numbered: dict[int, str], separators: Sequence[str]) -> str:
+    """Say which lines differ in the number of fields, by the separator that cuts most lines into as many."""
+
+    def agreement(mark: str) -> int:
+        counts = Counter(len(split_line(line, mark)) for line in numbered.values())
+        return max((lines for count, lines in counts.items() if count > 1), default=0)
+
+    separator = max(separators, key=agreement)
+    counts = {number: len(split_line(line, separator)) for number, line in numbered.items()}
+    first, *others = counts
+    other = next(number for number in others if counts[number] != counts[first])
+    by = _SEPARATORS.get(separator, repr(separator))
+    return f"line {first} has {counts[first]} by {by}, line {other} has {counts[other]}"
 
 
 def _is_short(header: list[str], body: list[list[str]], na: Sequence[str]) -> bool:
