@@ -64,11 +64,38 @@ def test_blanks_around_nothing_are_nothing(tmp_path, cell, separator):
     [
         ("a;b\n1,5;2\n2,5;3\n3,5;2.25\n", r"'b' \('2\.25' in line 4\); .* with a decimal comma, not a point"),
         ("a;b\n" + "1.5;2\n" * 60 + "3;2,25\n", r"'b' \('2,25' in line 62\); .* with a decimal point, not a comma"),
-        ("a;b\n1,5;2\n2,5;\u0663\n", r"'b' \('\u0663' in line 3\); drop them"),
+        ("a;b\n1,5;2\n2,5;\u0663\n", r"'b' \('\u0663' in line 3\); mend line 3"),
     ],
 )
 def test_a_number_written_in_another_way_is_named_with_its_line(tmp_path, text, message):
     (tmp_path / "data.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        read_table(tmp_path / "data.csv")
+
+
+NUMBERS = "1.5,2,3\n" * 60
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "a,b,c\nkg,m,s\n" + NUMBERS,
+            r"3 of 3 .* 'c' \('s' in line 2\); mend line 2, or remove what is no row of data",
+        ),
+        ("a,b,c\n" + NUMBERS + "Total,120,180\n", r"1 of 3 .* 'a' \('Total' in line 62\); mend line 62, or remove"),
+        (
+            "a,b,c\nkg,m,s\n" + NUMBERS + "Sum,,\n",
+            r"'a' \('kg' in line 2 and 1 more\), .*; mend lines 2, 63, or remove",
+        ),
+        (("a,b,c\n" + NUMBERS) * 3, "the names of the columns stand there again: remove lines 62, 123$"),
+        ("a,b,c\n" + NUMBERS + "1,2,.\n", r"say so with na=\['\.'\] \(--na \.\); or mend line 62"),
+        ("a,b,c\n" + "1,2,u\n" * 60, r"'u' in line 2 and 59 more\); drop them \(on the command line --drop\)"),
+        ("a,b,c\n" + "1,2,\n" * 60 + "1,2,late\n", r"'late' in line 62\); drop them \(on the command line --drop\)"),
+    ],
+)
+def test_text_in_few_lines_of_numbers_is_a_fault_of_the_lines(tmp_path, text, message):
+    (tmp_path / "data.csv").write_text(text)
     with pytest.raises(ValueError, match=message):
         read_table(tmp_path / "data.csv")
 

@@ -30,6 +30,8 @@ from golem.tables.csv_format import (
 
 _SAMPLE_BYTES, _SAMPLE_LINES, _LARGEST_SAMPLE, _SCAN_BYTES = 1 << 16, 10, 1 << 26, 1 << 24
 _PARSED_BYTES, _PARSED_LINES = 1 << 20, 64
+# Text in no more lines than these, in columns of numbers, is a fault of the lines.
+_FEW_LINES = 3
 SAVED_INDEX = "Unnamed: 0"
 _GZIP, _BYTE_ORDER_MARK = b"\x1f\x8b", b"\xef\xbb\xbf"
 _BETWEEN_BLANKS = re.compile(rb'"[^"]*"|\S+')
@@ -223,7 +225,7 @@ class CsvFile:
     def _complaint(self, block: _Block, columns: Sequence[int]) -> str:
         """Say which line of a block has too many or too few fields or values, or else which cells are no numbers."""
         text: dict[int, list[tuple[int, str]]] = {}
-        d = len(self.names)
+        have_numbers, d = set(), len(self.names)
         for number, line in block.numbered_lines():
             fields = split_line(line.decode(self.form.encoding, "replace"), self.form.separator)
             if len(fields) != d + self.form.padding:
@@ -238,6 +240,8 @@ class CsvFile:
             for j in columns:
                 if not self._is_readable(fields[j]):
                     text.setdefault(j, []).append((number, fields[j]))
+                elif fields[j]:
+                    have_numbers.add(j)
         whole = block.begin == 0 and block.end == self.size
         found = []
         for j in sorted(text):
@@ -246,7 +250,7 @@ class CsvFile:
             found.append(f"{self.names[j]!r} ({cell!r} in line {number}{more})")
         if not found:
             return ""
-        remedy = self._remedy({cell for cells in text.values() for _, cell in cells})
+        remedy = self._remedy(text, among_numbers=have_numbers.issuperset(text))
         return f"{len(found)} of {len(columns)} columns are not numeric: {shortened(found)}; {remedy}"
 
     def _is_readable(self, field: str) -> bool:
@@ -254,17 +258,24 @@ class CsvFile:
         other_mark = self.form.decimal_comma and "." in field and field not in self.na
         return is_number(field, self.form.decimal_comma, self.na) and not other_mark
 
-    def _remedy(self, cells: set[str]) -> str:
-        """Say what to do about cells that are no numbers."""
+    def _remedy(self, text: dict[int, list[tuple[int, str]]], among_numbers: bool) -> str:
+        """Say what to do about cells that are no numbers, given by column with their lines, among numbers or not."""
+        cells = {cell for found in text.values() for _, cell in found}
+        lines = sorted({number for found in text.values() for number, _ in found})
         if all(is_number(cell, decimal_comma=True) for cell in cells):
             mark, other = ("comma", "point") if self.form.decimal_comma else ("point", "comma")
             return f"the numbers of this file are read with a decimal {mark}, not a {other}: write all with a {mark}"
+        if among_numbers and all(cell == self.names[j] for j, found in text.items() for _, cell in found):
+            return f"the names of the columns stand there again: remove {_named_lines(lines)}"
+        remedy = REMEDY_FOR_TEXT
+        if among_numbers and len(lines) <= _FEW_LINES:
+            remedy = f"mend {_named_lines(lines)}, or remove what is no row of data, such as units or totals"
         markers = sorted(cell for cell in cells if cell.lower() in USUAL_MARKERS)
-        if not markers:
-            return REMEDY_FOR_TEXT
-        typed = " ".join(f"--na {shlex.quote(marker)}" for marker in markers)
-        meaning = f"where {quoted(markers)} stands for a missing value, say so with na={markers} ({typed})"
-        return f"{meaning}; or {REMEDY_FOR_TEXT}"
+        if markers:
+            typed = " ".join(f"--na {shlex.quote(marker)}" for marker in markers)
+            meaning = f"where {quoted(markers)} stands for a missing value, say so with na={markers} ({typed})"
+            remedy = f"{meaning}; or {remedy}"
+        return remedy
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,6 +296,10 @@ class _Block:
     def place(self, row: int) -> str:
         """Say in which line of the file a row stands."""
         return f"line {[number for number, _ in self.numbered_lines()][row]}"
+
+
+def _named_lines(numbers: Sequence[int]) -> str:
+    return f"line{'s' if len(numbers) > 1 else ''} {shortened(list(map(str, numbers)))}"
 
 
 def _fields(line: bytes) -> list[bytes]:
