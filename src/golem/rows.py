@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 TOO_LARGE = "values beyond 1e150 have no finite variance in floating point; rescale the columns"
 REMEDY_FOR_TEXT = "drop them (on the command line --drop) or encode them as numbers"
 

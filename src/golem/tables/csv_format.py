@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from golem.rows import DECIMAL_COMMA
+
 _SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
 _SEPARATOR_LINE = re.compile(r'"?sep=([,;|:~^!#&\t ])"?', re.IGNORECASE)
 _LINES = 50
@@ -16,7 +18,6 @@ MISSING_WORDS = ("", "na", "nan", "n/a", "null", "none", "#n/a")
 # What other programs write for a missing value, in small letters: Stata, statistical offices, databases, spreadsheets.
 USUAL_MARKERS = (".", "..", "-", "--", "?", "*", "missing", "unknown", "nil", "(null)", r"\n", "#div/0!", "#value!")
 _BETWEEN_BLANKS = re.compile(r'"[^"]*"|\S+')
-_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
     numbered = dict(itertools.islice(numbered.items(), _LINES))
     separator = _best_separator(numbered, [named] if named else list(_SEPARATORS), na)
     header, *body = (split_line(line, separator) for line in numbered.values())
-    decimal_comma = separator != "," and any(_DECIMAL_COMMA.fullmatch(field) for row in body for field in row)
+    decimal_comma = separator != "," and any(DECIMAL_COMMA.fullmatch(field) for row in body for field in row)
     names = not all(is_number(field, decimal_comma, na) for field in header)
     # A blank first field, as a saved row index leaves it, also marks a header: data hardly start with one.
     index = len(body) > 0 and header[0] == "" and body[0][0] != ""
@@ -177,7 +178,7 @@ def is_number(field: str, decimal_comma: bool, na: Sequence[str] = ()) -> bool:
     if "_" in field or not field.isascii():  # 1_000 and the digits of other scripts are numbers in Python alone
         return False
     try:
-        float(field.replace(",", ".") if decimal_comma and _DECIMAL_COMMA.fullmatch(field) else field)
+        float(field.replace(",", ".") if decimal_comma and DECIMAL_COMMA.fullmatch(field) else field)
     except ValueError:
         return field.lower() in MISSING_WORDS
     return True
