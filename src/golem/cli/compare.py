@@ -22,7 +22,7 @@ from golem.cli.options import (
     with_edges,
 )
 from golem.cli.running import INTERRUPTED_EXIT_CODE, fail, holding_interrupts, require_writable, user_errors
-from golem.terminal import comparison_progress, out, print_comparison
+from golem.terminal import comparison_progress, out, print_comparison, telling_warnings
 
 EXAMPLE = "golem compare data.csv --truth truth.csv --methods order-ev,notears-l1,pc -o out/"
 
@@ -67,7 +67,8 @@ def compare(
     with user_errors():
         require_writable(output)
         known = read_knowledge_file(knowledge)
-        table = TableFiles.open(data, drop=all_names(drop), header=header, na=na)
+        with telling_warnings(quiet):
+            table = TableFiles.open(data, drop=all_names(drop), header=header, na=na)
         obeyed = with_edges(known, forbid, require, table.names)
         with comparison_progress(not (quiet or as_json), time_limit) as show:
             result = compare_file(
