@@ -199,6 +199,8 @@ def test_a_file_longer_than_the_sample_is_read_whole(tmp_path, rng):
         (b"a b\tc d\n1\t2\n3\t4\t5\n", r"line 1 has 2 by tabs, line 3 has 3\)"),
         (b"sep=|\na|b|c\n1,5;2|3\n", r"line 2 has 3 by bars, line 3 has 2\)"),
         (b"sep=;\n", "no lines of data"),
+        (b"a,b\n1,2\n3,nA\n", "'nA' in line 3"),
+        (b'a,b\n1,2\n3,"4\n5,6\n', "line 3 has a quotation mark that is not closed"),
         (b"sep=;\na;b\n1;2\n3;x\n", "'x' in line 4"),
         (b"\x1f\x8b\x08rest", "damaged or incomplete compressed file"),
         (gzip.compress(b"a,b\n1,2\n" * 99, mtime=0)[:-20], "damaged or incomplete compressed file"),

@@ -35,7 +35,6 @@ _FEW_LINES = 3
 SAVED_INDEX = "Unnamed: 0"
 _GZIP, _BYTE_ORDER_MARK = b"\x1f\x8b", b"\xef\xbb\xbf"
 _BETWEEN_BLANKS = re.compile(rb'"[^"]*"|\S+')
-_MISSING = sorted({spelling for word in MISSING_WORDS for spelling in (word, word.upper(), word.title(), "NaN")})
 
 
 @dataclass(frozen=True)
@@ -216,7 +215,7 @@ class CsvFile:
             convert_options=pacsv.ConvertOptions(
                 include_columns=[*positions, *nothing],
                 column_types=types | nothing,  # a value in a column that is taken for empty is an error
-                null_values=[*_MISSING, *self.na],
+                null_values=[*sorted(MISSING_WORDS), *self.na],
                 decimal_point="," if self.form.decimal_comma else ".",
             ),
         )
@@ -232,7 +231,7 @@ class CsvFile:
                 wanted = d + self.form.padding
                 return f"line {number} has {len(fields)} fields, not {wanted}; is the file cut off or damaged?"
             for j, field in enumerate(fields[d:], start=d + 1):
-                if field not in self.na and field.lower() not in MISSING_WORDS:
+                if field not in self.na and field not in MISSING_WORDS:
                     return (
                         f"column {j} has no name, and {field!r} in line {number} after empty cells; name the column in "
                         "the first line, or empty the cell"
@@ -308,6 +307,10 @@ def _fields(line: bytes) -> list[bytes]:
 
 
 def _unexplained(block: _Block, error: Exception) -> str:
+    """Say what is wrong with lines whose fields are numbers one by one."""
+    for number, line in block.numbered_lines():
+        if line.count(b'"') % 2:
+            return f"line {number} has a quotation mark that is not closed; remove it, or close it"
     lines = [number for number, _ in block.numbered_lines()]
     return f"lines {lines[0]} to {lines[-1]} are not a readable table ({first_line(error)})"
 

@@ -14,7 +14,8 @@ from golem.rows import DECIMAL_COMMA
 _SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
 _SEPARATOR_LINE = re.compile(r'"?sep=([,;|:~^!#&\t ])"?', re.IGNORECASE)
 _LINES = 50
-MISSING_WORDS = ("", "na", "nan", "n/a", "null", "none", "#n/a")
+_WORDS = ("", "na", "nan", "n/a", "null", "none", "#n/a")
+MISSING_WORDS = frozenset({"NaN", *(spelling for word in _WORDS for spelling in (word, word.upper(), word.title()))})
 # What other programs write for a missing value, in small letters: Stata, statistical offices, databases, spreadsheets.
 USUAL_MARKERS = (".", "..", "-", "--", "?", "*", "missing", "unknown", "nil", "(null)", r"\n", "#div/0!", "#value!")
 _BETWEEN_BLANKS = re.compile(r'"[^"]*"|\S+')
@@ -180,7 +181,7 @@ def is_number(field: str, decimal_comma: bool, na: Sequence[str] = ()) -> bool:
     try:
         float(field.replace(",", ".") if decimal_comma and DECIMAL_COMMA.fullmatch(field) else field)
     except ValueError:
-        return field.lower() in MISSING_WORDS
+        return field in MISSING_WORDS
     return True
 
 
