@@ -128,3 +128,18 @@ def test_methods_are_compared_on_standard_input(tmp_path):
 
 def test_an_empty_standard_input_is_told(tmp_path):
     assert "standard input is empty" in golem("fit", "-", "-o", tmp_path / "out", input=b"", expect=1).output
+
+
+@pytest.mark.parametrize("command", [("fit",), ("compare", "--methods", "fgs")])
+def test_columns_that_are_left_out_are_told_in_a_sentence(command, rows, tmp_path):
+    name, *options = command
+    lines = text(np.nan_to_num(rows), "").splitlines()
+    (tmp_path / "r.txt").write_text("\n".join([lines[0], *(f'"{k}",{line}' for k, line in enumerate(lines[1:]))]))
+    (tmp_path / "ends.csv").write_text("".join(f"{line},\n" for line in lines))
+    for file, sentence in (
+        ("r.txt", "column 'Unnamed: 0' looks like a saved row index and is left out"),
+        ("ends.csv", "every line ends with 1 field without a name or a value: left out"),
+    ):
+        said = golem(name, tmp_path / file, *options, "-o", tmp_path / "out").output
+        assert f"Warning: {tmp_path / file}: {sentence}" in said
+        assert golem(name, tmp_path / file, *options, "-o", tmp_path / "out", "-q").output == ""

@@ -317,6 +317,12 @@ def test_causal_learns_other_arrow():
         ('{"nodes": ["a"], "arcs": [], "cpds": {"a": {}}}', "format pgmpy"),
         ("source,target\na,b\na,b\n", "from 'a' to 'b' stands there twice"),
         ("source,target,weight\na,b,nan\n", "is not a finite number"),
+        ("source;target;weight\nA;B;0.5.1\n", "the weight '0.5.1' of the edge from 'A' to 'B' is not a finite number"),
+        ("source,target\na\n", "the edge from 'a' has no target"),
+        ("hello\n", "its first line has a single field"),
+        (";a;b\na;0;0,5\nb;0\n", "row 2 of the weights has 1 of them, for 2 names"),
+        (",a,b\na,0,x\nb,0,0\n", "the weights of row 'a' are not all numbers"),
+        ('{"names": ["a", "b"], "weights": [[0, 1], [0]]}', "row 2 of the weights has 1 of them, for 2 names"),
         ('{"names": ["a"], "weights": [[NaN]]}', "a weight is not finite"),
     ],
 )
@@ -350,3 +356,20 @@ def test_the_columns_of_an_edge_list_have_other_names_too(header, tmp_path):
     graph = read_graph(tmp_path / "truth.csv")
     assert graph.names == ("a", "b", "c")
     assert np.argwhere(graph.adjacency).tolist() == [[0, 1], [1, 2]]
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_graphs_of_spreadsheets_with_decimal_commas(separator, tmp_path):
+    edges = "source,target,weight,note\na 1,b,A,x\nb,c,-B,\n"
+    matrix = ",a 1,b,c\na 1,0,A,0\nb,0,0,-B\nc,0,0,0\n"
+    for text in (edges, matrix):
+        path = tmp_path / "graph.csv"
+        path.write_text(text.replace(",", separator).replace("A", "0,5").replace("B", "1,5e1"))
+        graph = read_graph(path)
+        assert graph.names == ("a 1", "b", "c")
+        np.testing.assert_array_equal(graph.weights, [[0, 0.5, 0], [0, 0, -15], [0, 0, 0]])
+
+
+def test_commas_in_the_names_of_a_spreadsheet_stay(tmp_path):
+    (tmp_path / "graph.csv").write_text("source;target;weight\n0,5;1,5;2\n")
+    assert read_graph(tmp_path / "graph.csv").names == ("0,5", "1,5")

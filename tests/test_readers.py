@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from golem import DataWarning
 from golem.readers import moments_from_file, read_graph, read_table
 
 VALUES = np.array([[1.5, -2.0, 3e-5], [4.0, 5.25, 6.0]])
@@ -31,6 +32,9 @@ VALUES = np.array([[1.5, -2.0, 3e-5], [4.0, 5.25, 6.0]])
         ("a\tb\tc\n1,5\t-2\t0,00003\n4\t5,25\t6\n", "abc"),
         ("1,5;-2;0,00003\n4;5,25;6\n", ["x0", "x1", "x2"]),
         ("# a,b,c\n1.5,-2,3e-5\n4,5.25,6\n", "abc"),
+        ("sep=;\na;b;c\n1,5;-2;0,00003\n4;5,25;6\n", "abc"),
+        ("\ufeffSEP=,\r\na,b,c\r\n1.5,-2,3e-5\r\n4,5.25,6\r\n", "abc"),
+        ('"sep=:"\n1.5:-2:3e-5\n4:5.25:6\n', ["x0", "x1", "x2"]),
     ],
 )
 def test_text_tables_are_understood(tmp_path, text, names):
@@ -39,6 +43,92 @@ def test_text_tables_are_understood(tmp_path, text, names):
     table = read_table(path)
     assert list(table.names) == list(names)
     np.testing.assert_allclose(table.values, VALUES)
+
+
+@pytest.mark.parametrize("cell", ["", " ", "   ", '" "', " NA", "NA ", '" NA "', "\u00a0", " \t"])
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_blanks_around_nothing_are_nothing(tmp_path, cell, separator):
+    lines = ["a,b,c", f"{cell},2,3", f"1,{cell},3", f"1,2,{cell}", " ", "4, 5 ,6", ""]
+    (tmp_path / "data.csv").write_text("\n".join(lines).replace(",", separator), encoding="utf-8")
+    nan = np.nan
+    expected = [[nan, 2, 3], [1, nan, 3], [1, 2, nan], [4, 5, 6]]
+    np.testing.assert_array_equal(read_table(tmp_path / "data.csv").values, expected)
+    with pytest.raises(ValueError, match=r"'a' \(1\), 'b' \(1\), 'c' \(1\), first in line 2; choose missing="):
+        moments_from_file(tmp_path / "data.csv")
+    (tmp_path / "flags.csv").write_text(f"a,b\n1,true\n{cell},false\n 2 , true\n".replace(",", separator))
+    np.testing.assert_array_equal(read_table(tmp_path / "flags.csv").values, [[1, 1], [nan, 0], [2, 1]])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a;b\n1,5;2\n2,5;3\n3,5;2.25\n", r"'b' \('2\.25' in line 4\); .* with a decimal comma, not a point"),
+        ("a;b\n" + "1.5;2\n" * 60 + "3;2,25\n", r"'b' \('2,25' in line 62\); .* with a decimal point, not a comma"),
+        ("a;b\n1,5;2\n2,5;\u0663\n", r"'b' \('\u0663' in line 3\); mend line 3"),
+    ],
+)
+def test_a_number_written_in_another_way_is_named_with_its_line(tmp_path, text, message):
+    (tmp_path / "data.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        read_table(tmp_path / "data.csv")
+
+
+NUMBERS = "1.5,2,3\n" * 60
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "a,b,c\nkg,m,s\n" + NUMBERS,
+            r"3 of 3 .* 'c' \('s' in line 2\); mend line 2, or remove what is no row of data",
+        ),
+        ("a,b,c\n" + NUMBERS + "Total,120,180\n", r"1 of 3 .* 'a' \('Total' in line 62\); mend line 62, or remove"),
+        (
+            "a,b,c\nkg,m,s\n" + NUMBERS + "Sum,,\n",
+            r"'a' \('kg' in line 2 and 1 more\), .*; mend lines 2, 63, or remove",
+        ),
+        (("a,b,c\n" + NUMBERS) * 3, "the names of the columns stand there again: remove lines 62, 123$"),
+        ("a,b,c\n" + NUMBERS + "1,2,.\n", r"say so with na=\['\.'\] \(--na \.\); or mend line 62"),
+        ("a,b,c\n" + "1,2,u\n" * 60, r"'u' in line 2 and 59 more\); drop them \(on the command line --drop\)"),
+        ("a,b,c\n" + "1,2,\n" * 60 + "1,2,late\n", r"'late' in line 62\); drop them \(on the command line --drop\)"),
+    ],
+)
+def test_text_in_few_lines_of_numbers_is_a_fault_of_the_lines(tmp_path, text, message):
+    (tmp_path / "data.csv").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_table(tmp_path / "data.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "count"),
+    [
+        ("a,b,c,\n1.5,-2,3e-5,\n4,5.25,6,\n", "abc", "1 field"),
+        ("a;b;c;;\n1,5;-2;0,00003;;\n4;5,25;6; ;\n", "abc", "2 fields"),
+        ("1.5,-2,3e-5,\n4,5.25,6,\n", ["x0", "x1", "x2"], "1 field"),
+    ],
+)
+def test_separators_at_the_ends_of_lines_make_no_columns(tmp_path, text, names, count):
+    (tmp_path / "data.csv").write_text(text)
+    with pytest.warns(DataWarning, match=rf"data\.csv: every line ends with {count} without a name or a value"):
+        table = read_table(tmp_path / "data.csv")
+    assert list(table.names) == list(names)
+    np.testing.assert_allclose(table.values, VALUES)
+    assert read_table(tmp_path / "data.csv", columns=names[:2]).names == tuple(names[:2])
+
+
+@pytest.mark.filterwarnings("ignore:.*without a name or a value:golem.DataWarning")
+def test_a_value_under_no_name_is_found_however_late(tmp_path):
+    (tmp_path / "data.csv").write_text("a,b,\n" + "1.5,2,\n" * 99 + "1.5,2,7\n")
+    with pytest.raises(ValueError, match=r"column 3 has no name, and '7' in line 101 after empty cells; name"):
+        read_table(tmp_path / "data.csv")
+    (tmp_path / "data.csv").write_text("a,b,\n" + "1.5,2,\n" * 99 + "1.5,2\n")
+    with pytest.raises(ValueError, match="line 101 has 2 fields, not 3"):
+        read_table(tmp_path / "data.csv")
+    (tmp_path / "data.csv").write_text("a,b,\n1.5,2,3\n1.5,2,\n")
+    with pytest.raises(ValueError, match=r"column 3 has an empty name; name it, or choose .* \(golem fit --columns\)"):
+        read_table(tmp_path / "data.csv")
+    assert read_table(tmp_path / "data.csv", columns=["a", "b"]).values.shape == (2, 2)
 
 
 def test_a_header_that_counts_is_a_header(tmp_path):
@@ -105,6 +195,13 @@ def test_a_file_longer_than_the_sample_is_read_whole(tmp_path, rng):
         (b"a,b\n1,x\n2,y\n", r"not numeric: 'b' \('x' in line 2 and 1 more\)"),
         (b"a,b\n1,2\n3,<0.01\n", r"not numeric: 'b' \('<0.01' in line 3\)"),
         (b"# made by the lab\na,b\n1,2\n", "different numbers of fields"),
+        (b"made by the lab\n\na;b;c\n1,5;2;3\n2,5;3;4\n", r"line 1 has 1 by semicolons, line 3 has 3\)"),
+        (b"a b\tc d\n1\t2\n3\t4\t5\n", r"line 1 has 2 by tabs, line 3 has 3\)"),
+        (b"sep=|\na|b|c\n1,5;2|3\n", r"line 2 has 3 by bars, line 3 has 2\)"),
+        (b"sep=;\n", "no lines of data"),
+        (b"a,b\n1,2\n3,nA\n", "'nA' in line 3"),
+        (b'a,b\n1,2\n3,"4\n5,6\n', "line 3 has a quotation mark that is not closed"),
+        (b"sep=;\na;b\n1;2\n3;x\n", "'x' in line 4"),
         (b"\x1f\x8b\x08rest", "damaged or incomplete compressed file"),
         (gzip.compress(b"a,b\n1,2\n" * 99, mtime=0)[:-20], "damaged or incomplete compressed file"),
     ],

@@ -259,6 +259,49 @@ def test_a_saved_row_index_is_left_out_and_told(tmp_path, rng, kind):
     assert moments_from_file(path, columns=[name, "b"]).names == (name, "b")
 
 
+@pytest.mark.parametrize("separator", [" ", "\t", ",", ";"])
+def test_names_of_rows_as_r_writes_them_are_left_out_and_told(tmp_path, rng, small_pieces, separator):
+    # write.table(X, "data.txt", sep = separator), with the names of the rows of mtcars and with numbers
+    X = rows_with_mean(rng, 0)
+    lines = [separator.join(['"a"', '"b c"', '"c"', '"d"'])]
+    for k, row in enumerate(X.tolist()):
+        name = f'"{k + 1}"' if k % 2 else f'"Mazda RX{k}"'
+        lines.append(separator.join([name, *(repr(value) for value in row)]))
+    path = tmp_path / "data.txt"
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.warns(DataWarning, match="column 'Unnamed: 0' looks like a saved row index and is left out"):
+        moments = moments_from_file(path)
+    assert_same(moments, Moments.from_rows(X, ("a", "b c", "c", "d")))
+    lines[800] = lines[800].rpartition(separator)[0]
+    path.write_text("\n".join(lines))
+    with pytest.raises(ValueError, match="line 801 has 4 fields, not 5"):
+        moments_from_file(path, columns=["a", "c"])
+
+
+def test_lines_that_end_with_a_separator_have_no_names_of_rows(tmp_path, rng):
+    X = rows_with_mean(rng, 0, 20)
+    path = write_csv(tmp_path / "data.csv", X)
+    header, *body = path.read_text().splitlines()
+    path.write_text("\n".join([header, *(line + "," for line in body)]))
+    with pytest.warns(DataWarning, match="every line ends with 1 field without a name or a value: left out"):
+        assert_same(moments_from_file(path), Moments.from_rows(X, "abcd"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "made by, the lab\na,b,c\n1,2,3\n",  # a title above the names
+        "weights, 2020\n1,2,3\n4,5,6\n",  # a title above numbers
+        "2,3\n1,2,3\n4,5,6\n",  # a first line of numbers that is cut off
+        "a,b\n1,5,2\n1,7,3\n",  # decimal commas without quotes
+    ],
+)
+def test_a_short_first_line_is_no_header_of_r(tmp_path, text):
+    (tmp_path / "data.csv").write_text(text)
+    with pytest.raises(ValueError, match="the lines have different numbers of fields"):
+        moments_from_file(tmp_path / "data.csv")
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

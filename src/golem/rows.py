@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 TOO_LARGE = "values beyond 1e150 have no finite variance in floating point; rescale the columns"
 REMEDY_FOR_TEXT = "drop them (on the command line --drop) or encode them as numbers"
 
@@ -29,7 +31,8 @@ def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
     empty = [j + 1 for j, name in enumerate(names) if not name.strip()]
     if empty:
         raise ValueError(
-            f"column {', '.join(map(str, empty))} has an empty name; name it, or drop it if it is a saved row index"
+            f"column {', '.join(map(str, empty))} has an empty name; name it, or choose the columns to use "
+            "(golem fit --columns)"
         )
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:

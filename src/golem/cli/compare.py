@@ -24,7 +24,7 @@ from golem.cli.options import (
 )
 from golem.cli.running import INTERRUPTED_EXIT_CODE, fail, holding_interrupts, require_writable, user_errors
 from golem.cli.sources import spooled, title_of
-from golem.terminal import comparison_progress, out, print_comparison
+from golem.terminal import comparison_progress, out, print_comparison, telling_warnings
 
 EXAMPLE = "golem compare data.csv --truth truth.csv --methods order-ev,notears-l1,pc -o out/"
 
@@ -73,7 +73,8 @@ def compare(
         require_writable(output)
         known = read_knowledge_file(knowledge)
         paths = stack.enter_context(spooled([str(data)]))
-        table = TableFiles.open(paths, drop=all_names(drop), header=header, na=na)
+        with telling_warnings(quiet):
+            table = TableFiles.open(paths, drop=all_names(drop), header=header, na=na)
         obeyed = with_edges(known, forbid, require, table.names)
         with comparison_progress(not (quiet or as_json), time_limit) as show:
             result = compare_file(

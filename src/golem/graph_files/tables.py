@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from golem.graph_files.named_graph import NamedGraph
-from golem.rows import column_names
+from golem.rows import DECIMAL_COMMA, column_names, counted
 
 
 def write_edge_list(graph: NamedGraph) -> str:
@@ -32,15 +32,37 @@ _ENDS = (("source", "target"), ("from", "to"), ("cause", "effect"))
 def read_csv(text: str) -> NamedGraph:
     """Read an edge list, which has the header source,target[,weight,...], or a named weight matrix.
 
-    The two columns of an edge list may also be called from,to or cause,effect.
+    The two columns of an edge list may also be called from,to or cause,effect. Where semicolons, tabs or bars separate,
+    `0,5` is a number.
     """
-    rows = [[field.strip() for field in row] for row in csv.reader(io.StringIO(text, newline="")) if row]
+    rows, separator = _split(text)
     if rows and tuple(name.lower() for name in rows[0][:2]) in _ENDS:
         header = rows[0][2:]
+        if lonely := [row[0] for row in rows[1:] if len(row) < 2]:
+            raise ValueError(f"the edge from {lonely[0]!r} has no {rows[0][1]}")
         # A file may end its lines early where cells are empty, but not before the target.
-        edges = [(row[0], row[1], dict(zip(header, row[2:], strict=False))) for row in rows[1:]]
+        cells = [dict(zip(header, _with_points(row[2:], separator), strict=False)) for row in rows[1:]]
+        edges = [(row[0], row[1], attributes) for row, attributes in zip(rows[1:], cells, strict=True)]
         return NamedGraph.from_lists(dict.fromkeys(name for edge in edges for name in edge[:2]), edges)
-    return _from_matrix([row[1:] for row in rows[1:]], rows[0][1:], [row[0] for row in rows[1:]])
+    weights = [_with_points(row[1:], separator) for row in rows[1:]]
+    return _from_matrix(weights, rows[0][1:], [row[0] for row in rows[1:]])
+
+
+def _split(text: str) -> tuple[list[list[str]], str]:
+    """Split a text into rows, at commas or, where the first row has none, at another separator that it has."""
+    for separator in ",;\t|":
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        rows = [[field.strip() for field in row] for row in lines if row]
+        if rows and len(rows[0]) > 1:
+            return rows, separator
+    raise ValueError("its first line has a single field")
+
+
+def _with_points(cells: list[str], separator: str) -> list[str]:
+    """Write decimal commas as points, where commas are free for them."""
+    if separator == ",":
+        return cells
+    return [cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell) else cell for cell in cells]
 
 
 def write_json(graph: NamedGraph) -> str:
@@ -89,10 +111,21 @@ def read_json(text: str) -> NamedGraph:
 
 
 def _from_matrix(weights: Any, names: list[str], row_names: list[str] | None = None) -> NamedGraph:
-    B = np.array(weights, dtype=float)
-    if B.shape != (len(names), len(names)) or (row_names is not None and row_names != names):
+    for number, row in enumerate(weights, start=1):
+        if len(row) != len(names):
+            raise ValueError(f"row {number} of the weights has {len(row)} of them, for {counted(len(names), 'name')}")
+    if len(weights) != len(names) or (row_names is not None and row_names != names):
         raise ValueError("the names of rows and columns differ")
+    B = np.array([_floats(row, name) for row, name in zip(weights, names, strict=True)])
     return NamedGraph.from_weights(B, column_names(names, len(B)))
+
+
+def _floats(row: list[Any], name: str) -> list[float]:
+    """Turn the weights of a row into numbers."""
+    try:
+        return [float(weight) for weight in row]
+    except (TypeError, ValueError):
+        raise ValueError(f"the weights of row {name!r} are not all numbers") from None
 
 
 def csv_text(rows: list[list[Any]]) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import gzip
 import itertools
+import re
 import shlex
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -15,13 +17,24 @@ from typing import Any
 
 from golem.rows import REMEDY_FOR_TEXT, column_names, quoted, shortened
 from golem.tables.batches import Batch, Piece, as_floats, block_bytes, first_line, is_numeric, piece_bytes
-from golem.tables.csv_format import MISSING_WORDS, USUAL_MARKERS, CsvFormat, is_number, sniff_csv, split_line
+from golem.tables.csv_format import (
+    MISSING_WORDS,
+    USUAL_MARKERS,
+    CsvFormat,
+    is_number,
+    named_separator,
+    sniff_csv,
+    split_line,
+    without_blanks_around_fields,
+)
 
 _SAMPLE_BYTES, _SAMPLE_LINES, _LARGEST_SAMPLE, _SCAN_BYTES = 1 << 16, 10, 1 << 26, 1 << 24
 _PARSED_BYTES, _PARSED_LINES = 1 << 20, 64
+# Text in no more lines than these, in columns of numbers, is a fault of the lines.
+_FEW_LINES = 3
 SAVED_INDEX = "Unnamed: 0"
 _GZIP, _BYTE_ORDER_MARK = b"\x1f\x8b", b"\xef\xbb\xbf"
-_MISSING = sorted({spelling for word in MISSING_WORDS for spelling in (word, word.upper(), word.title(), "NaN")})
+_BETWEEN_BLANKS = re.compile(rb'"[^"]*"|\S+')
 
 
 @dataclass(frozen=True)
@@ -35,7 +48,8 @@ class CsvFile:
     size : int
         Its bytes on disk.
     names : tuple of str
-        All its columns. A first one without a name is called as pandas calls it: it is a saved row index.
+        All its columns. A first one without a name is called as pandas calls it: it is a saved row index, or R's names
+        of rows.
     made_up_names : bool
         Whether the file has no header line.
     form : CsvFormat
@@ -69,11 +83,13 @@ class CsvFile:
         form = sniff_csv(sample, truncated, na)
         begin = len(_BYTE_ORDER_MARK) if sample.startswith(_BYTE_ORDER_MARK) else 0
         lines = sample[begin:].splitlines(keepends=True)
-        blank = next(k for k, line in enumerate(lines) if line.strip())
-        begin += sum(map(len, lines[:blank]))
-        fields = split_line(lines[blank].decode(form.encoding), form.separator)
+        first = next(
+            k for k, line in enumerate(lines) if line.strip() and not named_separator(line.decode(form.encoding))
+        )
+        begin += sum(map(len, lines[:first]))
+        fields = split_line(lines[first].decode(form.encoding), form.separator)
         # NumPy's savetxt marks its header as a comment.
-        names = [field.removeprefix("#").strip() for field in fields]
+        names = [field.removeprefix("#").strip() for field in ([""] if form.row_names else []) + fields][: form.columns]
         names[0] = names[0] or SAVED_INDEX
         decimal_comma = form.decimal_comma
         if like is not None and like.form.separator == form.separator:
@@ -85,8 +101,8 @@ class CsvFile:
             path.stat().st_size,
             tuple(names) if has_header else column_names(None, len(names)),
             not has_header,
-            CsvFormat(form.separator, has_header, decimal_comma, form.encoding),
-            begin + (len(lines[blank]) if has_header else 0),
+            dataclasses.replace(form, has_header=has_header, decimal_comma=decimal_comma),
+            begin + (len(lines[first]) if has_header else 0),
             is_compressed,
             na,
         )
@@ -153,52 +169,78 @@ class CsvFile:
         import pyarrow as pa
 
         positions = [str(j) for j in columns]
+        numbers = dict.fromkeys(positions, pa.float64())
+        # PyArrow is fastest where what it holds at a time fits into the cache.
+        step = max(_PARSED_BYTES, _PARSED_LINES * (block.text.find(b"\n") + 1))
         try:
-            # PyArrow is fastest where what it holds at a time fits into the cache.
-            step = max(_PARSED_BYTES, _PARSED_LINES * (block.text.find(b"\n") + 1))
-            return self._read(block, positions, dict.fromkeys(positions, pa.float64()), step)
+            return self._read(block.text, positions, numbers, step)
         except pa.ArrowInvalid as error:
+            trimmed = self._trimmed(block.text)
+            if trimmed != block.text:
+                with contextlib.suppress(pa.ArrowInvalid):
+                    return self._read(trimmed, positions, numbers, step)
             with contextlib.suppress(pa.ArrowInvalid):
-                table = self._read(block, positions, {}, len(block.text))
+                table = self._read(trimmed, positions, {}, len(trimmed) + 1)
                 if all(map(is_numeric, table.schema.types)):
                     return table
             raise ValueError(self._complaint(block, columns) or _unexplained(block, error)) from None
 
-    def _read(self, block: _Block, positions: list[str], types: dict[str, Any], step: int) -> Any:
+    def _trimmed(self, text: bytes) -> bytes:
+        """Take away the blanks around fields, which PyArrow takes for text where there is no number between them."""
+        if self.form.separator == " ":
+            return text
+        decoded = text.decode(self.form.encoding, "surrogateescape")
+        trimmed = without_blanks_around_fields(decoded, self.form.separator)
+        return trimmed.encode(self.form.encoding, "surrogateescape")
+
+    def _read(self, text: bytes, positions: list[str], types: dict[str, Any], step: int) -> Any:
         import pyarrow as pa
         import pyarrow.csv as pacsv
 
-        text, separator = block.text, self.form.separator
+        separator = self.form.separator
         if separator == " ":  # any run of blanks separates; PyArrow knows single characters only
-            text, separator = b"\n".join(b"\t".join(line.split()) for line in text.splitlines()), "\t"
+            text, separator = b"\n".join(b"\t".join(_fields(line)) for line in text.splitlines()), "\t"
+        names = [str(j) for j in range(len(self.names) + self.form.padding)]
+        nothing = dict.fromkeys(names[len(self.names) :], pa.null())
         # The columns go by their positions, because names in files can be anything. Other blocks keep the cores busy.
-        return pacsv.read_csv(
+        table = pacsv.read_csv(
             pa.BufferReader(text),
             read_options=pacsv.ReadOptions(
                 use_threads=False,
                 block_size=step,
-                column_names=[str(j) for j in range(len(self.names))],
+                column_names=names,
                 encoding=self.form.encoding,
             ),
             parse_options=pacsv.ParseOptions(delimiter=separator),
             convert_options=pacsv.ConvertOptions(
-                include_columns=positions,
-                column_types=types,
-                null_values=[*_MISSING, *self.na],
+                include_columns=[*positions, *nothing],
+                column_types=types | nothing,  # a value in a column that is taken for empty is an error
+                null_values=[*sorted(MISSING_WORDS), *self.na],
                 decimal_point="," if self.form.decimal_comma else ".",
             ),
         )
+        return table.select(positions)
 
     def _complaint(self, block: _Block, columns: Sequence[int]) -> str:
-        """Say which lines of a block have too many or too few fields, or else which cells are no numbers."""
+        """Say which line of a block has too many or too few fields or values, or else which cells are no numbers."""
         text: dict[int, list[tuple[int, str]]] = {}
+        have_numbers, d = set(), len(self.names)
         for number, line in block.numbered_lines():
             fields = split_line(line.decode(self.form.encoding, "replace"), self.form.separator)
-            if len(fields) != len(self.names):
-                return f"line {number} has {len(fields)} fields, not {len(self.names)}; is the file cut off or damaged?"
+            if len(fields) != d + self.form.padding:
+                wanted = d + self.form.padding
+                return f"line {number} has {len(fields)} fields, not {wanted}; is the file cut off or damaged?"
+            for j, field in enumerate(fields[d:], start=d + 1):
+                if field not in self.na and field not in MISSING_WORDS:
+                    return (
+                        f"column {j} has no name, and {field!r} in line {number} after empty cells; name the column in "
+                        "the first line, or empty the cell"
+                    )
             for j in columns:
-                if not is_number(fields[j], self.form.decimal_comma, self.na):
+                if not self._is_readable(fields[j]):
                     text.setdefault(j, []).append((number, fields[j]))
+                elif fields[j]:
+                    have_numbers.add(j)
         whole = block.begin == 0 and block.end == self.size
         found = []
         for j in sorted(text):
@@ -207,14 +249,32 @@ class CsvFile:
             found.append(f"{self.names[j]!r} ({cell!r} in line {number}{more})")
         if not found:
             return ""
-        markers = sorted({cell for cells in text.values() for _, cell in cells if cell.lower() in USUAL_MARKERS})
+        remedy = self._remedy(text, among_numbers=have_numbers.issuperset(text))
+        return f"{len(found)} of {len(columns)} columns are not numeric: {shortened(found)}; {remedy}"
+
+    def _is_readable(self, field: str) -> bool:
+        """Tell whether a field holds a number, with the decimal mark of this file, or stands for a missing one."""
+        other_mark = self.form.decimal_comma and "." in field and field not in self.na
+        return is_number(field, self.form.decimal_comma, self.na) and not other_mark
+
+    def _remedy(self, text: dict[int, list[tuple[int, str]]], among_numbers: bool) -> str:
+        """Say what to do about cells that are no numbers, given by column with their lines, among numbers or not."""
+        cells = {cell for found in text.values() for _, cell in found}
+        lines = sorted({number for found in text.values() for number, _ in found})
+        if all(is_number(cell, decimal_comma=True) for cell in cells):
+            mark, other = ("comma", "point") if self.form.decimal_comma else ("point", "comma")
+            return f"the numbers of this file are read with a decimal {mark}, not a {other}: write all with a {mark}"
+        if among_numbers and all(cell == self.names[j] for j, found in text.items() for _, cell in found):
+            return f"the names of the columns stand there again: remove {_named_lines(lines)}"
         remedy = REMEDY_FOR_TEXT
+        if among_numbers and len(lines) <= _FEW_LINES:
+            remedy = f"mend {_named_lines(lines)}, or remove what is no row of data, such as units or totals"
+        markers = sorted(cell for cell in cells if cell.lower() in USUAL_MARKERS)
         if markers:
             typed = " ".join(f"--na {shlex.quote(marker)}" for marker in markers)
-            remedy = (
-                f"where {quoted(markers)} stands for a missing value, say so with na={markers} ({typed}); or {remedy}"
-            )
-        return f"{len(found)} of {len(columns)} columns are not numeric: {shortened(found)}; {remedy}"
+            meaning = f"where {quoted(markers)} stands for a missing value, say so with na={markers} ({typed})"
+            remedy = f"{meaning}; or {remedy}"
+        return remedy
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +297,20 @@ class _Block:
         return f"line {[number for number, _ in self.numbered_lines()][row]}"
 
 
+def _named_lines(numbers: Sequence[int]) -> str:
+    return f"line{'s' if len(numbers) > 1 else ''} {shortened(list(map(str, numbers)))}"
+
+
+def _fields(line: bytes) -> list[bytes]:
+    """Split a line at blanks, those in quotes apart."""
+    return _BETWEEN_BLANKS.findall(line) if b'"' in line else line.split()
+
+
 def _unexplained(block: _Block, error: Exception) -> str:
+    """Say what is wrong with lines whose fields are numbers one by one."""
+    for number, line in block.numbered_lines():
+        if line.count(b'"') % 2:
+            return f"line {number} has a quotation mark that is not closed; remove it, or close it"
     lines = [number for number, _ in block.numbered_lines()]
     return f"lines {lines[0]} to {lines[-1]} are not a readable table ({first_line(error)})"
 

@@ -5,24 +5,37 @@ from __future__ import annotations
 import csv
 import itertools
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_SEPARATORS = (",", "\t", ";", "|", " ")
-MISSING_WORDS = ("", "na", "nan", "n/a", "null", "none", "#n/a")
+from golem.rows import DECIMAL_COMMA
+
+_SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
+_SEPARATOR_LINE = re.compile(r'"?sep=([,;|:~^!#&\t ])"?', re.IGNORECASE)
+_LINES = 50
+_WORDS = ("", "na", "nan", "n/a", "null", "none", "#n/a")
+MISSING_WORDS = frozenset({"NaN", *(spelling for word in _WORDS for spelling in (word, word.upper(), word.title()))})
 # What other programs write for a missing value, in small letters: Stata, statistical offices, databases, spreadsheets.
 USUAL_MARKERS = (".", "..", "-", "--", "?", "*", "missing", "unknown", "nil", "(null)", r"\n", "#div/0!", "#value!")
-_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+_BETWEEN_BLANKS = re.compile(r'"[^"]*"|\S+')
 
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """How a text table is written."""
+    """How a text table is written.
+
+    Its lines have a number of columns, of which the first may be names of rows, above which R writes no name; after
+    them may come fields without names and values, the padding.
+    """
 
     separator: str
     has_header: bool
     decimal_comma: bool
     encoding: str
+    columns: int
+    row_names: bool = False
+    padding: int = 0
 
 
 def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) -> CsvFormat:
@@ -30,13 +43,15 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
 
     The separator splits every line into the same number of fields and leaves as many numbers as possible below the
     first line. The first line is a header if one of its fields is not a number, or if it counts (whole numbers that
-    grow, such as years) above numbers that do not. Where the comma does not separate, `1,5` is a number. Fields in `na`
+    grow, such as years) above numbers that do not. A header may lack one field: that above the names of rows, or the
+    empty one at the ends of the other lines. Where the comma does not separate, `1,5` is a number. Fields in `na`
     stand for missing numbers.
 
     Examples
     --------
-    >>> sniff_csv(b"a;b\n1,5;2\n")
-    CsvFormat(separator=';', has_header=True, decimal_comma=True, encoding='utf8')
+    >>> form = sniff_csv(b"a;b\n1,5;2\n")
+    >>> form.separator, form.has_header, form.decimal_comma
+    (';', True, True)
 
     Raises
     ------
@@ -46,28 +61,82 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
     if b"\0" in sample:
         raise ValueError("a binary file; CSV text in UTF-8, plain or compressed by gzip, and Parquet can be read")
     text, encoding = _decoded(sample, truncated)
-    lines = [line for line in text.splitlines() if line.strip()]
-    if truncated:
-        lines = lines[:-1]
-    if not lines:
+    numbered = {number: line for number, line in enumerate(text.splitlines(), start=1) if line.strip()}
+    if truncated and numbered:
+        numbered.popitem()  # it is cut off
+    named = next(map(named_separator, numbered.values()), None)
+    if named:
+        del numbered[min(numbered)]
+    if not numbered:
         raise ValueError("the file has no lines of data")
-    lines = lines[:50]
-    separator = max(_SEPARATORS, key=lambda mark: _quality(lines, mark, na))
-    one_column = len(split_line(lines[0], separator)) == 1
-    no_table = one_column and any(mark in line for line in lines for mark in ",;\t|")
-    if no_table or _quality(lines, separator, na) < (0, 0):
-        counts = [len(split_line(line, ",")) for line in lines]
-        where = next(k for k, count in enumerate(counts) if count != counts[0]) if len(set(counts)) > 1 else 1
-        raise ValueError(
-            f"the lines have different numbers of fields (line 1 has {counts[0]} by commas, line {where + 1} has "
-            f"{counts[where]}); is there a comment or a title above the table, or is the file cut off?"
-        )
-    header, *body = (split_line(line, separator) for line in lines)
-    decimal_comma = separator != "," and any(_DECIMAL_COMMA.fullmatch(field) for row in body for field in row)
+    numbered = dict(itertools.islice(numbered.items(), _LINES))
+    separator = _best_separator(numbered, [named] if named else list(_SEPARATORS), na)
+    header, *body = (split_line(line, separator) for line in numbered.values())
+    decimal_comma = separator != "," and any(DECIMAL_COMMA.fullmatch(field) for row in body for field in row)
     names = not all(is_number(field, decimal_comma, na) for field in header)
     # A blank first field, as a saved row index leaves it, also marks a header: data hardly start with one.
     index = len(body) > 0 and header[0] == "" and body[0][0] != ""
-    return CsvFormat(separator, names or index or _counts(header, body), decimal_comma, encoding)
+    has_header = names or index or _counts(header, body)
+    is_short = _is_short(header, body, na)
+    row_names = is_short and any(row[-1] for row in body)
+    padding = _empty_end([[*header, ""] if is_short else header, *body])
+    columns = len(header) + is_short - padding
+    return CsvFormat(separator, has_header, decimal_comma, encoding, columns, row_names, padding)
+
+
+def named_separator(line: str) -> str | None:
+    """Return the separator that a first line for Excel names, such as `sep=;`."""
+    found = _SEPARATOR_LINE.fullmatch(line.rstrip("\r\n"))
+    return found[1] if found else None
+
+
+def _best_separator(numbered: dict[int, str], separators: Sequence[str], na: Sequence[str]) -> str:
+    """Return the separator that explains lines best; raise where none does."""
+    lines = list(numbered.values())
+    separator = max(separators, key=lambda mark: _quality(lines, mark, na))
+    one_column = len(split_line(lines[0], separator)) == 1
+    # Blanks within lines of text are no sign of columns; the other marks are.
+    no_table = one_column and any(len(split_line(line, mark)) > 1 for line in lines for mark in separators[:-1])
+    if no_table or _quality(lines, separator, na)[0] < 0:
+        raise ValueError(
+            f"the lines have different numbers of fields ({_difference(numbered, separators)}); is there a comment or "
+            "a title above the table, or is the file cut off?"
+        )
+    return separator
+
+
+def _difference(numbered: dict[int, str], separators: Sequence[str]) -> str:
+    """Say which lines differ in the number of fields, by the separator that cuts most lines into as many."""
+
+    def agreement(mark: str) -> int:
+        counts = Counter(len(split_line(line, mark)) for line in numbered.values())
+        return max((lines for count, lines in counts.items() if count > 1), default=0)
+
+    separator = max(separators, key=agreement)
+    counts = {number: len(split_line(line, separator)) for number, line in numbered.items()}
+    first, *others = counts
+    other = next(number for number in others if counts[number] != counts[first])
+    by = _SEPARATORS.get(separator, repr(separator))
+    return f"line {first} has {counts[first]} by {by}, line {other} has {counts[other]}"
+
+
+def _is_short(header: list[str], body: list[list[str]], na: Sequence[str]) -> bool:
+    """Tell whether a header lacks the first field of the other lines, names of rows, or the last, which is empty.
+
+    Titles above tables and lines that are cut off are no such headers: those are names above numbers, and the names of
+    rows differ.
+    """
+    if len(header) < 2 or not body or len(body[0]) != len(header) + 1:
+        return False
+    if any(is_number(field, True, na) for field in header) or not any(is_number(f, True, na) for f in body[0][1:]):
+        return False
+    return len({row[0] for row in body}) == len(body) or not any(row[-1] for row in body)
+
+
+def _empty_end(rows: list[list[str]]) -> int:
+    """Count the last columns that are empty in all rows, as separators at the ends of lines make them."""
+    empty = [not any(column) for column in zip(*rows, strict=True)]
+    return len(list(itertools.takewhile(bool, reversed(empty[1:]))))
 
 
 def _decoded(sample: bytes, truncated: bool) -> tuple[str, str]:
@@ -80,16 +149,17 @@ def _decoded(sample: bytes, truncated: bool) -> tuple[str, str]:
     return sample.decode("latin-1"), "latin-1"
 
 
-def _quality(lines: list[str], separator: str, na: Sequence[str]) -> tuple[float, int]:
-    """How well a separator explains the lines: the share of numbers below the first, then the columns."""
-    rows = [split_line(line, separator) for line in lines]
-    columns = len(rows[0])
-    if any(len(row) != columns for row in rows):
-        return (-1.0, 0)
-    fields = [field for row in rows[1:] for field in row]
+def _quality(lines: list[str], separator: str, na: Sequence[str]) -> tuple[float, bool, int]:
+    """How well a separator explains the lines: the share of numbers below the first, a whole first, the columns."""
+    header, *body = (split_line(line, separator) for line in lines)
+    columns = len(body[0]) if body else len(header)
+    is_whole = len(header) == columns
+    if any(len(row) != columns for row in body) or not (is_whole or _is_short(header, body, na)):
+        return (-1.0, False, 0)
+    fields = [field for row in body for field in row]
     numbers = sum(is_number(field, separator != ",", na) for field in fields)
     # One column is no table, whatever it holds: any separator that finds more is better.
-    return (numbers / len(fields) if fields and columns > 1 else 0.0, columns)
+    return (numbers / len(fields) if fields and columns > 1 else 0.0, is_whole, columns)
 
 
 def _counts(header: list[str], body: list[list[str]]) -> bool:
@@ -106,19 +176,33 @@ def is_number(field: str, decimal_comma: bool, na: Sequence[str] = ()) -> bool:
     """Tell whether a field holds a number or stands for a missing one, as those in `na` do."""
     if field in na:
         return True
-    if "_" in field:  # 1_000 is a number in Python alone
+    if "_" in field or not field.isascii():  # 1_000 and the digits of other scripts are numbers in Python alone
         return False
     try:
-        float(field.replace(",", ".") if decimal_comma and _DECIMAL_COMMA.fullmatch(field) else field)
+        float(field.replace(",", ".") if decimal_comma and DECIMAL_COMMA.fullmatch(field) else field)
     except ValueError:
-        return field.lower() in MISSING_WORDS
+        return field in MISSING_WORDS
     return True
 
 
 def split_line(line: str, separator: str) -> list[str]:
     """Split a line into fields; a blank as separator stands for any run of white space."""
     if separator == " ":
-        return line.split()
+        return [field.strip('"') for field in _BETWEEN_BLANKS.findall(line)] if '"' in line else line.split()
     if separator not in line:  # also spares the csv module a field beyond its limit
         return [line.strip().strip('"')]
     return [field.strip() for field in next(csv.reader([line], delimiter=separator))]
+
+
+def without_blanks_around_fields(text: str, separator: str) -> str:
+    r"""Take away the white space between fields and their separators, quotes or line ends.
+
+    Examples
+    --------
+    >>> without_blanks_around_fields("1, NA \n ,2", ",")
+    '1,NA\n,2'
+    """
+    blanks, edge = rf"[^\S\r\n{re.escape(separator)}]+", rf'[{re.escape(separator)}"\r\n]'
+    # Two patterns, because one that looks behind at every character takes three times as long.
+    text = re.sub(rf"(\A|{edge}){blanks}", r"\1", text)
+    return re.sub(rf"{blanks}(?={edge}|\Z)", "", text)

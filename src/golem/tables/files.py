@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from golem.checks import DataWarning
-from golem.rows import column_names, quoted
+from golem.rows import column_names, counted, quoted
 from golem.tables.batches import TableFile, naming
 from golem.tables.csv_files import SAVED_INDEX, CsvFile
 from golem.tables.parquet_files import MAGIC, ParquetFile
@@ -155,17 +155,26 @@ def _chosen(file: TableFile, columns: Sequence[str] | None, drop: Sequence[str])
     if columns is None:
         index = _saved_index(file)
         columns = [name for name in file.names if name not in index]
-        if any(name not in drop for name in index):
-            warnings.warn(
-                f"{file.path}: column {quoted(index)} looks like a saved row index and is left out; to keep it, rename "
-                "it or list it among the columns to use",
-                DataWarning,
-                stacklevel=4,
-            )
+        _tell_of_what_is_left_out(file, [] if set(index) <= set(drop) else index)
     names = [name for name in columns if name not in drop]
     if not names:
         raise ValueError(f"no columns are left of {quoted(file.names)}")
     return column_names(names, len(names))
+
+
+def _tell_of_what_is_left_out(file: TableFile, index: Sequence[str]) -> None:
+    """Warn of columns that nobody asked to leave out."""
+    if index:
+        warnings.warn(
+            f"{file.path}: column {quoted(index)} looks like a saved row index and is left out; to keep it, rename "
+            "it or list it among the columns to use",
+            DataWarning,
+            stacklevel=5,
+        )
+    if isinstance(file, CsvFile) and file.form.padding:
+        fields = counted(file.form.padding, "field")
+        sentence = f"every line ends with {fields} without a name or a value: left out"
+        warnings.warn(f"{file.path}: {sentence}", DataWarning, stacklevel=5)
 
 
 def _saved_index(file: TableFile) -> list[str]:
