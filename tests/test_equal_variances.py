@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from golem import Golem, Knowledge
 from golem.graph import is_dag
 from golem.simulate import random_dag, random_sem, random_weights, simulate
 from golem.solvers import variance_order as vo
@@ -299,3 +300,25 @@ def test_weights_are_least_squares_to_rounding_in_ill_conditioned_data():
         parents = np.nonzero(fit.weights[:, j])[0]
         expected = np.linalg.lstsq(data[:, parents] - data[:, parents].mean(axis=0), data[:, j] - data[:, j].mean())[0]
         np.testing.assert_allclose(fit.weights[parents, j], expected, rtol=1e-6)
+
+
+def test_under_knowledge_no_single_edge_lowers_the_score_any_more():
+    d, n = 14, 300
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        node = rng.permutation(d)
+        required = [(node[i], node[j]) for i in range(d) for j in range(i + 1, d) if rng.random() < 0.05]
+        free = {(i, j) for i in range(d) for j in range(d) if i != j} - set(required)
+        known = Knowledge.of(d, [edge for edge in sorted(free) if rng.random() < 0.2], required)
+        model = Golem("ev", knowledge=known).fit(simulate(d, n, "ER2", random_state=seed).data)
+        S, prices = model.moments_.covariance, model.edge_price_.prices(n, d)
+
+        def score(graph, S=S, prices=prices):
+            r = [residual_variance(S, j, np.nonzero(graph[:, j])[0]) for j in range(d)]
+            return n * d * np.log(np.sum(r)) + prices[graph.sum(axis=0)].sum()
+
+        reached = score(model.adjacency_)
+        for i, j in np.argwhere(~model.adjacency_ & ~known.forbidden & ~np.eye(d, dtype=bool)):
+            more = model.adjacency_.copy()
+            more[i, j] = True
+            assert not is_dag(more) or score(more) > reached - 1e-6

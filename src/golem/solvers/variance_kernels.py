@@ -431,13 +431,24 @@ def by_place(choice: Choice, j: int) -> Array:
     return places
 
 
+@inlined
+def is_parent(choice: Choice, j: int, p: int) -> bool:
+    """Tell whether p is a parent of j."""
+    for i in range(choice.number[j]):
+        if choice.parents[j, i] == p:
+            return True
+    return False
+
+
 @kernel
 def wanted_parent(choice: Choice, order: Array, last: Array, at: int, after: int, total: float, c: Array) -> int:
     """Return the first place > after of a node that the one at `at` would gain from as a parent, or d.
 
-    All parents of that node precede `at`, so that it can move there. c is a work vector.
+    All parents of that node precede `at`, so that it can move there at no cost. Under knowledge, which may have led the
+    order far astray, it is any but a child: its ancestors then have to move along. c is a work vector.
     """
     S, precision = choice.S, choice.precision
+    anywhere = len(choice.allowed) > 0 or len(choice.required) > 0
     u = order[at]
     m = choice.number[u]
     fit = regress(S, u, choice.parents[u], m, _NONE + 1)
@@ -446,7 +457,7 @@ def wanted_parent(choice: Choice, order: Array, last: Array, at: int, after: int
     for to in range(after + 1, len(order)):
         v = order[to]
         if (
-            last[v] < at
+            (last[v] < at or (anywhere and not is_parent(choice, v, u)))
             and c[v] * c[v] * precision[v] > enough
             and is_allowed(choice, u, v)
             and c[v] * c[v] > enough * project(S, v, S[v, v], fit, m)
@@ -469,8 +480,8 @@ def turn_edges(choice: Choice, order: Array, price: Array, scale: float, last: A
     """Turn edges, or make edges into earlier nodes, where that lowers the score; count the changes.
 
     An edge u -> v can be turned if no other path leads from u to v: v and its ancestors then move before u,
-    past nodes that are not their parents, at no loss. Likewise v can become a parent of an earlier u that is `wanting`,
-    here if all parents of v precede u. Only u and v change parents. The graph and the order are updated.
+    past nodes that are not their parents, at no loss. Likewise v can become a parent of an earlier u that is `wanting`
+    (`wanted_parent`). Only u and v change parents. The graph and the order are updated.
     """
     S, parents, number, residuals = choice.S, choice.parents, choice.number, choice.residuals
     d = len(S)
