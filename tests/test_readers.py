@@ -273,3 +273,56 @@ def test_a_folder_of_data_may_hold_results_as_well(tmp_path):
     (tmp_path / "part.csv").unlink()
     with pytest.raises(ValueError, match="a folder without tables"):
         moments_from_file(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "mean"),
+    [
+        # Blanks within cells are no separators where tabs make a whole table.
+        ("x\ty\tfruit\n1.5\t10\t3 apples\n2.5\t30\t4 pears\n0.5\t80\t9 plums\n", ("x", "y"), [1.5, 40]),
+        (b"x,y,fruit\n1,2,wait\x85 ok\n3,4,b\n5,9,c\n", ("x", "y"), [3, 5]),
+        ("0,1,fruit\n5,3,2\n1,4,4\n6,2,1\n", ("0", "1"), [4, 3]),
+        ("# x y fruit\n1 2 0\n3 4 0\n5 9 0\n", ("x", "y"), [3, 5]),
+        ('"x", "y", "fruit"\n1, 2, 0\n3, 4, 0\n5, 9, 0\n', ("x", "y"), [3, 5]),
+        (",Unnamed: 0,x,fruit,y\n0,0,1,9,2\n1,1,3,9,4\n2,2,5,9,9\n", ("x", "y"), [3, 5]),
+        (b"\x80,# y,fruit\n1,2,0\n3,4,0\n5,9,0\n", ("€", "# y"), [3, 5]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*saved row index")
+def test_tables_are_read_as_they_are_meant(text, names, mean, tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    moments = moments_from_file(path, drop=["fruit"])
+    assert moments.names == names
+    np.testing.assert_allclose(moments.mean, mean)
+
+
+def test_pandas_numbers_of_columns_are_names(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("0,1,2\n5,3,2\n1,4,4\n6,2,3\n")
+    assert moments_from_file(path).n == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('"a","b"\n"1,5",10\n"2,5",30\n"0,5",80\n', "'a' .'1,5' in line 2.*write all with a point"),
+        ("age\tincome\n21\t10 500\n35\t20 100\n48\t30 900\n", "'income' .'10 500' in line 2"),
+        (
+            "income\trent\n1,250\t980\n900\t450\n2,100\t1,050\n",
+            "'1,250' beside '900' in column 'income': if commas mark",
+        ),
+        (
+            'income,rent\n"1,250",980\n900,450\n"2,100","1,050"\n',
+            "commas mark thousands, write the numbers without them",
+        ),
+        ("1,?\n3,2\n5,7\n4,4\n", "where '.' stands for a missing value"),
+        ('"dose\n(mg)",resp\n1,2\n3,5\n4,1\n', "a line break within the quotes of line 1"),
+        ("a,b\n1,n.a.\n2,3\n4,5\n", "--na n.a."),
+    ],
+)
+def test_what_could_be_misread_is_refused(text, words, tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=words):
+        moments_from_file(path)

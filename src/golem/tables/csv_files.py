@@ -19,6 +19,8 @@ from golem.rows import REMEDY_FOR_TEXT, column_names, quoted, shortened
 from golem.tables.batches import Batch, Piece, as_floats, block_bytes, first_line, is_numeric, piece_bytes
 from golem.tables.csv_format import (
     MISSING_WORDS,
+    THOUSANDS,
+    THOUSANDS_REMEDY,
     USUAL_MARKERS,
     CsvFormat,
     is_number,
@@ -34,7 +36,7 @@ _PARSED_BYTES, _PARSED_LINES = 1 << 20, 64
 _FEW_LINES = 3
 SAVED_INDEX = "Unnamed: 0"
 _GZIP, _BYTE_ORDER_MARK = b"\x1f\x8b", b"\xef\xbb\xbf"
-_BETWEEN_BLANKS = re.compile(rb'"[^"]*"|\S+')
+_BETWEEN_BLANKS = re.compile(rb'"[^"]*"(?=\s|$)|\S+')
 
 
 @dataclass(frozen=True)
@@ -87,10 +89,10 @@ class CsvFile:
             k for k, line in enumerate(lines) if line.strip() and not named_separator(line.decode(form.encoding))
         )
         begin += sum(map(len, lines[:first]))
-        fields = split_line(lines[first].decode(form.encoding), form.separator)
         # NumPy's savetxt marks its header as a comment.
-        names = [field.removeprefix("#").strip() for field in ([""] if form.row_names else []) + fields][: form.columns]
-        names[0] = names[0] or SAVED_INDEX
+        fields = split_line(lines[first].decode(form.encoding).removeprefix("#"), form.separator)
+        names = (([""] if form.row_names else []) + fields)[: form.columns]
+        names[0] = names[0] or (f"{SAVED_INDEX}.0" if SAVED_INDEX in names else SAVED_INDEX)
         decimal_comma = form.decimal_comma
         if like is not None and like.form.separator == form.separator:
             decimal_comma |= like.form.decimal_comma  # a few lines without a decimal mark tell nothing
@@ -209,7 +211,8 @@ class CsvFile:
                 use_threads=False,
                 block_size=step,
                 column_names=names,
-                encoding=self.form.encoding,
+                # Numbers are the same in both, and Latin-1 takes bytes that Windows leaves out.
+                encoding="latin-1" if self.form.encoding == "cp1252" else self.form.encoding,
             ),
             parse_options=pacsv.ParseOptions(delimiter=separator),
             convert_options=pacsv.ConvertOptions(
@@ -263,6 +266,8 @@ class CsvFile:
         lines = sorted({number for found in text.values() for number, _ in found})
         if all(is_number(cell, decimal_comma=True) for cell in cells):
             mark, other = ("comma", "point") if self.form.decimal_comma else ("point", "comma")
+            if mark == "point" and all(THOUSANDS.fullmatch(cell) for cell in cells):
+                return THOUSANDS_REMEDY
             return f"the numbers of this file are read with a decimal {mark}, not a {other}: write all with a {mark}"
         if among_numbers and all(cell == self.names[j] for j, found in text.items() for _, cell in found):
             return f"the names of the columns stand there again: remove {_named_lines(lines)}"

@@ -14,11 +14,16 @@ from golem.rows import DECIMAL_COMMA
 _SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
 _SEPARATOR_LINE = re.compile(r'"?sep=([,;|:~^!#&\t ])"?', re.IGNORECASE)
 _LINES = 50
+THOUSANDS_REMEDY = "if commas mark thousands, write the numbers without them"
 _WORDS = ("", "na", "nan", "n/a", "null", "none", "#n/a")
 MISSING_WORDS = frozenset({"NaN", *(spelling for word in _WORDS for spelling in (word, word.upper(), word.title()))})
 # What other programs write for a missing value, in small letters: Stata, statistical offices, databases, spreadsheets.
-USUAL_MARKERS = (".", "..", "-", "--", "?", "*", "missing", "unknown", "nil", "(null)", r"\n", "#div/0!", "#value!")
-_BETWEEN_BLANKS = re.compile(r'"[^"]*"|\S+')
+USUAL_MARKERS = (".", "..", "-", "--", "?", "*", "missing", "unknown", "nil", "(null)", r"\n", "n.a.", "<na>", "#na",
+                 "#div/0!", "#value!", "#ref!", "#num!")  # fmt: skip
+# A quoted field between blanks; where something else follows the quote, blanks do not separate it.
+_BETWEEN_BLANKS = re.compile(r'"[^"]*"(?=\s|$)|\S+')
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+_LINE_ENDS = re.compile(r"\r\n|\r|\n")  # str.splitlines knows others, which stand within cells
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
     if b"\0" in sample:
         raise ValueError("a binary file; CSV text in UTF-8, plain or compressed by gzip, and Parquet can be read")
     text, encoding = _decoded(sample, truncated)
-    numbered = {number: line for number, line in enumerate(text.splitlines(), start=1) if line.strip()}
+    numbered = {number: line for number, line in enumerate(_LINE_ENDS.split(text), start=1) if line.strip()}
     if truncated and numbered:
         numbered.popitem()  # it is cut off
     named = next(map(named_separator, numbered.values()), None)
@@ -71,9 +76,15 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
         raise ValueError("the file has no lines of data")
     numbered = dict(itertools.islice(numbered.items(), _LINES))
     separator = _best_separator(numbered, [named] if named else list(_SEPARATORS), na)
-    header, *body = (split_line(line, separator) for line in numbered.values())
-    decimal_comma = separator != "," and any(DECIMAL_COMMA.fullmatch(field) for row in body for field in row)
-    names = not all(is_number(field, decimal_comma, na) for field in header)
+    header, *body = _rows(list(numbered.values()), separator)
+    decimal_comma = separator != "," and any(DECIMAL_COMMA.fullmatch(field) for row in (header, *body) for field in row)
+    if decimal_comma:
+        _refuse_thousands(header, body)
+    # A first line with marks of missing values, and with numbers, is a row that lacks some.
+    marked = any(is_number(field, True) and field for field in header)
+    names = not all(
+        is_number(field, separator != ",", na) or (marked and field.lower() in USUAL_MARKERS) for field in header
+    )
     # A blank first field, as a saved row index leaves it, also marks a header: data hardly start with one.
     index = len(body) > 0 and header[0] == "" and body[0][0] != ""
     has_header = names or index or _counts(header, body)
@@ -94,13 +105,13 @@ def _best_separator(numbered: dict[int, str], separators: Sequence[str], na: Seq
     """Return the separator that explains lines best; raise where none does."""
     lines = list(numbered.values())
     separator = max(separators, key=lambda mark: _quality(lines, mark, na))
-    one_column = len(split_line(lines[0], separator)) == 1
+    one_column = len(_rows(lines, separator)[0]) == 1
     # Blanks within lines of text are no sign of columns; the other marks are.
     no_table = one_column and any(len(split_line(line, mark)) > 1 for line in lines for mark in separators[:-1])
     if no_table or _quality(lines, separator, na)[0] < 0:
         raise ValueError(
             f"the lines have different numbers of fields ({_difference(numbered, separators)}); is there a comment or "
-            "a title above the table, or is the file cut off?"
+            f"a title above the table, {_open_quotes(numbered)}or is the file cut off?"
         )
     return separator
 
@@ -118,6 +129,24 @@ def _difference(numbered: dict[int, str], separators: Sequence[str]) -> str:
     other = next(number for number in others if counts[number] != counts[first])
     by = _SEPARATORS.get(separator, repr(separator))
     return f"line {first} has {counts[first]} by {by}, line {other} has {counts[other]}"
+
+
+def _open_quotes(numbered: dict[int, str]) -> str:
+    """Ask about a line whose quotes do not close."""
+    number = next((number for number, line in numbered.items() if line.count('"') % 2), None)
+    return "" if number is None else f"a line break within the quotes of line {number}, "
+
+
+def _refuse_thousands(header: list[str], body: list[list[str]]) -> None:
+    """Raise where commas stand before three digits each time, beside whole numbers: they mark thousands."""
+    for name, column in zip(header, zip(*body, strict=True), strict=False):
+        marked = [cell for cell in column if "," in cell]
+        whole = [cell for cell in column if re.fullmatch(r"[+-]?\d+", cell)]
+        if len(marked) > 1 and whole and all(THOUSANDS.fullmatch(cell) for cell in marked):
+            raise ValueError(
+                f"{marked[0]!r} beside {whole[0]!r} in column {name!r}: {THOUSANDS_REMEDY}, or, if these are decimal "
+                f"commas, write {whole[0]!r} with decimals too"
+            )
 
 
 def _is_short(header: list[str], body: list[list[str]], na: Sequence[str]) -> bool:
@@ -140,33 +169,47 @@ def _empty_end(rows: list[list[str]]) -> int:
 
 
 def _decoded(sample: bytes, truncated: bool) -> tuple[str, str]:
-    """Decode UTF-8, whose last character may be cut off, or else Latin-1, which takes anything."""
+    """Decode UTF-8, whose last character may be cut off, or else Windows-1252, or Latin-1, which takes anything."""
     for cut in range(4 if truncated else 1):
         try:
             return sample[: len(sample) - cut].decode("utf-8-sig"), "utf8"
         except UnicodeDecodeError:
             continue
-    return sample.decode("latin-1"), "latin-1"
+    try:
+        return sample.decode("cp1252"), "cp1252"
+    except UnicodeDecodeError:
+        return sample.decode("latin-1"), "latin-1"
 
 
-def _quality(lines: list[str], separator: str, na: Sequence[str]) -> tuple[float, bool, int]:
-    """How well a separator explains the lines: the share of numbers below the first, a whole first, the columns."""
-    header, *body = (split_line(line, separator) for line in lines)
+def _rows(lines: list[str], separator: str) -> list[list[str]]:
+    """Split lines into fields; NumPy's savetxt marks its header as a comment."""
+    first, *others = lines
+    return [split_line(line, separator) for line in (first.removeprefix("#"), *others)]
+
+
+def _quality(lines: list[str], separator: str, na: Sequence[str]) -> tuple[int, float, int]:
+    """How well a separator explains the lines: as a table with a whole header, the share of numbers, the columns."""
+    header, *body = _rows(lines, separator)
     columns = len(body[0]) if body else len(header)
     is_whole = len(header) == columns
     if any(len(row) != columns for row in body) or not (is_whole or _is_short(header, body, na)):
-        return (-1.0, False, 0)
+        return (-1, 0.0, 0)
     fields = [field for row in body for field in row]
     numbers = sum(is_number(field, separator != ",", na) for field in fields)
-    # One column is no table, whatever it holds: any separator that finds more is better.
-    return (numbers / len(fields) if fields and columns > 1 else 0.0, is_whole, columns)
+    # One column is no table, whatever it holds: any separator that finds more is better. A header that lacks a field is
+    # the last thing to believe: blanks within cells make lines look so.
+    if columns == 1:
+        return (0, 0.0, 1)
+    return (2 if is_whole else 1, numbers / len(fields) if fields else 0.0, columns)
 
 
 def _counts(header: list[str], body: list[list[str]]) -> bool:
-    """Tell whether a first line of whole numbers that grow stands above numbers that are not whole."""
+    """Tell whether a first line of whole numbers that grow stands above numbers that are not whole, or counts from 0."""
     if not body or not all(re.fullmatch(r"\d+", field) for field in header):
         return False
     numbers = [int(field) for field in header]
+    if len(numbers) > 2 and numbers == list(range(len(numbers))):  # as pandas numbers columns
+        return True
     grows = all(a < b for a, b in itertools.pairwise(numbers))
     broken = sum(not re.fullmatch(r"[+-]?\d+", field) for field in body[0])
     return len(numbers) > 1 and grows and broken > len(numbers) / 2
@@ -191,7 +234,7 @@ def split_line(line: str, separator: str) -> list[str]:
         return [field.strip('"') for field in _BETWEEN_BLANKS.findall(line)] if '"' in line else line.split()
     if separator not in line:  # also spares the csv module a field beyond its limit
         return [line.strip().strip('"')]
-    return [field.strip() for field in next(csv.reader([line], delimiter=separator))]
+    return [field.strip() for field in next(csv.reader([line], delimiter=separator, skipinitialspace=True))]
 
 
 def without_blanks_around_fields(text: str, separator: str) -> str:
