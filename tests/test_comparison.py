@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -19,6 +20,7 @@ from golem.baselines import FGS
 from golem.cli import app
 from golem.comparison import Comparison, Row, compare, default_methods, missing_peers
 from golem.graph import cpdag
+from golem.graph_files import NamedGraph
 from golem.methods import METHODS
 from golem.peers import PEERS, Estimate
 from golem.simulate import simulate
@@ -50,6 +52,22 @@ def broken_packages(tmp_path, monkeypatch):
     (tmp_path / "flopsearch.py").write_text(CRASHES)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+
+def test_a_truth_with_names_goes_by_them(drawn):
+    table = pd.DataFrame(drawn.data, columns=list("abcdef"))
+    truth = pd.DataFrame(drawn.sem.weights, index=list("abcdef"), columns=list("abcdef"))
+    (expected,) = compare(table, "order-ev", truth=truth).rows
+    turned = table[list("fbdace")]
+    named = NamedGraph.from_weights(drawn.sem.weights, tuple("abcdef"))
+    for given in (truth, named):
+        assert compare(turned, "order-ev", truth=given).rows[0].shd == expected.shd
+    with pytest.raises(ValueError, match="different labels"):
+        compare(table, "order-ev", truth=truth.set_axis(list("fedcba"), axis=1))
+    with pytest.raises(ValueError, match="variables 'z' are not among"):
+        compare(table, "order-ev", truth=truth.rename(index={"a": "z"}, columns={"a": "z"}))
+    with pytest.raises(ValueError, match=r"got the path 'data.csv'. compare_file reads files"):
+        compare("data.csv")
 
 
 def test_rows_hold_the_metrics_of_the_models(comparison, drawn):

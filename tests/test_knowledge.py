@@ -293,3 +293,12 @@ def test_a_refit_on_other_rows_obeys_too(rng):
         again = model.fit(drawn.data[rng.integers(300, size=300)])
         assert not (again.adjacency_ & known.forbidden).any()
         assert (again.adjacency_ | ~known.required).all()
+
+
+def test_masks_of_ones_and_zeros_are_masks():
+    known = Knowledge(np.eye(3, dtype=int), np.zeros((3, 3), dtype=int))
+    assert known.forbidden.dtype == known.required.dtype == bool
+    with pytest.raises(ValueError, match="square and alike"):
+        Knowledge(np.zeros((2, 3), dtype=bool), np.zeros((2, 3), dtype=bool))
+    with pytest.raises(ValueError, match="other values than true and false"):
+        Knowledge(np.full((2, 2), 0.5), np.zeros((2, 2)))

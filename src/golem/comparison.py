@@ -18,6 +18,7 @@ import golem
 from golem import export, metrics
 from golem.checks import require_learnable
 from golem.graph import BoolMatrix, as_adjacency
+from golem.graph_files import NamedGraph
 from golem.inputs import read_knowledge, require_shape
 from golem.knowledge import Knowledge, NamedKnowledge
 from golem.method_process import MethodProcess, Outcome
@@ -194,7 +195,7 @@ def compare(
     X: Any,
     methods: str | Sequence[str] | None = None,
     *,
-    truth: ArrayLike | None = None,
+    truth: ArrayLike | NamedGraph | None = None,
     knowledge: Knowledge | NamedKnowledge | None = None,
     missing: MissingChoice = "error",
     time_limit: float | None = TIME_LIMIT,
@@ -212,7 +213,7 @@ def compare(
     methods : str or sequence of str, optional
         Names of methods (`golem.methods.METHODS`) and of other packages' (`golem.peers.PEERS`); by default all of
         ours, and those packages that are installed.
-    truth : array of shape (d, d), optional
+    truth : array of shape (d, d), NamedGraph or DataFrame, optional
         The true graph, as edges or weights [i, j] for i -> j.
     knowledge : Knowledge or NamedKnowledge, optional
         Forbidden and required edges and tiers. Methods that cannot obey them are reported as such, and do not run.
@@ -243,6 +244,8 @@ def compare(
     require_known(names)
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit must be positive; got {time_limit}")
+    if isinstance(X, str | Path):
+        raise ValueError(f"the data must be a table or Moments; got the path {str(X)!r}. compare_file reads files")
     rows, moments = None, X
     if not isinstance(X, Moments):
         rows, columns = rows_and_names(X)
@@ -349,7 +352,16 @@ def _ticker(
     return None if callback is None else lambda seconds: callback(Step(name, number, total, seconds))
 
 
-def _true_graph(truth: ArrayLike, names: tuple[str, ...]) -> BoolMatrix:
+def _true_graph(truth: Any, names: tuple[str, ...]) -> BoolMatrix:
+    """Return the true graph over these columns, by name where it has names."""
+    if isinstance(truth, NamedGraph):
+        truth = truth.aligned(names)
+    elif hasattr(truth, "columns") and hasattr(truth, "reindex"):  # a pandas table of weights
+        labels = tuple(map(str, truth.columns))
+        if labels != tuple(map(str, truth.index)):
+            raise ValueError("the rows and columns of the true graph have different labels")
+        if labels != tuple(map(str, range(len(labels)))):
+            truth = NamedGraph.from_weights(np.asarray(truth, dtype=float), labels).aligned(names)
     require_shape(as_adjacency(truth), len(names), "the true graph")
     return metrics.as_truth(truth, names)
 

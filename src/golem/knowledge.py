@@ -46,7 +46,13 @@ class Knowledge:
     required: BoolMatrix
 
     def __post_init__(self) -> None:
-        if self.forbidden.shape != self.required.shape or self.forbidden.ndim != 2:
+        for name in ("forbidden", "required"):
+            given = np.asarray(getattr(self, name))
+            if given.dtype != bool and not np.isin(given, (0, 1)).all():
+                raise ValueError(f"the mask of {name} edges holds other values than true and false, or 1 and 0")
+            object.__setattr__(self, name, given.astype(bool, copy=False))
+        d = len(self.forbidden) if self.forbidden.ndim else 0
+        if not self.forbidden.shape == self.required.shape == (d, d):
             raise ValueError(
                 f"knowledge masks must be square and alike; got {self.forbidden.shape} and {self.required.shape}"
             )

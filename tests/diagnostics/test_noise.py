@@ -138,3 +138,21 @@ def test_codes_for_missing_values_and_other_extremes_are_a_warning():
     assert finding.level == "warning"
     assert "-999" in finding.finding
     assert "'x2'" in finding.finding
+
+
+def test_columns_that_do_not_vary_in_the_complete_rows_give_no_verdict():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    X[100:, 0] = np.nan  # complete are the first 100 rows, in which the last column is constant
+    X[:100, 3] = 1.0
+    findings = {one.name: one for one in diagnose(Golem("ev", missing="em").fit(X), X).findings}
+    assert "nan" not in str(findings["equal-variances"])
+    assert "nan" not in str(findings["normal-residuals"])
+    assert "1 do not vary" in str(findings["normal-residuals"])
+
+
+def test_normality_does_not_depend_on_units():
+    X = np.random.default_rng(0).standard_exponential(size=(400, 3))
+    for unit in (1.0, 1e-100, 1e100):
+        finding = {one.name: one for one in diagnose(Golem("nv").fit(X * unit), X * unit).findings}["normal-residuals"]
+        assert "are not normal" in str(finding)

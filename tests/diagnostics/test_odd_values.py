@@ -15,13 +15,13 @@ def rows():
     return simulate(3, 300, "ER1", random_state=0).data.copy()
 
 
-@pytest.mark.parametrize("mark", [-999.0, 9999.0, -1e6])
+@pytest.mark.parametrize("mark", [-999, 9999, -1000000, -999.9999, 99999999])
 def test_a_mark_for_missing_values_is_named(rows, mark, rng):
     rows[rng.random(rows.shape) < 0.05] = mark
     finding = find_odd_values(NAMES, rows)
     assert finding.level == "warning"
-    assert f"{mark:g} in {(rows == mark).sum()} cells of 3 columns" in finding.finding
-    assert f"--na {mark:g}" in finding.remedy
+    assert f"{mark} in {(rows == mark).sum()} cells of 3 columns" in finding.finding
+    assert f"--na {mark} " in finding.remedy
 
 
 @pytest.mark.parametrize("column", [np.arange(1.0, 301), 0.5 * np.arange(300)[::-1] + 7])

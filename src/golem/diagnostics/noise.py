@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from golem.diagnostics.finding import Finding
 from golem.graph import BoolMatrix
@@ -85,7 +86,9 @@ def find_equal_variances(model: Golem, residuals: Matrix | None) -> Finding:
     name = "equal-variances"
     if not isinstance(model.likelihood_, GaussianEV | GaussianTied):
         return Finding(name, "ok", "Equal noise variances were not assumed.")
-    kurtosis = 0.0 if residuals is None else max(float(_standardized_moments(residuals)[1].mean()), 0.0)
+    kurtosis = 0.0
+    if residuals is not None and (varies := _varies(residuals)).any():
+        kurtosis = max(float(_standardized_moments(residuals[:, varies])[1].mean()), 0.0)
     try:
         test = equal_variances_test(model.adjacency_, model.moments_, kurtosis)
     except ValueError as error:
@@ -112,12 +115,17 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix) -> Finding:
         )
     from scipy.stats import normaltest
 
-    adjusted = _holm(np.asarray(normaltest(residuals, axis=0).pvalue))
-    bad = np.nonzero(adjusted < LEVEL)[0]
+    # In the rows at hand some may not vary, where others lack values.
+    checked = np.nonzero(_varies(residuals))[0]
+    if not len(checked):
+        return Finding(name, "note", "Not checked: no residual varies in the complete rows.")
+    z = residuals[:, checked] / residuals[:, checked].std(axis=0)  # squares of large units are beyond all numbers
+    adjusted = _holm(np.asarray(normaltest(z, axis=0).pvalue))
+    bad = checked[adjusted < LEVEL]
     if not len(bad):
-        return Finding(
-            name, "ok", f"No residual departs from a normal distribution (least adjusted p = {adjusted.min():.2g})."
-        )
+        rest = f" {len(names) - len(checked)} do not vary in the complete rows." if len(checked) < len(names) else ""
+        least = f"least adjusted p = {adjusted.min():.2g}"
+        return Finding(name, "ok", f"No residual departs from a normal distribution ({least}).{rest}")
     skewness, kurtosis = _standardized_moments(residuals)
     worst = int(bad[np.argmax(np.abs(skewness[bad]) + np.abs(kurtosis[bad]))])
     tailed = [names[j] for j in bad if _logarithms_mend(rows[:, j])]
@@ -154,9 +162,15 @@ def _holm(p: Vector) -> Vector:
     return adjusted
 
 
+def _varies(residuals: Matrix) -> NDArray[np.bool_]:
+    """Tell which columns vary."""
+    return np.asarray(np.ptp(residuals, axis=0) > 0)
+
+
 def _standardized_moments(residuals: Matrix) -> tuple[Vector, Vector]:
-    """Skewness and excess kurtosis of every column."""
-    z = (residuals - residuals.mean(axis=0)) / residuals.std(axis=0)
+    """Skewness and excess kurtosis of every column; those of a column that does not vary are not defined (NaN)."""
+    with np.errstate(invalid="ignore"):
+        z = (residuals - residuals.mean(axis=0)) / residuals.std(axis=0)
     square = z * z
     return np.mean(square * z, axis=0), np.mean(square * square, axis=0) - 3
 

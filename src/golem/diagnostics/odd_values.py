@@ -21,6 +21,10 @@ def find_odd_values(names: tuple[str, ...], rows: Matrix) -> Finding:
     The first is a value that occurs more than once, at an end of its column, and is farther from all others than these
     are from each other. The second is a column of equally spaced numbers, each once.
     """
+
+    def written(value: float) -> str:
+        return repr(float(value)).removesuffix(".0")  # every digit: it is looked for as it stands in the file
+
     marks: dict[float, list[int]] = defaultdict(list)
     counters = []
     for name, column in zip(names, rows.T, strict=True):
@@ -30,9 +34,11 @@ def find_odd_values(names: tuple[str, ...], rows: Matrix) -> Finding:
             counters.append(repr(name))
     told, remedies = [], []
     if marks:
-        cells = [f"{value:g} in {sum(counts)} cells of {_columns(len(counts))}" for value, counts in marks.items()]
+        cells = [
+            f"{written(value)} in {sum(counts)} cells of {_columns(len(counts))}" for value, counts in marks.items()
+        ]
         told.append(f"{shortened(cells, 3)}, farther from all other values than these are from each other")
-        options = " ".join(f"--na {value:g}" for value in list(marks)[:3])
+        options = " ".join(f"--na {written(value)}" for value in list(marks)[:3])
         remedies.append(f"If that marks missing values, {options} --missing em reads it so.")
     if counters:
         told.append(f"{_columns(len(counters))} of equally spaced numbers, each once: {shortened(counters, 3)}")

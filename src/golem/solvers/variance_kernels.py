@@ -434,10 +434,10 @@ def by_place(choice: Choice, j: int) -> Array:
 @inlined
 def is_parent(choice: Choice, j: int, p: int) -> bool:
     """Tell whether p is a parent of j."""
+    found = False
     for i in range(choice.number[j]):
-        if choice.parents[j, i] == p:
-            return True
-    return False
+        found = found or choice.parents[j, i] == p
+    return found
 
 
 @kernel

@@ -204,7 +204,7 @@ def _quality(lines: list[str], separator: str, na: Sequence[str]) -> tuple[int, 
 
 
 def _counts(header: list[str], body: list[list[str]]) -> bool:
-    """Tell whether a first line of whole numbers that grow stands above numbers that are not whole, or counts from 0."""
+    """Tell whether a first line of whole numbers grows above numbers that are not whole, or counts from 0."""
     if not body or not all(re.fullmatch(r"\d+", field) for field in header):
         return False
     numbers = [int(field) for field in header]
