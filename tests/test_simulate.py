@@ -131,3 +131,9 @@ def test_a_seed_says_everything():
 def test_bad_arguments_are_refused(arguments):
     with pytest.raises(ValueError, match=r"noise|scale|row|node"):
         simulate.simulate(**({"d": 4} | arguments))
+
+
+def test_one_row_cannot_be_standardized():
+    assert simulate.simulate(3, 1, random_state=0).data.shape == (1, 3)
+    with pytest.raises(ValueError, match="two rows must be drawn"):
+        simulate.simulate(3, 1, standardize=True)

@@ -151,8 +151,8 @@ def require_finite(X: NDArray[np.float64], names: Sequence[str], place: Callable
         + (
             "infinite values are no missing ones: mend them, or leave those rows out"
             if np.isinf(X).any()
-            else "choose missing='drop' (without those rows) or missing='em' (Gaussian EM; on the command line "
-            "--missing drop, --missing em), or impute the values first"
+            else "choose missing='drop' (without those rows) or missing='em' (Gaussian EM) of Golem or "
+            "Moments.from_rows, on the command line --missing drop or --missing em; or impute the values first"
         )
     )
 

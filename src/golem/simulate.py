@@ -164,8 +164,8 @@ def simulate(
     >>> drawn.data.shape, drawn.sem.adjacency.sum()
     ((100, 5), np.int64(6))
     """
-    if n < 1:
-        raise ValueError(f"at least one row must be drawn; got n={n}")
+    if n < 1 + standardize:
+        raise ValueError(f"at least {'two rows' if standardize else 'one row'} must be drawn; got n={n}")
     rng = np.random.default_rng(random_state)
     sem = random_sem(d, graph, noise, weight_scale=weight_scale, noise_std=noise_std, random_state=rng)
     data = sem.sample(n, rng)
