@@ -281,7 +281,7 @@ def edges_of(text, name):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("digraph { a -> b -> c; a -> c [weight=-.5] }", {"ab", "bc", "ac"}),
+        ("digraph { a -> b -> c [weight=2]; a -> c [weight=-.5] }", {"ab", "bc", "ac"}),
         ("strict digraph G { a; b; {a b} -> {c d} }", {"ac", "ad", "bc", "bd"}),
         ("graph { a -- b }", {"ab", "ba"}),
         ("digraph { a -> b [dir=none]; c -> d [dir=back] }", {"ab", "ba", "dc"}),
@@ -368,6 +368,8 @@ def test_causal_learns_other_arrow():
         ("source,target,weight\na,b,nan\n", "is not a finite number"),
         ("source;target;weight\nA;B;0.5.1\n", "the weight '0.5.1' of the edge from 'A' to 'B' is not a finite number"),
         ("source,target\na\n", "the edge from 'a' has no target"),
+        ("source,target,weight\na,b,\nb,c,2\n", "the edge from 'a' to 'b' has no weight, and others have one"),
+        ("digraph { a -> b [weight=2]; b -> c }", "the edge from 'b' to 'c' has no weight, and others have one"),
         ("hello\n", "its first line has a single field"),
         (";a;b\na;0;0,5\nb;0\n", "row 2 of the weights has 1 of them, for 2 names"),
         (",a,b\na,0,x\nb,0,0\n", "the weights of row 'a' are not all numbers"),
