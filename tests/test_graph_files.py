@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import unicodedata
 import warnings
@@ -144,6 +145,9 @@ def test_causal_learns_text_keeps_the_edges(graph):
 def test_tables_keep_weights_and_columns(graph):
     # The spaces around a name are cut, so that tables may be laid out by hand.
     if any(name != name.strip() for name in graph.names):
+        for name in ("csv", "matrix"):
+            with pytest.raises(ValueError, match="cannot hold the white space around"):
+                FORMATS[name].write(graph)
         return
     matrix = FORMATS["matrix"].read(FORMATS["matrix"].write(graph))
     assert matrix.names == graph.names
@@ -200,6 +204,51 @@ def test_we_read_networkxs_graphml(graph):
         assert_same(FORMATS["graphml"].read("\n".join(nx.generate_graphml(drawn))), graph)
 
 
+EDGE_LIST = "source,target,weight,std error,p-value,p<0.05,5%,len_1,z\na,b,2,0.5,0.25,1,-3,7,8\nb,c,1,,0.75,0,4,,9\n"
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_columns_of_any_name_come_back(name, tmp_path):
+    (tmp_path / "edges.csv").write_text(EDGE_LIST)
+    graph = read_graph(tmp_path / "edges.csv")
+    assert list(graph.edge_columns) == ["std error", "p-value", "p<0.05", "5%", "len_1", "z"]
+    (tmp_path / "graph").write_text(FORMATS[name].write(graph))
+    found = read_graph(tmp_path / "graph")
+    if name == "gml":
+        keys = ["std_error", "p_value", "p_0_05", "x5_", "len_1", "z"]
+        graph = dataclasses.replace(graph, edge_columns=dict(zip(keys, graph.edge_columns.values(), strict=True)))
+    assert_same(found, graph)
+    if name in ("graphml", "gml"):
+        theirs = nx.read_graphml(tmp_path / "graph") if name == "graphml" else nx.read_gml(tmp_path / "graph")
+        assert list(theirs.edges(data=True)) == graph.edge_list()
+
+
+@pytest.mark.parametrize("name", ["graphml", "dot", "json"])
+@examples
+@given(hostile_names.filter(lambda text: text in ("node", "graph") or not text.isidentifier()))
+def test_columns_of_hostile_names_come_back_or_are_refused(name, column):
+    graph = NamedGraph.from_lists("ab", [("a", "b", {"weight": 0.5, column: 2.0})])
+    assert list(graph.edge_columns) == [column]
+    if not can_write(name, column):
+        with pytest.raises(ValueError, match="cannot hold"):
+            FORMATS[name].write(graph)
+        return
+    assert_same(FORMATS[name].read(FORMATS[name].write(graph)), graph)
+
+
+@pytest.mark.parametrize("columns", [["p value", "p-value"], ["by variance"]])
+def test_gml_refuses_columns_that_fall_together(columns):
+    graph = NamedGraph.from_lists("ab", [("a", "b", dict.fromkeys(columns, 0.5))])
+    with pytest.raises(ValueError, match=rf"GML cannot hold the columns .*'{columns[-1]}' of the edges side by side"):
+        FORMATS["gml"].write(graph)
+
+
+def test_dot_refuses_columns_that_graphviz_draws_by():
+    graph = NamedGraph.from_lists("ab", [("a", "b", {"dir": 1.0, "effect": 2.0})])
+    with pytest.raises(ValueError, match="DOT cannot hold the columns 'dir' of the edges"):
+        FORMATS["dot"].write(graph)
+
+
 def test_igraph_reads_our_files(tmp_path):
     igraph = pytest.importorskip("igraph")
     graph = NamedGraph.from_lists(
@@ -232,7 +281,7 @@ def edges_of(text, name):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("digraph { a -> b -> c; a -> c [weight=-.5] }", {"ab", "bc", "ac"}),
+        ("digraph { a -> b -> c [weight=2]; a -> c [weight=-.5] }", {"ab", "bc", "ac"}),
         ("strict digraph G { a; b; {a b} -> {c d} }", {"ac", "ad", "bc", "bd"}),
         ("graph { a -- b }", {"ab", "ba"}),
         ("digraph { a -> b [dir=none]; c -> d [dir=back] }", {"ab", "ba", "dc"}),
@@ -319,6 +368,8 @@ def test_causal_learns_other_arrow():
         ("source,target,weight\na,b,nan\n", "is not a finite number"),
         ("source;target;weight\nA;B;0.5.1\n", "the weight '0.5.1' of the edge from 'A' to 'B' is not a finite number"),
         ("source,target\na\n", "the edge from 'a' has no target"),
+        ("source,target,weight\na,b,\nb,c,2\n", "the edge from 'a' to 'b' has no weight, and others have one"),
+        ("digraph { a -> b [weight=2]; b -> c }", "the edge from 'b' to 'c' has no weight, and others have one"),
         ("hello\n", "its first line has a single field"),
         (";a;b\na;0;0,5\nb;0\n", "row 2 of the weights has 1 of them, for 2 names"),
         (",a,b\na,0,x\nb,0,0\n", "the weights of row 'a' are not all numbers"),

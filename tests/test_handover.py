@@ -152,6 +152,15 @@ def test_mistakes_are_named(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("format", ["csv", "matrix"])
+def test_names_that_a_table_would_make_one_are_refused(format, tmp_path):
+    sem = LinearSEM([[0, 2.0], [0, 0]], [1.0, 1.0], names=[" a", "a"])
+    with pytest.raises(ValueError, match=r"a table in CSV cannot hold the white space around ' a', .*or use json"):
+        export_graph(sem, tmp_path / "graph.csv", format)
+    assert list(tmp_path.iterdir()) == []
+    assert read_graph(export_graph(sem, tmp_path / "graph.json")).names == (" a", "a")
+
+
 def run(*arguments, expect=0):
     result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     assert result.exit_code == expect, result.output

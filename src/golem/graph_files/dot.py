@@ -23,15 +23,30 @@ _TOKEN = re.compile(
     | (?P<word>-?(?:\.\d+|\d+(?:\.\d*)?)(?![\w.])|[^\W\d]\w*)""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
+_PLAIN = re.compile(r"(?!(?i:strict|graph|digraph|subgraph|node|edge)\Z)[A-Za-z_][A-Za-z0-9_]*")
 _IMPOSSIBLE = re.compile(r'(?<!\\)\\(?:\\\\)*(?:["\n]|\r|\Z)')
+
+# What Graphviz draws an edge by, but for the weight (https://graphviz.org/docs/edges/): no columns of ours.
+_DRAWN = re.compile(
+    r"""(?:edge|head|label|tail)?(?:URL|href|target|tooltip) | (?:head|tail)(?:clip|label|port|_lp)
+    | (?:label)?font(?:color|name|size) | label(?:angle|distance|float) | arrow(?:head|size|tail) | same(?:head|tail)
+    | x?(?:label|lp) | (?:fill)?color | class | colorscheme | comment | constraint | decorate | dir | id | layer
+    | (?:min)?len | lhead | ltail | nojustify | penwidth | pos | radius | showboxes | style""",
+    re.VERBOSE,
+)
 
 
 def write_dot(graph: NamedGraph) -> str:
     """Text of a DOT file; undecided edges are drawn dashed."""
-    if bad := [name for name in graph.names if _IMPOSSIBLE.search(name) or "\0" in name]:
+    if bad := [name for name in (*graph.names, *graph.edge_columns) if _IMPOSSIBLE.search(name) or "\0" in name]:
         raise ValueError(
             "DOT cannot hold a backslash before a quotation mark, a line break or the end, nor a null character, as in "
             f"{quoted(bad)}; rename, or use gml or json"
+        )
+    if bad := [name for name in graph.edge_columns if _DRAWN.fullmatch(name)]:
+        raise ValueError(
+            f"DOT cannot hold the columns {quoted(bad)} of the edges: Graphviz draws by attributes of these names; "
+            "rename, or use graphml or json"
         )
     lines = ["digraph {"]
     for node, attributes in graph.node_list():
@@ -50,7 +65,8 @@ def _quoted(text: str) -> str:
 
 def _listed(attributes: dict[str, str]) -> str:
     """List attributes in brackets; quotes, since an exponent is no number of DOT's."""
-    return " [" + ", ".join(f'{name}="{value}"' for name, value in attributes.items()) + "]" if attributes else ""
+    words = {name if _PLAIN.fullmatch(name) else _quoted(name): value for name, value in attributes.items()}
+    return " [" + ", ".join(f'{word}="{value}"' for word, value in words.items()) + "]" if attributes else ""
 
 
 def read_dot(text: str) -> NamedGraph:
@@ -211,8 +227,7 @@ class _Reader:
         tail = way in ("back", "both") and attributes.get("arrowtail") != "none"
         if head and tail:
             raise ValueError(f"the edge between {source!r} and {target!r} has two heads, which no linear DAG has")
-        # What Graphviz draws by (penwidth, fontsize, ...) is no column of ours; none of its names has an underscore.
-        kept = {name: value for name, value in attributes.items() if "_" in name or name in ("weight", *FLAGS)}
+        kept = {name: value for name, value in attributes.items() if not _DRAWN.fullmatch(name)}
         if head or not tail:
             self.edges[source, target] = kept
         if tail or not head:

@@ -8,12 +8,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from golem.graph_files.named_graph import FLAGS, NamedGraph
+from golem.rows import quoted
 
 _TOKEN = re.compile(r'#[^\n]*|"[^"]*"|[\[\]"]|[^\s"\[\]]+')
 
 
 def write_gml(graph: NamedGraph) -> str:
-    """Text of a GML file; the names are the labels of the nodes."""
+    """Text of a GML file; the names are the labels of the nodes, those of columns are turned into keys of GML."""
+    # What falls together with the name of a flag would be read as one.
+    names: dict[str, list[str]] = {}
+    for name in dict.fromkeys([*FLAGS, *graph.edge_columns]):
+        names.setdefault(_key(name), []).append(name)
+    if same := next((together for together in names.values() if len(together) > 1), None):
+        raise ValueError(
+            f"GML cannot hold the columns {quoted(same)} of the edges side by side: its keys are of letters, digits "
+            f"and underscores, and each would be {_key(same[0])}; rename, or use graphml or json"
+        )
     number = {name: position for position, name in enumerate(graph.names)}
     lines = ["graph [", "  directed 1"]
     for node, attributes in graph.node_list():
@@ -25,7 +35,13 @@ def write_gml(graph: NamedGraph) -> str:
 
 def _pairs(attributes: dict[str, Any]) -> list[str]:
     """Lines of the attributes; GML knows no true and false."""
-    return [f"    {name} {int(value) if name in FLAGS else _real(value)}" for name, value in attributes.items()]
+    return [f"    {_key(name)} {int(value) if name in FLAGS else _real(value)}" for name, value in attributes.items()]
+
+
+def _key(name: str) -> str:
+    """Turn the name of a column into a key of GML: a letter, then letters, digits and underscores, all of ASCII."""
+    key = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return key if key[:1].isalpha() else f"x{key}"
 
 
 def _real(value: float) -> str:

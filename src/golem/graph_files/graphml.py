@@ -16,15 +16,17 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 def write_graphml(graph: NamedGraph) -> str:
     """Text of a GraphML file; the names are the ids of the nodes."""
-    if bad := [name for name in graph.names if _FORBIDDEN.search(name)]:
+    if bad := [name for name in (*graph.names, *graph.edge_columns) if _FORBIDDEN.search(name)]:
         raise ValueError(f"GraphML cannot hold the control characters in {quoted(bad)}; rename, or use gml or json")
     nodes, edges = graph.node_list(), graph.edge_list()
-    keys = {("node", name): f"n_{name}" for name in (nodes[0][1] if nodes else ())}
-    keys |= {("edge", name): f"e_{name}" for _, _, attributes in edges for name in attributes}
+    # The ids must be plain words, which the names of columns need not be.
+    keys = {("node", name): f"n{k}" for k, name in enumerate(nodes[0][1] if nodes else ())}
+    columns = dict.fromkeys(name for _, _, attributes in edges for name in attributes)
+    keys |= {("edge", name): f"e{k}" for k, name in enumerate(columns)}
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<graphml xmlns="{_NAMESPACE}">']
     for (kind, name), key in keys.items():
         type_ = "boolean" if name in FLAGS else "double"
-        lines.append(f'  <key id="{key}" for="{kind}" attr.name="{name}" attr.type="{type_}"/>')
+        lines.append(f'  <key id="{key}" for="{kind}" attr.name="{_escaped(name)}" attr.type="{type_}"/>')
     lines.append('  <graph edgedefault="directed">')
     for node, attributes in nodes:
         lines += [f'    <node id="{_escaped(node)}">', *_data(attributes, keys, "node"), "    </node>"]

@@ -85,7 +85,8 @@ class NamedGraph:
         Raises
         ------
         ValueError
-            If names repeat or are empty, an edge names a stranger or stands there twice, or a weight is no number.
+            If names repeat or are empty, an edge names a stranger or stands there twice, a weight is no number, or
+            some edges have a weight and others none.
         """
         names = tuple(names)
         names, edges = column_names(names, len(names)), list(edges)
@@ -99,13 +100,20 @@ class NamedGraph:
                 raise ValueError(f"the edge from {source!r} to {target!r} stands there twice")
             adjacency[i, j] = True
             weights[i, j] = _weight(attributes, source, target)
+        lacking = [edge[:2] for edge in edges if not _is_there(edge[2].get("weight"))]
+        if 0 < len(lacking) < len(edges):
+            source, target = lacking[0]
+            raise ValueError(
+                f"the edge from {source!r} to {target!r} has no weight, and others have one; give one to every edge or "
+                "to none"
+            )
         by_place = {(where[source], where[target]): attributes for source, target, attributes in edges}
         in_order = [by_place[i, j] for i, j in np.argwhere(adjacency).tolist()]
         return cls(
             weights,
             names,
             adjacency,
-            weighted=any(_is_there(attributes.get("weight")) for attributes in in_order) or not in_order,
+            weighted=not lacking,
             edge_columns=_columns(in_order),
             noise_variances=_node_column(nodes, "noise_variance"),
             intercepts=_node_column(nodes, "intercept"),

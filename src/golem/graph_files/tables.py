@@ -5,16 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from golem.graph_files.named_graph import NamedGraph
-from golem.rows import DECIMAL_COMMA, column_names, counted
+from golem.rows import DECIMAL_COMMA, column_names, counted, quoted
 
 
 def write_edge_list(graph: NamedGraph) -> str:
     """Text of a CSV with the columns source, target, weight and whatever else the edges have."""
+    _refuse_outer_blanks([*graph.names, *graph.edge_columns])
     edges = graph.edge_list()
     columns = [*(["weight"] if graph.weighted else []), *graph.edge_columns]
     rows = [[source, target, *(attributes.get(name, "") for name in columns)] for source, target, attributes in edges]
@@ -23,7 +25,17 @@ def write_edge_list(graph: NamedGraph) -> str:
 
 def write_matrix(graph: NamedGraph) -> str:
     """Text of a CSV with a row of weights for each variable, as a cause."""
+    _refuse_outer_blanks(graph.names)
     return csv_text([["", *graph.names], *([name, *row] for name, row in zip(graph.names, graph.weights, strict=True))])
+
+
+def _refuse_outer_blanks(names: Sequence[str]) -> None:
+    """Refuse names that `read_csv` would cut, so that two of them could become one."""
+    if bad := [name for name in names if name != name.strip()]:
+        raise ValueError(
+            f"a table in CSV cannot hold the white space around {quoted(bad)}, which is cut where it is read; "
+            "rename, or use json"
+        )
 
 
 _ENDS = (("source", "target"), ("from", "to"), ("cause", "effect"))
