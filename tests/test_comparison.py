@@ -18,7 +18,7 @@ import golem
 from golem import Golem, Knowledge, Moments, metrics
 from golem.baselines import FGS
 from golem.cli import app
-from golem.comparison import Comparison, Row, compare, default_methods, missing_peers
+from golem.comparison import Comparison, Row, compare, compare_file, default_methods, missing_peers
 from golem.graph import cpdag
 from golem.graph_files import NamedGraph
 from golem.methods import METHODS
@@ -52,6 +52,18 @@ def broken_packages(tmp_path, monkeypatch):
     (tmp_path / "flopsearch.py").write_text(CRASHES)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+
+def test_columns_can_be_chosen(drawn, tmp_path):
+    path = tmp_path / "data.csv"
+    header = "a,b,,d,e,f"  # one has no name, and cannot be dropped by it
+    np.savetxt(path, drawn.data, delimiter=",", header=header, comments="")
+    command = ["compare", str(path), "--methods", "order-ev", "-q", "-o", str(tmp_path / "out")]
+    refused = CliRunner().invoke(app, command)
+    assert refused.exit_code == 1
+    assert "(--columns)" in refused.output
+    assert CliRunner().invoke(app, [*command, "--columns", "b,a,d"]).exit_code == 0
+    assert compare_file(path, "order-ev", columns=["b", "a", "d"]).names == ("b", "a", "d")
 
 
 def test_a_truth_with_names_goes_by_them(drawn):

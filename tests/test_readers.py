@@ -126,7 +126,7 @@ def test_a_value_under_no_name_is_found_however_late(tmp_path):
     with pytest.raises(ValueError, match="line 101 has 2 fields, not 3"):
         read_table(tmp_path / "data.csv")
     (tmp_path / "data.csv").write_text("a,b,\n1.5,2,3\n1.5,2,\n")
-    with pytest.raises(ValueError, match=r"column 3 has an empty name; name it, or choose .* \(golem fit --columns\)"):
+    with pytest.raises(ValueError, match=r"column 3 has an empty name; name it, or choose .* \(--columns\)"):
         read_table(tmp_path / "data.csv")
     assert read_table(tmp_path / "data.csv", columns=["a", "b"]).values.shape == (2, 2)
 

@@ -288,6 +288,7 @@ def compare_file(
     methods: str | Sequence[str] | None = None,
     *,
     truth: str | Path | None = None,
+    columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     header: bool | None = None,
     na: Sequence[str] = (),
@@ -300,7 +301,9 @@ def compare_file(
     ValueError
         If a file cannot be read, or the truth or the knowledge names variables that the table does not have.
     """
-    table = path if isinstance(path, TableFiles) else TableFiles.open(path, drop=drop, header=header, na=na)
+    table = path
+    if not isinstance(table, TableFiles):
+        table = TableFiles.open(table, columns=columns, drop=drop, header=header, na=na)
     read_knowledge(options.get("knowledge"), table.names)  # before the rows are read
     graph = None
     if truth is not None:

@@ -31,8 +31,7 @@ def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
     empty = [j + 1 for j, name in enumerate(names) if not name.strip()]
     if empty:
         raise ValueError(
-            f"column {', '.join(map(str, empty))} has an empty name; name it, or choose the columns to use "
-            "(golem fit --columns)"
+            f"column {', '.join(map(str, empty))} has an empty name; name it, or choose the columns to use (--columns)"
         )
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:

@@ -19,6 +19,7 @@ from golem.cli.options import (
     Quiet,
     Require,
     all_names,
+    names,
     read_knowledge_file,
     with_edges,
 )
@@ -48,6 +49,9 @@ def compare(
     knowledge: KnowledgeFile = None,
     missing: Missing = MissingValues.error,
     na: NotAvailable = [],  # noqa: B006
+    columns: Annotated[
+        str | None, typer.Option(help="Use these columns alone, in this order: a,b,c.  [default: all]")
+    ] = None,
     drop: Annotated[list[str], typer.Option(help="Leave out these columns: a,b,c.")] = [],  # noqa: B006
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.  [default: found]")
@@ -74,7 +78,7 @@ def compare(
         known = read_knowledge_file(knowledge)
         paths = stack.enter_context(spooled([str(data)]))
         with telling_warnings(quiet):
-            table = TableFiles.open(paths, drop=all_names(drop), header=header, na=na)
+            table = TableFiles.open(paths, columns=names(columns), drop=all_names(drop), header=header, na=na)
         obeyed = with_edges(known, forbid, require, table.names)
         with comparison_progress(not (quiet or as_json), time_limit) as show:
             result = compare_file(
