@@ -6,6 +6,7 @@ import itertools
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -133,3 +134,12 @@ def test_an_empty_truth_has_no_rate():
 def test_what_cannot_be_compared_is_refused(truth, estimate, message):
     with pytest.raises(ValueError, match=message):
         metrics.shd(truth, estimate)
+
+
+def test_tables_are_compared_by_their_labels():
+    graph = pd.DataFrame(np.eye(3, k=1), index=list("abc"), columns=list("abc"))
+    turned = graph.loc[list("cab"), list("cab")]
+    assert metrics.shd(graph, turned) == metrics.sid(turned, graph) == 0
+    assert metrics.evaluate(graph, turned).f1 == 1
+    with pytest.raises(ValueError, match=r"the estimate .'x', 'b', 'c'."):
+        metrics.shd(graph, graph.rename(index={"a": "x"}, columns={"a": "x"}))

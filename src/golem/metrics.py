@@ -152,8 +152,13 @@ def as_estimate(graph: ArrayLike, names: Sequence[str] | None = None, called: st
     return E
 
 
-def _pair(truth: ArrayLike, estimate: ArrayLike) -> tuple[BoolMatrix, BoolMatrix]:
-    """Read both graphs, and check that they can be compared."""
+def _pair(truth: Any, estimate: Any) -> tuple[BoolMatrix, BoolMatrix]:
+    """Read both graphs, tables of pandas by their labels, and check that they can be compared."""
+    if hasattr(truth, "reindex") and hasattr(estimate, "reindex"):
+        for label, other in ((truth.index, estimate.index), (truth.columns, estimate.columns)):
+            if set(label) != set(other):
+                raise ValueError(f"the truth has the labels {list(label)}, and the estimate {list(other)}")
+        estimate = estimate.loc[truth.index, truth.columns]
     T, E = as_truth(truth), as_estimate(estimate)
     if T.shape != E.shape:
         raise ValueError(f"truth and estimate must have the same nodes; got shapes {T.shape} and {E.shape}")
