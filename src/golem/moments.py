@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from golem.arrays import divided, is_tensor, to_numpy
 from golem.missing import Missing, MissingChoice, fit_gaussian, require_choice, rows_in_common
-from golem.rows import TOO_LARGE, column_names, float_rows, quoted, require_finite, rows_and_names
+from golem.rows import TOO_LARGE, column_names, float_rows, positions, quoted, require_finite, rows_and_names
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -288,8 +288,7 @@ class Moments:
             return self
         if sorted(names) != sorted(self.names):
             raise ValueError(f"the columns are {quoted(self.names)}, not {quoted(names)}")
-        place = {name: j for j, name in enumerate(self.names)}
-        index = [place[name] for name in names]
+        index = positions(names, self.names)
         shift, offset, scatter = self.shift[index], self.offset[index], self.scatter[np.ix_(index, index)]
         return Moments(self.n, shift, offset, scatter, names, self.missing)
 

@@ -18,7 +18,7 @@ from golem.checks import DataWarning
 from golem.inputs import read_data
 from golem.missing import MissingChoice
 from golem.moments import Matrix, Moments
-from golem.rows import column_names
+from golem.rows import column_names, positions
 
 # Rows are weighted in blocks that stay in the processor's cache.
 _BLOCK_NUMBERS = 1 << 17
@@ -100,8 +100,7 @@ class _RowsAtHand:
         moments = self.moments.reordered(names)
         if moments is self.moments:
             return self
-        place = {name: j for j, name in enumerate(self.moments.names)}
-        return dataclasses.replace(self, moments=moments, values=self.values[:, [place[name] for name in names]])
+        return dataclasses.replace(self, moments=moments, values=self.values[:, positions(names, self.moments.names)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,6 +39,18 @@ def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
     return names
 
 
+def positions(names: Sequence[str], among: Sequence[str]) -> list[int]:
+    """Find names among others.
+
+    Examples
+    --------
+    >>> positions(["c", "a"], ["a", "b", "c"])
+    [2, 0]
+    """
+    place = {name: position for position, name in enumerate(among)}
+    return [place[name] for name in names]
+
+
 def is_table(data: Any) -> bool:
     """Tell a pandas, Polars or PyArrow table from an array.
 

@@ -12,7 +12,7 @@ from golem.diagnostics import columns, directions, influence, noise, odd_values,
 from golem.diagnostics.finding import Diagnosis, Finding
 from golem.estimator import Golem, plain_model
 from golem.moments import Matrix
-from golem.rows import is_table, quoted, rows_and_names
+from golem.rows import is_table, positions, quoted, rows_and_names
 from golem.solvers.regressions import least_squares_weights
 
 # Beyond this number of columns the graph is not fitted again.
@@ -101,7 +101,7 @@ def _complete_rows(X: Any, names: tuple[str, ...]) -> tuple[Matrix, NDArray[np.i
     if is_table(X):
         if sorted(found) != sorted(names):
             raise ValueError(f"the columns of X are {quoted(found)}, not those of the model, {quoted(names)}")
-        values = values[:, [found.index(name) for name in names]]
+        values = values[:, positions(names, found)]
     elif values.shape[1] != len(names):
         raise ValueError(f"X has {values.shape[1]} columns, the model {len(names)}")
     complete = np.nonzero(np.isfinite(values).all(axis=1))[0]

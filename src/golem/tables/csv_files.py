@@ -18,6 +18,7 @@ from typing import Any
 from golem.rows import REMEDY_FOR_TEXT, column_names, quoted, shortened
 from golem.tables.batches import Batch, Piece, as_floats, block_bytes, first_line, is_numeric, piece_bytes
 from golem.tables.csv_format import (
+    BETWEEN_BLANKS,
     MISSING_WORDS,
     THOUSANDS,
     THOUSANDS_REMEDY,
@@ -36,7 +37,7 @@ _PARSED_BYTES, _PARSED_LINES = 1 << 20, 64
 _FEW_LINES = 3
 SAVED_INDEX = "Unnamed: 0"
 _GZIP, _BYTE_ORDER_MARK = b"\x1f\x8b", b"\xef\xbb\xbf"
-_BETWEEN_BLANKS = re.compile(rb'"[^"]*"(?=\s|$)|\S+')
+_BETWEEN_BLANKS = re.compile(BETWEEN_BLANKS.encode())
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ MISSING_WORDS = frozenset({"NaN", *(spelling for word in _WORDS for spelling in 
 USUAL_MARKERS = (".", "..", "-", "--", "?", "*", "missing", "unknown", "nil", "(null)", r"\n", "n.a.", "<na>", "#na",
                  "#div/0!", "#value!", "#ref!", "#num!")  # fmt: skip
 # A quoted field between blanks; where something else follows the quote, blanks do not separate it.
-_BETWEEN_BLANKS = re.compile(r'"[^"]*"(?=\s|$)|\S+')
+BETWEEN_BLANKS = r'"[^"]*"(?=\s|$)|\S+'
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")  # str.splitlines knows others, which stand within cells
 
@@ -231,7 +231,7 @@ def is_number(field: str, decimal_comma: bool, na: Sequence[str] = ()) -> bool:
 def split_line(line: str, separator: str) -> list[str]:
     """Split a line into fields; a blank as separator stands for any run of white space."""
     if separator == " ":
-        return [field.strip('"') for field in _BETWEEN_BLANKS.findall(line)] if '"' in line else line.split()
+        return [field.strip('"') for field in re.findall(BETWEEN_BLANKS, line)] if '"' in line else line.split()
     if separator not in line:  # also spares the csv module a field beyond its limit
         return [line.strip().strip('"')]
     return [field.strip() for field in next(csv.reader([line], delimiter=separator, skipinitialspace=True))]
