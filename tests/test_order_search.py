@@ -266,3 +266,15 @@ def test_recovers_the_class_of_a_sparse_graph_from_standardized_columns():
         assert isinstance(found, OrderSearchResult)
         errors.append(shd_c(truth, found.weights))
     assert np.mean(errors) <= 2.0
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_a_dense_ill_conditioned_search_never_leaves_its_start_for_a_worse_graph(seed):
+    # Condition numbers up to 1e12 make updated inverses promise gains that fresh regressions do not confirm.
+    n, d = 1000, 50
+    S, truth = covariance(d, n, "ER10", seed)
+    penalty = linear_penalty(n, d)
+    found = search_orders(S, n, penalty, starts=(truth,), effort="fast")
+    assert found.score <= recomputed_score(S, n, penalty, truth) + 1e-6
+    assert found.score == pytest.approx(recomputed_score(S, n, penalty, found.weights), abs=0.1)
+    assert shd_c(truth, found.weights != 0) <= 8

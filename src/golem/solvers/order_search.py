@@ -352,9 +352,20 @@ class _Search:
                     state.touched[:] = False
                     part = nodes[k : k + chunk]
                     kernels.visit(self.problem, state, self.cache, self.work, self.own, part, deep, barrier)
-                    kernels.copy_touched(state, run.best, state.touched)
+                    self._keep_better(run)
                     self._check(stage)
                 self.sweeps += 1
+
+    def _keep_better(self, run: _Run) -> None:
+        """Copy the state to `best` unless its score rose, and undo what was touched where it did.
+
+        A move is judged by updated inverses and made by fresh regressions. In an ill-conditioned problem the two
+        differ, and a move that promised to lower the score can raise it. Equal scores are kept: the search may drift
+        through an equivalence class.
+        """
+        better = float(run.state.cost.sum()) < run.score + kernels.EPSILON
+        source, target = (run.state, run.best) if better else (run.best, run.state)
+        kernels.copy_touched(source, target, run.state.touched)
 
     def _kick(self, run: _Run) -> None:
         """Perturb the order, search again, keep the better."""
@@ -364,7 +375,7 @@ class _Search:
         changed = np.nonzero(order != run.state.order)[0]
         if len(changed):
             segment = order[changed[0] : changed[-1] + 1]
-            state, best = run.state, run.best
+            state = run.state
             state.touched[:] = False
             kernels.rearrange(self.problem, state, self.work, int(changed[0]), segment, False)
             score, before = float(state.cost.sum()), np.inf
@@ -372,9 +383,7 @@ class _Search:
                 nodes = state.order.copy()
                 kernels.visit(self.problem, state, self.cache, self.work, self.own, nodes, False, self.barrier)
                 before, score = score, float(state.cost.sum())
-            # Equals are kept too: the search may drift through an equivalence class.
-            better = score < run.score + kernels.EPSILON
-            kernels.copy_touched(*(state, best) if better else (best, state), state.touched)
+            self._keep_better(run)
         self._check("perturb")
 
     def _perturbed(self, state: kernels.State) -> NDArray[np.int64]:
