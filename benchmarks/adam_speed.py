@@ -24,9 +24,9 @@ import numpy as np
 import scipy
 
 import golem
-from golem.likelihood import GaussianEV
-from golem.moments import Moments
-from golem.objective import Objective
+from golem.data.moments import Moments
+from golem.score.likelihood import GaussianEV
+from golem.score.objective import Objective
 from golem.simulate import simulate
 from golem.solvers import LBFGS, Adam
 

@@ -36,9 +36,9 @@ import scipy
 
 import golem
 from golem import Moments, metrics
-from golem.acyclicity import Expm, Polynomial
 from golem.baselines import FGS, DirectLiNGAM, Notears
-from golem.methods import METHODS, learn, prepare
+from golem.comparison.registry import METHODS, learn, prepare
+from golem.score.acyclicity import Expm, Polynomial
 from golem.simulate import simulate
 
 GRAPHS = ("ER1", "ER2", "ER4")

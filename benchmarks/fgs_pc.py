@@ -33,10 +33,10 @@ import golem
 from golem import DataWarning, Moments, metrics
 from golem.baselines.fgs import FGS
 from golem.baselines.pc import PC
-from golem.graph import member_of_class
-from golem.objective import graph_scores
+from golem.graphs.dag import member_of_class
+from golem.score.objective import graph_scores
+from golem.score.regression import least_squares_weights
 from golem.simulate import Simulation, simulate
-from golem.solvers.regressions import least_squares_weights
 
 # Prints seconds and the graph, [i, j] alone for i -> j; causal-learn marks an arrowhead at j by graph[j, i] = 1.
 PEER = """

@@ -33,19 +33,20 @@ import numpy as np
 import torch
 
 import golem
-from golem import Golem, Moments, warm_inverse
-from golem.arrays import Placement, logabsdet_and_inverse_transpose
-from golem.likelihood import GaussianEV
-from golem.matrix_functions import DIRECT, LARGE, MatrixFunctions, Warm, functions_for
-from golem.objective import Objective
-from golem.rounding import round_to_dag
+from golem import Golem, Moments
+from golem.runtime.arrays import Placement, logabsdet_and_inverse_transpose
+from golem.runtime.gpu import warm_inverse
+from golem.runtime.gpu.warm_inverse import WarmInverse
+from golem.runtime.matrix_functions import DIRECT, LARGE, MatrixFunctions, Warm, functions_for
+from golem.score.likelihood import GaussianEV
+from golem.score.objective import Objective
+from golem.score.sparsity import L0
 from golem.simulate import simulate
 from golem.solvers import Adam, Order
 from golem.solvers import adam as adam_module
-from golem.solvers.steps_ahead import pays_to_replay
-from golem.solvers.variance_order import inverse_factor, t_squared, variance_order
-from golem.sparsity import L0
-from golem.warm_inverse import WarmInverse
+from golem.solvers.order.variance_order import inverse_factor, t_squared, variance_order
+from golem.solvers.replayed_adam import pays_to_replay
+from golem.solvers.rounding import round_to_dag
 
 SIZES = ((400, 5000), (1000, 5000), (3200, 5000), (10_000, 50_000), (30_000, 60_000))
 
@@ -156,10 +157,10 @@ CORES = """
 import json, sys, time
 import numpy as np
 from golem import Moments
-from golem.likelihood import GaussianEV
+from golem.score.likelihood import GaussianEV
 from golem.simulate import simulate
 from golem.solvers import Order
-from golem.sparsity import L0
+from golem.score.sparsity import L0
 Order().solve(Moments.from_rows(simulate(300, 1000, random_state=0).data), GaussianEV(), L0())
 found = []
 for d in json.loads(sys.argv[1]):

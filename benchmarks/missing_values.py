@@ -18,7 +18,7 @@ import numpy as np
 
 import golem
 from golem import Golem, Moments, metrics
-from golem.checks import DataWarning
+from golem.data.checks import DataWarning
 from golem.simulate import simulate
 
 

@@ -22,14 +22,14 @@ import numpy as np
 
 import golem
 from golem import Golem, Moments, metrics
-from golem.batches import fit_batch
+from golem.estimator.stacked_fits import fit_batch
 from golem.experiments.network_files import read_network
-from golem.graph import member_of_class
-from golem.objective import graph_scores
+from golem.graphs.dag import member_of_class
+from golem.score.objective import graph_scores
+from golem.score.regression import least_squares_weights
+from golem.score.sparsity import L0
 from golem.simulate import Simulation
-from golem.solvers.equal_variances import fit_order
-from golem.solvers.regressions import least_squares_weights
-from golem.sparsity import L0
+from golem.solvers.order.equal_variances import fit_order
 from order_accuracy import flopsearch
 
 NETWORKS = ("ecoli70", "magic-niab", "magic-irri", "arth150")

@@ -29,13 +29,13 @@ import numpy as np
 
 import golem
 from golem import Golem, LinearSEM, Moments, metrics
-from golem.batches import fit_batch
-from golem.likelihood import GaussianTied
+from golem.estimator.stacked_fits import fit_batch
+from golem.score.likelihood import GaussianTied
+from golem.score.sparsity import L0
 from golem.simulate import Simulation, random_dag, simulate
 from golem.solvers import Order
-from golem.solvers.free_order import OrderProblem, Prior, find_order
-from golem.solvers.noise_choice import NoiseScores
-from golem.sparsity import L0
+from golem.solvers.order.free_order import OrderProblem, Prior, find_order
+from golem.solvers.order.noise_choice import NoiseScores
 from order_accuracy import GRAPHS, flopsearch
 
 ORDER = {"order": Golem(), "order-ev": Golem("ev"), "order-nv": Golem("nv")}

@@ -115,9 +115,9 @@ def memory() -> None:
 import resource, numpy as np
 from golem.simulate import simulate
 from golem import Moments
-from golem.likelihood import GaussianEV
+from golem.score.likelihood import GaussianEV
 from golem.solvers import Order
-from golem.sparsity import L0
+from golem.score.sparsity import L0
 small = Moments.from_rows(simulate(20, 200, random_state=0).data)
 Order().solve(small, GaussianEV(), L0())
 d = 3200

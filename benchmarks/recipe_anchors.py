@@ -21,7 +21,7 @@ import numpy as np
 
 import golem
 from golem import Golem, metrics
-from golem.batches import fit_batch
+from golem.estimator.stacked_fits import fit_batch
 from golem.simulate import simulate
 
 SEEDS = 12

@@ -28,8 +28,8 @@ import numpy as np
 
 import golem
 from golem import Golem
-from golem.moments import Moments
-from golem.resampling import Rows
+from golem.data.moments import Moments
+from golem.data.resampling import Rows
 from golem.simulate import simulate
 
 HERE = Path(__file__).parent

@@ -28,10 +28,10 @@ import scipy
 
 import golem
 from golem import Golem, GolemCV, Moments, metrics
-from golem.selection.paths import default_penalties, fit_path, grid, information_criterion
+from golem.assessment.selection.paths import default_penalties, fit_path, grid, information_criterion
+from golem.score.sparsity import L0
 from golem.simulate import simulate
 from golem.solvers import LBFGS
-from golem.sparsity import L0
 
 THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 CELL = ("solver", "graph", "d", "n", "noise")

@@ -32,10 +32,10 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 import golem
-from golem.arrays import available_cores
 from golem.metrics import evaluate
+from golem.model.linear_sem import LinearSEM
 from golem.readers import read_graph
-from golem.sem import LinearSEM
+from golem.runtime.arrays import available_cores
 from golem.simulate import random_sem
 
 ROWS_A_FILE = 1 << 20

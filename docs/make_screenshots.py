@@ -14,10 +14,10 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 from golem import Golem, Moments
-from golem.comparison import compare
+from golem.comparison.comparison import compare
 from golem.datasets import load_sachs
-from golem.graph_files import NamedGraph
-from golem.report import report_comparison, report_model
+from golem.graphs.formats import NamedGraph
+from golem.output.report import report_comparison, report_model
 from golem.simulate import simulate
 
 IMAGES = Path(__file__).parent / "images"

@@ -15,8 +15,8 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 import numpy as np
 import pytest
 
-from golem.graph import is_dag
-from golem.moments import Moments
+from golem.data.moments import Moments
+from golem.graphs.dag import is_dag
 from golem.simulate import simulate
 
 

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from golem import baselines, datasets, diagnostics, handover, metrics, simulate
-    from golem.checks import DataWarning
+    from golem import baselines, datasets, diagnostics, metrics, plots, readers, simulate
+    from golem.assessment.bootstrap import bootstrap
+    from golem.assessment.diagnostics import diagnose
+    from golem.assessment.selection import GolemCV
     from golem.comparison import compare
-    from golem.confidence import bootstrap
-    from golem.diagnostics import diagnose
+    from golem.data.checks import DataWarning
+    from golem.data.knowledge import Knowledge
+    from golem.data.moments import Moments
     from golem.estimator import Golem
-    from golem.handover import export_graph
-    from golem.knowledge import Knowledge
-    from golem.moments import Moments
-    from golem.selection import GolemCV
-    from golem.sem import LinearSEM
+    from golem.model.linear_sem import LinearSEM
+    from golem.output import export_graph
 
 __all__ = [
     "DataWarning",
@@ -38,24 +38,25 @@ __all__ = [
     "diagnose",
     "diagnostics",
     "export_graph",
-    "handover",
     "metrics",
+    "plots",
+    "readers",
     "simulate",
 ]
 
 _HOMES = {
-    "DataWarning": "golem.checks",
-    "bootstrap": "golem.confidence",
-    "compare": "golem.comparison",
-    "diagnose": "golem.diagnostics",
+    "DataWarning": "golem.data.checks",
     "Golem": "golem.estimator",
-    "GolemCV": "golem.selection",
-    "export_graph": "golem.handover",
-    "Knowledge": "golem.knowledge",
-    "LinearSEM": "golem.sem",
-    "Moments": "golem.moments",
+    "GolemCV": "golem.assessment.selection",
+    "Knowledge": "golem.data.knowledge",
+    "LinearSEM": "golem.model.linear_sem",
+    "Moments": "golem.data.moments",
+    "bootstrap": "golem.assessment.bootstrap",
+    "compare": "golem.comparison",
+    "diagnose": "golem.assessment.diagnostics",
+    "export_graph": "golem.output",
 }
-_MODULES = ("baselines", "datasets", "diagnostics", "handover", "metrics", "simulate")
+_MODULES = ("baselines", "datasets", "diagnostics", "metrics", "plots", "readers", "simulate")
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from golem import DataWarning, Knowledge, Moments
 from golem.baselines.direct_lingam import DirectLiNGAM
 from golem.baselines.pairwise_measure import entropy, most_exogenous
-from golem.graph import cpdag, is_dag
+from golem.graphs.dag import cpdag, is_dag
 from golem.simulate import simulate
 
 ORACLE = Path(__file__).parents[1] / "oracles" / "direct_lingam.npz"

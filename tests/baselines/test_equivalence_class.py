@@ -7,8 +7,8 @@ import pytest
 
 from golem.baselines.equivalence_class import EquivalenceClass
 from golem.baselines.fgs_search import EdgeScores
-from golem.graph import cpdag, is_dag
-from golem.pdag import bits_to_columns, members
+from golem.graphs.dag import cpdag, is_dag
+from golem.graphs.pdag import bits_to_columns, members
 from golem.simulate import random_sem
 
 

@@ -9,11 +9,11 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from golem.baselines.fgs import FGS
-from golem.checks import DataWarning
-from golem.graph import cpdag, is_dag, topological_order
-from golem.knowledge import Knowledge
+from golem.data.checks import DataWarning
+from golem.data.knowledge import Knowledge
+from golem.data.moments import Moments
+from golem.graphs.dag import cpdag, is_dag, topological_order
 from golem.metrics import shd_c
-from golem.moments import Moments
 from golem.simulate import random_sem, simulate
 
 ORACLE = np.load(Path(__file__).parents[1] / "oracles" / "fgs_pc.npz")
@@ -97,7 +97,7 @@ def test_a_population_gives_the_true_class():
 def test_no_operator_is_lost_that_would_lower_the_score():
     # What waits for a path to close, or was not computed again, must not be worth anything in the end.
     from golem.baselines.fgs_search import EdgeScores, GreedySearch
-    from golem.pdag import members
+    from golem.graphs.pdag import members
 
     for seed in range(4):
         moments = Moments.from_rows(simulate(25, 400, "ER2", random_state=seed).data)
@@ -127,7 +127,7 @@ def test_the_answer_follows_the_columns_and_ignores_their_units(rng):
 
 
 def test_bic_is_that_of_a_fitted_model():
-    from golem.sem import LinearSEM
+    from golem.model.linear_sem import LinearSEM
 
     moments = Moments.from_rows(simulate(8, 300, "ER2", random_state=0).data)
     model = FGS(2.0).fit(moments)

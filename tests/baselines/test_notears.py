@@ -12,11 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from golem import DataWarning, Knowledge, Moments
-from golem.acyclicity import Expm
 from golem.baselines.notears import Notears
-from golem.graph import cpdag, is_dag
-from golem.likelihood import LeastSquares
-from golem.objective import Objective
+from golem.graphs.dag import cpdag, is_dag
+from golem.score.acyclicity import Expm
+from golem.score.likelihood import LeastSquares
+from golem.score.objective import Objective
 from golem.simulate import simulate
 from golem.solvers import LBFGS, AugmentedLagrangian, Status
 from golem.solvers.augmented_lagrangian import _Multiplied

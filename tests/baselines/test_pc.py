@@ -26,10 +26,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from golem.baselines.pc import PC
 from golem.baselines.pc_search import FisherZ, find_separators, find_skeleton, unshielded
-from golem.checks import DataWarning
-from golem.graph import cpdag, is_dag, topological_order
-from golem.knowledge import Knowledge
-from golem.moments import Moments
+from golem.data.checks import DataWarning
+from golem.data.knowledge import Knowledge
+from golem.data.moments import Moments
+from golem.graphs.dag import cpdag, is_dag, topological_order
 from golem.simulate import random_dag, random_sem, simulate
 
 ORACLE = np.load(Path(__file__).parents[1] / "oracles" / "fgs_pc.npz")

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from golem import DataWarning, Knowledge, LinearSEM, Moments
 from golem.baselines.sort_regress import SortRegress
 from golem.baselines.sparse_regression import adaptive_lasso
-from golem.graph import cpdag
+from golem.graphs.dag import cpdag
 from golem.simulate import simulate
 
 

@@ -26,8 +26,8 @@ from golem.experiments.statements import (
     precision,
     quartic_has_root,
 )
-from golem.graph import cpdag, is_dag
-from golem.sem import LinearSEM
+from golem.graphs.dag import cpdag, is_dag
+from golem.model.linear_sem import LinearSEM
 from golem.simulate import random_weights
 
 

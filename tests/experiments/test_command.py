@@ -16,8 +16,9 @@ from typer.testing import CliRunner
 
 import golem
 from golem.cli import app
-from golem.experiments import EXPERIMENTS, runner
-from golem.experiments.store import Store
+from golem.experiments import EXPERIMENTS
+from golem.experiments.engine import runner
+from golem.experiments.engine.store import Store
 
 ONE = ["experiment", "weight-scale", "--seeds", "1", "--sizes", "4", "--methods", "notears-l1"]
 

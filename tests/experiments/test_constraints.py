@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from golem.acyclicity import Expm
 from golem.experiments import Grid, load
 from golem.experiments.learners import learn
 from golem.experiments.sweep import draw
+from golem.score.acyclicity import Expm
 
 
 def test_h_is_of_the_thresholded_estimate_and_h_raw_of_all_weights():

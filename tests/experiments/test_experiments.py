@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from golem.experiments import EXPERIMENTS, Grid, Task, load
-from golem.experiments.child import row_of
+from golem.experiments.engine.child import row_of
+from golem.experiments.engine.store import flat
 from golem.experiments.inference import is_lower, mean
 from golem.experiments.learners import prepare_method
 from golem.experiments.outputs import judge, verdict_text
-from golem.experiments.store import flat
 from golem.experiments.tables import average, contrast, interaction, metric, paired
 
 
@@ -99,8 +99,8 @@ def test_keys_are_stable_and_tell_every_setting_apart():
 
 
 def test_the_key_holds_the_settings_of_the_method(monkeypatch):
-    from golem import methods
     from golem.baselines import Notears
+    from golem.comparison import registry as methods
 
     before = Task("identifiable", CELL, 0, "notears-l1").key
     monkeypatch.setitem(methods.METHODS, "notears-l1", methods.Method(lambda: Notears(l1=0.2)))

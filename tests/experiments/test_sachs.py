@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from golem.comparison.registry import METHODS as ALL_METHODS
+from golem.data.moments import Moments
 from golem.datasets import load_sachs
 from golem.experiments import Task, load
 from golem.experiments.sachs import CLAIMS, METHODS, PREPARATIONS, interval, prepare_rows, rows_of
-from golem.methods import METHODS as ALL_METHODS
-from golem.moments import Moments
 
 
 def task(preparation, seed=0, method="pc"):

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from golem.experiments.stationary_points import TOLERANCE, PlaneScore, indices, stationary_points
-from golem.likelihood import GaussianEV, GaussianNV, LeastSquares
+from golem.score.likelihood import GaussianEV, GaussianNV, LeastSquares
 
 
 def covariance(b0, ratio=1.0):

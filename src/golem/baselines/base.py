@@ -9,14 +9,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from golem.checks import require_learnable
-from golem.graph import BoolMatrix, cpdag, member_of_class
-from golem.inputs import read_data, read_knowledge
-from golem.knowledge import Knowledge, NamedKnowledge
-from golem.moments import Matrix, Moments
-from golem.objective import residual_variances
-from golem.rounding import with_required
-from golem.sem import LinearSEM
+from golem.data.checks import require_learnable
+from golem.data.inputs import read_data, read_knowledge
+from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.moments import Matrix, Moments
+from golem.graphs.dag import BoolMatrix, cpdag, member_of_class
+from golem.model.linear_sem import LinearSEM
+from golem.score.objective import residual_variances
+from golem.solvers.rounding import with_required
 
 
 class Baseline(BaseEstimator, ABC):

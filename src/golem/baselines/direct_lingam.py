@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from golem.baselines.base import Baseline
 from golem.baselines.sparse_regression import regress_along, require_more_rows_than_columns
-from golem.checks import DataWarning
-from golem.knowledge import Knowledge, NamedKnowledge
-from golem.moments import Matrix, Moments
-from golem.rows import quoted
+from golem.data.checks import DataWarning
+from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.moments import Matrix, Moments
+from golem.data.tables import quoted
 
 # Fewer rows tell nothing about the shape of a distribution.
 _FEWEST_FOR_A_TEST = 20

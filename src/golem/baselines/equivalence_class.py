@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from golem.pdag import Pdag, bits_of, members
+from golem.graphs.pdag import Pdag, bits_of, members
 
 
 class EquivalenceClass(Pdag):

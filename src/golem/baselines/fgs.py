@@ -6,10 +6,10 @@ import numpy as np
 
 from golem.baselines.base import Baseline
 from golem.baselines.fgs_search import EdgeScores, GreedySearch
-from golem.knowledge import Knowledge, NamedKnowledge
-from golem.moments import Matrix, Moments
-from golem.objective import graph_scores
-from golem.solvers.regressions import least_squares_weights
+from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.moments import Matrix, Moments
+from golem.score.objective import graph_scores
+from golem.score.regression import least_squares_weights
 
 
 class FGS(Baseline):
@@ -63,7 +63,7 @@ class FGS(Baseline):
     Examples
     --------
     >>> from golem.simulate import simulate
-    >>> from golem.graph import cpdag
+    >>> from golem.graphs.dag import cpdag
     >>> drawn = simulate(6, n=2000, graph="ER1", random_state=3)
     >>> model = FGS().fit(drawn.data)
     >>> bool((model.cpdag_ == cpdag(drawn.sem.adjacency)).all())

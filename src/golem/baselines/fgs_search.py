@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.baselines.equivalence_class import EquivalenceClass
-from golem.graph import BoolMatrix, cpdag
-from golem.knowledge import Knowledge
-from golem.moments import Matrix, Vector
-from golem.pdag import bits_of, bits_to_columns, column_bits, members
+from golem.data.knowledge import Knowledge
+from golem.data.moments import Matrix, Vector
+from golem.graphs.dag import BoolMatrix, cpdag
+from golem.graphs.pdag import bits_of, bits_to_columns, column_bits, members
 
 # Gain in score, source, clique.
 Operator = tuple[float, int, int]

@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from golem.baselines.base import Baseline
-from golem.knowledge import Knowledge, NamedKnowledge
-from golem.likelihood import LeastSquares
-from golem.moments import Matrix, Moments
-from golem.objective import Objective
-from golem.rounding import round_to_dag
+from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.moments import Matrix, Moments
+from golem.score.likelihood import LeastSquares
+from golem.score.objective import Objective
 from golem.solvers import AugmentedLagrangian, Callback
+from golem.solvers.rounding import round_to_dag
 
 
 class Notears(Baseline):

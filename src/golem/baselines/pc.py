@@ -15,12 +15,12 @@ from golem.baselines.pc_search import (
     find_skeleton,
     open_edges,
 )
-from golem.checks import DataWarning
-from golem.knowledge import Knowledge, NamedKnowledge
-from golem.moments import Matrix, Moments
-from golem.objective import graph_scores
-from golem.pdag import bits_to_columns
-from golem.solvers.regressions import least_squares_weights
+from golem.data.checks import DataWarning
+from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.moments import Matrix, Moments
+from golem.graphs.pdag import bits_to_columns
+from golem.score.objective import graph_scores
+from golem.score.regression import least_squares_weights
 
 
 class PC(Baseline):
@@ -75,7 +75,7 @@ class PC(Baseline):
     Examples
     --------
     >>> from golem.simulate import simulate
-    >>> from golem.graph import cpdag
+    >>> from golem.graphs.dag import cpdag
     >>> drawn = simulate(6, n=2000, graph="ER1", random_state=3)
     >>> model = PC().fit(drawn.data)
     >>> bool((model.cpdag_ == cpdag(drawn.sem.adjacency)).all())

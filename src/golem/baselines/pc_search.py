@@ -14,11 +14,11 @@ from itertools import chain, combinations, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.graph import BoolMatrix
-from golem.knowledge import Knowledge
-from golem.moments import Matrix
-from golem.pdag import Pdag, bits_of, column_bits, members
-from golem.rows import quoted
+from golem.data.knowledge import Knowledge
+from golem.data.moments import Matrix
+from golem.data.tables import quoted
+from golem.graphs.dag import BoolMatrix
+from golem.graphs.pdag import Pdag, bits_of, column_bits, members
 
 IntArray = NDArray[np.intp]
 # End, middle, end; the first end is the lower one.

@@ -8,9 +8,9 @@ import numpy as np
 
 from golem.baselines.base import Baseline
 from golem.baselines.sparse_regression import regress_along, require_more_rows_than_columns
-from golem.checks import warn_of_equal_scales
-from golem.knowledge import Knowledge, NamedKnowledge
-from golem.moments import Matrix, Moments
+from golem.data.checks import warn_of_equal_scales
+from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.moments import Matrix, Moments
 
 SORTINGS = ("variance", "r2")
 

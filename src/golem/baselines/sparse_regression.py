@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from golem.knowledge import Knowledge
-from golem.moments import Matrix, Moments, Vector
+from golem.data.knowledge import Knowledge
+from golem.data.moments import Matrix, Moments, Vector
 
 Indices = NDArray[np.intp]
 

@@ -8,7 +8,7 @@ import typer
 
 import golem
 from golem.cli import compare, demo, experiment, export, fit, report, score, simulate
-from golem.terminal import out
+from golem.cli.terminal import out
 
 app = typer.Typer(
     name="golem",

@@ -9,7 +9,7 @@ import typer
 
 from golem.cli.options import Json, Quiet
 from golem.cli.running import check, exit_if_interrupted, learn, user_errors, write
-from golem.terminal import out, print_consensus, print_json, print_saved, print_summary
+from golem.cli.terminal import out, print_consensus, print_json, print_saved, print_summary
 
 EXAMPLE = "golem demo -o demo-output"
 
@@ -26,12 +26,12 @@ def demo(
     """
     import numpy as np
 
-    from golem import metrics
-    from golem.datasets import load_sachs
-    from golem.estimator import Golem
-    from golem.export import Supplement
-    from golem.graph_files import NamedGraph
-    from golem.moments import Moments
+    from golem.data.datasets import load_sachs
+    from golem.data.moments import Moments
+    from golem.estimator.golem import Golem
+    from golem.graphs import metrics
+    from golem.graphs.formats import NamedGraph
+    from golem.output.document import Supplement
 
     with user_errors():
         sachs = load_sachs()

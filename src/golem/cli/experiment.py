@@ -21,12 +21,12 @@ from golem.cli.running import (
     terminating_softly,
     user_errors,
 )
-from golem.terminal import err, out
+from golem.cli.terminal import err, out
 
 if TYPE_CHECKING:
     from golem.experiments import Experiment, Options, Summary
+    from golem.experiments.engine.runner import Progress
     from golem.experiments.outputs import Published
-    from golem.experiments.runner import Progress
 
 EXAMPLE = "golem experiment identifiable --sizes 10,20 --seeds 3 -o out/"
 # Seconds for a task; of a quick run a method that takes longer is left out, so that it stays quick.
@@ -116,8 +116,8 @@ def experiment(
     `verdict.md`: each claim, what was measured, and whether it holds. `--plot` remakes them without running anything.
     """
     from golem.experiments import EXPERIMENTS, Grid, load, run
+    from golem.experiments.engine.store import Store
     from golem.experiments.outputs import publish, republish
-    from golem.experiments.store import Store
 
     if name is None or list_all:
         for known in EXPERIMENTS:
@@ -178,7 +178,7 @@ def _options(
     retry: bool,
 ) -> Options:
     from golem.experiments import Options
-    from golem.experiments.executors import Dask, Local
+    from golem.experiments.engine.executors import Dask, Local
 
     if executor is ExecutorName.dask:
         if workers is not None and scheduler not in (None, "local"):

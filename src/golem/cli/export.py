@@ -9,14 +9,14 @@ from typing import Annotated
 import typer
 
 from golem.cli.running import user_errors
-from golem.terminal import out
+from golem.cli.terminal import out
 
 EXAMPLE = "golem export out/graph.json -o graph.graphml"
 STANDARD_OUTPUT = Path("-")
 
 
 class Format(StrEnum):
-    """Choices of --to, those of `golem.graph_files.FORMATS`."""
+    """Choices of --to, those of `golem.graphs.formats.FORMATS`."""
 
     graphml = "graphml"
     gml = "gml"
@@ -50,8 +50,8 @@ def export(
     `--to pgmpy` a LinearGaussianBayesianNetwork of pgmpy; `--to matrix` a table of weights. docs/handover.md tells what
     each of them keeps, and `golem score` reads them all.
     """
-    from golem.graph_files import format_of, read_graph
-    from golem.handover import export_graph, graph_text
+    from golem.graphs.formats import format_of, read_graph
+    from golem.output.export import export_graph, graph_text
 
     with user_errors():
         if output == STANDARD_OUTPUT:

@@ -44,10 +44,10 @@ from golem.cli.running import (
 )
 from golem.cli.selecting import choose
 from golem.cli.sources import spooled, title_of, way_back
-from golem.terminal import err, out, print_json, print_path, print_saved, print_summary, reading, telling_warnings
+from golem.cli.terminal import err, out, print_json, print_path, print_saved, print_summary, reading, telling_warnings
 
 if TYPE_CHECKING:
-    from golem.moments import Moments
+    from golem.data.moments import Moments
 
 # Up to this size of the files their rows are resampled or divided; of larger ones, which need not fit into memory,
 # shards of consecutive rows.
@@ -239,13 +239,13 @@ def fit(
     (exit code 130). So it does with the replicates of `--bootstrap`, which adds frequencies and intervals to
     `edges.csv` and all of them, with a consensus graph, to `graph.json`.
     """
-    from golem.estimator import Golem
-    from golem.export import Supplement
-    from golem.inputs import read_knowledge
-    from golem.readers import TableFiles, rows_of, shards_of
-    from golem.record import Run
-    from golem.resampling import Source, merged, rows_of_moments
-    from golem.selection import GolemCV
+    from golem.assessment.selection import GolemCV
+    from golem.data.inputs import read_knowledge
+    from golem.data.readers import TableFiles, rows_of, shards_of
+    from golem.data.resampling import Source, merged, rows_of_moments
+    from golem.estimator.golem import Golem
+    from golem.output.document import Supplement
+    from golem.output.settings_document import Run
 
     if repeat is None and not data:
         raise typer.BadParameter("which table? Name a file, or a run to repeat with --from.", param_hint="DATA")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from golem.knowledge import NamedKnowledge
+    from golem.data.knowledge import NamedKnowledge
 
 # Headings of the options in the help of a command.
 DATA = "Data"
@@ -101,7 +101,7 @@ def number_or_word(text: str | None) -> Any:
 
 def read_knowledge_file(path: Path | None) -> NamedKnowledge:
     """Read --knowledge; nothing is known where it was not given."""
-    from golem.knowledge import Knowledge
+    from golem.data.knowledge import Knowledge
 
     return Knowledge.named() if path is None else Knowledge.read(path)
 
@@ -110,7 +110,7 @@ def with_edges(
     known: NamedKnowledge, forbid: Sequence[str], require: Sequence[str], columns: Sequence[str]
 ) -> NamedKnowledge | None:
     """Add the edges of --forbid and --require, and see that all names are columns; None where nothing is known."""
-    from golem.knowledge import Knowledge, read_edge
+    from golem.data.knowledge import Knowledge, read_edge
 
     forbidden, required = ([read_edge(text, columns) for text in texts] for texts in (forbid, require))
     known = known.joined(Knowledge.named(forbidden, required))

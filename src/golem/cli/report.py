@@ -9,7 +9,7 @@ import typer
 
 from golem.cli.options import Quiet
 from golem.cli.running import require_writable, user_errors
-from golem.terminal import out
+from golem.cli.terminal import out
 
 EXAMPLE = "golem report out/graph.json --truth truth.csv -o report.html"
 
@@ -30,8 +30,8 @@ def report(
 
     With `--truth` or `--compare` edges are marked as true, missing, extra or reversed.
     """
-    from golem.graph_files import read_graph
-    from golem.report import read_document, report_document
+    from golem.graphs.formats import read_graph
+    from golem.output.report import read_document, report_document
 
     with user_errors():
         if output.is_dir():

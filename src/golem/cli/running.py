@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from golem.terminal import err, progress, resampling, telling_warnings
+from golem.cli.terminal import err, progress, resampling, telling_warnings
 
 if TYPE_CHECKING:
-    from golem.confidence import Bootstrap
-    from golem.diagnostics import Diagnosis
-    from golem.estimator import Golem
-    from golem.export import Supplement
-    from golem.moments import Matrix, Moments
+    from golem.assessment.bootstrap import Bootstrap
+    from golem.assessment.diagnostics import Diagnosis
+    from golem.data.moments import Matrix, Moments
+    from golem.estimator.golem import Golem
+    from golem.output.document import Supplement
 
 INTERRUPTED_EXIT_CODE = 130
 
@@ -35,9 +35,9 @@ def learn(model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: boo
 
 def write(model: Golem, output: Path, supplement: Supplement, **report_options: Any) -> None:
     """Write the result files, the picture and the page."""
-    from golem import export
-    from golem.plots import plot_model
-    from golem.report import report_model
+    from golem.output import document as export
+    from golem.output.figures import plot_model
+    from golem.output.report import report_model
 
     # A second Ctrl-C waits until the results are safe.
     with holding_interrupts():
@@ -56,7 +56,7 @@ def save_figure(draw: Callable[[], Any], path: Path) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    from golem import export
+    from golem.output import document as export
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fonts that lack a letter of a name
@@ -71,7 +71,7 @@ def check(model: Golem, rows: Callable[[], Matrix | None], talk: bool) -> Diagno
 
     `rows` reads the rows for the checks that need them, where they fit into memory.
     """
-    from golem.diagnostics import diagnose
+    from golem.assessment.diagnostics import diagnose
 
     if not hasattr(model, "sem_"):
         return None
@@ -85,7 +85,7 @@ def check(model: Golem, rows: Callable[[], Matrix | None], talk: bool) -> Diagno
 
 def assess(model: Golem, data: Any, replicates: int, seed: int, *, quiet: bool, bar: bool) -> Bootstrap | None:
     """Bootstrap with a progress bar; None where Ctrl-C left nothing to keep."""
-    from golem.confidence import bootstrap
+    from golem.assessment.bootstrap import bootstrap
 
     try:
         with telling_warnings(quiet), resampling(bar) as show:
@@ -107,8 +107,8 @@ def require_writable(output: Path) -> None:
 
 def compile_kernels(model: Golem, d: int, talk: bool) -> None:
     """Compile the search before the first fit, and say so; numba cannot be interrupted half-way."""
-    from golem.descent import NOISE_MODELS
-    from golem.solvers.order import compile_search
+    from golem.solvers.order.solver import compile_search
+    from golem.solvers.paper_recipe import NOISE_MODELS
 
     if model.solver != "order":
         return

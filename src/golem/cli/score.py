@@ -10,10 +10,10 @@ import typer
 
 from golem.cli.options import Json
 from golem.cli.running import user_errors
-from golem.terminal import out
+from golem.cli.terminal import out
 
 if TYPE_CHECKING:
-    from golem.graph import BoolMatrix
+    from golem.graphs.dag import BoolMatrix
 
 EXAMPLE = "golem score sim/truth.csv out/edges.csv"
 
@@ -35,10 +35,10 @@ def score(
     as_json: Json = False,
 ) -> None:
     """Compare an estimated graph with the truth: SHD, SHD-C, SID, TPR, FDR, precision, F1."""
-    from golem import metrics
-    from golem.readers import read_graph
-    from golem.rows import quoted
-    from golem.terminal import err
+    from golem.cli.terminal import err
+    from golem.data.readers import read_graph
+    from golem.data.tables import quoted
+    from golem.graphs import metrics
 
     with user_errors():
         first, second = read_graph(truth), read_graph(estimate)
@@ -73,7 +73,7 @@ def score(
 
 def _reasons(estimate: BoolMatrix, names: tuple[str, ...], cpdag: bool) -> dict[str, str]:
     """Say of every metric that may be undefined why it is."""
-    from golem.graph import cycle_text, find_cycle
+    from golem.graphs.dag import cycle_text, find_cycle
 
     cycle = find_cycle(estimate)
     cyclic = f"the estimate has a cycle, {cycle_text(cycle, names)}" if cycle else ""

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from golem.cli.running import compile_kernels, holding_interrupts, save_figure
-from golem.terminal import choosing, telling_warnings
+from golem.cli.terminal import choosing, telling_warnings
 
 if TYPE_CHECKING:
-    from golem.estimator import Golem
-    from golem.moments import Moments
-    from golem.readers import Table
-    from golem.selection import GolemCV, Selection
+    from golem.assessment.selection import GolemCV, Selection
+    from golem.data.moments import Moments
+    from golem.data.readers import Table
+    from golem.estimator.golem import Golem
 
 
 def choose(
@@ -32,8 +32,8 @@ def choose(
     """
     import pyarrow as pa
 
-    from golem import export
-    from golem.plots import plot_path
+    from golem.output import document as export
+    from golem.output.figures import plot_path
 
     compile_kernels(model, shards[0].d, bar)
     with telling_warnings(quiet), choosing(bar, search.select) as show:

@@ -10,7 +10,7 @@ import typer
 
 from golem.cli.options import Quiet, Seed
 from golem.cli.running import require_writable, user_errors
-from golem.terminal import out
+from golem.cli.terminal import out
 
 EXAMPLE = "golem simulate --graph ER --degree 2 --d 20 --n 1000 --noise gaussian-ev -o sim/"
 
@@ -41,9 +41,9 @@ def simulate(
     quiet: Quiet = False,
 ) -> None:
     """Draw a random graph and data from it, as in the paper's experiments: data.csv and truth.csv."""
-    from golem import export
-    from golem.simulate import parse_graph
-    from golem.simulate import simulate as draw
+    from golem.model.simulation import parse_graph
+    from golem.model.simulation import simulate as draw
+    from golem.output import document as export
 
     with user_errors():
         if degree is not None and graph.upper() not in ("ER", "SF"):

@@ -5,9 +5,9 @@ each claim whether it holds. An experiment is a list of tasks, a function that t
 functions of the table of all rows (`experiment.py`). What runs them knows nothing of what they measure (`runner.py`).
 """
 
+from golem.experiments.engine.runner import Options, Summary, run
+from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Experiment, Verdict
 from golem.experiments.registry import EXPERIMENTS, load
-from golem.experiments.runner import Options, Summary, run
-from golem.experiments.task import Grid, Task
 
 __all__ = ["EXPERIMENTS", "Experiment", "Grid", "Options", "Summary", "Task", "Verdict", "load", "run"]

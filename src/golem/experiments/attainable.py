@@ -23,8 +23,8 @@ from itertools import permutations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.graph import BoolMatrix
-from golem.moments import Matrix
+from golem.data.moments import Matrix
+from golem.graphs.dag import BoolMatrix
 
 # Steps end near 1e-15 where there is a solution, and around 1e-3 where there is none: between them is a wide gap.
 ATTAINED = 1e-12
@@ -40,7 +40,7 @@ def digraphs(nodes: int) -> Iterator[BoolMatrix]:
 
     Examples
     --------
-    >>> from golem.graph import is_dag
+    >>> from golem.graphs.dag import is_dag
     >>> sum(1 for _ in digraphs(3)), sum(is_dag(graph) for graph in digraphs(3))
     (64, 25)
     """

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from golem.estimator.settings import PAPER_THRESHOLD
+from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.experiments.figures import BLACK, BLUE, GREEN, GREY, VERMILLION
 from golem.experiments.stationary_points import PlaneScore, StationaryPoint, indices, stationary_points
 from golem.experiments.tables import distinct, done, where
-from golem.experiments.task import Grid, Row, Task
-from golem.likelihood import GaussianEV, GaussianNV, LeastSquares, Likelihood
-from golem.objective import PAPER_PENALTIES
-from golem.settings import PAPER_THRESHOLD
-from golem.simulate import random_weights
+from golem.model.simulation import random_weights
+from golem.score.likelihood import GaussianEV, GaussianNV, LeastSquares, Likelihood
+from golem.score.objective import PAPER_PENALTIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

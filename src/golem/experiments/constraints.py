@@ -15,24 +15,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from golem import metrics
-from golem.acyclicity import Expm
+from golem.estimator.settings import PAPER_THRESHOLD
 from golem.experiments import figures, sweep
 from golem.experiments.comparisons import better, difference, is_there, join, metric_label, not_run, present
+from golem.experiments.engine.store import DONE
+from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Table, Verdict
 from golem.experiments.inference import MIN_SEEDS, all_hold, is_higher, is_lower, within
 from golem.experiments.learners import Learned, learn, measurements
-from golem.experiments.store import DONE
 from golem.experiments.tables import average, distinct, done, interaction, metric, paired, where
-from golem.experiments.task import Grid, Row, Task
-from golem.graph import is_dag
-from golem.rounding import round_to_dag
-from golem.settings import PAPER_THRESHOLD
+from golem.graphs import metrics
+from golem.graphs.dag import is_dag
+from golem.score.acyclicity import Expm
+from golem.solvers.rounding import round_to_dag
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from golem.simulate import Simulation
+    from golem.model.simulation import Simulation
 
 METHODS = ("golem-ev", "golem-ev-l1", "golem-ev-plain", "golem-nv", "golem-nv-l1", "golem-nv-plain")
 CLAIMS = (

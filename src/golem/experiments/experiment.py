@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from golem.experiments.task import Grid, Row, Task
+from golem.experiments.engine.task import Grid, Row, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

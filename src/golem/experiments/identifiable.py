@@ -27,10 +27,10 @@ from golem.experiments.comparisons import (
     not_run,
     present,
 )
+from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Table, Verdict
 from golem.experiments.inference import all_hold, is_higher, is_lower, mean_over_seeds, within
 from golem.experiments.tables import average, contrast, distinct, done, interaction, metric, where
-from golem.experiments.task import Grid, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from golem.experiments import figures, sweep
 from golem.experiments.comparisons import LARGE, better, claim_better, difference, is_there, not_run, present
+from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Table, Verdict
 from golem.experiments.learners import Learned, learn, measurements
 from golem.experiments.tables import done, metric, where
-from golem.experiments.task import Grid, Row, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from golem.simulate import Simulation
+    from golem.model.simulation import Simulation
 
 METHODS = ("golem-nv", "golem-nv-zeros", "golem-ev", "order-nv")
 CLAIMS = (

@@ -1,8 +1,8 @@
 """Methods as experiments use them: by name, with what a cell changes in them, and what is measured of their answer.
 
-Beside the names of `golem.methods` there are the variants of section 5.1, without the DAG penalty (`-l1`) and without
-any (`-plain`), and GOLEM-NV from zeros instead of the raw weights of GOLEM-EV (section 4.1). The paper does not say
-where GOLEM-NV-L1 and GOLEM-NV-Plain start; here they start where GOLEM-NV does.
+Beside the names of `golem.comparison.registry` there are the variants of section 5.1, without the DAG penalty (`-l1`)
+and without any (`-plain`), and GOLEM-NV from zeros instead of the raw weights of GOLEM-EV (section 4.1). The
+paper does not say where GOLEM-NV-L1 and GOLEM-NV-Plain start; here they start where GOLEM-NV does.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from golem import metrics
-from golem.batches import fit_batch
-from golem.estimator import Golem
-from golem.experiments.task import Row, Value
-from golem.graph import BoolMatrix
-from golem.methods import METHODS, prepare
-from golem.moments import Matrix, Moments
-from golem.objective import PAPER_PENALTIES
-from golem.peers import PEERS, Estimate
+from golem.comparison.other_packages import PEERS, Estimate
+from golem.comparison.registry import METHODS, prepare
+from golem.data.moments import Matrix, Moments
+from golem.estimator.golem import Golem
+from golem.estimator.stacked_fits import fit_batch
+from golem.experiments.engine.task import Row, Value
+from golem.graphs import metrics
+from golem.graphs.dag import BoolMatrix
+from golem.score.objective import PAPER_PENALTIES
 from golem.solvers import Status
 
 VARIANTS: dict[str, Callable[[], Golem]] = {

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from golem.sem import LinearSEM
+from golem.model.linear_sem import LinearSEM
 
 FOLDER_VARIABLE = "GOLEM_NETWORKS"
 

@@ -12,18 +12,18 @@ import math
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
+from golem.data.moments import Matrix, Moments
 from golem.experiments import figures, sweep
 from golem.experiments.comparisons import claim_better, is_there, means, not_run, present
+from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.experiments.inference import all_hold, is_lower, within
 from golem.experiments.learners import Learned, is_descent, learn, learn_batch, measurements
 from golem.experiments.network_files import digest, network_file, read_network
 from golem.experiments.tables import average, contrast, distinct, done, paired, where
-from golem.experiments.task import Grid, Row, Task
-from golem.moments import Matrix, Moments
-from golem.objective import graph_scores
-from golem.sem import LinearSEM
-from golem.solvers.regressions import least_squares_weights
+from golem.model.linear_sem import LinearSEM
+from golem.score.objective import graph_scores
+from golem.score.regression import least_squares_weights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -21,9 +21,9 @@ from golem.experiments.comparisons import (
     not_run,
     present,
 )
+from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Table, Verdict
 from golem.experiments.tables import where
-from golem.experiments.task import Grid, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from golem import export
+from golem.experiments.engine.store import DONE, Store
+from golem.experiments.engine.task import Grid
 from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.experiments.inference import MIN_SEEDS
-from golem.experiments.store import DONE, Store
 from golem.experiments.tables import distinct, done, read_csv, read_store, where, write_csv
-from golem.experiments.task import Grid
+from golem.output import document as export
 
 _PICTURES: dict[str, dict[str, Any]] = {"figure.png": {"dpi": 130}, "figure.svg": {"metadata": {"Date": None}}}
 # What a table must have to be one of an experiment's.

@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golem.acyclicity import Expm
+from golem.estimator.settings import PAPER_THRESHOLD
 from golem.experiments import sweep
 from golem.experiments.comparisons import VISIBLE, missing, not_run
+from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.experiments.figures import BLUE, ORANGE, VERMILLION
 from golem.experiments.inference import Mean, all_hold, is_higher, is_lower, within
 from golem.experiments.learners import learn, measurements
 from golem.experiments.tables import average, contrast, distinct, done, metric, where
-from golem.experiments.task import Grid, Row, Task
-from golem.graph import is_dag
-from golem.objective import PAPER_PENALTIES
-from golem.rounding import round_to_dag
-from golem.settings import PAPER_THRESHOLD
+from golem.graphs.dag import is_dag
+from golem.score.acyclicity import Expm
+from golem.score.objective import PAPER_PENALTIES
+from golem.solvers.rounding import round_to_dag
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

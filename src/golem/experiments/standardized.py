@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from golem.experiments import figures, sweep
 from golem.experiments.comparisons import claim_better, missing, not_run, present
+from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Table, Verdict
 from golem.experiments.inference import Mean, all_hold, is_higher, within
 from golem.experiments.tables import contrast, where
-from golem.experiments.task import Grid, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

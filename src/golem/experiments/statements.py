@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from golem.data.moments import Matrix
 from golem.experiments.attainable import (
     ATTAINED,
     Attainment,
@@ -22,12 +23,11 @@ from golem.experiments.attainable import (
     support_family,
     tangent_rank,
 )
-from golem.experiments.task import Row
-from golem.graph import BoolMatrix, cpdag, is_dag
-from golem.likelihood import GaussianNV
-from golem.moments import Matrix
-from golem.sem import LinearSEM
-from golem.simulate import random_weights
+from golem.experiments.engine.task import Row
+from golem.graphs.dag import BoolMatrix, cpdag, is_dag
+from golem.model.linear_sem import LinearSEM
+from golem.model.simulation import random_weights
+from golem.score.likelihood import GaussianNV
 
 
 def check_lemma(nodes: int, rng: np.random.Generator) -> Row:

@@ -12,9 +12,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.acyclicity import Expm
-from golem.likelihood import Likelihood
-from golem.moments import Matrix
+from golem.data.moments import Matrix
+from golem.score.acyclicity import Expm
+from golem.score.likelihood import Likelihood
 
 Points = NDArray[np.float64]
 # Newton runs to the floor of the arithmetic; what is left above this is no stationary point.
@@ -119,7 +119,7 @@ def stationary_points(score: PlaneScore, reach: float = 8.0, starts: int = 33) -
 
     Examples
     --------
-    >>> from golem.likelihood import GaussianEV
+    >>> from golem.score.likelihood import GaussianEV
     >>> points = stationary_points(PlaneScore(np.array([[1.0, 1.5], [1.5, 3.25]]), GaussianEV()))
     >>> [(round(p.b, 3), round(p.c, 3), p.kind) for p in points]
     [(1.5, 0.0, 'minimum'), (2.833, 1.333, 'minimum'), (-1.333, 1.333, 'saddle')]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from golem.experiments.engine.task import Grid, Row, Task, Value
 from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.experiments.learners import Learned, is_descent, learn, learn_batch, measurements, prepare_method
-from golem.experiments.task import Grid, Row, Task, Value
-from golem.simulate import Simulation, simulate
+from golem.model.simulation import Simulation, simulate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

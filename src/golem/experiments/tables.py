@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from golem import export
+from golem.experiments.engine.store import DONE, Store, flat
+from golem.experiments.engine.task import Row, Task, Value
 from golem.experiments.experiment import Table
 from golem.experiments.inference import Mean, mean, mean_over_seeds, seed_means
-from golem.experiments.store import DONE, Store, flat
-from golem.experiments.task import Row, Task, Value
-from golem.graph_files import csv_text
+from golem.graphs.formats import csv_text
+from golem.output import document as export
 
 # Columns that end the table, in this order.
 _LAST = ("seconds", "reason", "mode", "version", "commit", "hardware")

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golem.experiments.attainable import ATTAINED, dags_up_to_relabelling
+from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.experiments.figures import BLACK, BLUE, GREY, ORANGE, VERMILLION
 from golem.experiments.statements import check_appendix_a, check_equal_variances, check_lemma, check_theorems
 from golem.experiments.tables import distinct, done, where
-from golem.experiments.task import Grid, Row, Task
-from golem.graph import BoolMatrix
-from golem.sem import LinearSEM
-from golem.simulate import random_weights
+from golem.graphs.dag import BoolMatrix
+from golem.model.linear_sem import LinearSEM
+from golem.model.simulation import random_weights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,10 +21,10 @@ from golem.experiments.comparisons import (
     not_run,
     present,
 )
+from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Table, Verdict
 from golem.experiments.inference import all_hold, within
 from golem.experiments.tables import average, distinct, metric
-from golem.experiments.task import Grid, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,12 +11,12 @@ import numpy as np
 from array_api_compat import device
 from numpy.typing import NDArray
 
-from golem.arrays import Array, Message, blas_threads_for, namespace, to_numpy
-from golem.matrix_functions import MatrixFunctions, functions_for
-from golem.objective import Objective
-from golem.passes import add_squares, minus_ratio, move_towards
+from golem.runtime.arrays import Array, Message, blas_threads_for, namespace, to_numpy
+from golem.runtime.in_place import add_squares, minus_ratio, move_towards
+from golem.runtime.matrix_functions import MatrixFunctions, functions_for
+from golem.score.objective import Objective
+from golem.solvers.replayed_adam import StepsAhead, pays_to_replay
 from golem.solvers.solution import Callback, Recorder, Solution, Status
-from golem.solvers.steps_ahead import StepsAhead, pays_to_replay
 
 _MOST_HALVINGS = 40
 _CHECK_EVERY = 100

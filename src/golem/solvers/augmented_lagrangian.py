@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from golem.acyclicity import Acyclicity
-from golem.arrays import Array, blas_threads_for, transpose
-from golem.expm import expm_nonnegative
-from golem.matrix_functions import DIRECT, MatrixFunctions
-from golem.moments import Matrix
-from golem.objective import Objective
+from golem.data.moments import Matrix
+from golem.runtime.arrays import Array, blas_threads_for, transpose
+from golem.runtime.expm import expm_nonnegative
+from golem.runtime.matrix_functions import DIRECT, MatrixFunctions
+from golem.score.acyclicity import Acyclicity
+from golem.score.objective import Objective
 from golem.solvers.lbfgs import LBFGS
 from golem.solvers.solution import Callback, Recorder, Solution, Status
 

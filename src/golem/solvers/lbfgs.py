@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.arrays import blas_threads_for, to_numpy
-from golem.moments import Matrix, Vector
-from golem.objective import Objective
+from golem.data.moments import Matrix, Vector
+from golem.runtime.arrays import blas_threads_for, to_numpy
+from golem.score.objective import Objective
 from golem.solvers.solution import Callback, Recorder, Solution, Status
 
 _MOST_RESTARTS = 5

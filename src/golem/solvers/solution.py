@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from golem.arrays import Array, to_numpy
-from golem.objective import Objective
+from golem.runtime.arrays import Array, to_numpy
+from golem.score.objective import Objective
 
 if TYPE_CHECKING:
-    from golem.solvers.noise_choice import NoiseChoice
+    from golem.solvers.order.noise_choice import NoiseChoice
 
 
 class Status(Enum):
@@ -90,7 +90,7 @@ class Solution:
         Edges that rounding removed because of cycles, once it has been done.
     graph_scores : mapping of str to float, optional
         Likelihoods, the paper's S(B) and BICs of the final graph, by which solutions of different solvers can be
-        compared (see `golem.objective.graph_scores`).
+        compared (see `golem.score.objective.graph_scores`).
     noise_choice : NoiseChoice, optional
         Which noise variances were assumed and why, where the solver chose.
     """

@@ -1,0 +1,28 @@
+"""Questions to ask of a fitted model: what can be trusted, what an edge is worth, which rows carry it."""
+
+from golem.assessment.diagnostics.diagnosis import LARGEST_REFIT, diagnose
+from golem.assessment.diagnostics.edges import EdgeLoss, certify, drop_losses, edge_loss
+from golem.assessment.diagnostics.finding import Diagnosis, Finding, Level
+from golem.assessment.diagnostics.influence import CarriedEdge, carried_edges
+from golem.assessment.diagnostics.noise import EqualVariances, equal_variances_test
+from golem.assessment.diagnostics.units import Survival, sortability, standardized_refit, survival
+
+__all__ = [
+    "LARGEST_REFIT",
+    "CarriedEdge",
+    "Diagnosis",
+    "EdgeLoss",
+    "EqualVariances",
+    "Finding",
+    "Level",
+    "Survival",
+    "carried_edges",
+    "certify",
+    "diagnose",
+    "drop_losses",
+    "edge_loss",
+    "equal_variances_test",
+    "sortability",
+    "standardized_refit",
+    "survival",
+]

@@ -1,0 +1,144 @@
+"""A path: the graphs along a grid of penalties and thresholds, on all rows or on a part of them."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from golem.data.checks import DataWarning
+from golem.data.missing import observed_log_likelihood
+from golem.data.moments import Matrix, Moments
+from golem.estimator.golem import Golem, is_counted
+from golem.graphs.dag import BoolMatrix
+from golem.score.likelihood import GaussianTied
+from golem.score.regression import regress_on_parents
+from golem.score.sparsity import L0
+from golem.solvers import Status
+from golem.solvers.order.noise_choice import NoiseScores
+
+# AIC's price of an edge, and how far beyond that of "mbic" the default path goes.
+_LEAST_PRICE, _MOST_PRICE = 2.0, 2.0
+_PRICES_BELOW, _PRICES_ABOVE = 9, 3
+L1_PENALTIES = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A point of the grid, as parameters of Golem for all rows; None is left as the estimator has it."""
+
+    lambda_sparsity: float
+    lambda_dag: float | None = None
+    threshold: float | Literal["lr"] | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of the estimator that the setting fixes."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    def for_rows(self, n: int, of: int, counted: bool) -> Setting:
+        """Return the setting for n rows that means what this one means for all.
+
+        An edge keeps its price in units of the deviance, 2 n lambda. A penalty on weights follows the noise of the
+        gradient, which goes with 1 / sqrt(n).
+        """
+        factor = of / n if counted else float(np.sqrt(of / n))
+        return Setting(self.lambda_sparsity * factor, self.lambda_dag, self.threshold)
+
+
+def grid(
+    lambda_sparsity: Sequence[float], lambda_dag: Sequence[float | None], threshold: Sequence[Any]
+) -> list[Setting]:
+    """Return all settings, the highest price of edges first."""
+    prices = sorted({float(value) for value in lambda_sparsity}, reverse=True)
+    return [Setting(*values) for values in itertools.product(prices, lambda_dag, threshold)]
+
+
+def default_penalties(counted: bool, n: int, d: int) -> list[float]:
+    """Prices of an edge from AIC's to twice that of "mbic", as lambda = price / (2n); or weights of the l1 norm."""
+    if not counted:
+        return list(L1_PENALTIES)
+    usual = float(L0().prices(n, d)[1])
+    below = np.geomspace(min(_LEAST_PRICE, usual / 2), usual, _PRICES_BELOW)
+    above = np.geomspace(usual, _MOST_PRICE * usual, _PRICES_ABOVE + 1)[1:]
+    return [float(price) / (2 * n) for price in (*below, *above)]
+
+
+def fit_path(model: Golem, moments: Moments, settings: Sequence[Setting], all_rows: int) -> Iterator[Golem]:
+    """Yield a model fitted at every setting; thresholds share the solve.
+
+    Each point starts as a single fit does, so that on all rows it is what `Golem` gives for these parameters. Warm
+    starts from the sparser neighbour save little time and end in worse minima of the paper's score
+    (docs/selection.md). On a part of the rows the order is searched for with the least effort, unless the model says
+    how much: many graphs are compared there, none is shown.
+    """
+    if moments.n < all_rows and model.solver == "order" and model.noise != "ev" and model.effort is None:
+        model = clone(model).set_params(effort="fast")
+    fitted: dict[tuple[float, float | None], Golem] = {}
+    for setting in settings:
+        own = setting.for_rows(moments.n, all_rows, is_counted(model))
+        key = (own.lambda_sparsity, own.lambda_dag)
+        if key not in fitted:
+            fitted[key] = _fit_quietly(clone(model).set_params(**own.parameters), moments)
+            yield fitted[key]
+        else:
+            yield fitted[key].with_threshold(own.threshold)  # type: ignore[arg-type]
+
+
+def held_out_scores(
+    model: Golem, train: Moments, test: Moments | Matrix, settings: Sequence[Setting], all_rows: int
+) -> list[float]:
+    """Mean log-likelihood of a held-out row, of what it has where values are missing, at every setting of the path."""
+    path = fit_path(model, train, settings, all_rows)
+    if isinstance(test, Moments):
+        return [one.score(test) for one in path]
+    return [observed_log_likelihood(test, one.sem_.mean, one.sem_.covariance) / len(test) for one in path]
+
+
+def graphs_on_path(model: Golem, moments: Moments, settings: Sequence[Setting], all_rows: int) -> list[BoolMatrix]:
+    """Graph at every setting of the path."""
+    return [one.adjacency_ for one in fit_path(model, moments, settings, all_rows)]
+
+
+def middle_of_the_best(scores: Sequence[tuple[float, ...]]) -> int:
+    """Position of the highest score, and of several the middle one, or the one before the middle.
+
+    Prices that give the same graphs score alike. From the middle of them it is farthest to another graph, on other rows
+    as well, such as those that a bootstrap draws.
+    """
+    ties = [k for k, score in enumerate(scores) if score == max(scores)]
+    return ties[(len(ties) - 1) // 2]
+
+
+def _fit_quietly(model: Golem, moments: Moments) -> Golem:
+    """Fit without the warnings, which the fit of the chosen setting gives once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(moments)
+    if model.solution_.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return model
+
+
+def information_criterion(model: Golem, price: L0) -> float:
+    """Deviance 2 n L of the refitted graph + the price of its edges; lower is better.
+
+    Under noise="auto" graphs of one path may come with different noise models: the score is then the lowest of the
+    three that `golem.solvers.order.noise_choice` puts on one scale.
+    """
+    graph, moments = model.adjacency_, model.moments_
+    n, parents = moments.n, graph.sum(axis=0)
+    edges = float(price.prices(n, moments.d)[parents].sum())
+    if model.noise_choice_ is None:
+        r = regress_on_parents(graph, moments.covariance)[1]
+        return 2 * n * float(model.likelihood_.on_dag(r)) + edges
+    scores = NoiseScores(moments, price, GaussianTied(n))
+    lowest = min(scores.equal(graph), scores.tied(graph), scores.free(graph)[0])
+    return lowest - price.graph_price(parents, n) + edges

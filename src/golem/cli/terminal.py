@@ -1,0 +1,359 @@
+"""What the command line shows: the progress bar while a model is fitted, and the summary afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from golem.data.tables import counted
+from golem.score.likelihood import GaussianNV
+
+if TYPE_CHECKING:
+    from golem.assessment.bootstrap import Bootstrap
+    from golem.assessment.diagnostics import Diagnosis
+    from golem.assessment.selection import Selection
+    from golem.comparison.comparison import Comparison, Step
+    from golem.estimator.golem import Golem
+    from golem.graphs.metrics import GraphScores
+    from golem.output.document import Edge, Supplement
+
+# No markup: column names are other people's text, and "[red]" is a name like any other.
+out = Console(highlight=False, markup=False)
+err = Console(stderr=True, highlight=False, markup=False)
+# Evidence below this, in units of the deviance, is not strong.
+CLOSE_CALL = 10.0
+# Replicates below which shares and intervals are too coarse to be read.
+_FEW = 20
+
+
+@contextlib.contextmanager
+def progress(model: Golem, wanted: bool) -> Iterator[None]:
+    """Show a bar with the score, h and the time left while the model is fitted."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    if not wanted or not err.is_terminal:
+        yield
+        return
+    columns = [
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        TextColumn("score {task.fields[score]:.4f}  h {task.fields[h]:.1e}"),
+        TimeRemainingColumn(),
+    ]
+    with Progress(*columns, console=err, transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def show(state: Any) -> None:
+            if state.stage not in tasks:
+                tasks[state.stage] = bar.add_task(state.stage, total=state.max_iter, score=0.0, h=0.0)
+            bar.update(
+                tasks[state.stage],
+                completed=state.iteration,
+                total=state.max_iter,
+                score=state.score,
+                h=state.h,
+            )
+
+        model.set_params(callback=show)
+        try:
+            yield
+        finally:
+            model.set_params(callback=None)
+
+
+@contextlib.contextmanager
+def reading(total: int, wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """Show a bar of the bytes read; yields what is to be told of them."""
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    if not wanted or not err.is_terminal:
+        yield None
+        return
+    columns = [
+        TextColumn("Reading"),
+        BarColumn(bar_width=30),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    ]
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextlib.contextmanager
+def resampling(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """Show a bar of the replicates of a bootstrap; yields what is to be told of them."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    if not wanted or not err.is_terminal:
+        yield None
+        return
+    columns = [TextColumn("Bootstrap"), BarColumn(bar_width=30), MofNCompleteColumn(), TimeRemainingColumn()]
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextlib.contextmanager
+def telling_warnings(quiet: bool) -> Iterator[None]:
+    """Print warnings as sentences when they come, or nothing."""
+
+    def tell(message: Warning | str, *about: Any) -> None:
+        if not quiet:
+            err.print(f"Warning: {message}", style="yellow", soft_wrap=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = tell  # type: ignore[assignment]
+        yield
+
+
+def print_summary(model: Golem, supplement: Supplement) -> None:
+    """Print the edges, how often they came back, what they rest on, and how the solve went."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from golem.output import document as export
+
+    bootstrap = supplement.bootstrap
+
+    about = export.summary(model)
+    found = export.edges(model, bootstrap)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("edge", "", ""):
+        table.add_column(heading, overflow="fold")
+    table.add_column("weight", justify="right")
+    # No room for both in a narrow terminal; the standardized weights are in edges.csv.
+    for heading in ("standardized",) if bootstrap is None else ("interval", "joined", "directed"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("direction" if any(edge.undecided or edge.by_variance for edge in found) else "")
+    listed = found[:50]
+    for edge in listed:
+        note = "undecided" if edge.undecided else "by variance" if edge.by_variance else ""
+        numbers = (f"{edge.standardized_weight:+.2f}",) if bootstrap is None else _confidence(edge)
+        table.add_row(Text(edge.source), "->", Text(edge.target), f"{edge.weight:+.3g}", *numbers, note)
+    missing = model.missing_
+    # EM counts as fewer rows than it has read.
+    rows = about["n"] if missing is None or missing.method == "drop" else missing.rows_read
+    out.print(f"{counted(about['edges'], 'edge')} among {about['d']} variables, from {rows} rows")
+    if missing is not None:
+        out.print(missing.sentence, soft_wrap=True)
+    if listed:
+        out.print(table)
+    if len(found) > len(listed):
+        out.print(f"... and {len(found) - len(listed)} more in edges.csv")
+    out.print()
+    if bootstrap is not None:
+        _print_bootstrap(bootstrap)
+    choice = model.noise_choice_
+    if choice is not None and found:
+        ahead = {kind: score - choice.scores[choice.kind] for kind, score in choice.scores.items()}
+        others = ", ".join(f"{kind} +{more:.0f}" for kind, more in ahead.items() if kind != choice.kind)
+        close = " It is a close call: compare --noise ev and nv." if choice.margin < CLOSE_CALL else ""
+        out.print(f"{choice.reason} (Deviance of the alternatives: {others}.){close}", soft_wrap=True)
+    if supplement.diagnosis is None:
+        _print_open_directions(model, about)
+    if about["cut_edges"]:
+        out.print(f"Removed because they closed cycles: {counted(about['cut_edges'], 'edge')}.")
+    terms = about["objective"]
+    out.print(
+        f"Score {shown(terms['score'])} = likelihood {shown(terms['likelihood'])} + sparsity "
+        f"{shown(terms['sparsity'])} + dag {shown(terms['dag'])}; h {shown(terms['h'])}; BIC {shown(about['bic'])}",
+        soft_wrap=True,
+    )
+    step = "perturbation" if model.solver == "order" else "iteration"
+    steps = f" {counted(about['iterations'], step)}," if about["iterations"] else ""
+    out.print(f"{about['status']['message']}{steps} {about['seconds']:.1f} s", soft_wrap=True)
+    if supplement.diagnosis is not None:
+        _print_diagnosis(supplement.diagnosis)
+
+
+def _print_diagnosis(diagnosis: Diagnosis) -> None:
+    """Print a line for every finding that is not fine, warnings first."""
+    out.print()
+    for finding in diagnosis.at("warning"):
+        # The fit has warned of few rows already.
+        if finding.name != "rows":
+            out.print(f"Warning: {finding}", style="yellow", soft_wrap=True)
+    for finding in diagnosis.at("note"):
+        out.print(f"Note: {finding}", soft_wrap=True)
+
+
+def _print_open_directions(model: Golem, about: dict[str, Any]) -> None:
+    """Print how many directions rest on the noise variances, and how many on nothing."""
+    if about["by_variance"]:
+        out.print(
+            f"{about['by_variance']} of {about['edges']} directions rest on the noise variances alone, and so on the "
+            "units of the columns; --noise nv leaves them open.",
+            soft_wrap=True,
+        )
+    if about["undecided"]:
+        tie_break = " The arrows shown are a tie-break: equal noise variances would prefer them."
+        broken = isinstance(model.likelihood_, GaussianNV) and model.solver == "order"
+        out.print(
+            f"The data cannot decide the direction of {about['undecided']} of {about['edges']} edges: graphs with some "
+            f"of these reversed fit as well.{tie_break if broken else ''}",
+            soft_wrap=True,
+        )
+
+
+def _confidence(edge: Edge) -> tuple[str, ...]:
+    """Write what a bootstrap says of an edge."""
+    return (
+        f"({edge.weight_low:+.3g}, {edge.weight_high:+.3g})",
+        f"{edge.adjacency_frequency:.0%}",
+        f"{edge.direction_frequency:.0%}",
+    )
+
+
+def _print_bootstrap(bootstrap: Bootstrap) -> None:
+    """Say what the frequencies are, and what they are not."""
+    wanted = f" (of {bootstrap.requested} wanted)" if bootstrap.interrupted else ""
+    em = ", with EM on each resample" if bootstrap.em else ""
+    consensus = counted(int(bootstrap.consensus.sum()), "edge")
+    few = " So few graphs tell little about shares and intervals; 100 are usual." if bootstrap.replicates < _FEW else ""
+    out.print(
+        f"Bootstrap: {bootstrap.replicates} graphs{wanted} were learned from resampled {bootstrap.unit}{em}. `joined` "
+        "is the share of them that joins the two variables, `directed` the share with this direction, undecided ones "
+        f"counted half; the interval has the middle {bootstrap.level:.0%} of the weights, 0 where there is no such "
+        "edge. They tell how stable an edge is under sampling, not what every graph misses alike, such as hidden "
+        f"common causes. The consensus of the graphs, in graph.json, has {consensus}.{few}",
+        soft_wrap=True,
+    )
+
+
+@contextlib.contextmanager
+def comparison_progress(wanted: bool, time_limit: float | None) -> Iterator[Callable[[Step], None] | None]:
+    """Show a bar that counts methods, with the one that runs and its seconds."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    if not wanted or not err.is_terminal:
+        yield None
+        return
+    limit = "" if time_limit is None else f" of at most {time_limit:g}"
+    columns = [BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.description}")]
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("starting")
+
+        def show(step: Step) -> None:
+            running = f"{step.method}  {step.seconds:.0f} s{limit}" if step.seconds else f"{step.method}  starting"
+            bar.update(task, total=step.total, completed=step.number, description=running)
+
+        yield show
+
+
+def print_comparison(comparison: Comparison, most_edges: int = 30) -> None:
+    """Print the table of a comparison, what was warned of, and where the methods agree."""
+    from rich.table import Table
+    from rich.text import Text
+
+    out.print(str(comparison), soft_wrap=True)
+    for warning, methods in comparison.warnings.items():
+        source = f" ({', '.join(methods)})" if methods else ""
+        out.print(f"Warning{source}: {warning}", style="yellow", soft_wrap=True)
+    found = comparison.agreement()
+    learned = list(comparison.estimates)
+    if len(learned) < 2 or not found:
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("edge", "", "", f"of {len(learned)} methods", "directed otherwise"):
+        table.add_column(heading, overflow="fold")
+    for edge in found[:most_edges]:
+        others = [f"{edge[name]} {name}" for name in learned if edge[name] in ("<-", "--")]
+        table.add_row(Text(edge["source"]), "->", Text(edge["target"]), str(edge["methods"]), ", ".join(others))
+    out.print("\nWhere they agree:")
+    out.print(table)
+    if len(found) > most_edges:
+        out.print(f"... and {len(found) - most_edges} more edges in agreement.csv")
+
+
+def print_consensus(scores: GraphScores, truth: Any, model: Golem) -> None:
+    """Print how the demo's graph compares with the reference."""
+    found = model.adjacency_
+    adjacent = int((found & (truth | truth.T)).sum())
+    decided = found & ~model.undecided_
+    right, turned = int((truth & decided).sum()), int((truth.T & decided).sum())
+    out.print(
+        f"\nAgainst the consensus of {int(truth.sum())} edges: {adjacent} of the {scores.edges} edges found join pairs "
+        f"that it joins ({right} directed alike, {turned} opposite, {adjacent - right - turned} undecided), "
+        f"{scores.edges - adjacent} do not, and {int(truth.sum()) - adjacent} are missing. Taken as drawn: SHD "
+        f"{scores.shd:.0f}, SHD-C {scores.shd_c:.0f}, SID {scores.sid:.0f} (the empty graph: SHD {int(truth.sum())}).",
+        soft_wrap=True,
+    )
+
+
+def print_saved(output: Path, more: Sequence[str] = ()) -> None:
+    """Print where the results are."""
+    files = ", ".join(("graph.json", "edges.csv", "weights.csv", "graph.png", *more))
+    out.print(f"\nSaved {output}/{files}", soft_wrap=True)
+    out.print(f"Open the report in a browser: {output / 'report.html'}", soft_wrap=True)
+
+
+@contextlib.contextmanager
+def choosing(wanted: bool, method: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Show a bar that counts what settings are chosen by; yields what is to be told of them."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    if not wanted or not err.is_terminal:
+        yield None
+        return
+    parts = {"bic": "graphs of the path", "cv": "folds", "stability": "halves of the rows"}[method]
+    columns = [BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn(parts), TimeRemainingColumn()]
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("")
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def print_path(selection: Selection) -> None:
+    """Print the path of settings as a short table, and the choice."""
+    from rich.table import Table
+
+    words = {
+        "bic": "an information criterion (the lowest)",
+        "cv": "held-out likelihood (the fewest edges within a standard error of the highest)",
+        "stability": "agreement of halves of the rows with all of them (the fewest edges near the highest)",
+    }
+    out.print(f"The settings were chosen by {words[selection.method]}:")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    headings = [
+        name
+        for name in selection.path[0]
+        if name not in ("chosen", "lambda_sparsity" if "price" in selection.path[0] else "")
+    ]
+    for name in headings:
+        table.add_column(name.replace("_", " "), justify="right")
+    table.add_column("")
+    for row in selection.path:
+        cells = [f"{row[name]:.6g}" if isinstance(row[name], float) else str(row[name]) for name in headings]
+        table.add_row(*cells, "<- chosen" if row["chosen"] else "")
+    out.print(table)
+    chosen = ", ".join(
+        f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value}"
+        for name, value in selection.chosen.items()
+    )
+    out.print(f"Chosen: {chosen}", soft_wrap=True)
+    if "price" in selection.path[0]:
+        lam = selection.chosen["lambda_sparsity"]
+        out.print(f"price = 2 n lambda_sparsity: --lambda-sparsity {lam:.6g} asks for the chosen one.", soft_wrap=True)
+    out.print()
+
+
+def print_json(model: Golem, supplement: Supplement, more: dict[str, Any] | None = None) -> None:
+    """Print the summary, the edges and what was found beside them as one line of JSON."""
+    from golem.output import document as export
+
+    found = [vars(edge) for edge in export.edges(model, supplement.bootstrap)]
+    beside = {name: value for name, value in supplement.document().items() if value is not None}
+    print(json.dumps(export.summary(model) | {"edge_list": found} | beside | (more or {}), allow_nan=False))  # noqa: T201
+
+
+def shown(value: float | None) -> str:
+    """Write a number, or that there is none."""
+    return "undefined" if value is None else f"{value:.5g}"

@@ -1,0 +1,8 @@
+"""Several structure learners on one table: the registry of methods, adapters to other packages, tables of results.
+
+The package is not called `compare` because a package of that name would hide the function `golem.compare`.
+"""
+
+from golem.comparison.comparison import Comparison, compare, compare_file
+
+__all__ = ["Comparison", "compare", "compare_file"]

@@ -1,0 +1,413 @@
+"""Several structure learners on one table: what each finds, how long it takes, where they agree."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import golem
+from golem.comparison.method_process import MethodProcess, Outcome
+from golem.comparison.other_packages import PEERS, Estimate
+from golem.comparison.registry import METHODS, named_table, require_known
+from golem.data.checks import require_learnable
+from golem.data.inputs import read_knowledge, require_shape
+from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.missing import MissingChoice
+from golem.data.moments import Moments
+from golem.data.readers import Paths, TableFiles, read_graph, rows_of
+from golem.data.tables import rows_and_names
+from golem.graphs import metrics
+from golem.graphs.dag import BoolMatrix, as_adjacency
+from golem.graphs.formats import NamedGraph
+from golem.output import document as export
+from golem.output.figures import plot_comparison
+from golem.output.settings_document import versions
+from golem.score.objective import graph_scores
+from golem.score.regression import least_squares_weights
+
+TIME_LIMIT = 120.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where a running comparison stands, for a progress bar."""
+
+    method: str
+    number: int
+    total: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table; None where a number does not exist.
+
+    Parameters
+    ----------
+    method : str
+        The name.
+    edges : int
+        Number of edges.
+    shd, shd_c, sid, tpr : float
+        Distances to the truth (see `golem.metrics`), where one was given. Undirected edges of an equivalence class
+        count as right in SHD and TPR where the truth has the edge in one direction; a class has no SID.
+    seconds : float
+        Time that the method took.
+    bic : float
+        BIC of the graph at its best weights, with free noise variances; of a member, for an equivalence class.
+    score_ev, score_nv : float
+        The paper's S(B) at the method's own weights, for both noise models.
+    status : str
+        "done", "time limit", "error", "crashed", "not installed", "interrupted" or "not run".
+    message : str
+        What went wrong, or how to install the package.
+    """
+
+    method: str
+    edges: int | None = None
+    shd: float | None = None
+    shd_c: float | None = None
+    sid: float | None = None
+    tpr: float | None = None
+    seconds: float | None = None
+    bic: float | None = None
+    score_ev: float | None = None
+    score_nv: float | None = None
+    status: str = "done"
+    message: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The outcome of `compare`.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The variables.
+    rows : tuple of Row
+        One a method, in the order asked for.
+    estimates : dict of str to Estimate
+        The graphs of the methods that came to an end.
+    truth : ndarray of shape (d, d), bool, optional
+        The true graph.
+    warnings : dict of str to tuple of str
+        What there is to warn of: each warning, and the methods that gave it.
+    settings : mapping
+        What a reader needs to repeat it, as JSON can hold it: the number of rows `n`, `missing`, `time_limit`,
+        `knowledge` by the names of the columns where some was given, and `versions`.
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[Row, ...]
+    estimates: dict[str, Estimate]
+    truth: BoolMatrix | None
+    warnings: dict[str, tuple[str, ...]]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped it."""
+        return any(row.status == "interrupted" for row in self.rows)
+
+    def graphs(self) -> dict[str, BoolMatrix]:
+        """Graphs by method, the truth first where there is one."""
+        found = {name: estimate.graph for name, estimate in self.estimates.items()}
+        return found if self.truth is None else {"truth": self.truth} | found
+
+    def agreement(self) -> list[dict[str, Any]]:
+        """List the edges that any method has, those of most methods first.
+
+        Each has `source`, `target` (as most methods direct it), the number of `methods` that join the two, and for
+        every method and the truth "->", "<-", "--" (undirected, or both ways) or "".
+        """
+        graphs = self.graphs()
+        learned = np.array([estimate.graph for estimate in self.estimates.values()]).reshape(-1, *[len(self.names)] * 2)
+        table = []
+        joined = np.any([graph | graph.T for graph in graphs.values()], axis=0) if graphs else np.zeros((0, 0), bool)
+        for i, j in np.argwhere(np.triu(joined)):
+            if learned[:, j, i].sum() > learned[:, i, j].sum():
+                i, j = j, i
+            marks = {name: _mark(graph, i, j) for name, graph in graphs.items()}
+            count = int(np.sum(learned[:, i, j] | learned[:, j, i]))
+            table.append({"source": self.names[i], "target": self.names[j], "methods": count} | marks)
+        return sorted(table, key=lambda edge: -edge["methods"])
+
+    def distances(self) -> tuple[list[str], NDArray[np.int_]]:
+        """Return the names and the pairwise SHD of the graphs; an undirected edge agrees with both directions."""
+        graphs = self.graphs()
+        names = list(graphs)
+        result = np.zeros((len(names), len(names)), dtype=int)
+        for a, first in enumerate(graphs.values()):
+            for b, second in enumerate(graphs.values()):
+                open_pair = (first & first.T) | (second & second.T)
+                joined = (first | first.T) & (second | second.T)
+                different = (first != second) & ~(open_pair & joined)
+                result[a, b] = np.sum(np.triu(different | different.T))
+        return names, result
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write comparison.csv, agreement.csv, distances.csv and comparison.png into a folder."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        header = [field.name for field in fields(Row)]
+        names, distances = self.distances()
+        edges = self.agreement()
+        marks = ["source", "target", "methods", *self.graphs()]
+        contents = {
+            "comparison.csv": [header, *([_cell(getattr(row, name)) for name in header] for row in self.rows)],
+            "agreement.csv": [marks, *([edge[name] for name in marks] for edge in edges)],
+            "distances.csv": [["", *names], *([name, *line] for name, line in zip(names, distances, strict=True))],
+        }
+        for name, content in contents.items():
+            export.write_text(folder / name, export.csv_text(content))
+        with export.replacing(folder / "comparison.png") as temporary:
+            plot_comparison(self).savefig(temporary, dpi=150)
+        return [*(folder / name for name in contents), folder / "comparison.png"]
+
+    def __str__(self) -> str:
+        """Return the table as text."""
+        headings = ["method", "edges", "BIC", "S-EV", "S-NV", "seconds"]
+        columns = ["method", "edges", "bic", "score_ev", "score_nv", "seconds"]
+        if self.truth is not None:
+            headings += ["SHD", "SHD-C", "SID", "TPR"]
+            columns += ["shd", "shd_c", "sid", "tpr"]
+        lines = [headings, *([_shown(row, column) for column in columns] for row in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        text = []
+        for number, line in enumerate(lines):
+            cells = [line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))]
+            row = None if number == 0 else self.rows[number - 1]
+            note = "" if row is None or row.status == "done" else f"  {row.status}: {row.message}".rstrip(": ")
+            text.append("  ".join(cells).rstrip() + note)
+        return "\n".join(text)
+
+
+def compare(
+    X: Any,
+    methods: str | Sequence[str] | None = None,
+    *,
+    truth: ArrayLike | NamedGraph | None = None,
+    knowledge: Knowledge | NamedKnowledge | None = None,
+    missing: MissingChoice = "error",
+    time_limit: float | None = TIME_LIMIT,
+    callback: Callable[[Step], None] | None = None,
+) -> Comparison:
+    """Run several structure learners on one table.
+
+    They run one after the other in another process. A method that fails, crashes or exceeds its time is
+    reported in its row, and the others go on; Ctrl-C ends the comparison with what is there.
+
+    Parameters
+    ----------
+    X : array, DataFrame (pandas, Polars), PyArrow table or Moments
+        Data, samples in rows. Methods that need rows cannot use Moments.
+    methods : str or sequence of str, optional
+        Names of methods, ours (`golem.comparison.registry`) and those of other packages
+        (`golem.comparison.other_packages`); by default all of ours, and those packages that are installed.
+    truth : array of shape (d, d), NamedGraph or DataFrame, optional
+        The true graph, as edges or weights [i, j] for i -> j.
+    knowledge : Knowledge or NamedKnowledge, optional
+        Forbidden and required edges and tiers. Methods that cannot obey them are reported as such, and do not run.
+    missing : {"error", "drop", "em"}
+        What to do about missing values, once for all methods. With "em" there are moments and no rows, and methods
+        that need rows say so.
+    time_limit : float, optional
+        Most seconds for each method; None for no limit.
+    callback : callable, optional
+        Called with a `Step` a few times a second.
+
+    Raises
+    ------
+    ValueError
+        If no graph can be learned from the data, the truth is no directed acyclic graph over the columns, the
+        knowledge names something that is no column, or a method is not known.
+
+    Examples
+    --------
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(5, n=500, graph="ER1", random_state=1)
+    >>> comparison = compare(drawn.data, ["sort-regress-var", "notears-l1"], truth=drawn.sem.adjacency)
+    >>> [(row.method, row.edges, row.shd) for row in comparison.rows]
+    [('sort-regress-var', 6, 0.0), ('notears-l1', 6, 0.0)]
+    """
+    chosen = [methods] if isinstance(methods, str) else methods
+    names = default_methods() if chosen is None else list(dict.fromkeys(chosen))
+    require_known(names)
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"time_limit must be positive; got {time_limit}")
+    if isinstance(X, str | Path):
+        raise ValueError(f"the data must be a table or Moments; got the path {str(X)!r}. compare_file reads files")
+    rows, moments = None, X
+    if not isinstance(X, Moments):
+        rows, columns = rows_and_names(X)
+        moments = Moments.from_rows(rows, columns, missing=missing)
+        if moments.missing is not None and moments.missing.cells:
+            rows = None if missing == "em" else rows[~np.isnan(rows).any(axis=1)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        require_learnable(moments, uses_scale=False)
+    true_graph = None if truth is None else _true_graph(truth, moments.names)
+    masks = read_knowledge(knowledge, moments.names)
+    found: list[Row] = []
+    estimates: dict[str, Estimate] = {}
+    warned: dict[str, tuple[str, ...]] = {str(warning.message): () for warning in caught}
+    if moments.missing is not None and moments.missing.cells:
+        warned[moments.missing.sentence] = ()
+    with MethodProcess(rows, moments, masks) as process:
+        for number, name in enumerate(names):
+            outcome = _run(name, process, time_limit, _ticker(callback, name, number, len(names)))
+            for warning in outcome.warnings:
+                warned[warning] = (*warned.get(warning, ()), name)
+            found.append(_row(name, outcome, moments, true_graph))
+            if outcome.estimate is not None:
+                estimates[name] = outcome.estimate
+            if outcome.status == "interrupted":
+                found += [Row(left, status="not run") for left in names[number + 1 :]]
+                break
+    settings = {
+        "n": moments.n,
+        "missing": missing,
+        "time_limit": time_limit,
+        "knowledge": None if masks.is_empty else _by_name(knowledge, masks, moments.names).document(),
+        "versions": {"golem": golem.__version__} | versions() | _peer_versions(names),
+    }
+    return Comparison(moments.names, tuple(found), estimates, true_graph, warned, settings)
+
+
+def compare_file(
+    path: Paths | TableFiles,
+    methods: str | Sequence[str] | None = None,
+    *,
+    truth: str | Path | None = None,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    header: bool | None = None,
+    na: Sequence[str] = (),
+    **options: Any,
+) -> Comparison:
+    """Run several structure learners on a table in a file, the truth in another; see `compare` and `read_table`.
+
+    Raises
+    ------
+    ValueError
+        If a file cannot be read, or the truth or the knowledge names variables that the table does not have.
+    """
+    table = path
+    if not isinstance(table, TableFiles):
+        table = TableFiles.open(table, columns=columns, drop=drop, header=header, na=na)
+    read_knowledge(options.get("knowledge"), table.names)  # before the rows are read
+    graph = None
+    if truth is not None:
+        named = read_graph(truth)
+        try:
+            graph = named.aligned(table.names)
+        except ValueError as error:
+            raise ValueError(f"{truth} does not fit {table.files[0].path}: {error}") from None
+    return compare(named_table(rows_of(table).values, table.names), methods, truth=graph, **options)
+
+
+def default_methods() -> list[str]:
+    """Names of all our methods and of those of other packages that are installed."""
+    return [*METHODS, *(name for name, peer in PEERS.items() if peer.is_installed)]
+
+
+def missing_peers() -> dict[str, str]:
+    """Methods of packages that are not installed, with the command that installs them."""
+    return {name: peer.install for name, peer in PEERS.items() if not peer.is_installed}
+
+
+def _by_name(given: Knowledge | NamedKnowledge | None, masks: Knowledge, names: tuple[str, ...]) -> NamedKnowledge:
+    """Return the knowledge as it was given, tiers as tiers, or the masks by name."""
+    return given if isinstance(given, NamedKnowledge) else masks.by_name(names)
+
+
+def _peer_versions(methods: Sequence[str]) -> dict[str, str]:
+    """Versions of the other packages that some methods run."""
+    found = {}
+    for package in sorted({PEERS[name].package for name in methods if name in PEERS and PEERS[name].is_installed}):
+        # A package that lies on the path without having been installed has no version.
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[package] = importlib.metadata.version(package)
+    return found
+
+
+def _run(name: str, process: MethodProcess, time_limit: float | None, tick: Callable[[float], None] | None) -> Outcome:
+    if name in PEERS and not PEERS[name].is_installed:
+        return Outcome("not installed", PEERS[name].install)
+    try:
+        return process.run(name, time_limit, tick)
+    except KeyboardInterrupt:
+        return Outcome("interrupted")
+
+
+def _ticker(
+    callback: Callable[[Step], None] | None, name: str, number: int, total: int
+) -> Callable[[float], None] | None:
+    return None if callback is None else lambda seconds: callback(Step(name, number, total, seconds))
+
+
+def _true_graph(truth: Any, names: tuple[str, ...]) -> BoolMatrix:
+    """Return the true graph over these columns, by name where it has names."""
+    if isinstance(truth, NamedGraph):
+        truth = truth.aligned(names)
+    elif hasattr(truth, "columns") and hasattr(truth, "reindex"):  # a pandas table of weights
+        labels = tuple(map(str, truth.columns))
+        if labels != tuple(map(str, truth.index)):
+            raise ValueError("the rows and columns of the true graph have different labels")
+        if labels != tuple(map(str, range(len(labels)))):
+            truth = NamedGraph.from_weights(np.asarray(truth, dtype=float), labels).aligned(names)
+    require_shape(as_adjacency(truth), len(names), "the true graph")
+    return metrics.as_truth(truth, names)
+
+
+def _row(name: str, outcome: Outcome, moments: Moments, truth: BoolMatrix | None) -> Row:
+    """Turn an outcome into numbers."""
+    row = Row(name, seconds=outcome.seconds, status=outcome.status, message=outcome.message)
+    estimate = outcome.estimate
+    if estimate is None:
+        return row
+    graph, S, n = estimate.graph, moments.covariance, moments.n
+    row = replace(row, edges=int(np.sum(np.triu(graph | graph.T)) if estimate.is_class else graph.sum()))
+    # A node with as many parents as there are rows has no residual variance, and the graph no BIC.
+    if estimate.member is not None and estimate.member.sum(axis=0).max() < n - 1:
+        row = replace(row, bic=graph_scores(least_squares_weights(estimate.member, S), S, n)["bic_nv"])
+        if estimate.weights is not None:
+            scores = graph_scores(estimate.weights, S, n)
+            row = replace(row, score_ev=scores["paper_score_ev"], score_nv=scores["paper_score_nv"])
+    if truth is not None:
+        scored = metrics.evaluate(truth, graph, cpdag=estimate.is_class)
+        numbers: dict[str, Any] = {key: getattr(scored, key) for key in ("shd", "shd_c", "sid", "tpr")}
+        numbers = {key: None if math.isnan(value) else value for key, value in numbers.items()}
+        row = replace(row, **numbers)
+    return row
+
+
+def _mark(graph: BoolMatrix, i: int, j: int) -> str:
+    if graph[i, j]:
+        return "--" if graph[j, i] else "->"
+    return "<-" if graph[j, i] else ""
+
+
+def _cell(value: Any) -> Any:
+    return "" if value is None else value
+
+
+def _shown(row: Row, column: str) -> str:
+    """Write a number for the table."""
+    value = getattr(row, column)
+    if value is None:
+        return ""
+    if isinstance(value, str | int):
+        return str(value)
+    formats = {"seconds": ".3g", "bic": ".1f", "score_ev": ".4f", "score_nv": ".4f", "tpr": ".3f"}
+    return format(value, formats.get(column, ".0f"))

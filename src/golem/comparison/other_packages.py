@@ -1,0 +1,130 @@
+"""Other packages that learn graphs, where they are installed: their answers in our terms.
+
+Each function takes rows (n, d) and returns an `Estimate` with `graph[i, j]` for i -> j. Packages differ in what they
+call a row: the adapters transpose where it is needed, and centre where a package does not.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from golem.data.moments import Matrix
+from golem.graphs.dag import BoolMatrix, is_dag, member_of_class
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What a method learned.
+
+    Parameters
+    ----------
+    graph : ndarray of shape (d, d), bool
+        Edges i -> j; where `is_class`, edges with both directions set are undirected.
+    is_class : bool
+        Whether the graph is a Markov equivalence class.
+    member : ndarray of shape (d, d), bool, optional
+        A directed acyclic graph of the class, or the graph itself; None where there is none.
+    weights : ndarray of shape (d, d), optional
+        Weights of the edges, if the method has any.
+    """
+
+    graph: BoolMatrix
+    is_class: bool
+    member: BoolMatrix | None
+    weights: Matrix | None = None
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A method of another package."""
+
+    module: str
+    package: str
+    learn: Callable[[Matrix], Estimate]
+
+    @property
+    def is_installed(self) -> bool:
+        """Tell whether the package can be imported here."""
+        return importlib.util.find_spec(self.module) is not None
+
+    @property
+    def install(self) -> str:
+        """The command that installs the package."""
+        return f"pip install {self.package}"
+
+
+def _dagma(X: Matrix) -> Estimate:
+    from dagma.linear import DagmaLinear
+
+    # Its least squares do not centre the columns.
+    return of_weights(DagmaLinear(loss_type="l2").fit(X - X.mean(axis=0)))
+
+
+def _gcastle_notears(X: Matrix) -> Estimate:
+    from castle.algorithms import Notears
+
+    model = Notears()
+    model.learn(X)
+    return of_weights(np.asarray(model.weight_causal_matrix) * np.asarray(model.causal_matrix))
+
+
+def _lingam(X: Matrix) -> Estimate:
+    from lingam import DirectLiNGAM
+
+    return of_weights(np.asarray(DirectLiNGAM().fit(X).adjacency_matrix_).T)  # lingam has [i, j] for j -> i
+
+
+def _causal_learn_ges(X: Matrix) -> Estimate:
+    from causallearn.search.ScoreBased.GES import ges
+
+    return of_class(of_end_marks(ges(X)["G"].graph))
+
+
+def _causal_learn_pc(X: Matrix) -> Estimate:
+    from causallearn.search.ConstraintBased.PC import pc
+
+    return of_class(of_end_marks(pc(X, 0.01, show_progress=False).G.graph))
+
+
+def _flopsearch(X: Matrix) -> Estimate:
+    from flopsearch import flop
+
+    return of_class(np.asarray(flop(X, 2.0, restarts=10)) != 0)  # 1 directed, 2 undirected (both ways)
+
+
+def of_weights(weights: Any) -> Estimate:
+    """Return the estimate of a method that learns weights of a directed graph."""
+    B = np.array(weights, dtype=float)
+    graph = B != 0
+    return Estimate(graph, False, graph if is_dag(graph) else None, B)
+
+
+def of_class(graph: BoolMatrix) -> Estimate:
+    """Return the estimate of a method that learns an equivalence class."""
+    try:
+        member = member_of_class(graph)
+    except ValueError:
+        member = None
+    return Estimate(graph, True, member)
+
+
+def of_end_marks(marks: Any) -> BoolMatrix:
+    """Read causal-learn's end marks: [i, j] is the mark at i of the edge i - j, 1 an arrowhead and -1 a tail."""
+    marks = np.asarray(marks)
+    # i -> j has its tail at i; an edge with the same mark at both ends is undirected, or claimed both ways.
+    return np.asarray((marks == -1) | ((marks != 0) & (marks == marks.T)), dtype=bool)
+
+
+PEERS: dict[str, Peer] = {
+    "dagma": Peer("dagma", "dagma", _dagma),
+    "gcastle-notears": Peer("castle", "gcastle", _gcastle_notears),
+    "lingam": Peer("lingam", "lingam", _lingam),
+    "causal-learn-ges": Peer("causallearn", "causal-learn", _causal_learn_ges),
+    "causal-learn-pc": Peer("causallearn", "causal-learn", _causal_learn_pc),
+    "flopsearch": Peer("flopsearch", "flopsearch", _flopsearch),
+}

@@ -1,0 +1,159 @@
+"""The pass on a cluster: the same tasks and the same tree of merges, as Dask futures or delayed values.
+
+A task is a pure function of its piece, so Dask runs it again where a worker was lost, with the same result. Only
+moments travel, d^2 numbers a piece; rows stay where they are read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import logging
+import socket
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from golem.data.checks import DataWarning
+from golem.data.files.streaming import Parts, Progress, Task, merged, moments_of_shards, part_moments
+from golem.data.moments import Moments
+from golem.data.tables import column_names, rows_and_names
+from golem.runtime.arrays import available_cores, blas_threads_for
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+_CONNECT_SECONDS = 10
+INSTALL = "pip install 'golem-dag[distributed]'"
+
+
+def read_on_cluster(tasks: list[Task], scheduler: str | Client, progress: Progress | None = None) -> Parts:
+    """Work through the tasks on the workers of a Dask scheduler.
+
+    Raises
+    ------
+    ValueError
+        If there is no scheduler, or its workers cannot see the files, cannot import golem or die over a piece.
+    """
+    with connected(scheduler) as client:
+        from distributed import KilledWorker, as_completed
+
+        if not client.nthreads():
+            warnings.warn("the Dask scheduler has no workers yet; waiting for them", DataWarning, stacklevel=4)
+        # Not pure: the same path may hold other rows tomorrow.
+        pieces = [client.submit(_part_on_worker, _with_absolute_path(task), pure=False) for task in tasks]
+        total = _tree(pieces, lambda left, right: client.submit(merged, left, right, pure=False))
+        sizes = {piece.key: task.size for piece, task in zip(pieces, tasks, strict=True)}
+        finished, done = as_completed(pieces), 0
+        del pieces  # the scheduler forgets a part when it has been merged
+        try:
+            for piece in finished:
+                if piece.status == "error":
+                    break
+                done += sizes[piece.key]
+                if progress is not None:
+                    progress(done, tasks[0].total)
+            return total.result()  # type: ignore[no-any-return]
+        except KilledWorker as error:
+            raise ValueError(
+                f"workers died again and again over one piece of the files, perhaps for want of memory ({error})"
+            ) from None
+        except ModuleNotFoundError as error:
+            raise ValueError(
+                f"the workers cannot import {error.name}; they need the packages of this machine"
+            ) from None
+        finally:
+            client.cancel([total])
+
+
+def _tree(leaves: Sequence[Any], join: Callable[[Any, Any], Any]) -> Any:
+    """Join neighbours, then neighbours of these, and so on; an odd one moves up."""
+    level = list(leaves)
+    while len(level) > 1:
+        joined = [join(left, right) for left, right in zip(level[::2], level[1::2], strict=False)]
+        level = joined + level[2 * len(joined) :]
+    return level[0]
+
+
+def _with_absolute_path(task: Task) -> Task:
+    """Workers start in other folders."""
+    file: Any = task.file
+    return dataclasses.replace(task, file=dataclasses.replace(file, path=file.path.absolute()))
+
+
+def _part_on_worker(task: Task) -> Parts:
+    """Read a piece; the worker's other threads keep its other cores busy."""
+    if not task.file.path.exists():
+        raise ValueError(
+            f"{task.file.path}: no such file on the worker {socket.gethostname()}; workers read the files themselves, "
+            "from a file system that they share with this machine"
+        )
+    with blas_threads_for(0):
+        return part_moments(task)
+
+
+@contextlib.contextmanager
+def connected(scheduler: str | Client, workers: int | None = None) -> Iterator[Client]:
+    """Connect to a scheduler, or start a cluster on this machine ("local"), of one worker a core or of so many.
+
+    Raises
+    ------
+    ValueError
+        If there is no Dask, or no scheduler at the address.
+    """
+    try:
+        from distributed import Client, LocalCluster
+    except ModuleNotFoundError:
+        raise ValueError(f"a cluster needs Dask: {INSTALL}") from None
+
+    if not isinstance(scheduler, str):
+        yield scheduler
+    elif scheduler == "local":
+        # What a worker complains of is told once, by the command.
+        options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+        with LocalCluster(n_workers=workers or available_cores(), **options) as cluster, Client(cluster) as client:
+            yield client
+    else:
+        try:
+            client = Client(scheduler, timeout=_CONNECT_SECONDS)
+        except (OSError, ValueError) as error:
+            raise ValueError(f"no Dask scheduler answers at {scheduler} ({error})") from None
+        with client:
+            yield client
+
+
+def moments_of_frame(frame: Any, missing: Literal["error", "drop"] = "error") -> Moments:
+    """Moments of a Dask DataFrame or Array; see `golem.readers.moments_from_dask`."""
+    try:
+        import dask
+        import dask.array
+        import dask.dataframe
+    except ModuleNotFoundError:
+        raise ValueError(f"Dask is not installed: {INSTALL}") from None
+
+    if isinstance(frame, dask.dataframe.DataFrame):
+        names = column_names(frame.columns, len(frame.columns))
+        partitions = frame.to_delayed()
+    elif isinstance(frame, dask.array.Array) and frame.ndim == 2:
+        names = column_names(None, frame.shape[1])
+        partitions = frame.rechunk({1: -1}).to_delayed().ravel()
+    else:
+        raise ValueError(f"expected a Dask DataFrame or an Array of shape (rows, columns); got {type(frame).__name__}")
+    part, join = dask.delayed(_part_of_partition), dask.delayed(merged)
+    leaves = [part(partition, names, k, missing) for k, partition in enumerate(partitions)]
+    return moments_of_shards(_tree(leaves, join).compute(), 1)[0]
+
+
+def _part_of_partition(partition: Any, names: tuple[str, ...], number: int, missing: Literal["error", "drop"]) -> Parts:
+    """Moments of a partition; an empty one has none."""
+    if not len(partition):
+        return {}
+    try:
+        values = partition if isinstance(partition, np.ndarray) else rows_and_names(partition)[0]
+        with blas_threads_for(0):
+            place = "row {} of the partition".format
+            return {0: Moments.from_columns(list(values.T), names, lambda row: place(row + 1), missing)}
+    except ValueError as error:
+        raise ValueError(f"partition {number}: {error}") from None

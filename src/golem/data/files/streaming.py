@@ -1,0 +1,199 @@
+"""One pass over the rows of files: pieces in threads, moments merged along a tree that never changes.
+
+The sums of a Gaussian likelihood are the number of rows, the mean and the centred scatter. Those of parts merge
+exactly (Chan, Golub and LeVeque 1979), so pieces of the files can be read in any order, here or on other machines.
+Pieces, batches and the tree of merges depend on the files alone: the same files give the same moments, bit by bit.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from golem.data.files.batches import Batch, Piece, TableFile, batch_rows, naming
+from golem.data.files.table_files import TableFiles
+from golem.data.moments import Moments
+from golem.runtime.arrays import available_cores, blas_threads_for
+
+Progress = Callable[[int, int], None]
+# Moments of the shards that a part of the rows belongs to.
+Parts = dict[int, Moments]
+# Threads are for decoding; beyond a few, the disk decides. Their memory together stays below a gigabyte.
+_MOST_THREADS, _MEMORY = 8, 1 << 30
+
+
+@dataclass(frozen=True)
+class Task:
+    """A piece of a file to be turned into moments.
+
+    Parameters
+    ----------
+    file : TableFile
+        The file.
+    piece : Piece
+        The part of it.
+    columns : tuple of int
+        Positions of the columns in the file.
+    names : tuple of str
+        Their names.
+    before : int
+        Bytes of the files before this one.
+    total : int
+        Bytes of all files.
+    shards : int
+        Number of shards, each the rows of an equal share of the bytes.
+    missing : {"error", "drop"}
+        What to do about rows with missing values.
+    """
+
+    file: TableFile
+    piece: Piece
+    columns: tuple[int, ...]
+    names: tuple[str, ...]
+    before: int
+    total: int
+    shards: int
+    missing: Literal["error", "drop"] = "error"
+
+    @property
+    def size(self) -> int:
+        """Bytes of the piece."""
+        return self.piece.end - self.piece.begin
+
+
+def plan(table: TableFiles, shards: int = 1, missing: Literal["error", "drop"] = "error") -> list[Task]:
+    """Cut the files into tasks, in the order of their rows."""
+    tasks, before, total = [], 0, table.size
+    for file, columns in zip(table.files, table.positions, strict=True):
+        with naming(file.path):
+            pieces = file.pieces(len(columns))
+        tasks += [Task(file, piece, columns, table.names, before, total, shards, missing) for piece in pieces]
+        before += file.size
+    return tasks
+
+
+def part_moments(task: Task, advance: Callable[[int], None] | None = None, ahead: bool = False) -> Parts:
+    """Read a piece, batch by batch; `advance` is told the bytes of each, `ahead` reads the next one meanwhile."""
+    parts: Parts = {}
+    with naming(task.file.path):
+        batches = task.file.batches(task.piece, task.columns)
+        for batch in _read_ahead(batches) if ahead else batches:
+            for shard, begin, end in _cut(batch, task):
+                columns = [column[begin:end] for column in batch.columns]
+                place = partial(_place, batch, begin)
+                part = Moments.from_columns(columns, task.names, place, task.missing)
+                parts = merged(parts, {shard: part})
+            if advance is not None:
+                advance(batch.end - batch.begin)
+    return parts
+
+
+def _read_ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Read a batch while the one before it is worked on."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = reader.submit(next, batches, None)
+            yield batch
+
+
+def _place(batch: Batch, begin: int, row: int) -> str:
+    return batch.place(begin + row)
+
+
+def _cut(batch: Batch, task: Task) -> Iterator[tuple[int, int, int]]:
+    """Divide a batch among the shards: shard, first row, end. Row i of n stands for the i-th n-th of its bytes."""
+    n = len(batch.columns[0]) if batch.columns else 0
+    position, size = task.before + batch.begin, max(1, batch.end - batch.begin)
+    begin = 0
+    for shard in range(task.shards):
+        # The first row at or after the end of the shard, (shard + 1) total / shards.
+        distance = (shard + 1) * task.total - position * task.shards
+        end = n if shard == task.shards - 1 else max(begin, min(n, -(-distance * n // (size * task.shards))))
+        if end > begin:
+            yield shard, begin, end
+        begin = end
+
+
+def merged(left: Parts, right: Parts) -> Parts:
+    """Moments of the rows of both, shard by shard."""
+    both = dict(left)
+    for shard, part in right.items():
+        both[shard] = both[shard] + part if shard in both else part
+    return both
+
+
+def moments_of_shards(parts: Parts, shards: int) -> list[Moments]:
+    """Check that there are rows in every shard, and put them in order."""
+    n = sum(part.n for part in parts.values())
+    if n < 2:
+        dropped = sum(part.missing.rows for part in parts.values() if part.missing is not None)
+        why = f", because {dropped} rows lack a value and were left out" if dropped else ""
+        raise ValueError(f"at least 2 rows are needed to estimate a covariance; got n_samples = {n}{why}")
+    empty = shards - sum(part.n > 0 for part in parts.values())
+    if empty:
+        raise ValueError(f"{empty} of {shards} shards have no rows, of {n} in all; ask for fewer shards")
+    return [parts[shard] for shard in range(shards)]
+
+
+def read_here(tasks: list[Task], progress: Progress | None = None) -> Parts:
+    """Work through the tasks in threads of this process."""
+    d, total = len(tasks[0].names), tasks[0].total
+    stopped, lock, done = threading.Event(), threading.Lock(), 0
+
+    def advance(size: int) -> None:
+        nonlocal done
+        if stopped.is_set():
+            raise CancelledError
+        with lock:
+            done += size
+            if progress is not None:
+                progress(done, total)
+
+    def results(pool: ThreadPoolExecutor) -> Iterator[Parts]:
+        running: deque[Future[Parts]] = deque()
+        for task in tasks:
+            running.append(pool.submit(part_moments, task, advance, len(tasks) < available_cores()))
+            if len(running) > threads:  # one more than can run, so that none waits for the merge
+                yield running.popleft().result()
+        while running:
+            yield running.popleft().result()
+
+    threads = _threads(tasks)
+    # Several threads with a product each need no threads in BLAS; a single one, of very wide tables, does.
+    with blas_threads_for(d if threads == 1 else 0), ThreadPoolExecutor(threads) as pool:
+        try:
+            return tree_sum(results(pool))
+        finally:
+            stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _threads(tasks: list[Task]) -> int:
+    """As many threads as there are cores, work and memory for: the reader, the rows, and scatters being merged."""
+    d = len(tasks[0].names)
+    memory = max(task.file.memory(d) for task in tasks) + 8 * d * batch_rows(d) + 5 * 8 * d * d
+    return max(1, min(available_cores(), len(tasks), _MOST_THREADS, _MEMORY // memory))
+
+
+def tree_sum(parts: Iterator[Parts]) -> Parts:
+    """Merge neighbours, then neighbours of these, and so on, holding no more than a part a level.
+
+    A pair is merged as soon as both are there; what is left over at the end is merged from the right. This is the
+    same tree as that of merging a list in pairs, level by level, where an odd one moves up.
+    """
+    waiting: list[tuple[int, Parts]] = []
+    for part in parts:
+        level, whole = 0, part
+        while waiting and waiting[-1][0] == level:
+            whole, level = merged(waiting.pop()[1], whole), level + 1
+        waiting.append((level, whole))
+    total: Parts = {}
+    while waiting:
+        total = merged(waiting.pop()[1], total)
+    return total

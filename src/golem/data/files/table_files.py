@@ -1,0 +1,201 @@
+"""The files of one table: found by name, folder or pattern, and checked to have the same columns."""
+
+from __future__ import annotations
+
+import glob
+import re
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from golem.data.checks import DataWarning
+from golem.data.files.batches import TableFile, naming
+from golem.data.files.csv_files import SAVED_INDEX, CsvFile
+from golem.data.files.parquet_files import MAGIC, ParquetFile
+from golem.data.tables import column_names, counted, quoted
+
+# What `golem fit` and `golem compare` write, perhaps into the folder of the data.
+_RESULT_MARKS = ("graph.json", "comparison.csv")
+_RESULT_TABLES = ("edges.csv", "weights.csv", "path.csv", "comparison.csv", "agreement.csv", "distances.csv")
+ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".parquet", ".pq")
+# What pandas calls the index of rows when it saves it with the columns, or meets it again.
+_SAVED_INDEX = re.compile(rf"{SAVED_INDEX}(\.\d+)*|__index_level_\d+__")
+
+Paths = str | Path | Iterable[str | Path]
+
+
+@dataclass(frozen=True)
+class TableFiles:
+    """Files whose rows make one table of numbers.
+
+    Parameters
+    ----------
+    files : tuple of TableFile
+        The files, in the order of their rows.
+    names : tuple of str
+        The columns.
+    positions : tuple of tuple of int
+        Where these columns stand in each file.
+    """
+
+    files: tuple[TableFile, ...]
+    names: tuple[str, ...]
+    positions: tuple[tuple[int, ...], ...]
+
+    @property
+    def made_up_names(self) -> bool:
+        """Whether the names were made up because the files have none."""
+        return self.files[0].made_up_names
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file.size for file in self.files)
+
+    @classmethod
+    def open(
+        cls,
+        paths: Paths,
+        *,
+        columns: Sequence[str] | None = None,
+        drop: Sequence[str] = (),
+        header: bool | None = None,
+        na: Sequence[str] = (),
+    ) -> TableFiles:
+        """Look into all files of a table; see `golem.readers.moments_from_file`."""
+        files: list[TableFile] = []
+        names: tuple[str, ...] = ()
+        positions = []
+        wanted = None if columns is None else set(columns)
+        for path in find_files(paths):
+            with naming(path):
+                file = _open(path, header, tuple(na), files)
+                # Two columns of one name, or one without, matter where they are used.
+                used = [name for name in file.names if wanted is None or name in wanted]
+                column_names(used, len(used))
+                if files:
+                    _require_agreement(file, files[0], names, drop, selected=columns is not None)
+                else:
+                    names = _chosen(file, columns, drop)
+                positions.append(tuple(map({name: j for j, name in enumerate(file.names)}.__getitem__, names)))
+                file.require_numeric(positions[-1])
+                files.append(file)
+        return cls(tuple(files), names, tuple(positions))
+
+
+def find_files(paths: Paths) -> list[Path]:
+    """List the files that names, folders and patterns stand for, those of a folder or pattern sorted by name.
+
+    Files that begin with a dot or an underscore are left out in folders, as Spark and Hive write them beside the data.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or one twice.
+    """
+    found = []
+    for path in [paths] if isinstance(paths, str | Path) else list(paths):
+        matches = [Path(path)]
+        if not matches[0].exists() and glob.has_magic(str(path)):
+            matches = [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]
+            if not matches:
+                raise ValueError(f"{path}: no file has such a name")
+        for match in matches:
+            found += _files_in(match) if match.is_dir() else [match]
+    if not found:
+        raise ValueError("no file was named")
+    twice = sorted({str(path) for path in found if found.count(path) > 1}) if len(set(found)) < len(found) else []
+    if twice:
+        raise ValueError(f"files are named twice, and their rows would count twice: {quoted(twice)}")
+    return found
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """List the tables in a folder and the folders in it, less results of an earlier fit and truths of a simulation."""
+    found = []
+    results = {path.parent for name in _RESULT_MARKS for path in folder.rglob(name)}
+    for path in sorted(folder.rglob("*")):
+        hidden = any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+        is_table = path.name.lower().endswith(ENDINGS) and not path.is_dir()
+        is_result = path.name in _RESULT_TABLES and path.parent in results
+        if is_table and not hidden and not is_result and not _is_truth(path):
+            found.append(path)
+    if not found:
+        raise ValueError(f"{folder}: a folder without tables; their names end in {', '.join(ENDINGS)}")
+    return found
+
+
+def _is_truth(path: Path) -> bool:
+    """Tell whether a file is the true graph that `golem simulate` writes beside the data."""
+    if path.name != "truth.csv":
+        return False
+    with path.open("rb") as file:
+        return file.readline().strip() == b"source,target,weight"
+
+
+def _open(path: Path, header: bool | None, na: tuple[str, ...], before: Sequence[TableFile]) -> TableFile:
+    """Look into a file: Parquet by its content or name, else text."""
+    if not path.stat().st_size:
+        raise ValueError("the file is empty")
+    with path.open("rb") as file:
+        is_parquet = file.read(len(MAGIC)) == MAGIC
+    if is_parquet or path.suffix.lower() in (".parquet", ".pq"):
+        return ParquetFile.open(path, na)
+    return CsvFile.open(path, header, next((file for file in before if isinstance(file, CsvFile)), None), na)
+
+
+def _chosen(file: TableFile, columns: Sequence[str] | None, drop: Sequence[str]) -> tuple[str, ...]:
+    """Names of the columns to use, after the first file."""
+    present = set(file.names)
+    for what, wanted in (("", columns or ()), (" to drop", drop)):
+        unknown = [name for name in wanted if name not in present]
+        if unknown:
+            raise ValueError(f"no column {quoted(unknown)}{what}; there are {quoted(file.names)}")
+    if columns is None:
+        index = _saved_index(file)
+        columns = [name for name in file.names if name not in index]
+        _tell_of_what_is_left_out(file, [] if set(index) <= set(drop) else index)
+    names = [name for name in columns if name not in drop]
+    if not names:
+        raise ValueError(f"no columns are left of {quoted(file.names)}")
+    return column_names(names, len(names))
+
+
+def _tell_of_what_is_left_out(file: TableFile, index: Sequence[str]) -> None:
+    """Warn of columns that nobody asked to leave out."""
+    if index:
+        warnings.warn(
+            f"{file.path}: column {quoted(index)} looks like a saved row index and is left out; to keep it, rename "
+            "it or list it among the columns to use",
+            DataWarning,
+            stacklevel=5,
+        )
+    if isinstance(file, CsvFile) and file.form.padding:
+        fields = counted(file.form.padding, "field")
+        sentence = f"every line ends with {fields} without a name or a value: left out"
+        warnings.warn(f"{file.path}: {sentence}", DataWarning, stacklevel=5)
+
+
+def _saved_index(file: TableFile) -> list[str]:
+    """Names of the columns that only count the rows, as pandas and R save them."""
+    return [name for name in file.names if _SAVED_INDEX.fullmatch(name)]
+
+
+def _require_agreement(
+    file: TableFile, first: TableFile, names: Sequence[str], drop: Sequence[str], *, selected: bool
+) -> None:
+    """Raise where a file has not the columns of the first."""
+    if file.made_up_names != first.made_up_names:
+        has, lacks = (first, file) if file.made_up_names else (file, first)
+        raise ValueError(
+            f"no line of names was found in {lacks.path}, but one in {has.path}; say whether the files have a header"
+        )
+    present, known = set(file.names), {*names, *drop, *_saved_index(file)}
+    missing = [name for name in names if name not in present]
+    new = [] if selected else [name for name in file.names if name not in known]
+    differences = [f"{quoted(some)} {word}" for some, word in ((missing, "missing"), (new, "new")) if some]
+    if differences:
+        raise ValueError(
+            f"its columns are not those of {first.path}: {', '.join(differences)}; choose columns that all files have"
+        )

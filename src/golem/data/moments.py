@@ -1,0 +1,312 @@
+"""Sufficient statistics: all that a Gaussian likelihood needs to know of the data.
+
+The likelihoods depend on the rows only through their centred covariance and their number. One pass makes `Moments`
+from a table; afterwards n no longer enters the cost of anything. Moments of parts of the rows add up to the moments
+of all of them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from golem.data.missing import Missing, MissingChoice, fit_gaussian, require_choice, rows_in_common
+from golem.data.tables import TOO_LARGE, column_names, float_rows, positions, quoted, require_finite, rows_and_names
+from golem.runtime.arrays import divided, is_tensor, to_numpy
+
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+_BLOCK_BYTES = 2**30
+_STRIP = 2048
+_FIRST_ROWS, _CACHED_NUMBERS = 256, 1 << 19
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Number of rows, mean and centred scatter of named columns.
+
+    The mean is kept in two parts, a fixed `shift` near the data and the `offset` of the mean from it: a column with
+    mean 1e8 and variance 1 would lose half its digits if means were subtracted or merged as they are.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    shift, offset : ndarray of shape (d,)
+        The mean is `shift + offset`.
+    scatter : ndarray of shape (d, d)
+        Sum over rows of the outer products of the centred row, X_c' X_c.
+    names : tuple of str
+        Column names.
+    missing : Missing, optional
+        What was missing in the rows and what was done about it, where something was to be done.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(100, 3)) + 1e8
+    >>> whole, parts = Moments.from_rows(X), Moments.from_rows(X[:30]) + Moments.from_rows(X[30:])
+    >>> bool(np.allclose(whole.covariance, parts.covariance, rtol=1e-12))
+    True
+    """
+
+    n: int
+    shift: Vector
+    offset: Vector
+    scatter: Matrix
+    names: tuple[str, ...]
+    missing: Missing | None = None
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: ArrayLike,
+        names: Sequence[str] | None = None,
+        shift: ArrayLike | None = None,
+        missing: MissingChoice = "error",
+    ) -> Moments:
+        """Moments of an array of shape (n, d), samples in rows; `shift` defaults to the first row, EM has its own.
+
+        The Gram product of a torch tensor is made where it lies, in double precision. Where values are missing (NaN),
+        this is an error, their rows are left out ("drop"), or the moments are estimated by Gaussian EM ("em"), with
+        the number of rows of `golem.data.missing.rows_in_common`.
+        """
+        require_choice(missing)
+        if is_tensor(rows):
+            if missing == "error" or not bool(rows.isnan().any()):
+                return cls._from_tensor(rows, names, shift, missing)
+            rows = to_numpy(rows)
+        X = float_rows(rows)
+        names = column_names(names, X.shape[1])
+        if missing != "error":
+            return cls._despite_missing(X, names, shift, missing)
+        require_finite(X, names)
+        shift = np.array(X[0] if shift is None else shift, dtype=float)
+        centred = X - shift
+        offset = centred.mean(axis=0)
+        centred -= offset
+        return cls(len(X), shift, offset, centred.T @ centred, names)
+
+    @classmethod
+    def _despite_missing(
+        cls, X: Matrix, names: tuple[str, ...], shift: ArrayLike | None, missing: MissingChoice
+    ) -> Moments:
+        """Moments of the rows that are complete, or of all of them by EM."""
+        absent = np.isnan(X)
+        require_finite(np.where(absent, 0.0, X), names)
+        complete = ~absent.any(axis=1)
+        if missing == "drop" or complete.all():
+            record = Missing.of(missing, absent, names)
+            if complete.sum() < 2:
+                raise ValueError(f"{record.rows} of {len(X)} rows lack a value: too few are left; try missing='em'")
+            return replace(cls.from_rows(X[complete], names, shift), missing=record)
+        return cls.by_em(X, names)
+
+    @classmethod
+    def by_em(cls, X: Matrix, names: tuple[str, ...], start: Moments | None = None) -> Moments:
+        """Moments of rows that lack values (NaN) by Gaussian EM, from those of all rows where X is a part of them."""
+        absent = np.isnan(X)
+        some = ~absent.all(axis=1)  # a row without any value tells nothing
+        fit = fit_gaussian(X[some], names, None if start is None else (start.mean, start.covariance))
+        n = rows_in_common(absent, names)
+        record = Missing.of("em", absent, names, rows_used=n, iterations=len(fit.log_likelihoods))
+        return cls(n, fit.mean, np.zeros(len(names)), fit.covariance * n, names, record)
+
+    @classmethod
+    def _from_tensor(
+        cls, X: Any, names: Sequence[str] | None, shift: ArrayLike | None, missing: MissingChoice
+    ) -> Moments:
+        """Moments of a torch tensor in which nothing is missing, by blocks of rows: no second copy of it is made."""
+        if X.ndim != 2 or X.shape[0] < 2:
+            raise ValueError(f"the data must be a table of at least 2 rows; got shape {tuple(X.shape)}")
+        names = column_names(names, X.shape[1])
+        n, block = X.shape[0], max(1, _BLOCK_BYTES // (8 * X.shape[1]))
+        first = X[0].double()
+        centre = first if shift is None else first.new_tensor(np.asarray(shift))
+        offset = sum((X[k : k + block].double() - centre).sum(dim=0) for k in range(0, n, block)) / n
+        if not bool(offset.isfinite().all()):
+            require_finite(to_numpy(X), names)
+        scatter = offset.new_zeros((X.shape[1], X.shape[1]))
+        for k in range(0, n, block):
+            # Around the shift first: the mean itself may have lost the digits that tell it from the rows.
+            centred = X[k : k + block].double() - centre - offset
+            # The product is symmetric: of many columns half of it is made, strip by strip, and mirrored below.
+            for j in range(0, X.shape[1], _STRIP):
+                scatter[j : j + _STRIP, j:] += centred[:, j : j + _STRIP].T @ centred[:, j:]
+        for j in range(0, X.shape[1], _STRIP):
+            here, beyond = slice(j, j + _STRIP), slice(j + _STRIP, None)
+            scatter[here, here] = (scatter[here, here] + scatter[here, here].T) / 2
+            scatter[beyond, here] = scatter[here, beyond].T
+        if not bool(scatter.diagonal().isfinite().all()):
+            raise ValueError(TOO_LARGE)
+        record = None if missing == "error" else Missing.of(missing, np.broadcast_to(np.False_, tuple(X.shape)), names)
+        return cls(n, to_numpy(centre), to_numpy(offset), to_numpy(scatter), names, record)
+
+    @classmethod
+    def from_columns(
+        cls,
+        columns: Sequence[NDArray[Any]],
+        names: tuple[str, ...],
+        place: Callable[[int], str] | None = None,
+        missing: Literal["error", "drop"] = "error",
+    ) -> Moments:
+        """Moments of a batch of rows, at least one, given as d columns; made to be merged with those of other batches.
+
+        The rows pass once, in blocks that stay in the processor's cache, about a shift near the first ones: the
+        scatter is the sum of outer products about the shift, less n times that of the offset. `place` says in words
+        where a row of the batch stands. With missing="drop" rows with a NaN are left out; there may be none left.
+
+        Raises
+        ------
+        ValueError
+            If values are NaN or infinite, or too large to be squared.
+        """
+        n, d = len(columns[0]), len(columns)
+        if missing == "drop":
+            absent = np.column_stack([np.isnan(column) for column in columns])
+            kept = np.nonzero(~absent.any(axis=1))[0]
+            whole = cls(0, np.zeros(d), np.zeros(d), np.zeros((d, d)), names)
+            if len(kept):
+                columns = [column[kept] for column in columns] if len(kept) < n else columns
+                whole = cls.from_columns(columns, names, None if place is None else lambda row: place(int(kept[row])))
+            return replace(whole, missing=Missing.of("drop", absent, names))
+        with np.errstate(invalid="ignore", over="ignore"):
+            shift = np.array([column[:_FIRST_ROWS].mean(dtype=float) for column in columns])
+            length = min(n, max(_CACHED_NUMBERS // d, d))
+            block, total, scatter = np.empty((d, length)), np.zeros(d), np.zeros((d, d))
+            for begin in range(0, n, length):
+                part = block[:, : min(length, n - begin)]
+                for row, column, centre in zip(part, columns, shift, strict=True):
+                    np.subtract(column[begin : begin + length], centre, out=row)
+                total += part.sum(axis=1)
+                scatter += part @ part.T
+            offset = total / n
+            scatter -= np.outer(offset, offset) * n
+        if not np.isfinite(total).all():
+            require_finite(np.column_stack(columns), names, place)
+        if not np.isfinite(np.diagonal(scatter)).all():
+            raise ValueError(TOO_LARGE)
+        return cls(n, shift, offset, scatter, names)
+
+    @classmethod
+    def from_table(cls, table: Any, missing: MissingChoice = "error") -> Moments:
+        """Moments of a pandas, Polars or PyArrow table, or of an array; `missing` as for `from_rows`."""
+        values, names = rows_and_names(table)
+        return cls.from_rows(values, names, missing=missing)
+
+    @classmethod
+    def from_covariance(
+        cls,
+        covariance: ArrayLike,
+        n: int,
+        mean: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+    ) -> Moments:
+        """Moments from a precomputed covariance matrix (divided by n, not n - 1) and a number of rows.
+
+        Raises
+        ------
+        ValueError
+            If the matrix is not square, finite, symmetric and positive semidefinite, or n < 2.
+        """
+        S = np.array(covariance, dtype=float)
+        if S.ndim != 2 or S.shape[0] != S.shape[1]:
+            raise ValueError(f"a covariance is a square matrix; got shape {S.shape}")
+        names = column_names(names, len(S))
+        if not np.isfinite(S).all():
+            bad = [names[j] for j in np.nonzero(~np.isfinite(S).all(axis=0))[0]]
+            raise ValueError(f"the covariance has NaN or infinite entries in columns {quoted(bad)}")
+        if n < 2 or n != int(n):
+            raise ValueError(f"a covariance needs the number of rows it came from, at least 2; got n={n}")
+        scale = np.sqrt(np.maximum(np.diagonal(S), 0))
+        unit = np.outer(scale, scale)
+        asymmetry = np.abs(S - S.T)
+        if np.any(asymmetry > 1e-8 * unit + 1e-300):
+            i, j = np.unravel_index(np.argmax(asymmetry), S.shape)
+            raise ValueError(
+                f"the covariance is not symmetric: entries ({names[i]!r}, {names[j]!r}) and its mirror are "
+                f"{S[i, j]:.6g} and {S[j, i]:.6g}"
+            )
+        S = (S + S.T) / 2
+        correlation = np.divide(S, unit, out=np.zeros_like(S), where=unit > 0)
+        negative = np.diagonal(S) < 0
+        lowest = np.linalg.eigvalsh(correlation)[0] if not negative.any() else -1.0
+        if lowest < -1e-8:
+            blame = f": negative variance of {quoted([names[j] for j in np.nonzero(negative)[0]])}"
+            raise ValueError(
+                "the covariance is not positive semidefinite"
+                + (blame if negative.any() else f" (lowest eigenvalue of the correlations {lowest:.3g})")
+                + "; covariances from pairwise-complete data often are not: use complete rows"
+            )
+        centre = np.zeros(len(S)) if mean is None else np.array(mean, dtype=float)
+        if centre.shape != (len(S),) or not np.isfinite(centre).all():
+            raise ValueError(f"the mean must have shape ({len(S)},) and be finite; got shape {centre.shape}")
+        return cls(int(n), centre, np.zeros(len(S)), S * n, names)
+
+    @property
+    def d(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+    @property
+    def mean(self) -> Vector:
+        """Column means."""
+        return self.shift + self.offset
+
+    @functools.cached_property
+    def covariance(self) -> Matrix:
+        """Maximum likelihood covariance: scatter divided by n. It is kept: copy it before writing to it."""
+        # Not marked as read-only: numba would compile every kernel once more for such an array.
+        return divided(self.scatter, self.n)
+
+    @property
+    def variances(self) -> Vector:
+        """Column variances, divided by n."""
+        return np.diagonal(self.scatter) / self.n
+
+    def standardized(self) -> Moments:
+        """Moments of the same columns with mean 0 and variance 1."""
+        scale = np.sqrt(self.variances)
+        S = self.covariance / np.outer(scale, scale)
+        return replace(self, shift=np.zeros(self.d), offset=np.zeros(self.d), scatter=(S + S.T) / 2 * self.n)
+
+    def reordered(self, names: Sequence[str]) -> Moments:
+        """Return the same moments with the columns in another order.
+
+        Raises
+        ------
+        ValueError
+            If the names are not those of the columns.
+        """
+        names = tuple(names)
+        if names == self.names:
+            return self
+        if sorted(names) != sorted(self.names):
+            raise ValueError(f"the columns are {quoted(self.names)}, not {quoted(names)}")
+        index = positions(names, self.names)
+        shift, offset, scatter = self.shift[index], self.offset[index], self.scatter[np.ix_(index, index)]
+        return Moments(self.n, shift, offset, scatter, names, self.missing)
+
+    def __add__(self, other: Moments) -> Moments:
+        """Moments of the rows of both (Chan, Golub and LeVeque's merge around a common shift)."""
+        if self.names != other.names:
+            raise ValueError(
+                f"moments of different columns cannot be merged: {quoted(self.names)} and {quoted(other.names)}"
+            )
+        records = [part.missing for part in (self, other) if part.missing is not None]
+        missing = records[0] + records[1] if len(records) == 2 else records[0] if records else None
+        if not self.n or not other.n:  # all rows of a batch may have been left out
+            return replace(self if self.n else other, missing=missing)
+        n = self.n + other.n
+        # Shifts lie near the data, so their difference is exact where that of the means would round.
+        difference = (other.shift - self.shift) + (other.offset - self.offset)
+        scatter = self.scatter + other.scatter
+        between = np.outer(difference, difference)
+        between *= self.n * other.n / n
+        scatter += between
+        return Moments(n, self.shift, self.offset + difference * (other.n / n), scatter, self.names, missing)

@@ -1,0 +1,210 @@
+"""Directions that the equivalence class leaves open: which member to show, and whether variances decide them."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golem.data.moments import Matrix, Vector
+from golem.graphs.dag import BoolMatrix, member_of_class
+from golem.score.likelihood import GaussianNV, Likelihood
+from golem.score.objective import grouped
+from golem.score.regression import regress_on_parents
+
+_LEAST_GAIN = 1e-9
+_MOST_ROUNDS = 100
+_LEAST_EVIDENCE = 2.0
+_MOST_MEMBERS = 100
+
+
+def prefer_equal_variances(
+    adjacency: BoolMatrix, S: Matrix, allowed: BoolMatrix | None = None, required: BoolMatrix | None = None
+) -> BoolMatrix:
+    """Move within the Markov equivalence class to a member with a higher EV likelihood.
+
+    Members of a class fit Gaussian data with free noise variances equally well. Any two of them are joined by a chain
+    of reversals of covered edges (i -> j where j has the parents of i and i itself; Chickering 1995); such a
+    reversal keeps the product of the two residual variances and changes their sum. Edges are reversed as long as
+    the total residual variance falls, so the member shown is the one that equal noise variances find likelier, up
+    to a local optimum. Forbidden edges are not made and required ones not undone.
+
+    Examples
+    --------
+    >>> S = np.array([[1.0, 1.0], [1.0, 2.0]])  # x0 -> x1 with equal noise variances
+    >>> prefer_equal_variances(np.array([[False, False], [True, False]]), S).astype(int)
+    array([[0, 1],
+           [0, 0]])
+    """
+    graph = adjacency.copy()
+    fixed = np.zeros_like(graph)
+    if allowed is not None:
+        fixed |= ~allowed.T
+    if required is not None:
+        fixed |= required
+    r = np.array([residual_variance(S, j, graph[:, j]) for j in range(len(graph))])
+    for _ in range(_MOST_ROUNDS):
+        changed = False
+        for i, j, first, second in _covered_edges(graph, S, fixed):
+            if first + second < (r[i] + r[j]) * (1 - _LEAST_GAIN):
+                graph[:, j] = graph[:, i]
+                graph[j, i] = True
+                r[i], r[j] = second, first
+                changed = True
+        if not changed:
+            break
+    return graph
+
+
+def _covered_edges(
+    graph: BoolMatrix, S: Matrix, fixed: BoolMatrix | None = None
+) -> Iterator[tuple[int, int, float, float]]:
+    """Yield the covered edges i -> j with the variances that j first and then i would have, were they reversed.
+
+    The caller may reverse the edge before asking for the next.
+    """
+    for i, j in np.argwhere(graph if fixed is None else graph & ~fixed):
+        parents = graph[:, i].copy()
+        parents[i] = True
+        if np.array_equal(parents, graph[:, j]):
+            parents[i] = False
+            first = residual_variance(S, j, parents)
+            parents[j] = True
+            yield int(i), int(j), first, residual_variance(S, i, parents)
+
+
+def without_evidence(
+    adjacency: BoolMatrix, S: Matrix, n: int, likelihood: Likelihood, undirected: BoolMatrix
+) -> BoolMatrix:
+    """Edges for whose direction, where the equivalence class leaves it open, the noise model has no evidence either.
+
+    Free variances have none for any edge. Under equal and tied ones these are the edges that point the other way in
+    some member of the class whose deviance is less than 2 higher, odds of e to 1. Members are visited from the cheapest
+    on, along reversals of covered edges, component by component of the open edges, up to a limit: in a dense component,
+    which can have very many members, an edge may pass as decided that is not.
+
+    Parameters
+    ----------
+    adjacency, undirected : ndarray of shape (d, d), bool
+        The graph, and its edges whose direction is open.
+    S, n : ndarray of shape (d, d), int
+        Covariance and number of rows.
+    likelihood : Likelihood
+        The noise model.
+    """
+    if isinstance(likelihood, GaussianNV) or not undirected.any():
+        return undirected.copy()
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    weak = np.zeros_like(adjacency)
+    r = regress_on_parents(adjacency, S)[1]
+    _, labels = connected_components(csr_array(undirected), directed=False)
+    for _, nodes in grouped(*_sorted_by(labels)):
+        if len(nodes) > 1:
+            block = np.ix_(nodes, nodes)
+            weak[block] |= _undecided_within(nodes, adjacency, undirected[block], S, n, likelihood, r)
+    return weak
+
+
+def _sorted_by(labels: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Labels in order, and what bears them."""
+    order = np.argsort(labels, kind="stable")
+    return labels[order], order
+
+
+def _undecided_within(
+    nodes: NDArray[np.intp],
+    adjacency: BoolMatrix,
+    undirected: BoolMatrix,
+    S: Matrix,
+    n: int,
+    likelihood: Likelihood,
+    r: Vector,
+) -> BoolMatrix:
+    """Edges among some nodes that point the other way in a member of the class that costs little more."""
+    graph = adjacency[np.ix_(nodes, nodes)]
+    beyond = adjacency[:, nodes].T
+    beyond[:, nodes] = False
+    outside = [np.nonzero(parents)[0] for parents in beyond]
+
+    def variance(j: int, parents: BoolMatrix) -> float:
+        where = np.concatenate([outside[j], nodes[parents]])
+        return _conditional_variance(S, nodes[j], where)
+
+    def cost(r: Vector) -> float:
+        return 2 * n * float(likelihood.on_dag(np.maximum(r, np.finfo(float).tiny)))
+
+    weak = np.zeros_like(graph)
+    waiting = [(cost(r), 0, graph, r)]
+    limit, seen = cost(r) + _LEAST_EVIDENCE, {graph.tobytes()}
+    for _ in range(_MOST_MEMBERS):
+        if not waiting:
+            break
+        price, _, member, variances = heapq.heappop(waiting)
+        if price < limit:
+            weak |= graph & ~member
+        for i, j in np.argwhere(member & (undirected | undirected.T)):
+            parents = member[:, i].copy()
+            parents[i] = True
+            if not (np.array_equal(parents, member[:, j]) and np.array_equal(outside[i], outside[j])):
+                continue  # not covered
+            parents[i] = False
+            turned, changed = member.copy(), variances.copy()
+            turned[:, j] = parents
+            changed[nodes[j]] = variance(j, parents)
+            parents[j] = True
+            turned[:, i] = parents
+            changed[nodes[i]] = variance(i, parents)
+            if turned.tobytes() not in seen:
+                seen.add(turned.tobytes())
+                heapq.heappush(waiting, (cost(changed), len(seen), turned, changed))
+    return weak
+
+
+def residual_variance(S: Matrix, j: int, parents: BoolMatrix) -> float:
+    """Variance of a node given its parents."""
+    return _conditional_variance(S, j, np.nonzero(parents)[0])
+
+
+def _conditional_variance(S: Matrix, j: int, where: NDArray[np.intp]) -> float:
+    """Variance of a node given some others."""
+    if not len(where):
+        return float(S[j, j])
+    return float(S[j, j] - S[j, where] @ np.linalg.solve(S[np.ix_(where, where)], S[where, j]))
+
+
+def random_member(adjacency: BoolMatrix, undecided: BoolMatrix, rng: np.random.Generator) -> BoolMatrix:
+    """Direct the undecided edges anew, away from a node drawn at random: no new collider, no cycle.
+
+    In a tree of undecided edges every member of the class has one root and each is as likely; in denser ones none is
+    excluded.
+
+    Examples
+    --------
+    >>> chain = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
+    >>> members = {random_member(chain, chain, np.random.default_rng(k)).tobytes() for k in range(20)}
+    >>> len(members)
+    3
+    """
+    graph = adjacency | undecided.T
+    distance = _steps_from_random_roots(undecided | undecided.T, rng)
+    # Sinks are taken away first, the lowest number first: so far-off nodes get low numbers.
+    order = np.lexsort((rng.random(len(graph)), -distance))
+    block = np.ix_(order, order)
+    member = np.zeros_like(graph)
+    member[block] = member_of_class(graph[block])
+    return member
+
+
+def _steps_from_random_roots(undirected: BoolMatrix, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Count the steps of every node from a root drawn in its component."""
+    distance = np.full(len(undirected), -1)
+    for root in rng.permutation(len(undirected)):
+        frontier, steps = np.array([root]), 0
+        while len(frontier := frontier[distance[frontier] < 0]):
+            distance[frontier] = steps
+            frontier, steps = np.nonzero(undirected[frontier].any(axis=0))[0], steps + 1
+    return distance

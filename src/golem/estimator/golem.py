@@ -1,0 +1,431 @@
+"""Golem: the scikit-learn face of the score, its solvers and the rounding."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import warnings
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from golem.data.checks import require_learnable, warn_of_equal_scales
+from golem.data.inputs import read_data, read_knowledge
+from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.missing import MissingChoice, require_choice
+from golem.data.moments import Matrix, Moments
+from golem.directions.equivalence_class import without_evidence
+from golem.estimator.settings import (
+    ACYCLICITIES,
+    MATRICES,
+    PAPER_THRESHOLD,
+    chosen_solver,
+    named,
+    placement_for,
+    start_matrix,
+)
+from golem.graphs.dag import BoolMatrix, cpdag, meek_closure
+from golem.model.linear_sem import LinearSEM
+from golem.runtime.matrix_functions import LARGE
+from golem.score.acyclicity import Acyclicity, Expm
+from golem.score.likelihood import GaussianEV
+from golem.score.objective import PAPER_PENALTIES, graph_scores, residual_variances
+from golem.score.sparsity import L0, Criterion
+from golem.solvers import LBFGS, Adam, Callback, Order, Solution
+from golem.solvers.likelihood_ratio import ChosenEdges, choose_edges
+from golem.solvers.paper_recipe import NOISE_MODELS, Descent, NoiseModel
+from golem.solvers.rounding import CycleRemoval, Rounded, round_to_dag, with_required
+
+
+class Golem(BaseEstimator):
+    """Learn a linear directed acyclic graph by penalized Gaussian likelihood.
+
+    Minimizes S(B) = L(B) + R_sparse(B) + R_DAG(B) (Ng, Ghassami and Zhang 2020, eq. 1). `weights_[i, j] != 0` means
+    i -> j. By default the edges are counted, as in the paper's theory, and the graph is acyclic by construction
+    (`solver="order"`). With `solver="adam"` or `"lbfgs"` this is the paper's method: R_sparse = lambda_sparsity ||B||_1
+    and R_DAG = lambda_dag h(B) (eq. 4), and the weights are rounded to a graph afterwards.
+
+    Parameters
+    ----------
+    noise : {"auto", "nv", "ev"}
+        Noise variances: free ("nv", GOLEM-NV), all equal ("ev", GOLEM-EV), or whatever the data speak for ("auto"):
+        equal, tied by a common prior, or free (order; see `noise_choice_` and docs/noise.md). Equal and tied
+        variances decide directions that free ones leave open, and believe the units of the columns for it. With
+        Adam and L-BFGS "auto" is the prior with its mean and spread estimated along the way.
+    solver : {"order", "lbfgs", "adam"} or an object of `golem.solvers`
+        How to minimize; an object carries its own settings, such as `Adam(batch_size=256)`. A parameter that a
+        solver has no use for is refused, not ignored.
+    lambda_sparsity : float or {"mbic", "ebic", "bic"}, optional
+        The price of edges. Order: a criterion (see `golem.score.L0`; default "mbic") or lambda in S(B) = L(B) +
+        lambda (number of edges). Adam and L-BFGS: the weight of ||B||_1; by default the paper's, 2e-2 (ev)
+        or 2e-3.
+    lambda_dag : float, optional
+        Weight of h(B) (Adam, L-BFGS); by default 5, as in the paper. With 0 this is the -L1 variant, with
+        `lambda_sparsity=0` as well the -Plain variant.
+    effort : {"fast", "default", "thorough"}, optional
+        How long the order is searched for, unless noise="ev" (order).
+    threshold : float or "lr", optional
+        Edges with smaller absolute weights are dropped (Adam, L-BFGS); by default 0.3, as in the paper. It is in the
+        units of the weights: small true effects need a smaller one. "lr" takes the edges whose likelihood ratio pays
+        their price `edge_price_`, and refits their weights (see `golem.solvers.likelihood_ratio.choose_edges`).
+    max_iter : int, optional
+        Most iterations (Adam, L-BFGS); by default the solver's own.
+    init : {"zeros", "ev"} or array, optional
+        Start. Adam and L-BFGS: zeros, the raw weights of GOLEM-EV, or a (d, d) matrix; by default "zeros" for
+        noise="ev" and "ev" for the others, as in the paper. Order: an order of the nodes, causes first, or a (d, d)
+        graph; "ev" is the order of noise="ev".
+    acyclicity : {"expm", "polynomial", "logdet"} or a term of `golem.score.acyclicity`, optional
+        The function h (Adam, L-BFGS); by default "expm".
+    cycles : {"paper", "gentle", "none"}, optional
+        How rounding removes cycles (Adam, L-BFGS; see `golem.solvers.rounding.round_to_dag`); by default "paper", and
+        with threshold="lr" "gentle". "none" leaves them, and then there is no `cpdag_` and no `sem_` when the graph is
+        cyclic.
+    knowledge : Knowledge or NamedKnowledge, optional
+        Forbidden and required edges and tiers, obeyed exactly: by name (`Knowledge.named`, `Knowledge.read`) or by
+        number (`Knowledge.of`).
+    missing : {"error", "drop", "em"}
+        What to do about missing values (NaN, null): refuse them, leave their rows out, or estimate means and
+        covariances by Gaussian EM and the graph from these, in two stages (docs/missing.md). Moments say it themselves.
+    random_state : int, Generator or None
+        Seed of the search and of minibatches; without one it is 0, so that the same data give the same graph.
+    device : str
+        "cpu"; a torch device such as "cuda", for solver="adam" and for solver="order" with noise="ev"; or "auto": a GPU
+        where there is one and the problem is large enough to gain by it.
+    dtype : {"float64", "float32"}
+        Numbers of the solver where it works on a device, or Adam's anywhere. Single precision halves the memory;
+        docs/scale.md tells what it costs.
+    time_limit : float, optional
+        Seconds for each solve; what was reached by then is the answer, marked by `solution_.status`.
+    callback : callable, optional
+        Called with a `golem.solvers.Progress` a few times a second.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (d, d)
+        Weights of the learned graph.
+    raw_weights_ : ndarray of shape (d, d)
+        Weights before rounding (the same as `weights_` with solver="order").
+    adjacency_ : ndarray of shape (d, d), bool
+        Edges of the learned graph.
+    cpdag_ : ndarray of shape (d, d), bool
+        Its Markov equivalence class; both directions set means undirected.
+    undecided_ : ndarray of shape (d, d), bool
+        Edges whose direction rests on no evidence under the noise model used.
+    by_variance_ : ndarray of shape (d, d), bool
+        Edges whose direction rests on the noise variances alone: those that noise="nv" would leave undecided in this
+        graph, less `undecided_`.
+    noise_choice_ : NoiseChoice or None
+        What noise="auto" chose, tau, the scores of the alternatives and the reason in a sentence (order).
+    likelihood_ : Likelihood
+        The noise model used in the end.
+    sem_ : LinearSEM
+        The fitted model over the named variables.
+    solution_ : Solution
+        How the solve went: status, terms of the score, trace, time.
+    start_solution_ : Solution or None
+        The solve of GOLEM-EV that `init="ev"` started from.
+    moments_ : Moments
+        The sufficient statistics of the data.
+    missing_ : Missing or None
+        What was missing and what was done about it; None where nothing was to be done.
+    knowledge_ : Knowledge
+        The masks that were obeyed.
+    edge_price_ : L0
+        The price of edges: the one minimized by solver="order", else the default, as a yardstick.
+    threshold_ : float or None
+        The threshold used on raw weights; with "lr" the smallest raw weight kept, in absolute value (None: order).
+    n_iter_ : int
+        Iterations of the last solve.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(5, n=500, graph="ER1", random_state=1)
+    >>> model = Golem(noise="ev").fit(drawn.data)
+    >>> bool((model.adjacency_ == drawn.sem.adjacency).all())
+    True
+    """
+
+    def __init__(
+        self,
+        noise: Literal["auto", "nv", "ev"] = "auto",
+        solver: Literal["order", "lbfgs", "adam"] | Order | Adam | LBFGS = "order",
+        *,
+        lambda_sparsity: float | Criterion | None = None,
+        lambda_dag: float | None = None,
+        effort: Literal["fast", "default", "thorough"] | None = None,
+        threshold: float | Literal["lr"] | None = None,
+        max_iter: int | None = None,
+        init: Literal["zeros", "ev"] | ArrayLike | None = None,
+        acyclicity: Literal["expm", "polynomial", "logdet"] | Acyclicity | None = None,
+        cycles: CycleRemoval | None = None,
+        knowledge: Knowledge | NamedKnowledge | None = None,
+        missing: MissingChoice = "error",
+        random_state: int | np.random.Generator | None = None,
+        device: str = "cpu",
+        dtype: Literal["float64", "float32"] = "float64",
+        time_limit: float | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.noise = noise
+        self.solver = solver
+        self.lambda_sparsity = lambda_sparsity
+        self.lambda_dag = lambda_dag
+        self.effort = effort
+        self.threshold = threshold
+        self.max_iter = max_iter
+        self.init = init
+        self.acyclicity = acyclicity
+        self.cycles = cycles
+        self.knowledge = knowledge
+        self.missing = missing
+        self.random_state = random_state
+        self.device = device
+        self.dtype = dtype
+        self.time_limit = time_limit
+        self.callback = callback
+
+    @classmethod
+    def paper(cls, noise: Literal["ev", "nv"], **changes: Any) -> Golem:
+        """Return the paper's recipe to the letter (appendix F), with changes if any.
+
+        Adam from zeros (ev) or from the raw weights of GOLEM-EV (nv), 1e5 steps of 1e-3 on all rows, the paper's
+        penalties, threshold 0.3, then its cycle removal.
+        """
+        if noise not in PAPER_PENALTIES:
+            raise ValueError(f"the paper has noise='ev' and 'nv'; got {noise!r}")
+        model = NOISE_MODELS[noise]
+        recipe: dict[str, Any] = {
+            "noise": noise,
+            "solver": "adam",
+            "lambda_sparsity": model.lambda_sparsity,
+            "lambda_dag": model.lambda_dag,
+            "threshold": PAPER_THRESHOLD,
+            "init": "ev" if noise == "nv" else "zeros",
+            "acyclicity": "expm",
+            "cycles": "paper",
+        }
+        return cls(**(recipe | changes))
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Learn a graph.
+
+        Parameters
+        ----------
+        X : array, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
+            Data, samples in rows; or their moments, for a precomputed covariance.
+        y : None
+            Ignored, there for scikit-learn.
+        """
+        noise, solver = self.check_settings()
+        rows = self._prepare(X, solver)
+        if isinstance(solver, Order):
+            return self._conclude(self._search(solver, noise), None)
+        init = start_matrix(self, self.moments_.d)
+        descent = self._descent(solver, self.moments_.d)
+        covariance, n = self.moments_.covariance, self.moments_.n
+        return self._conclude(*descent.run(covariance, n, self._penalized(noise), self.noise, init, rows))
+
+    def _prepare(self, X: Any, solver: Order | Adam | LBFGS) -> Matrix | None:
+        """Read and check the data; return the rows where there are any."""
+        # A cyclic graph has none of these, and none of an earlier fit may stay.
+        for attribute in ("sem_", "cpdag_", "undecided_", "by_variance_", "selection_"):
+            self.__dict__.pop(attribute, None)
+        self.moments_, rows = read_data(self, X)
+        self.missing_ = self.moments_.missing
+        uses_scale = self.noise == "ev" or not isinstance(solver, Order)
+        require_learnable(self.moments_, uses_scale=uses_scale, stacklevel=5)
+        if self.noise == "ev":
+            warn_of_equal_scales(self.moments_, stacklevel=4)
+        self.knowledge_ = read_knowledge(self.knowledge, self.moments_.names)
+        self.edge_price_ = self._edge_price(solver)
+        return rows
+
+    def _conclude(self, solution: Solution, start: Solution | None) -> Self:
+        """Round the solution to a graph where it needs it, and set what follows from it."""
+        self.solution_, self.start_solution_ = solution, start
+        self.noise_choice_ = solution.noise_choice
+        self.likelihood_ = (
+            NOISE_MODELS[self.noise].likelihood(self.moments_.n)
+            if self.noise_choice_ is None
+            else self.noise_choice_.likelihood
+        )
+        self.threshold_: float | None = None
+        self._describe(solution.weights if is_counted(self) else self._round())
+        if not self.solution_.status.is_final:
+            stage = (
+                " (in the solve of GOLEM-EV that was to be the start)" if self.solution_ is self.start_solution_ else ""
+            )
+            warnings.warn(self.solution_.status.value + stage, ConvergenceWarning, stacklevel=3)
+        return self
+
+    def check_settings(self) -> tuple[NoiseModel, Order | Adam | LBFGS]:
+        """Return what the words stand for, or raise a ValueError where settings contradict each other.
+
+        `fit` begins with this; before a long pass over files it spares the wait for a complaint.
+        """
+        noise, solver = named(NOISE_MODELS, self.noise, "noise"), chosen_solver(self)
+        self._edge_price(solver)
+        require_choice(self.missing)
+        return noise, solver
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Mean Gaussian log-likelihood of a row of X under the fitted model; higher is better."""
+        check_is_fitted(self, "sem_")
+        moments = X if isinstance(X, Moments) else read_data(self, X, reset=False)[0]
+        moments = moments.reordered(self.sem_.names)
+        return self.sem_.log_likelihood(moments) / moments.n
+
+    def with_threshold(self, threshold: float | Literal["lr"]) -> Golem:
+        """Return a copy of this fitted model whose raw weights are rounded at another threshold (Adam, L-BFGS)."""
+        check_is_fitted(self, "solution_")
+        model = copy.copy(self)
+        model.set_params(threshold=threshold)
+        model.check_settings()
+        for attribute in ("sem_", "cpdag_", "undecided_", "by_variance_", "selection_"):
+            model.__dict__.pop(attribute, None)
+        model._describe(model._round())
+        return model
+
+    def certify(self, tolerance: float = 1e-6) -> Any:
+        """Polish the paper's l1 score from these weights to a stationary point; see `golem.diagnostics.certify`."""
+        from golem.assessment.diagnostics import certify
+
+        return certify(self, tolerance)
+
+    def diagnose(self, X: Any = None, *, refit: bool | None = None) -> Any:
+        """Check what the learned graph rests on; see `golem.diagnostics.diagnose`."""
+        from golem.assessment.diagnostics import diagnose
+
+        return diagnose(self, X, refit=refit)
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the learned graph, or the weights where it is large; see `golem.plots.plot_model`."""
+        from golem.output.figures import plot_model
+
+        check_is_fitted(self, "weights_")
+        return plot_model(self, **options)
+
+    def report(self, path: Any, **options: Any) -> Any:
+        """Write a page about the learned graph, to be opened in a browser (`golem.output.report.report_document`)."""
+        from golem.output.report import report_model
+
+        check_is_fitted(self, "weights_")
+        return report_model(self, path, **options)
+
+    def _edge_price(self, solver: Order | Adam | LBFGS) -> L0:
+        """Return the price by which edges are counted; where they are not, the default, as a yardstick."""
+        counted = isinstance(solver, Order) and self.lambda_sparsity is not None
+        return L0(self.lambda_sparsity) if counted else L0()  # type: ignore[arg-type]
+
+    def _search(self, solver: Order, noise: NoiseModel) -> Solution:
+        """Count edges along orders of the nodes."""
+        moments, knowledge, sparsity, init = self.moments_, self.knowledge_, self.edge_price_, self.init
+        allowed, required = (None, None) if knowledge.is_empty else (knowledge.allowed, knowledge.required)
+        if isinstance(init, str):
+            if init != "ev" or self.noise == "ev":
+                raise ValueError(
+                    f"init={init!r}: with solver='order' a start is an order, a graph or, for 'nv' and 'auto', 'ev'"
+                )
+            init = solver.solve(moments, GaussianEV(), sparsity, allowed=allowed, required=required).weights
+        placement = placement_for(self, solver, moments.d)
+        placement.require_memory(MATRICES["order"], moments.d, "The order")
+        return dataclasses.replace(solver, placement=placement).solve(
+            moments,
+            noise.likelihood(moments.n),
+            sparsity,
+            None if init is None else np.asarray(init),
+            allowed=allowed,
+            required=required,
+            random_state=self.random_state,
+            callback=self.callback,
+            stage="order" if self.noise == "auto" else f"order-{self.noise}",
+        )
+
+    def _descent(self, solver: Adam | LBFGS, d: int, stack: int = 1) -> Descent:
+        """Gather what the gradient solvers need."""
+        acyclicity = "expm" if self.acyclicity is None else self.acyclicity
+        h = named(ACYCLICITIES, acyclicity, "acyclicity") if isinstance(acyclicity, str) else acyclicity
+        placement = placement_for(self, solver, d)
+        replayed = d < LARGE and isinstance(h, Expm) and isinstance(solver, Adam) and solver.batch_size is None
+        placement.require_memory(MATRICES["adam, replayed" if replayed else "adam"], d, "Adam", stack)
+        return Descent(solver, h, self.knowledge_, placement, self.random_state, self.callback)
+
+    def _round(self) -> Matrix:
+        """Round the raw weights to a graph, and note how many edges it cost."""
+        raw, required = self.solution_.weights, self.knowledge_.required
+        rounded: ChosenEdges | Rounded
+        if self.threshold == "lr":
+            rounded = choose_edges(
+                raw, self.moments_, self.likelihood_, self.edge_price_, required, self.cycles or "gentle"
+            )
+            self.threshold_ = rounded.threshold
+        else:
+            self.threshold_ = PAPER_THRESHOLD if self.threshold is None else float(self.threshold)
+            rounded = round_to_dag(raw, self.threshold_, required, self.cycles or "paper")
+        self.solution_ = dataclasses.replace(self.solution_, cut_edges=rounded.cut)
+        return rounded.weights
+
+    def _penalized(self, noise: NoiseModel) -> NoiseModel:
+        """Return the noise model with the user's penalties in place of the paper's."""
+        penalties: dict[str, Any] = {"lambda_sparsity": self.lambda_sparsity, "lambda_dag": self.lambda_dag}
+        return dataclasses.replace(noise, **{name: value for name, value in penalties.items() if value is not None})
+
+    def _describe(self, weights: Matrix) -> None:
+        """Set the attributes that follow from the rounded weights."""
+        knowledge = self.knowledge_
+        self.raw_weights_ = self.solution_.weights
+        self.n_iter_ = max(1, self.solution_.iterations)
+        self.weights_ = weights = with_required(weights, knowledge.required)
+        self.adjacency_: BoolMatrix = weights != 0
+        try:
+            self.cpdag_ = cpdag(self.adjacency_)
+        except ValueError:
+            return  # cycles="none" left a cycle: there is neither an equivalence class nor a model
+        self._explain(_undecided(self.adjacency_, self.cpdag_, knowledge))
+
+    def _explain(self, open_directions: BoolMatrix) -> None:
+        """Set what a reader wants to know beyond the graph; a bootstrap does without."""
+        moments, weights = self.moments_, self.weights_
+        scores = graph_scores(weights, moments.covariance, moments.n)
+        self.solution_ = dataclasses.replace(self.solution_, graph_scores=scores)
+        self.undecided_ = without_evidence(
+            self.adjacency_, moments.covariance, moments.n, self.likelihood_, open_directions
+        )
+        self.by_variance_ = open_directions & ~self.undecided_
+        noise_variances = self.likelihood_.noise_variances(residual_variances(weights, moments.covariance))
+        self.sem_ = LinearSEM.from_moments(weights, noise_variances, moments)
+
+
+def is_counted(model: Golem) -> bool:
+    """Tell whether the solver counts edges."""
+    return model.solver == "order" or isinstance(model.solver, Order)
+
+
+def plain_model(model: Any) -> Golem:
+    """Return the model itself, or the one that a search over settings has chosen.
+
+    Raises
+    ------
+    ValueError
+        If it is neither, or nothing has been chosen yet.
+    """
+    chosen = getattr(model, "estimator_", model)
+    if not isinstance(chosen, Golem):
+        raise ValueError(f"this is for a Golem, or for a GolemCV once it is fitted; got {type(model).__name__}")
+    return chosen
+
+
+def _undecided(adjacency: BoolMatrix, equivalence_class: BoolMatrix, knowledge: Knowledge) -> BoolMatrix:
+    """Edges that the equivalence class leaves undirected, less those that knowledge directs."""
+    graph = equivalence_class
+    if not knowledge.is_empty:
+        known = adjacency & (knowledge.required | knowledge.forbidden.T)
+        graph = meek_closure(graph & ~(graph & graph.T & known.T))
+    return adjacency & graph & graph.T

@@ -1,0 +1,72 @@
+"""Many problems of one size in one solve: seeds of an experiment, bootstrap samples, a path of penalties."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from golem.data.moments import Matrix, Moments
+from golem.estimator.golem import Golem
+from golem.estimator.settings import start_matrix
+from golem.solvers import Adam
+from golem.solvers.paper_recipe import NOISE_MODELS
+
+
+def fit_batch(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | None = None) -> list[Golem]:
+    """Fit clones of a model to tables with the same number of columns, all in one solve.
+
+    The solver is Adam, whose steps are a few matrix products: on a GPU those of many small problems cost little more
+    than those of one. Each problem goes its own way, and ends where it would have ended alone.
+
+    Parameters
+    ----------
+    model : Golem
+        Settings, with solver="adam", such as `Golem.paper("nv", device="cuda")`.
+    tables : sequence
+        What `Golem.fit` takes: arrays, tables or Moments.
+    starts : sequence of ndarray of shape (d, d), optional
+        Weights to start from, one matrix a table, in the place of the model's `init`.
+
+    Examples
+    --------
+    >>> from golem.simulate import simulate
+    >>> tables = [simulate(5, 200, random_state=seed).data for seed in range(3)]
+    >>> models = fit_batch(Golem("ev", "adam", max_iter=2000), tables)
+    >>> [model.adjacency_.shape for model in models]
+    [(5, 5), (5, 5), (5, 5)]
+    """
+    models = [clone(model) for _ in tables]
+    if starts is not None and len(starts) != len(models):
+        raise ValueError(f"{len(starts)} starts for {len(models)} tables; there must be one for each")
+    if not models:
+        return []
+    _, solver = model.check_settings()
+    if not isinstance(solver, Adam) or solver.batch_size is not None:
+        raise ValueError("a batch is solved by solver='adam' on all rows; fit other models one by one")
+    moments: list[Moments] = []
+    for one, table in zip(models, tables, strict=True):
+        one._prepare(table, solver)
+        moments.append(one.moments_)
+    sizes = sorted({m.d for m in moments})
+    if len(sizes) > 1:
+        raise ValueError(f"the tables of a batch have the same number of columns; got {sizes}")
+    # Knowledge by name stands for other masks where columns come in another order.
+    masks = [(one.knowledge_.forbidden, one.knowledge_.required) for one in models]
+    if not all(np.array_equal(mask, masks[0]) for mask in masks[1:]):
+        raise ValueError(
+            "knowledge by name means other columns in some tables of the batch; bring their columns into one order"
+        )
+    rows = {m.n for m in moments}
+    if model.noise == "auto" and len(rows) > 1:
+        raise ValueError("with noise='auto' the tables of a batch have the same number of rows")
+    d, stack = sizes[0], np.stack([m.covariance for m in moments])
+    init = start_matrix(model, d) if starts is None else np.stack(starts)
+    init = None if init is None else np.broadcast_to(init, stack.shape)
+    descent = models[0]._descent(solver, d, len(models))
+    noise = model._penalized(NOISE_MODELS[model.noise])
+    solution, start = descent.run(stack, moments[0].n, noise, model.noise, init)
+    first = [None] * len(models) if start is None else start.split()
+    return [one._conclude(*parts) for one, *parts in zip(models, solution.split(), first, strict=True)]

@@ -1,0 +1,97 @@
+"""Where a row comes from: version, commit, hardware."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+import golem
+from golem.runtime.arrays import available_cores
+
+# How many threads the libraries below NumPy and numba may start; read when they are imported.
+THREAD_VARIABLES = (
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+
+
+@functools.cache
+def commit() -> str:
+    """Commit of the source this runs from, with a + where it was changed since; empty for an installed package."""
+    folder = Path(golem.__file__).parent
+
+    def git(*arguments: str) -> str | None:
+        try:
+            ended = subprocess.run(
+                ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=10, check=True
+            )
+        except (OSError, subprocess.SubprocessError):
+            return None
+        return ended.stdout.strip()
+
+    # A virtual environment may lie inside the repository of something else.
+    if git("ls-files", "--error-unmatch", "__init__.py") is None:
+        return ""
+    return f"{git('rev-parse', '--short=12', 'HEAD')}{'+' if git('status', '--porcelain', '--', '.') else ''}"
+
+
+@functools.cache
+def processor() -> str:
+    """Name of the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else platform.processor() or platform.machine()
+
+
+def accelerator(device: str) -> str:
+    """Name of a torch device; empty for the CPU."""
+    if device == "cpu":
+        return ""
+    try:
+        import torch
+
+        return str(torch.cuda.get_device_name(device))
+    except (ModuleNotFoundError, RuntimeError, ValueError, AssertionError):
+        return device  # the method itself says what is missing
+
+
+def thread_bounds(threads: int) -> dict[str, str]:
+    """Return the variables that bound the threads of a child: so many, or less where the user wants less.
+
+    A variable that is not set follows OMP_NUM_THREADS, as the libraries themselves do.
+
+    Examples
+    --------
+    >>> thread_bounds(1)["OPENBLAS_NUM_THREADS"]
+    '1'
+    """
+
+    def wanted(name: str) -> int | None:
+        text = os.environ.get(name, "")
+        return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else None
+
+    bounds = {name: wanted(name) or wanted("OMP_NUM_THREADS") or threads for name in THREAD_VARIABLES}
+    return {name: str(min(threads, bound)) for name, bound in bounds.items()}
+
+
+def about(device: str, threads: int | None = None) -> dict[str, str]:
+    """Version, commit, device and hardware of this process, or of a child that may start so many threads."""
+    variables = os.environ if threads is None else thread_bounds(threads)
+    bound = variables.get(THREAD_VARIABLES[0]) or available_cores()
+    hardware = f"{processor()}, {available_cores()} cores, threads: {bound}"
+    named = accelerator(device)
+    return {
+        "version": golem.__version__,
+        "commit": commit(),
+        "device": device,
+        "hardware": f"{named}; {hardware}" if named else hardware,
+    }

@@ -1,0 +1,131 @@
+"""Graphs in files: every format that golem writes and reads, in one table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from golem.graphs.formats.causal_learn import read_causal_learn, write_causal_learn
+from golem.graphs.formats.dot import read_dot, write_dot
+from golem.graphs.formats.gml import read_gml, write_gml
+from golem.graphs.formats.graphml import read_graphml, write_graphml
+from golem.graphs.formats.pgmpy_json import read_pgmpy, write_pgmpy
+from golem.graphs.formats.tables import csv_text, read_csv, read_json, write_edge_list, write_json, write_matrix
+from golem.graphs.named_graph import NamedGraph
+
+__all__ = ["FORMATS", "GraphFormat", "NamedGraph", "csv_text", "format_of", "read_graph"]
+
+_COMMENTS = re.compile(r"\s+|//[^\n]*|/\*.*?\*/|#[^\n]*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class GraphFormat:
+    """A way to write a graph down.
+
+    Parameters
+    ----------
+    meaning : str
+        What it is, for whom.
+    extensions : tuple of str
+        Endings of files that stand for it; of a format without any the name must be given.
+    write, read : callable
+        Graph to text, and text to graph.
+    begins : str
+        Regular expression of how the text begins, after comments.
+    """
+
+    meaning: str
+    extensions: tuple[str, ...]
+    write: Callable[[NamedGraph], str]
+    read: Callable[[str], NamedGraph]
+    begins: str
+
+
+# The first whose beginning fits reads a file; what fits none is taken for CSV.
+FORMATS: dict[str, GraphFormat] = {
+    "graphml": GraphFormat("NetworkX, igraph, Cytoscape, Gephi", (".graphml",), write_graphml, read_graphml, "<"),
+    "gml": GraphFormat(
+        "DoWhy, NetworkX, igraph",
+        (".gml",),
+        write_gml,
+        read_gml,
+        r'(?:Creator\s+"[^"]*"\s+)?(?:Version\s+\S+\s+)?graph\s*\[',
+    ),
+    "dot": GraphFormat(
+        "Graphviz, DoWhy, pydot",
+        (".dot", ".gv"),
+        write_dot,
+        read_dot,
+        r'(?i:(?:strict\s+)?(?:di)?graph)\s*(?:"(?:\\.|[^"\\])*"|[\w.]*)\s*\{',
+    ),
+    "pgmpy": GraphFormat(
+        "pgmpy's LinearGaussianBayesianNetwork.load", (), write_pgmpy, read_pgmpy, r'\{(?=[\s\S]*"cpds"\s*:)'
+    ),
+    "causal-learn": GraphFormat(
+        "causal-learn's txt2generalgraph, Tetrad", (".txt",), write_causal_learn, read_causal_learn, "Graph Nodes:"
+    ),
+    "json": GraphFormat("golem's graph.json, the graph alone", (".json",), write_json, read_json, r"\{"),
+    "csv": GraphFormat("a table of edges", (".csv",), write_edge_list, read_csv, ""),
+    "matrix": GraphFormat("a table of weights, CSV", (), write_matrix, read_csv, ""),
+}
+
+
+def format_of(path: str | Path) -> str:
+    """Return the name of the format that the ending of a file stands for.
+
+    Raises
+    ------
+    ValueError
+        If it stands for none.
+
+    Examples
+    --------
+    >>> format_of("network.gml")
+    'gml'
+    """
+    ending = Path(path).suffix.lower()
+    for name, form in FORMATS.items():
+        if ending in form.extensions:
+            return name
+    known = ", ".join(extension for form in FORMATS.values() for extension in form.extensions)
+    raise ValueError(f"{path}: the ending stands for no format of graphs ({known}); name one of {', '.join(FORMATS)}")
+
+
+def read_graph(path: str | Path) -> NamedGraph:
+    """Read a graph in any of the `FORMATS`, which is found from what the file holds.
+
+    Raises
+    ------
+    ValueError
+        If the file holds none of these.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"{path}: a folder; name the graph in it, such as {path / 'graph.json'}")
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file")
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: not a text file; a graph is a text file in a format of golem's") from None
+    name = _recognized(text)
+    try:
+        return FORMATS[name].read(text)
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        if name in ("json", "csv"):
+            raise ValueError(
+                f"{path}: not a graph; expected graph.json, an edge list with the header source,target[,weight], a "
+                f"square table of weights with names, or {', '.join(list(FORMATS)[:-3])} ({reason})"
+            ) from None
+        raise ValueError(f"{path}: not a graph in the format {name}: {reason}") from None
+
+
+def _recognized(text: str) -> str:
+    """Return the name of the format of a text."""
+    begin = 0
+    while found := _COMMENTS.match(text, begin):
+        begin = found.end()
+    return next(name for name, form in FORMATS.items() if re.compile(form.begins).match(text, begin))

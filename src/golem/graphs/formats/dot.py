@@ -1,0 +1,234 @@
+r"""DOT, the language of Graphviz, which DoWhy, pydot and pygraphviz read.
+
+In a quoted name the one escape is `\"`; any other backslash is a backslash, two of them are two, and one at the end of
+a line joins it with the next. So a name in which an odd number of backslashes stands before a quotation mark, a line
+break or the end cannot be written.
+"""
+
+from __future__ import annotations
+
+import html
+import itertools
+import re
+from dataclasses import dataclass, field
+
+from golem.data.tables import quoted
+from golem.graphs.named_graph import FLAGS, NamedGraph
+
+_TOKEN = re.compile(
+    r"""(?P<skip>//[^\n]*|/\*.*?\*/|^\#[^\n]*|\s+)
+    | (?P<quoted>"(?:\\[\s\S]|[^"\\])*")
+    | (?P<html><)
+    | (?P<mark>->|--|[\[\]{};,=:+])
+    | (?P<word>-?(?:\.\d+|\d+(?:\.\d*)?)(?![\w.])|[^\W\d]\w*)""",
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+_PLAIN = re.compile(r"(?!(?i:strict|graph|digraph|subgraph|node|edge)\Z)[A-Za-z_][A-Za-z0-9_]*")
+_IMPOSSIBLE = re.compile(r'(?<!\\)\\(?:\\\\)*(?:["\n]|\r|\Z)')
+
+# What Graphviz draws an edge by, but for the weight (https://graphviz.org/docs/edges/): no columns of ours.
+_DRAWN = re.compile(
+    r"""(?:edge|head|label|tail)?(?:URL|href|target|tooltip) | (?:head|tail)(?:clip|label|port|_lp)
+    | (?:label)?font(?:color|name|size) | label(?:angle|distance|float) | arrow(?:head|size|tail) | same(?:head|tail)
+    | x?(?:label|lp) | (?:fill)?color | class | colorscheme | comment | constraint | decorate | dir | id | layer
+    | (?:min)?len | lhead | ltail | nojustify | penwidth | pos | radius | showboxes | style""",
+    re.VERBOSE,
+)
+
+
+def write_dot(graph: NamedGraph) -> str:
+    """Text of a DOT file; undecided edges are drawn dashed."""
+    if bad := [name for name in (*graph.names, *graph.edge_columns) if _IMPOSSIBLE.search(name) or "\0" in name]:
+        raise ValueError(
+            "DOT cannot hold a backslash before a quotation mark, a line break or the end, nor a null character, as in "
+            f"{quoted(bad)}; rename, or use gml or json"
+        )
+    if bad := [name for name in graph.edge_columns if _DRAWN.fullmatch(name)]:
+        raise ValueError(
+            f"DOT cannot hold the columns {quoted(bad)} of the edges: Graphviz draws by attributes of these names; "
+            "rename, or use graphml or json"
+        )
+    lines = ["digraph {"]
+    for node, attributes in graph.node_list():
+        lines.append(f"  {_quoted(node)}{_listed({name: repr(value) for name, value in attributes.items()})};")
+    for source, target, values in graph.edge_list():
+        shown = {name: str(value).lower() if name in FLAGS else repr(value) for name, value in values.items()}
+        if values.get("undecided"):
+            shown["style"] = "dashed"
+        lines.append(f"  {_quoted(source)} -> {_quoted(target)}{_listed(shown)};")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '\\"') + '"'
+
+
+def _listed(attributes: dict[str, str]) -> str:
+    """List attributes in brackets; quotes, since an exponent is no number of DOT's."""
+    words = {name if _PLAIN.fullmatch(name) else _quoted(name): value for name, value in attributes.items()}
+    return " [" + ", ".join(f'{word}="{value}"' for word, value in words.items()) + "]" if attributes else ""
+
+
+def read_dot(text: str) -> NamedGraph:
+    """Read a DOT file: nodes, chains of edges, groups in braces; an undirected edge stands for both directions."""
+    reader = _Reader(_tokens(text))
+    reader.graph()
+    names, nodes = list(reader.nodes), list(reader.nodes.values())
+    return NamedGraph.from_lists(names, ((*pair, values) for pair, values in reader.edges.items()), nodes)
+
+
+@dataclass
+class _Token:
+    text: str
+    is_name: bool
+    is_bare: bool = False
+
+
+def _tokens(text: str) -> list[_Token]:
+    """Cut the text into names and marks, and end with two empty marks, as far as anyone looks ahead."""
+    found, position = [], 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise ValueError(f"cannot read {text[position : position + 20]!r}")
+        position = match.end()
+        if match["html"]:
+            start, depth = position, 1
+            while depth:
+                if position == len(text):
+                    raise ValueError("an HTML name is not closed")
+                depth += {"<": 1, ">": -1}.get(text[position], 0)
+                position += 1
+            found.append(_Token(html.unescape(text[start : position - 1]), True))
+        elif match["quoted"]:
+            # `\"` is a quotation mark; two backslashes stay two; a backslash and a line break are nothing.
+            inner = re.sub(
+                r'\\(["\\]|\r?\n)', lambda pair: {'"': '"', "\\": "\\\\"}.get(pair[1], ""), match["quoted"][1:-1]
+            )
+            found.append(_Token(inner, True))
+        elif match["word"] or match["mark"]:
+            found.append(_Token(match[0], bool(match["word"]), bool(match["word"])))
+    return [*found, _Token("", False), _Token("", False)]
+
+
+@dataclass
+class _Reader:
+    """A recursive descent along the grammar of DOT."""
+
+    tokens: list[_Token]
+    position: int = 0
+    directed: bool = True
+    nodes: dict[str, dict[str, str]] = field(default_factory=dict)
+    edges: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+
+    @property
+    def token(self) -> _Token:
+        return self.tokens[self.position]
+
+    def take(self, mark: str) -> bool:
+        """Go past a mark if it is the next token."""
+        if self.token.is_name or self.token.text != mark:
+            return False
+        self.position += 1
+        return True
+
+    def expect(self, mark: str) -> None:
+        if not self.take(mark):
+            raise ValueError(f"expected {mark!r}, and found {self.token.text or 'the end of the file'!r}")
+
+    def word(self, *words: str) -> str | None:
+        """Go past a keyword, in any case of letters but without quotes, and return it."""
+        if not self.token.is_bare or self.token.text.lower() not in words:
+            return None
+        self.position += 1
+        return self.tokens[self.position - 1].text.lower()
+
+    def name(self) -> str:
+        """Go past a name; quoted pieces are joined by +."""
+        if not self.token.is_name:
+            raise ValueError(f"expected a name, and found {self.token.text or 'the end of the file'!r}")
+        self.position += 1
+        text = self.tokens[self.position - 1].text
+        while self.take("+"):
+            text += self.name()
+        return text
+
+    def graph(self) -> None:
+        self.word("strict")
+        kind = self.word("graph", "digraph")
+        if kind is None:
+            raise ValueError("it begins with neither graph nor digraph")
+        self.directed = kind == "digraph"
+        if self.token.is_name:
+            self.name()
+        self.group({}, {})
+
+    def group(self, node_defaults: dict[str, str], edge_defaults: dict[str, str]) -> list[str]:
+        """Read statements in braces; return the nodes they name."""
+        self.expect("{")
+        named: list[str] = []
+        while not self.take("}"):
+            if not self.take(";"):
+                named += self.statement(node_defaults, edge_defaults)
+        return list(dict.fromkeys(named))
+
+    def statement(self, node_defaults: dict[str, str], edge_defaults: dict[str, str]) -> list[str]:
+        ahead = self.tokens[self.position + 1]
+        if self.token.is_name and not ahead.is_name and ahead.text == "[":
+            kind = self.word("node", "edge", "graph")
+            if kind is not None:
+                {"node": node_defaults, "edge": edge_defaults, "graph": {}}[kind].update(self.attributes())
+                return []
+        if self.token.is_name and not ahead.is_name and ahead.text == "=":
+            self.position += 2
+            self.name()
+            return []
+        groups = [self.end(node_defaults, edge_defaults)]
+        is_edge = False
+        while self.take("->") or self.take("--"):
+            is_edge = True
+            groups.append(self.end(node_defaults, edge_defaults))
+        attributes = self.attributes()
+        if not is_edge:
+            for node in groups[0]:
+                self.nodes[node] |= attributes
+        for sources, targets in itertools.pairwise(groups):
+            for source in sources:
+                for target in targets:
+                    self.add_edge(source, target, edge_defaults | attributes)
+        return [node for group in groups for node in group]
+
+    def end(self, node_defaults: dict[str, str], edge_defaults: dict[str, str]) -> list[str]:
+        """Read a node, or a group of them, as one end of an edge."""
+        if self.word("subgraph") is not None and self.token.is_name:
+            self.name()
+        if not self.token.is_name:
+            return self.group(dict(node_defaults), dict(edge_defaults))
+        node = self.name()
+        while self.take(":"):  # a port: where at the node an edge is drawn
+            self.name()
+        self.nodes.setdefault(node, dict(node_defaults))
+        return [node]
+
+    def attributes(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        while self.take("["):
+            while not self.take("]"):
+                name = self.name()
+                found[name] = self.name() if self.take("=") else "true"
+                if not self.take(","):
+                    self.take(";")
+        return found
+
+    def add_edge(self, source: str, target: str, attributes: dict[str, str]) -> None:
+        """Note an edge by the arrowheads at its ends; later ones of the same pair win, as in a strict graph."""
+        way = attributes.get("dir", "forward" if self.directed else "none")
+        head = way in ("forward", "both") and attributes.get("arrowhead") != "none"
+        tail = way in ("back", "both") and attributes.get("arrowtail") != "none"
+        if head and tail:
+            raise ValueError(f"the edge between {source!r} and {target!r} has two heads, which no linear DAG has")
+        kept = {name: value for name, value in attributes.items() if not _DRAWN.fullmatch(name)}
+        if head or not tail:
+            self.edges[source, target] = kept
+        if tail or not head:
+            self.edges[target, source] = kept

@@ -1,0 +1,51 @@
+"""The JSON of pgmpy's LinearGaussianBayesianNetwork: its `load` reads it, its `save` writes it."""
+
+from __future__ import annotations
+
+import json
+
+from golem.graphs.named_graph import NamedGraph
+
+_INTERCEPT = "(Intercept)"
+
+
+def write_pgmpy(graph: NamedGraph) -> str:
+    """Text of the model: x_j = intercept + sum of coefficient times parent + noise of the variance."""
+    sem = graph.sem()
+    if _INTERCEPT in graph.names:
+        raise ValueError(f"pgmpy keeps the name {_INTERCEPT!r} for itself; rename that variable")
+    parents: dict[str, dict[str, float]] = {name: {} for name in graph.names}
+    for source, target, attributes in graph.edge_list():
+        parents[target][source] = attributes["weight"]
+    document = {
+        "nodes": list(graph.names),
+        "arcs": [[source, target] for source, target, _ in graph.edge_list()],
+        "cpds": {
+            name: {
+                "coefficients": {_INTERCEPT: [intercept]} | {parent: [weight] for parent, weight in into.items()},
+                "variance": [variance],
+                "parents": list(into),
+            }
+            for (name, into), variance, intercept in zip(
+                parents.items(), sem.noise_variances.tolist(), sem.intercepts.tolist(), strict=True
+            )
+        },
+    }
+    return json.dumps(document, indent=1, allow_nan=False) + "\n"
+
+
+def read_pgmpy(text: str) -> NamedGraph:
+    """Read a model that pgmpy or `write_pgmpy` wrote."""
+    content = json.loads(text)
+    names, cpds = [str(name) for name in content["nodes"]], content["cpds"]
+    edges = []
+    for source, target in content["arcs"]:
+        coefficients = cpds[target]["coefficients"] if target in cpds else {}
+        edges.append((source, target, {"weight": coefficients[source][0]} if source in coefficients else {}))
+    nodes = [
+        {"noise_variance": cpds[name]["variance"][0], "intercept": cpds[name]["coefficients"][_INTERCEPT][0]}
+        if name in cpds
+        else {}
+        for name in names
+    ]
+    return NamedGraph.from_lists(names, edges, nodes)

@@ -1,0 +1,152 @@
+"""Graphs as golem writes them: edge lists and weight matrices in CSV, and graph.json."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from golem.data.tables import DECIMAL_COMMA, column_names, counted, quoted
+from golem.graphs.named_graph import NamedGraph
+
+
+def write_edge_list(graph: NamedGraph) -> str:
+    """Text of a CSV with the columns source, target, weight and whatever else the edges have."""
+    _refuse_outer_blanks([*graph.names, *graph.edge_columns])
+    edges = graph.edge_list()
+    columns = [*(["weight"] if graph.weighted else []), *graph.edge_columns]
+    rows = [[source, target, *(attributes.get(name, "") for name in columns)] for source, target, attributes in edges]
+    return csv_text([["source", "target", *columns], *rows])
+
+
+def write_matrix(graph: NamedGraph) -> str:
+    """Text of a CSV with a row of weights for each variable, as a cause."""
+    _refuse_outer_blanks(graph.names)
+    return csv_text([["", *graph.names], *([name, *row] for name, row in zip(graph.names, graph.weights, strict=True))])
+
+
+def _refuse_outer_blanks(names: Sequence[str]) -> None:
+    """Refuse names that `read_csv` would cut, so that two of them could become one."""
+    if bad := [name for name in names if name != name.strip()]:
+        raise ValueError(
+            f"a table in CSV cannot hold the white space around {quoted(bad)}, which is cut where it is read; "
+            "rename, or use json"
+        )
+
+
+_ENDS = (("source", "target"), ("from", "to"), ("cause", "effect"))
+
+
+def read_csv(text: str) -> NamedGraph:
+    """Read an edge list, which has the header source,target[,weight,...], or a named weight matrix.
+
+    The two columns of an edge list may also be called from,to or cause,effect. Where semicolons, tabs or bars separate,
+    `0,5` is a number.
+    """
+    rows, separator = _split(text)
+    if rows and tuple(name.lower() for name in rows[0][:2]) in _ENDS:
+        header = rows[0][2:]
+        if lonely := [row[0] for row in rows[1:] if len(row) < 2]:
+            raise ValueError(f"the edge from {lonely[0]!r} has no {rows[0][1]}")
+        # A file may end its lines early where cells are empty, but not before the target.
+        cells = [dict(zip(header, _with_points(row[2:], separator), strict=False)) for row in rows[1:]]
+        edges = [(row[0], row[1], attributes) for row, attributes in zip(rows[1:], cells, strict=True)]
+        return NamedGraph.from_lists(dict.fromkeys(name for edge in edges for name in edge[:2]), edges)
+    weights = [_with_points(row[1:], separator) for row in rows[1:]]
+    return _from_matrix(weights, rows[0][1:], [row[0] for row in rows[1:]])
+
+
+def _split(text: str) -> tuple[list[list[str]], str]:
+    """Split a text into rows, at commas or, where the first row has none, at another separator that it has."""
+    for separator in ",;\t|":
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        rows = [[field.strip() for field in row] for row in lines if row]
+        if rows and len(rows[0]) > 1:
+            return rows, separator
+    raise ValueError("its first line has a single field")
+
+
+def _with_points(cells: list[str], separator: str) -> list[str]:
+    """Write decimal commas as points, where commas are free for them."""
+    if separator == ",":
+        return cells
+    return [cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell) else cell for cell in cells]
+
+
+def write_json(graph: NamedGraph) -> str:
+    """Text of a JSON file with the keys of graph.json that belong to the graph."""
+    edges = [{"source": source, "target": target} | attributes for source, target, attributes in graph.edge_list()]
+    document = {
+        "format": "golem-graph",
+        "format_version": 1,
+        "names": list(graph.names),
+        "weighted": graph.weighted,
+        "weights": graph.weights.tolist(),
+        "noise_variances": None if graph.noise_variances is None else graph.noise_variances.tolist(),
+        "intercepts": None if graph.intercepts is None else graph.intercepts.tolist(),
+        "edge_table": edges,
+    }
+    return json.dumps(document, indent=1, allow_nan=False) + "\n"
+
+
+def read_json(text: str) -> NamedGraph:
+    """Read a graph.json, or any JSON object with `names` and `weights`."""
+    content = json.loads(text)
+    graph = _from_matrix(content["weights"], content["names"])
+    weighted = bool(content.get("weighted", True))
+    edges = {(source, target): dict(attributes) for source, target, attributes in graph.edge_list()}
+    for row in content.get("edge_table") or []:
+        # A key that is null was not computed.
+        attributes = {name: value for name, value in row.items() if value is not None}
+        edges.setdefault((row["source"], row["target"]), {"weight": 0.0}).update(attributes)
+    for row in (content.get("bootstrap") or {}).get("edges", []):
+        if (row["source"], row["target"]) in edges:
+            edges[row["source"], row["target"]] |= row
+    for source, target in content.get("undecided_edges") or []:
+        edges[source, target]["undecided"] = True
+    if content.get("undecided_edges") is not None:
+        for attributes in edges.values():
+            attributes.setdefault("undecided", False)
+    if not weighted:
+        for attributes in edges.values():
+            attributes.pop("weight", None)
+    nodes: list[dict[str, Any]] = [{} for _ in graph.names]
+    for key, column in (("noise_variances", "noise_variance"), ("intercepts", "intercept")):
+        for node, value in zip(nodes, content.get(key) or [], strict=False):
+            node[column] = value
+    listed = ((source, target, attributes) for (source, target), attributes in edges.items())
+    return NamedGraph.from_lists(graph.names, listed, nodes)
+
+
+def _from_matrix(weights: Any, names: list[str], row_names: list[str] | None = None) -> NamedGraph:
+    for number, row in enumerate(weights, start=1):
+        if len(row) != len(names):
+            raise ValueError(f"row {number} of the weights has {len(row)} of them, for {counted(len(names), 'name')}")
+    if len(weights) != len(names) or (row_names is not None and row_names != names):
+        raise ValueError("the names of rows and columns differ")
+    B = np.array([_floats(row, name) for row, name in zip(weights, names, strict=True)])
+    return NamedGraph.from_weights(B, column_names(names, len(B)))
+
+
+def _floats(row: list[Any], name: str) -> list[float]:
+    """Turn the weights of a row into numbers."""
+    try:
+        return [float(weight) for weight in row]
+    except (TypeError, ValueError):
+        raise ValueError(f"the weights of row {name!r} are not all numbers") from None
+
+
+def csv_text(rows: list[list[Any]]) -> str:
+    """Text of a CSV file, with every float in full: its repr reads back as the same number."""
+    buffer = io.StringIO()
+    for row in rows:
+        cells = [repr(float(x)) if isinstance(x, float) else x for x in row]
+        # Python's writer leaves a lone carriage return bare, and its reader takes that for the end of the line.
+        has_return = any("\r" in str(x) for x in cells)
+        writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL if has_return else csv.QUOTE_MINIMAL)
+        writer.writerow(cells)
+    return buffer.getvalue()

@@ -1,0 +1,180 @@
+"""Random graphs, random models and data sets (paper, appendix G.2).
+
+ERk and SFk have k edges a node on average. Everything is reproducible from `random_state` alone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golem.data.moments import Matrix
+from golem.graphs.dag import BoolMatrix
+from golem.model.linear_sem import LinearSEM
+
+RandomState = int | np.random.Generator | None
+NoiseName = Literal["gaussian-ev", "gaussian-nv", "exponential", "gumbel"]
+NOISES: tuple[NoiseName, ...] = ("gaussian-ev", "gaussian-nv", "exponential", "gumbel")
+
+
+def erdos_renyi(d: int, degree: float, random_state: RandomState = None) -> BoolMatrix:
+    """Draw an Erdős–Rényi DAG: each pair is joined with probability 2 degree / (d - 1), along a random order."""
+    rng = np.random.default_rng(random_state)
+    probability = min(1.0, 2 * degree / (d - 1)) if d > 1 else 0.0
+    upper = np.triu(rng.random((d, d)) < probability, k=1)
+    return _shuffled(upper, rng)
+
+
+def scale_free(d: int, degree: int, random_state: RandomState = None) -> BoolMatrix:
+    """Draw a Barabási–Albert DAG: nodes come one by one and point to `degree` earlier ones.
+
+    An earlier node is chosen, without repetition, with probability proportional to 1 + its edges received so far,
+    as in igraph's `Graph.Barabasi(d, m=degree, directed=True)`, so that early nodes become hubs with many parents.
+    The labels are shuffled afterwards.
+    """
+    if degree != int(degree) or degree < 1:
+        raise ValueError(f"a scale-free graph adds a whole number of edges with each node; got degree={degree}")
+    rng = np.random.default_rng(random_state)
+    adjacency = np.zeros((d, d), dtype=bool)
+    appeal = np.ones(d)
+    for node in range(1, d):
+        earlier = appeal[:node]
+        chosen = (
+            np.arange(node)
+            if node <= degree
+            else rng.choice(node, size=int(degree), replace=False, p=earlier / earlier.sum())
+        )
+        adjacency[node, chosen] = True
+        appeal[chosen] += 1
+    return _shuffled(adjacency, rng)
+
+
+def random_dag(d: int, graph: str = "ER2", random_state: RandomState = None) -> BoolMatrix:
+    """Draw a DAG by the name of its model, such as "ER2" or "SF4".
+
+    Examples
+    --------
+    >>> random_dag(20, "SF4", random_state=0).sum()
+    np.int64(70)
+    """
+    model, degree = parse_graph(graph)
+    if d < 1:
+        raise ValueError(f"a graph needs at least one node; got d={d}")
+    return erdos_renyi(d, degree, random_state) if model == "ER" else scale_free(d, int(degree), random_state)
+
+
+def parse_graph(graph: str) -> tuple[str, float]:
+    """Split the name of a graph model into "ER" or "SF" and its edges a node."""
+    match = re.fullmatch(r"(ER|SF)(\d+(?:\.\d+)?)", graph.upper())
+    if not match or float(match[2]) == 0:
+        raise ValueError(f"a graph model is ER or SF and the edges a node, such as 'ER2' or 'SF4'; got {graph!r}")
+    if match[1] == "SF" and float(match[2]) != int(float(match[2])):
+        raise ValueError(f"a scale-free graph adds a whole number of edges with each node; got {graph!r}")
+    return match[1], float(match[2])
+
+
+def random_weights(adjacency: BoolMatrix, random_state: RandomState = None, scale: float = 1.0) -> Matrix:
+    """Draw weights uniformly from scale * ([-2, -0.5] u [0.5, 2]) for the edges of a graph."""
+    rng = np.random.default_rng(random_state)
+    size = rng.uniform(0.5, 2.0, adjacency.shape)
+    sign = rng.choice([-1.0, 1.0], adjacency.shape)
+    weights: Matrix = scale * size * sign * adjacency
+    return weights
+
+
+def random_sem(
+    d: int,
+    graph: str = "ER2",
+    noise: NoiseName = "gaussian-ev",
+    *,
+    weight_scale: float = 1.0,
+    noise_std: tuple[float, float] | None = None,
+    random_state: RandomState = None,
+) -> LinearSEM:
+    """Draw a model of the paper's simulations.
+
+    Parameters
+    ----------
+    d : int
+        Number of nodes.
+    graph : str
+        "ER1", "ER2", "ER4", "SF4", ...
+    noise : {"gaussian-ev", "gaussian-nv", "exponential", "gumbel"}
+        N(0, 1); N(0, s_i^2) with s_i ~ U[1, 2]; Exp(1); Gumbel(0, 1).
+    weight_scale : float
+        alpha of section 5.5: multiplies the weights.
+    noise_std : (float, float), optional
+        Instead draw the standard deviations of the noise log-uniformly from this range, whatever its shape:
+        (0.1, 10) spreads them over two decades.
+    random_state : int, Generator or None
+        Seed.
+    """
+    if noise not in NOISES:
+        raise ValueError(f"noise must be one of {', '.join(NOISES)}; got {noise!r}")
+    if not weight_scale > 0:
+        raise ValueError(f"the weight scale must be positive; got {weight_scale}")
+    rng = np.random.default_rng(random_state)
+    weights = random_weights(random_dag(d, graph, rng), rng, weight_scale)
+    shape = "gaussian" if noise.startswith("gaussian") else noise
+    if noise_std is not None:
+        low, high = noise_std
+        if not 0 < low <= high:
+            raise ValueError(f"noise_std must be a range 0 < low <= high; got {noise_std}")
+        deviation = np.exp(rng.uniform(np.log(low), np.log(high), d))
+    elif noise == "gaussian-nv":
+        deviation = rng.uniform(1.0, 2.0, d)
+    else:
+        deviation = np.full(d, np.pi / np.sqrt(6) if noise == "gumbel" else 1.0)
+    # Exp(1) and Gumbel(0, 1) have a mean; LinearSEM keeps it apart as the intercept.
+    mean = {"exponential": 1.0, "gumbel": np.euler_gamma * np.sqrt(6) / np.pi}.get(shape, 0.0) * deviation
+    return LinearSEM(weights, deviation**2, mean, noise=shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """A model and rows drawn from it."""
+
+    sem: LinearSEM
+    data: NDArray[np.float64]
+
+
+def simulate(
+    d: int,
+    n: int = 1000,
+    graph: str = "ER2",
+    noise: NoiseName = "gaussian-ev",
+    *,
+    weight_scale: float = 1.0,
+    noise_std: tuple[float, float] | None = None,
+    standardize: bool = False,
+    random_state: RandomState = None,
+) -> Simulation:
+    """Draw a model and n rows of data; see `random_sem` for the parameters.
+
+    With `standardize` the columns of the data are scaled to mean 0 and variance 1 afterwards, which takes away the
+    order that variances carry in these simulations; the model stays as it was drawn.
+
+    Examples
+    --------
+    >>> drawn = simulate(5, n=100, graph="ER1", random_state=1)
+    >>> drawn.data.shape, drawn.sem.adjacency.sum()
+    ((100, 5), np.int64(6))
+    """
+    if n < 1 + standardize:
+        raise ValueError(f"at least {'two rows' if standardize else 'one row'} must be drawn; got n={n}")
+    rng = np.random.default_rng(random_state)
+    sem = random_sem(d, graph, noise, weight_scale=weight_scale, noise_std=noise_std, random_state=rng)
+    data = sem.sample(n, rng)
+    if standardize:
+        data = (data - data.mean(axis=0)) / data.std(axis=0)
+    return Simulation(sem, data)
+
+
+def _shuffled(adjacency: BoolMatrix, rng: np.random.Generator) -> BoolMatrix:
+    """Relabel the nodes at random, so that their numbers say nothing of their order."""
+    order = rng.permutation(len(adjacency))
+    return adjacency[np.ix_(order, order)]

@@ -1,0 +1,307 @@
+"""Files that hold a fitted model: graph.json, edges.csv, weights.csv. Plain, and safe to read back."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import golem
+from golem.assessment.diagnostics import drop_losses
+from golem.data.tables import quoted
+from golem.graphs.dag import BoolMatrix
+from golem.graphs.formats import FORMATS, NamedGraph
+from golem.graphs.formats import csv_text as csv_text  # the name is part of this module
+from golem.output.settings_document import moments_hash, plain, versions
+from golem.output.settings_document import settings as settings  # the name is part of this module
+from golem.score.likelihood import GaussianEV
+from golem.solvers import Status
+
+if TYPE_CHECKING:
+    from golem.assessment.bootstrap import Bootstrap
+    from golem.assessment.diagnostics import Diagnosis
+    from golem.assessment.selection import Selection
+    from golem.estimator.golem import Golem
+
+
+@dataclasses.dataclass(frozen=True)
+class Edge:
+    """One edge of a fitted model; the last six are from a bootstrap, and None without one."""
+
+    source: str
+    target: str
+    weight: float
+    standardized_weight: float
+    undecided: bool
+    by_variance: bool
+    drop_loss: float | None
+    adjacency_frequency: float | None = None
+    direction_frequency: float | None = None
+    weight_low: float | None = None
+    weight_high: float | None = None
+    effect_low: float | None = None
+    effect_high: float | None = None
+
+
+_FROM_BOOTSTRAP = [field.name for field in dataclasses.fields(Edge) if field.default is None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Supplement:
+    """What goes into the files of a fit beside the model: all of it optional.
+
+    Parameters
+    ----------
+    data : mapping, optional
+        Which files were read and how, to repeat the run.
+    bootstrap : Bootstrap, optional
+        How much of the graph comes back from resampled data.
+    diagnosis : Diagnosis, optional
+        What the graph rests on.
+    """
+
+    data: Mapping[str, Any] | None = None
+    bootstrap: Bootstrap | None = None
+    diagnosis: Diagnosis | None = None
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "data": None if self.data is None else dict(self.data),
+            "bootstrap": None if self.bootstrap is None else bootstrap_document(self.bootstrap),
+            "diagnostics": None if self.diagnosis is None else self.diagnosis.records(),
+        }
+
+
+def edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
+    """List the edges of a fitted model, the strongest (by standardized weight) first.
+
+    `drop_loss` is what the score loses without the edge, in units of the deviance (see `diagnostics.edge_loss`).
+    """
+    names = model.moments_.names
+    if bootstrap is not None and bootstrap.names != names:
+        raise ValueError(
+            f"the bootstrap is of columns {quoted(bootstrap.names)}, and the model of {quoted(names)}; run "
+            "golem.bootstrap(model, data) with the fitted model"
+        )
+    scale = np.sqrt(model.moments_.variances)
+    undecided, by_variance = _directions(model, "undecided_"), _directions(model, "by_variance_")
+    # A cyclic graph has no model, and a baseline no score of ours.
+    scored = hasattr(model, "sem_") and hasattr(model, "edge_price_")
+    losses = drop_losses(model) if scored else np.full_like(model.weights_, np.nan)
+    found = [
+        Edge(
+            names[i],
+            names[j],
+            float(model.weights_[i, j]),
+            float(model.weights_[i, j] * scale[i] / scale[j]),
+            bool(undecided[i, j]),
+            bool(by_variance[i, j]),
+            _number(losses[i, j]),
+            **({} if bootstrap is None else _confidence(bootstrap, i, j)),
+        )
+        for i, j in np.argwhere(model.adjacency_)
+    ]
+    return sorted(found, key=lambda edge: -abs(edge.standardized_weight))
+
+
+def _directions(model: Golem, name: str) -> BoolMatrix:
+    """Return the edges whose direction is undecided or rests on variances; a cyclic graph has neither."""
+    return np.asarray(getattr(model, name, model.adjacency_ & False))
+
+
+def _confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, float]:
+    """Return what a bootstrap says of the edge i -> j."""
+    numbers = (
+        bootstrap.adjacency_frequency[i, j],
+        bootstrap.direction_frequency[i, j],
+        *bootstrap.weight_interval[:, i, j],
+        *bootstrap.effect_interval[:, i, j],
+    )
+    return dict(zip(_FROM_BOOTSTRAP, map(float, numbers), strict=True))
+
+
+def bootstrap_document(bootstrap: Bootstrap) -> dict[str, Any]:
+    """Return a bootstrap as JSON can hold it: every ordered pair that some replicate joins, and the consensus."""
+    names = bootstrap.names
+    pairs = np.argwhere(bootstrap.direction_frequency > 0)
+    return {
+        "replicates": bootstrap.replicates,
+        "requested": bootstrap.requested,
+        "unit": bootstrap.unit,
+        "seed": bootstrap.seed,
+        "level": bootstrap.level,
+        "em": bootstrap.em,
+        "edges": [{"source": names[i], "target": names[j]} | _confidence(bootstrap, i, j) for i, j in pairs],
+        "consensus": [[names[i], names[j]] for i, j in np.argwhere(bootstrap.consensus)],
+    }
+
+
+def summary(model: Golem) -> dict[str, Any]:
+    """Return everything about a fitted model but its matrices, ready for JSON."""
+    solution, moments, recorded = model.solution_, model.moments_, settings(model)
+    return {
+        "format": "golem-graph",
+        "format_version": 1,
+        "golem": golem.__version__,
+        "n": moments.n,
+        "d": moments.d,
+        "edges": int(model.adjacency_.sum()),
+        "undecided": int(_directions(model, "undecided_").sum()),
+        "by_variance": int(_directions(model, "by_variance_").sum()),
+        "noise": _noise(model),
+        "missing": _missing(model),
+        "status": {"name": solution.status.name.lower(), "message": solution.status.value},
+        "interrupted": solution.status is Status.INTERRUPTED,
+        "objective": {name: _number(value) for name, value in solution.terms.items()},
+        "bic": _number(model.sem_.bic(moments, equal_variances=isinstance(model.likelihood_, GaussianEV)))
+        if hasattr(model, "sem_")
+        else None,
+        "cut_edges": solution.cut_edges,
+        "iterations": solution.iterations,
+        "seconds": solution.seconds,
+        "stationarity": _number(solution.stationarity),
+        "settings": recorded,
+        "used": used(model),
+        "selection": _selection(model),
+        "graph_scores": dict(solution.graph_scores or {}),
+        "knowledge": recorded["knowledge"],
+        "moments_hash": moments_hash(moments),
+        "versions": versions(),
+    }
+
+
+def _missing(model: Golem) -> dict[str, Any] | None:
+    """Return what was done about missing values; None where nothing was."""
+    record = model.missing_
+    return None if record is None else dataclasses.asdict(record) | {"sentence": record.sentence}
+
+
+def _noise(model: Golem) -> dict[str, Any]:
+    """Return the noise model used and, where it was chosen, why."""
+    choice = model.noise_choice_
+    used = {"model": plain(model.likelihood_)}
+    if choice is None:
+        return used
+    scores = {name: _number(score) for name, score in choice.scores.items()}
+    return used | {"kind": choice.kind, "tau": choice.tau, "scores": scores, "reason": choice.reason}
+
+
+def used(model: Golem) -> dict[str, Any]:
+    """Return the penalties that a fit used, with the defaults filled in."""
+    from golem.estimator.golem import is_counted
+    from golem.solvers.paper_recipe import NOISE_MODELS
+
+    if is_counted(model):
+        return {"edge_price": plain(model.edge_price_)}
+    paper = NOISE_MODELS[model.noise]
+    return {
+        "lambda_sparsity": paper.lambda_sparsity if model.lambda_sparsity is None else model.lambda_sparsity,
+        "lambda_dag": paper.lambda_dag if model.lambda_dag is None else model.lambda_dag,
+        "threshold": _number(model.threshold_),
+        "acyclicity": plain(model.acyclicity or "expm"),
+        "cycles": model.cycles or ("gentle" if model.threshold == "lr" else "paper"),
+    }
+
+
+def _selection(model: Golem) -> dict[str, Any] | None:
+    """Return how the settings were chosen, where they were."""
+    chosen = getattr(model, "selection_", None)
+    if chosen is None:
+        return None
+    rows = [
+        {name: _number(value) if isinstance(value, float) else value for name, value in row.items()}
+        for row in chosen.path
+    ]
+    return {"method": chosen.method, "chosen": chosen.chosen, "path": rows}
+
+
+def path_text(selection: Selection) -> str:
+    """Text of a CSV file with a row a setting."""
+    return csv_text([list(selection.path[0]), *(list(row.values()) for row in selection.path)])
+
+
+def graph_document(model: Golem, supplement: Supplement | None = None) -> dict[str, Any]:
+    """Return the whole content of graph.json."""
+    sem = getattr(model, "sem_", None)
+    found = edges(model, None if supplement is None else supplement.bootstrap)
+    document = {
+        "names": list(model.moments_.names),
+        "weights": model.weights_.tolist(),
+        "raw_weights": model.raw_weights_.tolist(),
+        "noise_variances": None if sem is None else sem.noise_variances.tolist(),
+        "intercepts": None if sem is None else sem.intercepts.tolist(),
+        "undecided_edges": [[edge.source, edge.target] for edge in found if edge.undecided],
+        "edge_table": [dataclasses.asdict(edge) for edge in found],
+        "trace": trace(model),
+    }
+    return summary(model) | document | (supplement or Supplement()).document()
+
+
+def trace(model: Golem, most: int = 200) -> list[dict[str, Any]]:
+    """Return the terms of the objective along the solve, at evenly spaced points, the last among them."""
+    points = model.solution_.trace
+    kept = np.unique(np.linspace(0, len(points) - 1, min(most, len(points))).round().astype(int))
+    return [
+        {
+            "iteration": points[k].iteration,
+            "seconds": points[k].seconds,
+            "terms": {name: _number(value) for name, value in points[k].terms.items()},
+        }
+        for k in kept
+    ]
+
+
+def save(model: Golem, folder: str | Path, supplement: Supplement | None = None) -> list[Path]:
+    """Write graph.json, edges.csv and weights.csv into a folder, each whole or not at all."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    names = model.moments_.names
+    document = graph_document(model, supplement)
+    header = [field.name for field in dataclasses.fields(Edge)]
+    if supplement is None or supplement.bootstrap is None:
+        header = header[: -len(_FROM_BOOTSTRAP)]
+    table = [[edge[name] for name in header] for edge in document["edge_table"]]
+    contents = {
+        "graph.json": json.dumps(document, indent=1, allow_nan=False) + "\n",
+        "edges.csv": csv_text([header, *table]),
+        "weights.csv": csv_text(
+            [["", *names], *([name, *row] for name, row in zip(names, model.weights_, strict=True))]
+        ),
+    }
+    for name, content in contents.items():
+        write_text(folder / name, content)
+    return [folder / name for name in contents]
+
+
+def edge_list(weights: Any, names: tuple[str, ...]) -> str:
+    """Text of an edge list with the columns source, target, weight."""
+    return FORMATS["csv"].write(NamedGraph.from_weights(np.asarray(weights, dtype=float), names))
+
+
+def write_text(path: Path, content: str) -> None:
+    """Write a file so that a reader sees the old content or the new, never a part."""
+    with replacing(path) as temporary:
+        temporary.write_text(content, encoding="utf-8")
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path` that takes its place when all went well."""
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _number(value: Any) -> float | None:
+    """Return a float that JSON can hold; None for what is not finite."""
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,202 @@
+"""Graphs for other tools: files in their formats, and objects of NetworkX and causal-learn."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from golem.graphs.dag import cycle_text, find_cycle, is_dag
+from golem.graphs.formats import FORMATS, NamedGraph, format_of
+from golem.model.linear_sem import LinearSEM
+from golem.output import document as export
+
+if TYPE_CHECKING:
+    import networkx as nx
+    from causallearn.graph.GeneralGraph import GeneralGraph
+
+    from golem.assessment.bootstrap import Bootstrap
+
+
+def named_graph(model: Any, bootstrap: Bootstrap | None = None) -> NamedGraph:
+    """Return the graph of a model with all that is known of its edges and nodes.
+
+    Parameters
+    ----------
+    model : fitted Golem or baseline, LinearSEM or NamedGraph
+        Of a method that learns an equivalence class and no weights it is that class. The standardized weights of a
+        LinearSEM are those under its own variances, the others those of the data.
+    bootstrap : Bootstrap, optional
+        What `golem.bootstrap` returned for a fitted Golem: its frequencies and intervals become columns of the edges.
+
+    Raises
+    ------
+    ValueError
+        If it is none of these, or not fitted, or there is a bootstrap of what has none.
+    """
+    if bootstrap is not None and not hasattr(model, "weights_"):
+        raise ValueError(f"a bootstrap goes with a fitted Golem; got {type(model).__name__}")
+    if isinstance(model, NamedGraph):
+        return model
+    if isinstance(model, LinearSEM):
+        graph = NamedGraph.from_weights(model.weights, model.names)
+        return dataclasses.replace(
+            graph,
+            edge_columns={"standardized_weight": model.standardized_weights[graph.adjacency]},
+            noise_variances=model.noise_variances,
+            intercepts=model.intercepts,
+        )
+    if not hasattr(model, "moments_"):
+        raise ValueError(f"a fitted model, a LinearSEM or a graph that was read is needed; got {type(model).__name__}")
+    names = model.moments_.names
+    if not hasattr(model, "weights_"):
+        return NamedGraph.from_class(model.cpdag_, names)
+    edges = [dataclasses.asdict(edge) for edge in export.edges(model, bootstrap)]
+    sem = getattr(model, "sem_", None)
+    nodes = [] if sem is None else list(zip(sem.noise_variances.tolist(), sem.intercepts.tolist(), strict=True))
+    return NamedGraph.from_lists(
+        names,
+        [(edge["source"], edge["target"], edge) for edge in edges],
+        [{"noise_variance": variance, "intercept": intercept} for variance, intercept in nodes],
+    )
+
+
+def export_graph(model: Any, path: str | Path, format: str | None = None, *, cpdag: bool = False) -> Path:
+    """Write the graph of a model for another tool; `golem.readers.read_graph` reads it back.
+
+    Parameters
+    ----------
+    model : fitted Golem or baseline, LinearSEM or NamedGraph
+        What to write.
+    path : str or Path
+        The file. It is written whole or not at all.
+    format : {"graphml", "gml", "dot", "pgmpy", "causal-learn", "json", "csv", "matrix"}, optional
+        By default what the ending of the file stands for. docs/handover.md tells what each keeps.
+    cpdag : bool
+        Write the Markov equivalence class of the graph, without weights: an edge whose direction the class leaves
+        open is undirected (causal-learn) or stands there in both directions.
+
+    Raises
+    ------
+    ValueError
+        If the format is unknown or cannot hold this graph, with the reason; with `cpdag` also if it has a cycle.
+
+    Examples
+    --------
+    >>> import tempfile, golem
+    >>> from golem.readers import read_graph
+    >>> sem = golem.LinearSEM([[0, 2.0], [0, 0]], [1.0, 1.0], names=["a", "b"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     read_graph(export_graph(sem, f"{folder}/graph.graphml")).edge_list()
+    [('a', 'b', {'weight': 2.0, 'standardized_weight': 0.8944271909999159})]
+    """
+    path = Path(path)
+    content = graph_text(model, format_of(path) if format is None else format, cpdag=cpdag)
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: there is no folder {path.parent}")
+    export.write_text(path, content)
+    return path
+
+
+def graph_text(model: Any, format: str, *, cpdag: bool = False) -> str:
+    """Return what `export_graph` writes.
+
+    Examples
+    --------
+    >>> import golem
+    >>> sem = golem.LinearSEM([[0, 2.0], [0, 0]], [1.0, 1.0], names=["a", "b"])
+    >>> print(graph_text(sem, "csv"), end="")
+    source,target,weight,standardized_weight
+    a,b,2.0,0.8944271909999159
+    """
+    if format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
+    graph = named_graph(model)
+    return FORMATS[format].write(_equivalence_class(graph) if cpdag else graph)
+
+
+def _equivalence_class(graph: NamedGraph) -> NamedGraph:
+    """Return the Markov equivalence class of a graph; what is one already stays as it is.
+
+    Raises
+    ------
+    ValueError
+        If the graph has a cycle.
+    """
+    arrows = graph.adjacency
+    if not graph.weighted:  # then both directions of an edge stand for an undirected one
+        arrows = arrows & ~(arrows.T & ~np.eye(len(arrows), dtype=bool))
+    if cycle := find_cycle(arrows):
+        raise ValueError(
+            f"the graph has a cycle, {cycle_text(cycle, graph.names)}, and only a directed acyclic graph has a Markov "
+            "equivalence class (--cpdag, cpdag=True)"
+        )
+    return graph.equivalence_class() if is_dag(graph.adjacency) else graph
+
+
+def to_networkx(model: Any) -> nx.DiGraph[str]:
+    """Return a NetworkX DiGraph with the attributes of edges and nodes; needs networkx.
+
+    DoWhy takes it as it is: `CausalModel(data, treatment, outcome, graph=to_networkx(model))`.
+
+    Examples
+    --------
+    >>> import golem
+    >>> sem = golem.LinearSEM([[0, 2.0], [0, 0]], [1.0, 1.0], names=["a", "b"])
+    >>> to_networkx(sem).edges["a", "b"]["weight"]
+    2.0
+    """
+    import networkx as nx
+
+    graph = named_graph(model)
+    result: nx.DiGraph[str] = nx.DiGraph()
+    result.add_nodes_from(graph.node_list())
+    result.add_edges_from(graph.edge_list())
+    return result
+
+
+def from_networkx(graph: nx.Graph[Any]) -> NamedGraph:
+    """Return the graph of a NetworkX graph; edges of an undirected one stand for both directions."""
+    edges = [(str(source), str(target), values) for source, target, values in graph.edges(data=True)]
+    if not graph.is_directed():
+        edges += [(target, source, values) for source, target, values in edges if source != target]
+    return NamedGraph.from_lists([str(node) for node in graph], edges, [values for _, values in graph.nodes(data=True)])
+
+
+def to_causal_learn(model: Any, *, cpdag: bool = False) -> GeneralGraph:
+    """Return a GeneralGraph of causal-learn, with the ends of the edges and no weights; needs causal-learn.
+
+    `cpdag` is that of `export_graph`.
+    """
+    from causallearn.graph.Edge import Edge
+    from causallearn.graph.Endpoint import Endpoint
+    from causallearn.graph.GeneralGraph import GeneralGraph
+    from causallearn.graph.GraphNode import GraphNode
+
+    graph = named_graph(model)
+    arrows = (_equivalence_class(graph) if cpdag else graph).adjacency
+    nodes = [GraphNode(name) for name in graph.names]
+    result = GeneralGraph(nodes)
+    for i, j in np.argwhere(arrows & ~np.tril(arrows & arrows.T)):
+        head = Endpoint.TAIL if arrows[j, i] else Endpoint.ARROW
+        result.add_edge(Edge(nodes[i], nodes[j], Endpoint.TAIL, head))
+    return result
+
+
+def from_causal_learn(graph: GeneralGraph) -> NamedGraph:
+    """Return the graph of a GeneralGraph of causal-learn; an undirected edge has both directions.
+
+    Raises
+    ------
+    ValueError
+        If an edge has an end that stands for a hidden common cause.
+    """
+    # marks[i, j] is the end at i of the edge between i and j: -1 a tail, 1 a head; 2 and more are for hidden causes.
+    marks = np.asarray(graph.graph)
+    if np.any((marks > 1) | ((marks == 1) & (marks.T == 1))):
+        raise ValueError("the graph has edges that stand for hidden common causes (<->, o->), which no linear DAG has")
+    arrows = marks == -1
+    names = tuple(node.get_name() for node in graph.get_nodes())
+    return NamedGraph.from_class(arrows, names)

@@ -1,0 +1,203 @@
+"""Figures of fitted models, with matplotlib."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from golem.data.tables import counted
+from golem.output.layout import causal_order, edge_curves, layered_layout
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from golem.assessment.selection import Selection
+    from golem.comparison.comparison import Comparison
+    from golem.estimator.golem import Golem
+    from golem.graphs.dag import BoolMatrix
+
+# Blue and orange are told apart by every kind of colour vision, and in grey print by their lightness.
+POSITIVE, NEGATIVE = "#2166ac", "#d6701c"
+UNDECIDED, BY_VARIANCE = (0, (4, 2)), (0, (1, 1))
+NODE_FILL, NODE_EDGE, TEXT = "#f4f1ea", "#5b5b5b", "#1d1d1d"
+LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES = 60, 500
+
+
+def plot_model(model: Golem, ax: Axes | None = None) -> Axes:
+    """Draw the graph, or where it has too many nodes or edges for that, its weights as a heat map."""
+    small = len(model.weights_) <= LARGEST_DRAWN_GRAPH and model.adjacency_.sum() <= MOST_DRAWN_EDGES
+    return plot_graph(model, ax=ax) if small else plot_weights(model, ax=ax)
+
+
+def plot_graph(model: Golem, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Draw the learned graph in layers, causes above effects.
+
+    The width of an arrow is the size of its standardized weight (in standard deviations of the effect per standard
+    deviation of the cause), its colour the sign; a dashed arrow has no decided direction.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.path import Path
+
+    adjacency, names = model.adjacency_, model.moments_.names
+    # In points: a letter of the labels is about six wide.
+    widths = [max(34.0, 6.3 * len(name) + 14) for name in names]
+    layout = layered_layout(adjacency, widths, gap=18, layer_height=74)
+    if ax is None:
+        size = (max(4.6, layout.size[0] / 72 + 0.4), max(3.0, layout.size[1] / 72 + 0.9))
+        _, ax = plt.subplots(figsize=size, layout="constrained")
+    scale = np.sqrt(model.moments_.variances)
+    standardized = model.weights_ * scale[:, None] / scale[None, :]
+    largest = max(float(np.abs(standardized).max(initial=0)), 1e-300)
+    undecided, by_variance = (getattr(model, name, np.zeros_like(adjacency)) for name in ("undecided_", "by_variance_"))
+
+    for (x, y), name in zip(layout.positions, names, strict=True):
+        ax.text(
+            x, -y, name, parse_math=False, ha="center", va="center", color=TEXT, fontsize=10, zorder=3,
+            bbox={"boxstyle": "round,pad=0.35", "facecolor": NODE_FILL, "edgecolor": NODE_EDGE},
+        )  # fmt: skip
+    for (i, j), points in edge_curves(layout, widths, adjacency, node_height=24).items():
+        codes = [Path.MOVETO] + [Path.CURVE4] * (len(points) - 1)
+        ax.add_patch(
+            FancyArrowPatch(
+                path=Path(points * [1, -1], codes), arrowstyle="-|>",
+                mutation_scale=11, linewidth=0.8 + 2.6 * abs(standardized[i, j]) / largest,
+                color=POSITIVE if model.weights_[i, j] >= 0 else NEGATIVE,
+                linestyle=UNDECIDED if undecided[i, j] else BY_VARIANCE if by_variance[i, j] else "solid",
+                alpha=0.9, zorder=2, capstyle="butt", joinstyle="miter",
+            )
+        )  # fmt: skip
+    handles = [
+        Line2D([], [], color=POSITIVE, label="positive"),
+        Line2D([], [], color=NEGATIVE, label="negative"),
+    ]
+    if undecided.any():
+        handles.append(Line2D([], [], color=NODE_EDGE, linestyle=UNDECIDED, label="direction undecided"))
+    if by_variance.any():
+        handles.append(Line2D([], [], color=NODE_EDGE, linestyle=BY_VARIANCE, label="direction by variance"))
+    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=9)
+    ax.set_title(title or _headline(adjacency), color=TEXT, fontsize=11)
+    ax.set_xlim(0, layout.size[0])
+    ax.set_ylim(-layout.size[1], 0)
+    ax.axis("off")
+    return ax
+
+
+def plot_weights(model: Golem, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Draw the weights as a heat map, rows and columns in causal order, so that all lie above the diagonal."""
+    import matplotlib.pyplot as plt
+    from matplotlib.colors import LinearSegmentedColormap
+
+    order = causal_order(model.adjacency_)
+    B = model.weights_[np.ix_(order, order)]
+    if ax is None:
+        _, ax = plt.subplots(figsize=(7, 6), layout="constrained")
+    limit = max(float(np.abs(B).max(initial=0)), 1e-300)
+    # The colours of the signs are those of the arrows.
+    signs = LinearSegmentedColormap.from_list("signs", [NEGATIVE, "#f7f7f7", POSITIVE])
+    image = ax.imshow(B, cmap=signs, vmin=-limit, vmax=limit, interpolation="nearest")
+    ax.figure.colorbar(image, ax=ax, label="weight", shrink=0.8)
+    if len(order) <= 40:
+        names = [model.moments_.names[j] for j in order]
+        ax.set_xticks(range(len(order)), names, rotation=90, fontsize=7)
+        ax.set_yticks(range(len(order)), names, fontsize=7)
+        for label in (*ax.get_xticklabels(), *ax.get_yticklabels()):
+            label.set_parse_math(False)
+    ax.set_xlabel("effect, in causal order")
+    ax.set_ylabel("cause, in causal order")
+    ax.set_title(title or _headline(model.adjacency_), fontsize=11)
+    return ax
+
+
+def _headline(adjacency: BoolMatrix) -> str:
+    return f"{counted(int(adjacency.sum()), 'edge')} among {len(adjacency)} variables"
+
+
+def plot_comparison(comparison: Comparison) -> Figure:
+    """Draw what a comparison found: errors against the truth (or edges, without one), time, and pairwise SHD."""
+    from matplotlib.figure import Figure
+
+    rows = [row for row in comparison.rows if row.edges is not None][::-1]
+    names, distances = comparison.distances()
+    figure = Figure(figsize=(13, max(3.2, 0.34 * len(names) + 1.8)), layout="constrained")
+    errors, times, pairs = figure.subplots(1, 3, width_ratios=[1, 1, 1.3])
+    places = np.arange(len(rows))
+    if comparison.truth is None:
+        errors.barh(places, [row.edges for row in rows], color=POSITIVE)
+        errors.set_xlabel("edges")
+    else:
+        bars = (("SHD", "shd", POSITIVE, 0.2), ("SHD-C", "shd_c", NEGATIVE, -0.2))
+        for label, key, colour, offset in bars:
+            values = [np.nan if getattr(row, key) is None else getattr(row, key) for row in rows]
+            errors.barh(places + offset, values, height=0.4, color=colour, label=label)
+        errors.legend(frameon=False, fontsize=8)
+        errors.set_xlabel("errors against the truth")
+    errors.set_yticks(places, [row.method for row in rows], fontsize=8)
+    times.barh(places, [row.seconds for row in rows], color=NODE_EDGE)
+    times.set_yticks(places, [""] * len(rows))
+    times.set_xlabel("seconds")
+    if rows:
+        times.set_xscale("log")
+    if names:
+        pairs.imshow(distances, cmap="Blues", interpolation="nearest", aspect="auto")
+    pairs.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
+    pairs.set_yticks(range(len(names)), names, fontsize=7)
+    middle = distances.max(initial=0) / 2
+    for (a, b), value in np.ndenumerate(distances):
+        pairs.text(b, a, str(value), ha="center", va="center", fontsize=6, color="white" if value > middle else TEXT)
+    pairs.set_title("edges that differ, pair by pair", fontsize=9)
+    for axes in (errors, times):
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def plot_path(selection: Selection, ax: Axes | None = None) -> Axes:
+    """Draw how the score and the number of edges go with the penalty, and where the choice fell.
+
+    Lines of a path over several penalties on cycles or thresholds are told apart in the legend. The bars of a
+    cross-validation are the standard errors of the distances from the best score.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import MaxNLocator
+
+    if ax is None:
+        _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    rows = selection.path
+    penalty = "price" if "price" in rows[0] else "lambda_sparsity"
+    others = [name for name in ("lambda_dag", "threshold") if len({row.get(name) for row in rows}) > 1]
+    lines: dict[tuple[object, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        lines.setdefault(tuple(row[name] for name in others), []).append(row)
+    edges = ax.twinx()
+    for k, (values, line) in enumerate(lines.items()):
+        x, score = ([row[name] for row in line] for name in (penalty, "score"))
+        finite = np.where(np.isfinite(score), score, np.nan)
+        label = ", ".join(f"{name} {value}" for name, value in zip(others, values, strict=True)) or "score"
+        shade = 0.35 + 0.65 * (k + 1) / len(lines)
+        bars = [row["standard_error"] for row in line] if "standard_error" in line[0] else None
+        ax.errorbar(x, finite, yerr=bars, color=POSITIVE, alpha=shade, marker="o", markersize=4, capsize=2, label=label)
+        edges.plot(x, [row["edges"] for row in line], color=NEGATIVE, alpha=shade, linestyle="--", linewidth=1)
+    (chosen,) = (row for row in rows if row["chosen"])
+    ax.axvline(chosen[penalty], color=NODE_EDGE, linewidth=1, linestyle=":")
+    ax.plot(chosen[penalty], chosen["score"], marker="o", markersize=11, color="none", markeredgecolor=TEXT)
+    ax.set_xscale("log")
+    for axis in (ax.xaxis.set_major_formatter, ax.xaxis.set_minor_formatter):
+        axis("{x:g}")
+    edges.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_xlabel("price of an edge, in units of the deviance" if penalty == "price" else "weight of the l1 norm")
+    names = {
+        "bic": "criterion, lower is better",
+        "cv": "held-out log-likelihood of a row",
+        "stability": "agreement of halves and whole",
+    }
+    ax.set_ylabel(names[selection.method], color=POSITIVE)
+    edges.set_ylabel("edges (dashed)", color=NEGATIVE)
+    edges.set_ylim(bottom=0)
+    if others:
+        ax.legend(frameon=False, fontsize=8)
+    ways = {"bic": "information criterion", "cv": "cross-validation", "stability": "stability"}
+    ax.set_title(f"{counted(chosen['edges'], 'edge')}, chosen by {ways[selection.method]}", fontsize=11)
+    return ax

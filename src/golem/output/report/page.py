@@ -1,0 +1,133 @@
+"""One HTML file that holds everything it needs: the page, its style and script, and the data.
+
+Names of variables are other people's text. Jinja escapes what stands in the page; the data stand in a JSON element
+that no `<` can leave, and the script writes them as text, never as markup. A content security policy with the hashes
+of our own script and style keeps a browser from running or loading anything else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cache, partial
+from importlib.resources import files
+from typing import Any
+
+from golem.data.tables import counted
+
+# In the order in which they build on each other; the page has them as one script.
+SCRIPTS = ("data.js", "state.js", "geometry.js", "graph.js", "matrix.js", "details.js", "tables.js", "charts.js",
+           "export.js", "controls.js", "main.js")  # fmt: skip
+
+LONGEST_LIST = 12
+
+
+def render(template: str, content: Mapping[str, Any], **shown: Any) -> str:
+    """Return the text of a page.
+
+    Parameters
+    ----------
+    template : str
+        Name of a template among the assets.
+    content : mapping
+        The data for the script.
+    **shown
+        What the template itself shows.
+    """
+    from jinja2 import DictLoader, Environment, StrictUndefined
+
+    names = ("base.html", "model.html", "comparison.html", "stage.html")
+    environment = Environment(
+        loader=DictLoader({name: _asset(name) for name in names}),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": written,
+        "counted": partial(counted, written=written),
+        "named_knowledge": named_knowledge,
+        "combined": lambda first, second: {**first, **second},
+        "without": lambda values, key: {name: value for name, value in values.items() if name != key},
+    }
+    script = '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in SCRIPTS) + "})();\n"
+    style = _asset("style.css")
+    return environment.get_template(template).render(
+        content=content,
+        data=_embedded(content),
+        script=_trusted(script),
+        style=_trusted(style),
+        policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'",
+        **shown,
+    )
+
+
+def written(value: Any) -> str:
+    """Write a setting or a number as a reader would; long lists are cut.
+
+    Examples
+    --------
+    >>> written(True), written([]), written(12345.678), written({"type": "L0", "criterion": "mbic", "gamma": 1})
+    ('yes', 'none', '1.235e+04', 'L0 (criterion mbic, gamma 1)')
+    """
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", "\u202f")
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        parts = {key.replace("_", " "): written(part) for key, part in value.items() if part is not None}
+        kind = parts.pop("type", None)
+        listed = ", ".join(f"{key} {part}" for key, part in parts.items())
+        return listed if kind is None else f"{kind} ({listed})" if listed else kind
+    if isinstance(value, list | tuple):
+        listed = ", ".join(map(written, value[:LONGEST_LIST])) or "none"
+        return listed if len(value) <= LONGEST_LIST else f"{listed}, … {len(value) - LONGEST_LIST} more"
+    return str(value)
+
+
+def named_knowledge(document: Mapping[str, Any]) -> dict[str, str]:
+    """Write knowledge by names, as `NamedKnowledge.document` has it: arrows for edges, tiers in the order of time.
+
+    Examples
+    --------
+    >>> named_knowledge({"forbidden": [["debt", "age"]], "required": [], "tiers": [["age", "sex"], ["debt"]]})
+    {'forbidden': 'debt → age', 'tiers': '1: age, sex; 2: debt'}
+    """
+    edges = {key: document[key] for key in ("forbidden", "required") if document.get(key)}
+    texts = {key: written([" → ".join(map(str, edge)) for edge in pairs]) for key, pairs in edges.items()}
+    tiers = "; ".join(f"{k}: {written(tier)}" for k, tier in enumerate(document.get("tiers") or (), start=1))
+    return texts | ({"tiers": tiers} if tiers else {})
+
+
+def _embedded(content: Mapping[str, Any]) -> Any:
+    """Write data as JSON that cannot end the element it stands in."""
+    text = json.dumps(content, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    for letter in "<>&\u2028\u2029":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return _trusted(text)
+
+
+def _trusted(text: str) -> Any:
+    """Mark our own text as markup."""
+    from markupsafe import Markup
+
+    return Markup(text)
+
+
+def _hash(text: str) -> str:
+    """Hash of an element's content, as a content security policy names it."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@cache
+def _asset(name: str) -> str:
+    """Read a file that comes with the package."""
+    return (files("golem.output.report") / "assets" / name).read_text(encoding="utf-8")

@@ -1,0 +1,162 @@
+"""Sums of matrices in few passes over memory, for NumPy arrays and tensors alike.
+
+Where matrices are large, a pass over memory is what such a sum costs; where they are small, a temporary is. NumPy and
+torch save them in different ways.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from golem.runtime.arrays import Array, identity_like, is_tensor, namespace
+
+
+def identity_minus(B: Array) -> Array:
+    """Return I - B for a stack of square matrices."""
+    if not is_tensor(B):
+        return identity_like(B) - B
+    M = -B
+    add_to_diagonal(M, 1.0)
+    return M
+
+
+def add_to_diagonal(A: Array, value: float) -> None:
+    """Add a number to the diagonals of a stack of square matrices, in place."""
+    diagonal = _diagonal(A)
+    diagonal += value
+
+
+def clear_diagonal(A: Array) -> None:
+    """Set the diagonals of a stack of square matrices to zero, in place."""
+    if type(A) is np.ndarray and A.ndim == 2 and A.flags.c_contiguous:  # the usual case, at half the cost
+        A.reshape(-1)[:: len(A) + 1] = 0.0
+    else:
+        _diagonal(A)[...] = 0.0
+
+
+def _diagonal(A: Array) -> Array:
+    """Return the diagonals, to be written to."""
+    return A.diagonal(dim1=-2, dim2=-1) if is_tensor(A) else np.einsum("...ii->...i", A)
+
+
+def plus_scaled(A: Array, B: Array, factor: float) -> Array:
+    """Return A + factor B; on tensors in one pass over memory."""
+    if is_tensor(A):
+        return A.add(B, alpha=factor)
+    total = B * factor
+    total += A
+    return total
+
+
+def add_scaled(A: Array, B: Array, factor: float) -> None:
+    """Add factor B to A, in place; on tensors in one pass over memory."""
+    if is_tensor(A):
+        A.add_(B, alpha=factor)
+    else:
+        A += factor * B
+
+
+def absorb(A: Array, B: Array, factor: float) -> None:
+    """Add factor B to A, in place; B may be used up, which saves NumPy a temporary."""
+    if is_tensor(A):
+        A.add_(B, alpha=factor)
+    else:
+        B *= factor
+        A += B
+
+
+def minus_scaled(A: Array, B: Array, factors: Array) -> Array:
+    """Return A - B * factors, entry by entry; B may be used up."""
+    if is_tensor(A):
+        return A.addcmul(B, factors, value=-1)
+    B *= factors
+    return A - B
+
+
+def add_squares(A: Array, B: Array, factor: float) -> None:
+    """Add factor B^2, entry by entry, to A, in place; B may be used up."""
+    if is_tensor(A):
+        A.addcmul_(B, B, value=factor)
+    else:
+        B *= B
+        B *= factor
+        A += B
+
+
+def add_entrywise(A: Array, B: Array, C: Array, factor: float) -> None:
+    """Add factor B * C, entry by entry, to A, in place."""
+    if is_tensor(A):
+        A.addcmul_(B, C, value=factor)
+    else:
+        product = B * C
+        product *= factor
+        A += product
+
+
+def move_towards(A: Array, B: Array, share: float) -> None:
+    """Move A a share of the way to B, in place."""
+    if is_tensor(A):
+        A.lerp_(B, share)
+    else:
+        A *= 1 - share
+        A += share * B
+
+
+def minus_ratio(A: Array, B: Array, C: Array, factor: Any) -> Array:
+    """Return A - factor B / C; the factor may be a number or an array."""
+    if is_tensor(A) and not is_tensor(factor):
+        import torch
+
+        return torch.addcdiv(A, B, C, value=-factor)
+    ratio = B / C
+    ratio *= factor
+    return A - ratio
+
+
+def product(B: Array, C: Array, factor: float) -> Array:
+    """Return factor times the matrix product B C, for square matrices."""
+    if is_tensor(B) and B.ndim in (2, 3):
+        add = B.addmm if B.ndim == 2 else B.baddbmm
+        return add(B, C, beta=0, alpha=factor)
+    result = B @ C
+    result *= factor
+    return result
+
+
+def add_product(A: Array, B: Array, C: Array, share: float = 1.0, factor: float = 1.0) -> None:
+    """Set A to share A + factor B C with the matrix product of B and C, in place."""
+    if is_tensor(A) and A.ndim in (2, 3):
+        add = A.addmm_ if A.ndim == 2 else A.baddbmm_
+        add(B, C, beta=share, alpha=factor)
+        return
+    if share != 1:
+        A *= share
+    added = B @ C
+    if factor != 1:
+        added *= factor
+    A += added
+
+
+def inner_product(A: Array, B: Array) -> Array:
+    """Return the sum of the products of the entries of two matrices, or of every pair of two stacks."""
+    if is_tensor(A) and A.ndim == 2:
+        import torch
+
+        return torch.vdot(A.reshape(-1), B.reshape(-1))
+    return namespace(A).sum(A * B, axis=(-2, -1))
+
+
+def sign(A: Array) -> Array:
+    """Return the sign of every number, without a detour through the standard's treatment of NaN."""
+    return A.sign() if is_tensor(A) else np.sign(A)
+
+
+def total_size(A: Array) -> Array:
+    """Return the sum of the absolute values of every matrix of a stack; on tensors in one pass over memory."""
+    if is_tensor(A):
+        import torch
+
+        return torch.linalg.vector_norm(A, ord=1, dim=(-2, -1))
+    return np.abs(A).sum(axis=(-2, -1))

@@ -1,0 +1,91 @@
+"""R_DAG(B): functions h(B) >= 0 that vanish exactly on directed acyclic graphs.
+
+All three weigh the closed walks of A = B * B (entrywise), a nonnegative matrix; on a DAG there are none.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import array_api_compat
+
+from golem.runtime.arrays import (
+    Array,
+    logabsdet_and_inverse_transpose,
+    namespace,
+    transpose,
+)
+from golem.runtime.matrix_functions import DIRECT, MatrixFunctions
+
+
+class Acyclicity(Protocol):
+    """A smooth characterization of acyclicity, a function of A = B * B.
+
+    By the chain rule the gradient in B is 2 B * (the derivative by A), whatever the function.
+    """
+
+    def value_and_slope(self, A: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+        """Return h `(...,)` and its derivative by the entries of A `(..., d, d)`; `functions` exponentiate."""
+
+    def value_and_grad(self, B: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+        """Return h(B) `(...,)` and its gradient `(..., d, d)`."""
+        value, slope = self.value_and_slope(B * B, functions)
+        return value, 2 * B * slope
+
+
+@dataclass(frozen=True)
+class Expm(Acyclicity):
+    """The paper's penalty (Zheng et al. 2018): h = tr exp(B*B) - d, with gradient 2 B * exp(B*B)'."""
+
+    def value_and_slope(self, A: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+        """Return h `(...,)` and exp(A)'."""
+        E = functions.exponentiate(A)
+        return _trace(E) - A.shape[-1], transpose(E)
+
+
+@dataclass(frozen=True)
+class Polynomial(Acyclicity):
+    """Yu et al. (2019): h = tr((I + B*B/d)^d) - d, with gradient 2 B * ((I + B*B/d)^(d-1))'."""
+
+    def value_and_slope(self, A: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+        """Return h `(...,)` and ((I + A/d)^(d-1))'."""
+        xp = namespace(A)
+        d = A.shape[-1]
+        base = A / d + xp.eye(d, dtype=A.dtype, device=array_api_compat.device(A))
+        power = xp.linalg.matrix_power(base, d - 1)
+        # tr(power @ base) without the product.
+        trace = xp.sum(power * transpose(base), axis=(-2, -1))
+        return trace - d, transpose(power)
+
+
+@dataclass(frozen=True)
+class LogDet(Acyclicity):
+    """Bello et al. (2022): h = d log s - log det(sI - B*B), with gradient 2 B * (sI - B*B)^-T.
+
+    Its domain are the B whose B*B has a spectral radius below `s`; there sI - B*B is an M-matrix, which is to say
+    that its inverse is nonnegative. Outside h is infinite and the gradient NaN, so that solvers step back.
+    """
+
+    s: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.s > 0:
+            raise ValueError(f"LogDet needs s > 0; got s={self.s}")
+
+    def value_and_slope(self, A: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+        """Return h `(...,)` and (sI - A)^-T."""
+        xp = namespace(A)
+        d = A.shape[-1]
+        M = self.s * xp.eye(d, dtype=A.dtype, device=array_api_compat.device(A)) - A
+        logabsdet, inverse_transpose = logabsdet_and_inverse_transpose(M)
+        # Rounding may leave tiny negative entries where the exact inverse has zeros; NaNs compare as outside.
+        slack = d * float(xp.finfo(A.dtype).eps) * xp.max(xp.abs(inverse_transpose), axis=(-2, -1))
+        inside = (xp.min(inverse_transpose, axis=(-2, -1)) >= -slack) & (logabsdet > -xp.inf)
+        h = d * math.log(self.s) - logabsdet
+        return xp.where(inside, h, xp.inf), xp.where(inside[..., None, None], inverse_transpose, xp.nan)
+
+
+def _trace(A: Array) -> Array:
+    return namespace(A).linalg.trace(A)

@@ -1,0 +1,177 @@
+"""L(B): how well weights explain the covariance (paper, section 4.1 and appendix C).
+
+Each term maps weights B and a covariance S, both stacks `(..., d, d)`, to its value `(...,)` and gradient. With
+M = I - B the residual variances of the nodes are r_j = (M'SM)_jj. The paper sums squares without dividing by n,
+which shifts its values by the constant d/2 log n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from golem.runtime.arrays import Array, namespace
+from golem.runtime.in_place import identity_minus, inner_product, minus_scaled
+from golem.runtime.matrix_functions import DIRECT, MatrixFunctions
+
+
+class Likelihood(Protocol):
+    """A data term of the score."""
+
+    def value_and_grad(self, B: Array, S: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+        """Return the value `(...,)` and the gradient `(..., d, d)` at B; `functions` invert M."""
+
+    def on_dag(self, r: Array) -> Array:
+        """Return the value `(...,)` for a DAG, where log|det M| = 0, from its residual variances `(..., d)`."""
+
+    def noise_variances(self, r: Array) -> Array:
+        """Return the estimated noise variances `(..., d)` given the residual variances."""
+
+
+@dataclass(frozen=True)
+class GaussianNV:
+    """Gaussian noise of any variances (likelihood-NV), the variances profiled out.
+
+    L = 1/2 sum_j log r_j - log|det M|, with gradient -S M diag(1/r) + M^-T.
+    """
+
+    def value_and_grad(self, B: Array, S: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+        """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
+        M, SM = _residuals(B, S)
+        r = namespace(B).sum(M * SM, axis=-2)
+        value, weights = self.on_dag(r), 1 / r[..., None, :]
+        logabsdet, inverse_transpose = functions.invert(M)
+        return value - logabsdet, minus_scaled(inverse_transpose, SM, weights)
+
+    def on_dag(self, r: Array) -> Array:
+        """Return 1/2 sum_j log r_j."""
+        xp = namespace(r)
+        return xp.sum(xp.log(r), axis=-1) / 2
+
+    def noise_variances(self, r: Array) -> Array:
+        """Return r, one variance a node."""
+        return r
+
+
+@dataclass(frozen=True)
+class GaussianTied:
+    """Between the two: log noise variances drawn from one normal distribution, N(mu, tau^2), and integrated out.
+
+    Seen from n rows, log r_j is normal around the log variance of node j with variance 2/n, so that with
+    v = tau^2 + 2/n, by Laplace's approximation and up to a constant,
+
+        L = 1/2 sum_j log r_j + 1/(2n) sum_j [(log r_j - mu)^2 / v + log v] - log|det M|.
+
+    tau = 0 is near likelihood-EV, a large tau likelihood-NV; thanks to log v values at different tau can be compared.
+    With weights w_j = 1 + 2 (log r_j - mu) / (n v) the gradient is -S M diag(w/r) + M^-T. Where mu and tau are
+    estimated, the gradient is the same, as the value is at its minimum in them (docs/noise.md has the derivation).
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    tau : float, optional
+        Standard deviation of the log noise variances; by default estimated at each B, by maximum likelihood.
+    centre : float, optional
+        Their mean mu; by default estimated likewise.
+    """
+
+    n: int
+    tau: float | None = None
+    centre: float | None = None
+
+    def value_and_grad(self, B: Array, S: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+        """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
+        xp = namespace(B)
+        M, SM = _residuals(B, S)
+        r = xp.sum(M * SM, axis=-2)
+        away, v = self._away(xp.log(r))
+        value, weights = self.on_dag(r), ((1 + 2 * away / (self.n * v)) / r)[..., None, :]
+        logabsdet, inverse_transpose = functions.invert(M)
+        return value - logabsdet, minus_scaled(inverse_transpose, SM, weights)
+
+    def on_dag(self, r: Array) -> Array:
+        """Return 1/2 sum_j [log r_j + ((log r_j - mu)^2 / v + log v) / n]."""
+        xp = namespace(r)
+        log_r = xp.log(r)
+        away, v = self._away(log_r)
+        return xp.sum(log_r + (away**2 / v + xp.log(v)) / self.n, axis=-1) / 2
+
+    def noise_variances(self, r: Array) -> Array:
+        """Return exp(posterior mean of the log variances): log r drawn towards mu by the share of 2/n in v."""
+        xp = namespace(r)
+        log_r = xp.log(r)
+        away, v = self._away(log_r)
+        return xp.exp(log_r - away * (2 / self.n / v))
+
+    def prior(self, r: Array) -> tuple[Array, Array]:
+        """Return mu and v `(...,)` for residual variances `(..., d)`: as given, or estimated."""
+        log_r = namespace(r).log(r)
+        away, v = self._away(log_r)
+        return (log_r - away)[..., 0], v[..., 0]
+
+    def _away(self, log_r: Array) -> tuple[Array, Array]:
+        """Return log r - mu and v, the latter of shape (..., 1)."""
+        xp = namespace(log_r)
+        mu = xp.mean(log_r, axis=-1, keepdims=True) if self.centre is None else self.centre
+        away = log_r - mu
+        if self.tau is None:
+            v = xp.clip(xp.mean(away**2, axis=-1, keepdims=True), min=2 / self.n)
+        else:
+            v = xp.zeros_like(away[..., :1]) + (self.tau**2 + 2 / self.n)
+        return away, v
+
+
+@dataclass(frozen=True)
+class GaussianEV:
+    """Gaussian noise of one common variance (likelihood-EV, eq. 2), the variance profiled out.
+
+    L = d/2 log tr(M'SM) - log|det M|, with gradient -d S M / tr(M'SM) + M^-T.
+    """
+
+    def value_and_grad(self, B: Array, S: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+        """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
+        xp = namespace(B)
+        d = B.shape[-1]
+        M, SM = _residuals(B, S)
+        total = inner_product(M, SM)
+        value, weight = d / 2 * xp.log(total), (d / total)[..., None, None]
+        logabsdet, inverse_transpose = functions.invert(M)
+        return value - logabsdet, minus_scaled(inverse_transpose, SM, weight)
+
+    def on_dag(self, r: Array) -> Array:
+        """Return d/2 log sum_j r_j."""
+        xp = namespace(r)
+        return r.shape[-1] / 2 * xp.log(xp.sum(r, axis=-1))
+
+    def noise_variances(self, r: Array) -> Array:
+        """Return the mean of r for every node (appendix C.2 prints it without its 1/d)."""
+        xp = namespace(r)
+        return xp.mean(r, axis=-1, keepdims=True) + xp.zeros_like(r)
+
+
+@dataclass(frozen=True)
+class LeastSquares:
+    """Half the total residual variance, 1/2 tr(M'SM): the data term of NOTEARS (section 4.4).
+
+    It lacks the log|det M| of the likelihoods, so it needs a hard constraint to be acyclic.
+    """
+
+    def value_and_grad(self, B: Array, S: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+        """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
+        M, SM = _residuals(B, S)
+        return inner_product(M, SM) / 2, -SM
+
+    def on_dag(self, r: Array) -> Array:
+        """Return 1/2 sum_j r_j."""
+        return namespace(r).sum(r, axis=-1) / 2
+
+    def noise_variances(self, r: Array) -> Array:
+        """Return r, one variance a node."""
+        return r
+
+
+def _residuals(B: Array, S: Array) -> tuple[Array, Array]:
+    """Return M = I - B and S M."""
+    M = identity_minus(B)
+    return M, S @ M

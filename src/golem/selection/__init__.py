@@ -1,5 +1,0 @@
-"""Penalties and thresholds chosen from the data: cross-validation, information criteria, stability selection."""
-
-from golem.selection.golem_cv import GolemCV, Selection
-
-__all__ = ["GolemCV", "Selection"]

@@ -1,0 +1,122 @@
+"""Polish a nearly stationary point of the paper's score until its optimality conditions hold to a tolerance.
+
+Near a minimum the score itself changes by less than its rounding, so that no line search can go on; its gradient still
+has digits. On the nonzero entries the penalty is smooth, and Newton's equations for the gradient are solved by
+conjugate gradients with Hessian products from differences of gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from golem.data.moments import Matrix, Vector
+from golem.graphs.dag import BoolMatrix
+from golem.score.objective import Objective
+from golem.solvers.lbfgs import LBFGS
+
+_MOST_DESCENTS = 4
+_MOST_NEWTON_STEPS = 30
+_MOST_HALVINGS = 12
+_DIFFERENCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A stationary point of the paper's l1 score, with what proves it.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (d, d)
+        The point.
+    score : float
+        S(B) there.
+    stationarity : float
+        Largest violation of the optimality (KKT) conditions.
+    start_score : float
+        S(B) where the polishing began.
+    """
+
+    weights: Matrix
+    score: float
+    stationarity: float
+    start_score: float
+
+
+def certify(objective: Objective, start: Matrix, tolerance: float = 1e-6) -> Certificate:
+    """Descend from a start to a stationary point: L-BFGS, then Newton's method on the gradient, and so on in turns."""
+    B = start
+    for _ in range(_MOST_DESCENTS):
+        solution = LBFGS(tolerance=tolerance).solve(objective, B)
+        B, residual = solution.weights, solution.stationarity
+        for _ in range(_MOST_NEWTON_STEPS):
+            if residual <= tolerance:
+                break
+            improved = _newton_step(objective, B, residual)
+            if improved is None:  # the nonzero entries are not settled yet
+                break
+            B, residual = improved
+        if residual <= tolerance:
+            break
+    start_score, score = (float(objective.value_and_grad(W)[0]) for W in (start * objective.free, B))
+    return Certificate(B, score, residual, start_score)
+
+
+def _newton_step(objective: Objective, B: Matrix, residual: float) -> tuple[Matrix, float] | None:
+    """One step on the entries that are nonzero or want to be; None where no length of it helps."""
+    from scipy.sparse.linalg import LinearOperator, cg
+
+    grad, prices = _gradient(objective, B), np.asarray(objective.l1_weights)
+    entering = (B == 0) & (np.abs(grad) > prices) & (np.asarray(objective.free) != 0)
+    active = (B != 0) | entering
+    sign = np.where(B != 0, np.sign(B), -np.sign(grad))
+    F = (grad + prices * sign)[active]
+
+    def hessian_times(v: Vector) -> Vector:
+        size = np.abs(v).max()
+        if size == 0:
+            return np.zeros_like(v)
+        V = np.zeros_like(B)
+        V[active] = v * (_DIFFERENCE / size)
+        difference = _gradient(objective, B + V) - _gradient(objective, B - V)
+        return np.asarray(difference[active] * (size / (2 * _DIFFERENCE)))
+
+    k = len(F)
+    regressions = _column_solver(np.asarray(objective.S), active)
+    preconditioner = LinearOperator((k, k), matvec=lambda v: regressions(np.ravel(v)))
+    step, _ = cg(LinearOperator((k, k), matvec=hessian_times), -F, rtol=1e-4, maxiter=500, M=preconditioner)
+    length = 1.0
+    for _ in range(_MOST_HALVINGS):
+        trial = B.copy()
+        trial[active] += length * step
+        # An entry that would change its sign has reached zero, where the penalty has its kink.
+        trial[active & (np.sign(trial) * sign < 0)] = 0.0
+        stationarity = float(objective.stationarity(trial, _gradient(objective, trial)))
+        if stationarity < residual:
+            return trial, stationarity
+        length /= 2
+    return None
+
+
+def _column_solver(S: Matrix, active: BoolMatrix) -> Callable[[Vector], Vector]:
+    """Solve with the likelihood's own curvature, one block of S a column: all but the small terms of the Hessian."""
+    from scipy.linalg import cho_factor, cho_solve
+
+    where = [np.nonzero(column)[0] for column in active.T]
+    factors = [cho_factor(S[np.ix_(rows, rows)]) if len(rows) else None for rows in where]
+
+    def solve(v: Vector) -> Vector:
+        V = np.zeros_like(S)
+        V[active] = v
+        for j, (rows, factor) in enumerate(zip(where, factors, strict=True)):
+            if factor is not None:
+                V[rows, j] = cho_solve(factor, V[rows, j])
+        return np.asarray(V[active])
+
+    return solve
+
+
+def _gradient(objective: Objective, B: Matrix) -> Matrix:
+    return np.asarray(objective.smooth_value_and_grad(B)[1])

@@ -1,0 +1,130 @@
+"""The exact minimum over all DAGs for a few nodes, by dynamic programming over sets of nodes.
+
+With free noise variances a node costs n log r_j(P) + price[|P|], and the residual variance of j given P is a ratio of
+determinants, r_j(P) = det S[P + j] / det S[P]. The determinants of all 2^d sets give every cost; the best parents
+within every set, and then the best last node of every set, follow by recursion (Silander and Myllymäki 2006).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golem.data.moments import Matrix, Vector
+from golem.graphs.dag import BoolMatrix
+
+LARGEST_EXACT = 12
+
+
+class ExactOrders:
+    """All sets of a few nodes, with the determinants from which every cost follows.
+
+    Parameters
+    ----------
+    R : ndarray of shape (d, d)
+        Correlation or covariance matrix, d at most about 15: time and memory grow as 2^d.
+    n : int
+        Number of rows.
+    """
+
+    def __init__(self, R: Matrix, n: int) -> None:
+        d = len(R)
+        sets = np.arange(1 << d)
+        self.n = n
+        self.members = (sets[:, None] >> np.arange(d)) & 1 == 1
+        self.sizes = self.members.sum(axis=1)
+        logdet = _logdets(R, self.members, self.sizes)
+        bits = 1 << np.arange(d)
+        # log r_j(P) = logdet(P + j) - logdet(P), meaningless and 0 where j is in P itself.
+        self.log_r = logdet[sets | bits[:, None]] - logdet[sets]
+        self.of_size = [sets[self.sizes == size] for size in range(d + 1)]
+        self.rests = [where[:, None] & ~bits for where in self.of_size]
+
+    def minimum(
+        self,
+        prices: Vector,
+        allowed: BoolMatrix | None = None,
+        required: BoolMatrix | None = None,
+        most_parents: int | None = None,
+        centre: float | Vector = 0.0,
+        spread: float = np.inf,
+    ) -> BoolMatrix:
+        """Return a DAG that minimizes sum_j n log r_j + price, over all DAGs that the masks allow.
+
+        Parameters
+        ----------
+        prices : ndarray of shape (d,)
+            Price of k parents.
+        allowed, required : ndarray of shape (d, d), bool, optional
+            Edges that may be, and that must be (acyclic).
+        most_parents : int, optional
+            Most parents of a node.
+        centre, spread : float or array of shape (d,), float
+            A prior on the noise variances: node j costs (log r_j - centre_j)^2 / spread more, r_j in the units of R.
+
+        Examples
+        --------
+        >>> R = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.6], [0.6, 0.6, 1.0]])  # a collider
+        >>> ExactOrders(R, 1000).minimum(np.arange(3) * 7.0).astype(int)
+        array([[0, 0, 1],
+               [0, 0, 1],
+               [0, 0, 0]])
+        """
+        members, sizes = self.members, self.sizes
+        d = members.shape[1]
+        away = self.log_r - np.broadcast_to(centre, d)[:, None]
+        cost = self.n * self.log_r + away**2 / spread + prices[np.minimum(sizes, d - 1)]
+        cost[members.T] = np.inf
+        needed = np.zeros(d, dtype=int) if required is None else required.sum(axis=0)
+        for j in range(d):
+            if allowed is not None:
+                cost[j, (members & ~allowed[:, j]).any(axis=1)] = np.inf
+            if required is not None:
+                cost[j, (~members & required[:, j]).any(axis=1)] = np.inf
+            if most_parents is not None and most_parents < d - 1:
+                cost[j, sizes > max(most_parents, needed[j])] = np.inf
+        best_cost, best_parents = _best_subsets(cost)
+        return self._best_dag(best_cost, best_parents)
+
+    def _best_dag(self, best_cost: Matrix, best_parents: NDArray[np.int64]) -> BoolMatrix:
+        """Recursion over sets by size: the cheapest DAG on a set takes some node last, its parents within the rest."""
+        d = len(best_cost)
+        nodes = np.arange(d)
+        total, last = np.zeros(1 << d), np.zeros(1 << d, dtype=np.int64)
+        for where, rest in zip(self.of_size[1:], self.rests[1:], strict=True):
+            options = np.where(self.members[where], total[rest] + best_cost[nodes, rest], np.inf)
+            last[where] = options.argmin(axis=1)
+            total[where] = options.min(axis=1)
+        graph = np.zeros((d, d), dtype=bool)
+        left = (1 << d) - 1
+        while left:
+            if np.isinf(total[left]):
+                raise ValueError("no directed acyclic graph obeys the masks")
+            j = int(last[left])
+            left &= ~(1 << j)
+            graph[:, j] = self.members[best_parents[j, left]]
+        return graph
+
+
+def _logdets(R: Matrix, members: BoolMatrix, sizes: NDArray[np.intp]) -> Vector:
+    """Log det R[P, P] for every set P; -inf is kept away from by rounding up a vanishing determinant."""
+    logdet = np.zeros(len(members))
+    for size in range(1, len(R) + 1):
+        where = np.nonzero(sizes == size)[0]
+        nodes = np.nonzero(members[where])[1].reshape(len(where), size)
+        blocks = R[nodes[:, :, None], nodes[:, None, :]]
+        logdet[where] = np.maximum(np.linalg.slogdet(blocks)[1], -700.0)
+    return logdet
+
+
+def _best_subsets(cost: Matrix) -> tuple[Matrix, NDArray[np.int64]]:
+    """For every node and set the cheapest of the set's subsets, and which that is."""
+    d, count = cost.shape
+    best, which = cost.copy(), np.tile(np.arange(count), (d, 1))
+    for bit in range(d):
+        # Axis 2 tells whether the bit is in the set.
+        pairs, names = (array.reshape(d, -1, 2, 1 << bit) for array in (best, which))
+        smaller = pairs[:, :, 0] < pairs[:, :, 1]
+        np.copyto(pairs[:, :, 1], pairs[:, :, 0], where=smaller)
+        np.copyto(names[:, :, 1], names[:, :, 0], where=smaller)
+    return best, which

@@ -1,0 +1,125 @@
+"""Free noise variances, or ones tied by a common prior: the best order, exactly for few nodes, else by search."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golem.data.moments import Moments, Vector
+from golem.graphs.dag import BoolMatrix
+from golem.score.regression import Regressions
+from golem.solvers.order.exact_order import LARGEST_EXACT, ExactOrders
+from golem.solvers.solution import Callback, Progress, Status, TracePoint
+
+Effort = Literal["fast", "default", "thorough"]
+EFFORTS: tuple[Effort, ...] = ("fast", "default", "thorough")
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Log noise variances from N(centre, tau^2), in the units of the data; `spread` is tau^2 + 2/n."""
+
+    centre: float
+    spread: float
+
+
+@dataclass(frozen=True, eq=False)
+class FoundGraph:
+    """A graph, and how it was found; with its regressions where they were made on the way."""
+
+    graph: BoolMatrix
+    status: Status
+    perturbations: int = 0
+    trace: list[TracePoint] = field(default_factory=list)
+    regressions: Regressions | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class OrderProblem:
+    """What every search over orders of one table shares.
+
+    Parameters
+    ----------
+    moments : Moments
+        The data.
+    prices : ndarray of shape (d,)
+        Price of k parents.
+    allowed, required : ndarray of shape (d, d), bool, optional
+        Edges that may be, and that must be.
+    random_state : int or Generator
+        Seed of the searches.
+    callback : callable, optional
+        For a progress bar.
+    """
+
+    moments: Moments
+    prices: Vector
+    allowed: BoolMatrix | None = None
+    required: BoolMatrix | None = None
+    random_state: int | np.random.Generator = 0
+    callback: Callback | None = None
+
+    @functools.cached_property
+    def exact(self) -> ExactOrders:
+        """What exact searches share, for few nodes."""
+        return ExactOrders(self.moments.standardized().covariance, self.moments.n)
+
+
+def find_order(
+    problem: OrderProblem,
+    starts: Sequence[str | NDArray[Any]] = ("r2", "random"),
+    *,
+    effort: Effort = "default",
+    prior: Prior | None = None,
+    time_limit: float | None = None,
+    stage: str = "",
+) -> FoundGraph:
+    """Minimize sum_j n log r_j + price over orders and parents, plus (log r_j - centre)^2 / spread under a prior."""
+    moments, n, d = problem.moments, problem.moments.n, problem.moments.d
+    centre, spread = (0.0, np.inf) if prior is None else (prior.centre, prior.spread)
+    log_variances = np.log(moments.variances)
+    if d <= LARGEST_EXACT:
+        # Near n parents the likelihood is unbounded; with fewer than 2 d rows the minimum is one under this cap.
+        most = max(1, (n - 2) // 2)
+        masks = problem.allowed, problem.required
+        graph = problem.exact.minimum(problem.prices, *masks, most, centre - log_variances, spread)
+        return FoundGraph(graph, Status.EXACT if most >= d - 1 else Status.SEARCHED)
+    from golem.solvers.order.order_search import planned_perturbations, search_orders
+
+    # The search's score is the deviance of standardized columns; L(B) of the columns as they are differs by this.
+    offset = float(log_variances.sum() / 2) + (0.0 if prior is None else d * float(np.log(spread)) / (2 * n))
+    trace: list[TracePoint] = []
+
+    def report(progress: Any) -> None:
+        score = progress.score / (2 * n) + offset
+        trace.append(TracePoint(progress.perturbations, progress.seconds, {"score": score}))
+        if problem.callback is not None:
+            planned = planned_perturbations(effort, d)
+            problem.callback(Progress(stage, progress.perturbations, planned, progress.seconds, score, 0.0))
+
+    found = search_orders(
+        moments.covariance,
+        n,
+        problem.prices,
+        allowed=problem.allowed,
+        required=problem.required,
+        starts=starts,
+        effort=effort,
+        time_limit=time_limit,
+        centre=centre,
+        spread=spread,
+        random_state=problem.random_state,
+        on_progress=report,
+    )
+    status = {
+        "agreed": Status.AGREED,
+        "exhausted": Status.SEARCHED,
+        "time limit": Status.TIME_LIMIT,
+        "interrupted": Status.INTERRUPTED,
+    }[found.ending]
+    return FoundGraph(found.weights != 0, status, found.perturbations, trace)

@@ -1,0 +1,470 @@
+"""Search over orders of the nodes: likelihood-NV with a price on every edge (paper, section 3, with l0 instead of l1).
+
+Given an order of the nodes, log|det(I - B)| = 0 and the score splits into one regression a node,
+
+    sum_j  n log r_j(parents of j) + penalty[number of parents of j],
+
+r_j the residual variance of node j. The search moves one node at a time to its best position, from several starts,
+then perturbs the order and searches again. It works on the correlation matrix: the units of the columns enter only
+through a start that the user gives. The compiled part is `order_kernels`.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from golem.data.moments import Matrix, Vector
+from golem.graphs.dag import is_dag, topological_order
+from golem.solvers.order import order_kernels as kernels
+
+Effort = Literal["fast", "default", "thorough"]
+Ending = Literal["agreed", "exhausted", "time limit", "interrupted"]
+# Starts, and perturbations a start: (how many, base, times sqrt(d)).
+EFFORTS: dict[str, tuple[int, int, int]] = {"fast": (1, 0, 2), "default": (2, 50, 20), "thorough": (4, 500, 200)}
+# Scores of ill-conditioned problems carry rounding of this size.
+AGREEMENT = 1e-2
+# Up to this number of nodes a compiled inverse is quicker than to wake the threads of a busy BLAS.
+SMALL = 300
+
+
+@dataclass(frozen=True)
+class SearchProgress:
+    """Where a running search stands."""
+
+    stage: str
+    seconds: float
+    perturbations: int
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class OrderSearchResult:
+    """The best order found, with its graph.
+
+    Parameters
+    ----------
+    order : ndarray of shape (d,)
+        Nodes, causes first.
+    weights : ndarray of shape (d, d)
+        Least squares weights in the units of the covariance that was given; entry [i, j] is the effect of i on j.
+    score : float
+        sum_j n log(r_j / S_jj) + penalty: the score of the standardized columns.
+    ending : {"agreed", "exhausted", "time limit", "interrupted"}
+        Independent starts reached the same score; all perturbations were tried; or the search was cut short.
+    start_scores : tuple of float
+        The best score from each start.
+    sweeps, perturbations : int
+        Work done.
+    seconds : float
+        Wall-clock time.
+    """
+
+    order: NDArray[np.intp]
+    weights: Matrix
+    score: float
+    ending: Ending
+    start_scores: tuple[float, ...]
+    sweeps: int
+    perturbations: int
+    seconds: float
+
+    @property
+    def finished(self) -> bool:
+        """True where the search ended as planned."""
+        return self.ending in ("agreed", "exhausted")
+
+
+def search_orders(
+    covariance: ArrayLike,
+    n: int,
+    penalty: ArrayLike,
+    *,
+    allowed: ArrayLike | None = None,
+    required: ArrayLike | None = None,
+    starts: Sequence[str | ArrayLike] = ("r2", "random"),
+    effort: Effort = "default",
+    max_parents: int | None = None,
+    time_limit: float | None = None,
+    centre: float = 0.0,
+    spread: float = np.inf,
+    random_state: int | np.random.Generator = 0,
+    on_progress: Callable[[SearchProgress], None] | None = None,
+) -> OrderSearchResult:
+    """Minimize n log r + penalty over orders and parents.
+
+    Parameters
+    ----------
+    covariance : array of shape (d, d)
+        Covariance or correlation matrix.
+    n : int
+        Number of rows it came from.
+    penalty : array of shape (d,)
+        Price of k parents; see `golem.score.sparsity.L0.prices`.
+    allowed, required : array of shape (d, d), optional
+        Masks: edges i -> j that may be, and that must be.
+    starts : sequence
+        Orders or graphs, or the names "r2" (nodes by the share of their variance that all others explain) and
+        "random". Where the effort wants more starts, random ones follow.
+    effort : {"fast", "default", "thorough"}
+        How many starts, and how many perturbations each.
+    max_parents : int, optional
+        Most parents of a node; (n - 2) / 2 by default, because the likelihood is unbounded near n.
+    time_limit : float, optional
+        Seconds after which the best so far is returned.
+    centre, spread : float
+        A prior on the noise variances: a node costs (log r - centre)^2 / spread more, r in the units of the covariance.
+    random_state : int or Generator
+        Seed.
+    on_progress : callable, optional
+        Called a few times a second.
+
+    Raises
+    ------
+    ValueError
+        If masks contradict each other, or shapes disagree.
+
+    Examples
+    --------
+    >>> S = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.6], [0.6, 0.6, 1.0]])  # a collider
+    >>> search_orders(S, 1000, np.arange(3) * 7.0).weights.round(2) + 0.0
+    array([[0. , 0. , 0.6],
+           [0. , 0. , 0.6],
+           [0. , 0. , 0. ]])
+    """
+    began = time.perf_counter()
+    S = np.array(covariance, dtype=float)
+    search = _Search(S, n, penalty, allowed, required, max_parents, centre, spread, random_state)
+    search.watch(began, time_limit, on_progress)
+    wanted = EFFORTS[effort][0]
+    orders = [search.start(start) for start in starts]
+    while len(orders) < wanted:
+        orders.append(search.start("random"))
+    if effort == "fast":
+        orders = orders[:1]
+    ending: Ending
+    try:
+        ending = search.race(orders, _perturbations_a_start(effort, len(S)))
+    except TimeoutError:
+        ending = "time limit"
+    except KeyboardInterrupt:
+        if not search.runs:
+            raise
+        ending = "interrupted"
+    best = search.leader().best
+    return OrderSearchResult(
+        order=best.order.astype(np.intp),
+        weights=_refit(S, best),
+        score=float(best.cost.sum()),
+        ending=ending,
+        start_scores=tuple(run.score for run in search.runs),
+        sweeps=search.sweeps,
+        perturbations=search.perturbations,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _perturbations_a_start(effort: Effort, d: int) -> int:
+    _, base, factor = EFFORTS[effort]
+    return base + int(factor * np.sqrt(d))
+
+
+def planned_perturbations(effort: Effort, d: int) -> int:
+    """Most perturbations that an effort makes; the search ends before where its starts agree."""
+    return EFFORTS[effort][0] * _perturbations_a_start(effort, d)
+
+
+class _Run:
+    """One start: the state that moves, and the best it has been in."""
+
+    def __init__(self, d: int, most: int) -> None:
+        self.state, self.best, self.kicks = _empty_state(d, most), _empty_state(d, most), 0
+
+    @property
+    def score(self) -> float:
+        return float(self.best.cost.sum())
+
+
+class _Search:
+    """The problem in the form that the kernels take, and the strategy on top of them."""
+
+    def __init__(
+        self,
+        S: Matrix,
+        n: int,
+        penalty: ArrayLike,
+        allowed: ArrayLike | None,
+        required: ArrayLike | None,
+        max_parents: int | None,
+        centre: float,
+        spread: float,
+        random_state: int | np.random.Generator,
+    ) -> None:
+        d = len(S)
+        price = np.asarray(penalty, dtype=float)
+        if S.shape != (d, d) or price.shape != (d,):
+            raise ValueError(f"a penalty of shape ({d},) is needed for a covariance of {S.shape}; got {price.shape}")
+        off_diagonal = ~np.eye(d, dtype=bool)
+        may = off_diagonal if allowed is None else np.asarray(allowed, dtype=bool) & off_diagonal
+        must = np.zeros((d, d), dtype=bool) if required is None else np.asarray(required, dtype=bool)
+        if np.any(must & ~may) or (must.any() and not is_dag(must)):
+            raise ValueError("required edges must be allowed, and must not form a cycle")
+        variances = np.diagonal(S)
+        variances = np.where(variances > 0, variances, 1.0)
+        R = S / np.sqrt(np.outer(variances, variances))
+        R = (R + R.T) / 2
+        np.fill_diagonal(R, 1.0)
+        most = max(1, (n - 2) // 2) if max_parents is None else max_parents
+        most = max(min(most, d - 1), int(must.sum(axis=0).max(initial=0)))
+        self.d, self.most, self.required = d, most, must
+        self.rng = np.random.default_rng(random_state)
+        self.problem = kernels.Problem(
+            S=np.ascontiguousarray(R),
+            n=float(n),
+            penalty=price,
+            threshold=-np.expm1(-np.append(np.diff(price), np.inf) / n),
+            allowed=np.ascontiguousarray(may.T),
+            required=np.ascontiguousarray(must.T),
+            centre=centre - np.log(variances),
+            tightness=0.0 if np.isinf(spread) else 1.0 / spread,
+            most_parents=most,
+            blanket=np.zeros((d, d), dtype=bool),
+            keys=np.random.default_rng(0).integers(1, 2**63, size=(2, d), dtype=np.uint64),
+        )
+        self.cache = kernels.Cache(
+            shift=np.zeros(d),
+            # No key is all ones; zero is the key of a first node, which has neither predecessors nor parents.
+            key=np.full((d, d), ~np.uint64(0)),
+            cost=np.zeros((d, d)),
+            pool=np.zeros(2 * d * d),
+            pool_end=np.zeros(1, dtype=np.int64),
+            pool_start=np.zeros(d, dtype=np.int64),
+            pool_room=np.zeros(d, dtype=np.int64),
+            pool_key=np.zeros(d, dtype=np.uint64),
+        )
+        self.work, self.own = _scratch(d, most), _scratch(d, most)
+        # A walk that climbs by several edges' worth seldom ends lower; perturbations give up there.
+        self.barrier = 6.0 * float(price[1] - price[0]) if d > 1 else 0.0
+        self.runs: list[_Run] = []
+        self.sweeps = self.perturbations = 0
+        self.r2 = self._fill_blankets()
+
+    def watch(self, began: float, limit: float | None, on_progress: Callable[[SearchProgress], None] | None) -> None:
+        """Start the clock."""
+        self._began, self._limit, self._on_progress, self._next_report = began, limit, on_progress, 0.0
+
+    def _fill_blankets(self) -> Vector:
+        """Find the Markov blankets by backward elimination from all others; return the R2 on all others."""
+        d, n, R = self.d, self.problem.n, self.problem.S
+        # Full regressions need more rows than columns; with few rows a ridge at least ranks the nodes.
+        enough = n >= 1.2 * d + 10
+        if enough and d <= min(SMALL, self.most + 1):
+            precision = np.empty((d, d))
+            kernels.invert(R, np.arange(d), d, precision, self.work.W, self.work.t)
+        else:
+            precision = np.linalg.inv(R + (1e-12 if enough else 0.3) * np.eye(d))
+        diagonal = np.diagonal(precision)
+        if enough:
+            rho2 = np.minimum(precision**2 / np.outer(diagonal, diagonal), 1 - 1e-12)
+            t2 = (n - d) * rho2 / (1 - rho2) * ~np.eye(d, dtype=bool)
+            kernels.find_blankets(self.problem, self.work, t2, np.argsort(-t2, axis=1))
+        return np.asarray(1 - 1 / diagonal)
+
+    def start(self, start: str | ArrayLike) -> NDArray[np.int64]:
+        """Read a start as an order that the required edges allow."""
+        if isinstance(start, str):
+            if start not in ("r2", "random"):
+                raise ValueError(f'a start is "r2", "random", an order or a graph; got {start!r}')
+            order = np.argsort(self.r2, kind="stable") if start == "r2" else self.rng.permutation(self.d)
+        else:
+            given = np.asarray(start)
+            order = topological_order(given) if given.ndim == 2 else given
+            if not np.array_equal(np.sort(order), np.arange(self.d)):
+                raise ValueError(f"a start must order all nodes 0 .. {self.d - 1} or be a graph on them")
+        return self._compatible(order.astype(np.int64))
+
+    def _compatible(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Change an order as little as the required edges demand."""
+        rank = np.argsort(order)
+        if not np.any(self.required & (rank[:, None] > rank)):
+            return order
+        waiting = self.required.sum(axis=0)
+        ready = [int(rank[j]) for j in np.nonzero(waiting == 0)[0]]
+        heapq.heapify(ready)
+        placed = []
+        while ready:
+            node = int(order[heapq.heappop(ready)])
+            placed.append(node)
+            for child in np.nonzero(self.required[node])[0]:
+                waiting[child] -= 1
+                if waiting[child] == 0:
+                    heapq.heappush(ready, int(rank[child]))
+        return np.array(placed, dtype=np.int64)
+
+    def race(self, orders: Sequence[NDArray[np.int64]], kicks: int) -> Ending:
+        """Climb from every order, then perturb the run that lies behind until all agree or the kicks are spent."""
+        for order in orders:
+            run = _Run(self.d, self.most)
+            kernels.rearrange(self.problem, run.state, self.work, 0, order, True)
+            kernels.copy_touched(run.state, run.best, np.ones(self.d, dtype=bool))
+            self.runs.append(run)
+            # With a barrier first: most of the way is made by short walks, and those are quicker.
+            self._climb(run, f"start {len(self.runs)}", (5 * self.barrier, np.inf))
+        # Two starts may share a local optimum: they must also have withstood some perturbations, more where cheap.
+        least = min(kicks, max(10, min(40, 2000 // self.d)))
+        ending: Ending = "exhausted"
+        while any(run.kicks < kicks for run in self.runs):
+            scores = [run.score for run in self.runs]
+            fresh = min(self.runs, key=lambda run: run.kicks)
+            agreed = len(scores) > 1 and max(scores) - min(scores) < AGREEMENT
+            if agreed and fresh.kicks >= least:
+                ending = "agreed"
+                break
+            able = [run for run in self.runs if run.kicks < kicks]
+            chosen = fresh if agreed else max(able, key=lambda run: run.score)
+            for _ in range(min(5, kicks - chosen.kicks)):
+                self._kick(chosen)
+        self._climb(self.leader(), "polish", (np.inf,))
+        return ending
+
+    def leader(self) -> _Run:
+        """Return the first run with the lowest score; rounding, which depends on units, does not choose."""
+        lowest = min(run.score for run in self.runs)
+        return next(run for run in self.runs if run.score < lowest + kernels.EPSILON)
+
+    def _climb(self, run: _Run, stage: str, barriers: Sequence[float]) -> None:
+        """Reinsert nodes until none moves; `best` follows, so that the search can stop at any time."""
+        state, chunk = run.state, max(1, 30_000 // self.d)
+        for barrier in barriers:
+            deep = bool(np.isinf(barrier))
+            state.active[:] = True
+            before = np.inf
+            while state.active.any() and run.score < before - kernels.EPSILON:
+                before = run.score
+                nodes = self.rng.permutation(np.nonzero(state.active)[0])
+                for k in range(0, len(nodes), chunk):
+                    state.touched[:] = False
+                    part = nodes[k : k + chunk]
+                    kernels.visit(self.problem, state, self.cache, self.work, self.own, part, deep, barrier)
+                    self._keep_better(run)
+                    self._check(stage)
+                self.sweeps += 1
+
+    def _keep_better(self, run: _Run) -> None:
+        """Copy the state to `best` unless its score rose, and undo what was touched where it did.
+
+        A move is judged by updated inverses and made by fresh regressions. In an ill-conditioned problem the two
+        differ, and a move that promised to lower the score can raise it. Equal scores are kept: the search may drift
+        through an equivalence class.
+        """
+        better = float(run.state.cost.sum()) < run.score + kernels.EPSILON
+        source, target = (run.state, run.best) if better else (run.best, run.state)
+        kernels.copy_touched(source, target, run.state.touched)
+
+    def _kick(self, run: _Run) -> None:
+        """Perturb the order, search again, keep the better."""
+        run.kicks += 1
+        self.perturbations += 1
+        order = self._compatible(self._perturbed(run.state))
+        changed = np.nonzero(order != run.state.order)[0]
+        if len(changed):
+            segment = order[changed[0] : changed[-1] + 1]
+            state = run.state
+            state.touched[:] = False
+            kernels.rearrange(self.problem, state, self.work, int(changed[0]), segment, False)
+            score, before = float(state.cost.sum()), np.inf
+            while score < before - kernels.EPSILON:
+                nodes = state.order.copy()
+                kernels.visit(self.problem, state, self.cache, self.work, self.own, nodes, False, self.barrier)
+                before, score = score, float(state.cost.sum())
+            self._keep_better(run)
+        self._check("perturb")
+
+    def _perturbed(self, state: kernels.State) -> NDArray[np.int64]:
+        """Reverse one edge by moving one of its ends past the other, or move a few nodes that stand together."""
+        rng, d, order = self.rng, self.d, list(state.order)
+        child = parent = int(rng.integers(d))
+        if state.count[child] and rng.random() < 0.5:
+            parent = int(state.parents[child, rng.integers(state.count[child])])
+        low, high = int(state.position[parent]), int(state.position[child])
+        # To carry a node past hundreds of others costs more than it finds.
+        if 0 < high - low <= 100:
+            if rng.random() < 0.5:
+                order.insert(low, order.pop(high))
+            else:
+                order.insert(high, order.pop(low))
+        else:
+            middle = int(rng.integers(d))
+            for _ in range(int(rng.integers(2, 5))):
+                source, target = np.clip(middle + rng.integers(-10, 11, size=2), 0, d - 1)
+                order.insert(int(target), order.pop(int(source)))
+        return np.array(order, dtype=np.int64)
+
+    def _check(self, stage: str) -> None:
+        """Raise TimeoutError past the time limit, and report progress a few times a second."""
+        seconds = time.perf_counter() - self._began
+        if self._on_progress is not None and seconds >= self._next_report:
+            score = min(run.score for run in self.runs)
+            self._on_progress(SearchProgress(stage, seconds, self.perturbations, score))
+            self._next_report = seconds + 0.2
+        if self._limit is not None and seconds >= self._limit:
+            raise TimeoutError
+
+
+def _refit(S: Matrix, state: kernels.State) -> Matrix:
+    """Least squares weights of every node on its parents."""
+    B = np.zeros_like(S)
+    for j in range(len(S)):
+        parents = state.parents[j, : state.count[j]]
+        if len(parents):
+            block, target = S[np.ix_(parents, parents)], S[parents, j]
+            try:
+                B[parents, j] = np.linalg.solve(block, target)
+            except np.linalg.LinAlgError:  # parents that are required and collinear
+                B[parents, j] = np.linalg.lstsq(block, target)[0]
+    return B
+
+
+def _empty_state(d: int, most: int) -> kernels.State:
+    """Allocate a state."""
+    return kernels.State(
+        order=np.arange(d),
+        position=np.arange(d),
+        parents=np.zeros((d, most), dtype=np.int64),
+        count=np.zeros(d, dtype=np.int64),
+        cost=np.zeros(d),
+        G=np.zeros((d, d)),
+        H=np.zeros((d, d)),
+        r=np.ones(d),
+        before=np.zeros(d, dtype=np.uint64),
+        hashed=np.zeros(d, dtype=np.uint64),
+        touched=np.ones(d, dtype=bool),
+        active=np.ones(d, dtype=bool),
+    )
+
+
+def _scratch(d: int, most: int) -> kernels.Work:
+    """Allocate scratch space."""
+    nodes, floats = np.zeros((2, most + 1), dtype=np.int64), np.zeros((3, most + 1))
+    z, g, h = np.zeros((3, d))
+    return kernels.Work(
+        P=nodes[0],
+        size=np.zeros(1, dtype=np.int64),
+        inside=np.zeros(d, dtype=bool),
+        K=np.zeros((most + 1, most + 1)),
+        b=floats[0],
+        r=np.ones(1),
+        g=g,
+        h=h,
+        t=floats[1],
+        residual=floats[2],
+        z=z,
+        W=np.zeros((most + 1, d)),
+        best=nodes[1],
+    )

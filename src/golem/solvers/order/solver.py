@@ -1,0 +1,200 @@
+"""Order: count edges instead of shrinking them, by searching over orders of the nodes.
+
+Given an order the graph is acyclic by construction: log|det(I - B)| and h(B) vanish, and likelihood + l0 becomes one
+small regression a node. What stays combinatorial is the order. With equal noise variances a Cholesky factorization
+finds it (`variance_order`); with free ones it is searched for (`free_order`). By default the data choose between these
+and a way in between (`tied_order`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golem.data.moments import Moments, Vector
+from golem.directions.equivalence_class import prefer_equal_variances
+from golem.graphs.dag import BoolMatrix, is_dag, topological_order
+from golem.runtime.arrays import Placement
+from golem.score.likelihood import GaussianEV, GaussianTied, Likelihood
+from golem.score.regression import Regressions, regressions
+from golem.score.sparsity import L0
+from golem.solvers.order.exact_order import LARGEST_EXACT
+from golem.solvers.order.free_order import EFFORTS, Effort, FoundGraph, OrderProblem, find_order
+from golem.solvers.order.noise_choice import NoiseChoice
+from golem.solvers.order.tied_order import choose_and_search
+from golem.solvers.solution import Callback, Progress, Solution, Status, TracePoint
+
+
+@dataclass(frozen=True)
+class Order:
+    """Search over orders of the nodes for the minimum of L(B) + the price of the edges.
+
+    Parameters
+    ----------
+    effort : {"fast", "default", "thorough"}
+        How many starts and perturbations the search with free noise variances makes; it ends early when independent
+        starts agree. Up to 12 nodes the minimum is exact whatever the effort. Equal variances need no search.
+    time_limit : float, optional
+        Seconds after which the best graph so far is returned.
+    placement : Placement
+        Device and number type for the order and the screening under equal variances; the rest runs on the CPU.
+    """
+
+    effort: Effort = "default"
+    time_limit: float | None = None
+    placement: Placement = field(default_factory=Placement)
+
+    def __post_init__(self) -> None:
+        if self.effort not in EFFORTS:
+            raise ValueError(f"effort must be one of {', '.join(EFFORTS)}; got {self.effort!r}")
+
+    def solve(
+        self,
+        moments: Moments,
+        likelihood: Likelihood,
+        sparsity: L0,
+        init: NDArray[Any] | None = None,
+        *,
+        allowed: BoolMatrix | None = None,
+        required: BoolMatrix | None = None,
+        random_state: int | np.random.Generator | None = None,
+        callback: Callback | None = None,
+        stage: str = "",
+    ) -> Solution:
+        """Find a graph and its least-squares weights.
+
+        Parameters
+        ----------
+        moments : Moments
+            The data.
+        likelihood : GaussianEV, GaussianNV or GaussianTied
+            The noise model. The last lets the data choose between all three (`Solution.noise_choice`).
+        sparsity : L0
+            The price of edges.
+        init : array of shape (d,) or (d, d), optional
+            An order of the nodes, causes first, or a graph, as a start. It may come from the scales of the columns,
+            which the search itself does not look at.
+        allowed, required : array of shape (d, d), bool, optional
+            Edges that may be, and that must be.
+        random_state : int, Generator or None
+            Seed of the search; None is seed 0, so that the same data give the same graph.
+        callback, stage
+            For a progress bar.
+        """
+        start = None if init is None else as_order(init, moments.d)
+        compile_search(likelihood, moments.d)  # before the clock starts: it happens once, and is no part of the solve
+        began = time.perf_counter()
+        seed = 0 if random_state is None else random_state
+        prices = sparsity.prices(moments.n, moments.d)
+        problem = OrderProblem(moments, prices, allowed, required, seed, callback)
+        choice: NoiseChoice | None = None
+        if isinstance(likelihood, GaussianEV):
+            found = self._equal_variances(problem, start)
+        elif isinstance(likelihood, GaussianTied):
+            found, choice = choose_and_search(
+                problem, likelihood, sparsity, effort=self.effort, time_limit=self.time_limit, init=start, stage=stage
+            )
+            likelihood = choice.likelihood
+        else:
+            found = self._free_variances(problem, start, stage)
+        fit = found.regressions or regressions(found.graph, moments.covariance)
+        terms = _terms(fit, likelihood, prices, moments.n)
+        seconds = time.perf_counter() - began
+        trace = (*found.trace, TracePoint(found.perturbations, seconds, terms))
+        status = found.status
+        if callback is not None:
+            try:
+                callback(Progress(stage, 1, 1, seconds, terms["score"], 0.0))
+            except KeyboardInterrupt:
+                status = Status.INTERRUPTED
+        return Solution(
+            weights=fit.matrix,
+            status=status,
+            terms=terms,
+            trace=trace,
+            iterations=found.perturbations,
+            seconds=seconds,
+            stationarity=float("nan"),  # a combinatorial minimum has no gradient to measure
+            noise_choice=choice,
+        )
+
+    def _equal_variances(self, problem: OrderProblem, init: NDArray[np.intp] | None) -> FoundGraph:
+        """Order by residual variance, then choose parents."""
+        from golem.solvers.order.equal_variances import fit_order, learn_equal_variances
+
+        S, n, masks = problem.moments.covariance, problem.moments.n, (problem.allowed, problem.required)
+        deadline = time.perf_counter() + (np.inf if self.time_limit is None else self.time_limit)
+        if init is None:
+            working = self.placement.put(S) if n > problem.moments.d else None
+            fit = learn_equal_variances(S, n, problem.prices, *masks, deadline, working)
+        else:
+            fit = fit_order(S, n, init, problem.prices, *masks, deadline=deadline)
+        status = {
+            "settled": Status.SEARCHED,
+            "unsettled": Status.STALLED,
+            "time limit": Status.TIME_LIMIT,
+            "interrupted": Status.INTERRUPTED,
+        }[fit.ending]
+        return FoundGraph(fit.graph, status, regressions=fit.regressions)
+
+    def _free_variances(self, problem: OrderProblem, init: NDArray[np.intp] | None, stage: str) -> FoundGraph:
+        """Search over orders, then show the member of the class with the higher EV likelihood."""
+        starts = ("r2", "random") if init is None else (init, "r2")
+        found = find_order(problem, starts, effort=self.effort, time_limit=self.time_limit, stage=stage)
+        shown = prefer_equal_variances(found.graph, problem.moments.covariance, problem.allowed, problem.required)
+        return dataclasses.replace(found, graph=shown)
+
+
+def compile_search(likelihood: Likelihood, d: int) -> None:
+    """Compile the kernels that a search needs, or load them from numba's cache."""
+    few = d <= LARGEST_EXACT
+    if isinstance(likelihood, GaussianEV) or (isinstance(likelihood, GaussianTied) and not few):
+        _compile_equal_variances()
+    if not isinstance(likelihood, GaussianEV) and not few:
+        _compile_free_variances()
+
+
+@functools.cache
+def _compile_equal_variances() -> None:
+    """Solve a tiny problem."""
+    from golem.solvers.order.equal_variances import fit_equal_variances
+
+    fit_equal_variances(np.eye(4) + 0.5, 50, np.arange(4.0))
+
+
+@functools.cache
+def _compile_free_variances() -> None:
+    """Solve a tiny problem."""
+    from golem.solvers.order.order_search import search_orders
+
+    search_orders(np.eye(4) + 0.5, 50, np.arange(4.0))
+
+
+def as_order(init: NDArray[Any], d: int) -> NDArray[np.intp]:
+    """Read an order of d nodes or a graph on them as an order."""
+    given = np.asarray(init)
+    if given.shape == (d, d):
+        if not is_dag(given):
+            raise ValueError(
+                "the start (init) has a directed cycle; it must be an order of the nodes or an acyclic graph"
+            )
+        return topological_order(given)
+    if given.shape != (d,) or not np.array_equal(np.sort(given), np.arange(d)):
+        raise ValueError(
+            f"a start is an order of the nodes 0 .. {d - 1} or a ({d}, {d}) graph; got shape {given.shape}"
+        )
+    return given.astype(np.intp)
+
+
+def _terms(fit: Regressions, likelihood: Likelihood, prices: Vector, n: int) -> dict[str, float]:
+    """Terms of the score on a DAG, where log|det(I - B)| and h vanish and are not computed."""
+    L = float(likelihood.on_dag(fit.residual_variances))
+    price = float(prices[fit.number_of_parents].sum()) / (2 * n)
+    size = float(np.abs(fit.weights).sum())
+    return {"likelihood": L, "sparsity": price, "dag": 0.0, "score": L + price, "l1": size, "h": 0.0}

@@ -1,0 +1,99 @@
+"""The paper's way to a graph: descend on the penalized score, GOLEM-NV from the raw weights of GOLEM-EV."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from golem.data.knowledge import Knowledge
+from golem.data.moments import Matrix
+from golem.runtime.arrays import Placement
+from golem.score.acyclicity import Acyclicity
+from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
+from golem.score.objective import PAPER_PENALTIES, Objective
+from golem.solvers import LBFGS, Adam, Callback, Solution, Status
+
+
+@dataclass(frozen=True)
+class NoiseModel:
+    """A likelihood, given the number of rows, with the paper's penalties for it (appendix F)."""
+
+    likelihood: Callable[[int], Likelihood]
+    lambda_sparsity: float
+    lambda_dag: float
+
+
+NOISE_MODELS = {
+    "auto": NoiseModel(GaussianTied, *PAPER_PENALTIES["nv"]),
+    "ev": NoiseModel(lambda n: GaussianEV(), *PAPER_PENALTIES["ev"]),
+    "nv": NoiseModel(lambda n: GaussianNV(), *PAPER_PENALTIES["nv"]),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """How to descend, for one covariance or a stack of them.
+
+    Parameters
+    ----------
+    solver : Adam or LBFGS
+        The solver; L-BFGS takes one covariance, on the CPU.
+    acyclicity : Acyclicity
+        The function h.
+    knowledge : Knowledge
+        Masks.
+    placement : Placement
+        Device and number type.
+    random_state, callback
+        As for the solvers.
+    """
+
+    solver: Adam | LBFGS
+    acyclicity: Acyclicity
+    knowledge: Knowledge
+    placement: Placement
+    random_state: int | np.random.Generator | None = None
+    callback: Callback | None = None
+
+    def objective(self, covariance: Matrix, n: int, noise: NoiseModel) -> Objective:
+        """Assemble S(B)."""
+        return Objective(
+            self.placement.put(covariance),
+            noise.likelihood(n),
+            acyclicity=self.acyclicity,
+            lambda_sparsity=noise.lambda_sparsity,
+            lambda_dag=noise.lambda_dag,
+            allowed=self.knowledge.allowed,
+            unpenalized=self.knowledge.required,
+        )
+
+    def run(
+        self, covariance: Matrix, n: int, noise: NoiseModel, name: str, init: Matrix | None, rows: Matrix | None = None
+    ) -> tuple[Solution, Solution | None]:
+        """Minimize the score from `init`, or from GOLEM-EV where that is None; return the solution and its start."""
+        start: Solution | None = None
+        objective = self.objective(covariance, n, noise)
+        if init is None:
+            golem_ev = self.objective(covariance, n, NOISE_MODELS["ev"])
+            start = self._solve(golem_ev, None, rows, stage="golem-ev (start)")
+            if start.status in (Status.INTERRUPTED, Status.TIME_LIMIT):
+                return start, start
+            init = start.weights
+        elif not np.isfinite(float(objective.value_and_grad(self.placement.put(init))[0].sum())):
+            raise ValueError("the score is not finite at the start matrix (init); choose smaller weights")
+        return self._solve(objective, init, rows, stage=f"golem-{name}"), start
+
+    def _solve(self, objective: Objective, init: Matrix | None, rows: Matrix | None, stage: str) -> Solution:
+        """Run the solver."""
+        if isinstance(self.solver, LBFGS):
+            return self.solver.solve(objective, init, callback=self.callback, stage=stage)
+        return self.solver.solve(
+            objective,
+            None if init is None else self.placement.put(init),
+            rows=None if rows is None else self.placement.put(rows - rows.mean(axis=0)),
+            random_state=self.random_state,
+            callback=self.callback,
+            stage=stage,
+        )

@@ -1,0 +1,115 @@
+"""Many steps of a descent on a GPU without a look at what they do; afterwards they are checked, and kept or undone."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from array_api_compat import device
+
+from golem.runtime.arrays import Array, namespace
+from golem.runtime.gpu.cuda_graphs import Replay, can_replay
+from golem.runtime.matrix_functions import LARGE, Foreseen
+from golem.score.acyclicity import Expm
+from golem.score.objective import Objective
+
+_TRIES = 3
+_LONGEST_PAUSE = 64
+_FIRST_STEPS = 25
+# Seconds without a look at the clock, at Ctrl-C and at the numbers.
+_LONGEST_BLINDNESS = 0.3
+
+Moved = Callable[[Array, Array, Array, Array, Any, Any], Array]
+
+
+def pays_to_replay(objective: Objective) -> bool:
+    """Tell whether steps on an objective can be replayed and gain by it."""
+    known = isinstance(objective.acyclicity, Expm) or not objective.lambda_dag
+    return known and can_replay(objective.S) and objective.d < LARGE
+
+
+class StepsAhead:
+    """Takes many of Adam's steps at a time, by a plan for the matrix functions that is checked afterwards.
+
+    A step at d = 100 is some eighty small operations, and to start them takes longer than they do. Replayed, they are
+    started as one; but then the host cannot choose, step by step, how many products an exponential takes. So it
+    plans with some to spare, and looks at the norms that were noted when all steps have been taken. Where the plan was
+    not enough, the steps count for nothing, and are taken again by a better one. Where numbers are no longer finite
+    the solver takes some steps on its own, with care, the more the more often that happens.
+
+    Parameters
+    ----------
+    objective : Objective
+        The score.
+    moved : callable
+        Updates Adam's moments by a gradient, given the powers of beta_1 and beta_2; returns B after the step.
+    beta1, beta2 : float
+        Adam's parameters.
+    """
+
+    def __init__(self, objective: Objective, moved: Moved, beta1: float, beta2: float) -> None:
+        self._objective, self._moved, self._betas = objective, moved, (beta1, beta2)
+        xp, S = namespace(objective.S), objective.S
+        # What a replayed step works on stays in one place: B, the two moments, and the powers of the betas.
+        self._B, self._m, self._v = (xp.zeros_like(S) for _ in range(3))
+        self._decays = tuple(xp.zeros((1, 1), dtype=xp.float64, device=device(S)) for _ in range(2))
+        self._functions: Foreseen | None = None
+        self._step: Callable[[], None] | None = None
+        self._pause, self._resume, self._affordable = 0, 0, _FIRST_STEPS
+
+    def take(self, count: int, done: int, *state: Array) -> tuple[int, tuple[Array, ...]] | None:
+        """Take at most `count` steps from (B, m, v), after those done; return how many, and where they lead.
+
+        None where steps have to be taken with more care.
+        """
+        if done < self._resume:
+            return None
+        xp, kept, count = namespace(self._B), (self._B, self._m, self._v), min(count, self._affordable)
+        for _ in range(_TRIES):
+            for ours, given in zip(kept, state, strict=True):
+                ours[...] = given
+            for decay, beta in zip(self._decays, self._betas, strict=True):
+                decay[...] = beta**done
+            began = time.perf_counter()
+            try:
+                enough = self._try(count)
+            except RuntimeError:  # something in the score cannot be recorded
+                self._resume = sys.maxsize
+                return None
+            if not bool(xp.isfinite(xp.sum(self._B))):
+                break
+            if enough:
+                self._pause //= 2
+                each = (time.perf_counter() - began) / count
+                self._affordable = max(1, min(2 * self._affordable, int(_LONGEST_BLINDNESS / each)))
+                return count, tuple(xp.asarray(ours, copy=True) for ours in kept)
+        self._pause = min(max(2 * self._pause, count), _LONGEST_PAUSE * count)
+        self._resume = done + self._pause
+        return None
+
+    def close(self) -> None:
+        """Give up what is held on the device."""
+        self._functions = self._step = None
+
+    def _try(self, count: int) -> bool:
+        """Take steps by a plan; tell whether it was enough, and make another where it was not or could be cheaper."""
+        if self._functions is None:
+            self._functions = Foreseen(self._B * self._B)
+        if self._step is None:
+            self._step = Replay(partial(self._advance, self._functions), device(self._B))
+        for _ in range(count):
+            self._step()
+        enough, better = self._functions.review()
+        if not enough or better.products < self._functions.plan.products:
+            self._functions.plan, self._step = better, None
+        return enough
+
+    def _advance(self, functions: Foreseen) -> None:
+        """Take one step, in place."""
+        _, grad = self._objective.value_and_grad(self._B, functions=functions)
+        for decay, beta in zip(self._decays, self._betas, strict=True):
+            decay *= beta
+        self._B[...] = self._moved(self._B, self._m, self._v, grad, *self._decays)

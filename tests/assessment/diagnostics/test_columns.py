@@ -1,0 +1,86 @@
+"""Columns that hardly differ, vary or add anything: found where planted, and nowhere else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from golem import Golem, Moments
+from golem.assessment.diagnostics.columns import (
+    find_conditioning,
+    find_determined,
+    find_near_constant,
+    find_near_duplicates,
+    find_rows,
+)
+from golem.diagnostics import diagnose
+from golem.simulate import simulate
+
+NAMES = ("rows", "conditioning", "near-duplicates", "deterministic", "near-constant")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_clean_columns_are_fine(seed):
+    X = simulate(12, 400, "ER1", random_state=seed).data
+    found = diagnose(Golem("ev").fit(X), X, refit=False)
+    assert [found[name].level for name in NAMES] == ["ok"] * 5
+
+
+@pytest.mark.parametrize(("n", "level"), [(14, "warning"), (15, "note"), (49, "note"), (50, "ok")])
+def test_rows_against_columns(n, level):
+    assert find_rows(Moments.from_rows(np.random.default_rng(0).normal(size=(n, 10)))).level == level
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(2)
+    return pd.DataFrame(rng.normal(size=(500, 4)), columns=list("abcd"))
+
+
+def test_near_copies_are_named(table):
+    table["copy"] = -3 * table["b"] + 0.01 * table["c"]
+    finding = find_near_duplicates(Moments.from_table(table))
+    assert finding.level == "note"
+    assert "1 pair of columns" in finding.finding
+    assert "'b' and 'copy'" in finding.finding
+
+
+def test_totals_beside_their_parts_are_named(table):
+    table["total"] = table["a"] + table["b"] + table["c"] + 0.01 * np.random.default_rng(0).normal(size=500)
+    moments = Moments.from_table(table)
+    finding = find_determined(moments)
+    assert finding.level == "note"
+    assert "'total'" in finding.finding
+    assert "4 of 5" in finding.finding
+    assert "'d'" not in finding.finding
+    # R2 by a regression, with the degrees of freedom counted.
+    others, total = table[list("abcd")].to_numpy(), table["total"].to_numpy()
+    design = np.column_stack([np.ones(500), others])
+    residual = total - design @ np.linalg.lstsq(design, total, rcond=None)[0]
+    r2 = 1 - (residual**2).sum() / 495 / total.var(ddof=1)
+    assert f"'total' (R2 {r2:.5f})" in finding.finding
+
+
+def test_conditioning(table):
+    assert find_conditioning(Moments.from_table(table)).level == "ok"
+    table["e"] = table["a"] + 1e-5 * table["b"]
+    finding = find_conditioning(Moments.from_table(table))
+    assert finding.level == "note"
+    condition = np.linalg.cond(np.corrcoef(table.to_numpy().T))
+    assert f"{condition:.0e}"[:1] == finding.finding.split("number ")[1][:1]
+
+
+def test_nearly_constant_columns_are_named(table):
+    moments = Moments.from_table(table)
+    assert find_near_constant(moments, table.to_numpy()).level == "ok"
+    table["switch"] = (np.arange(500) < 20).astype(float)
+    table["offset"] = 1e9 + table["a"]
+    moments = Moments.from_table(table)
+    finding = find_near_constant(moments, table.to_numpy())
+    assert finding.level == "note"
+    assert "'switch' (one value in 96.0% of the rows)" in finding.finding
+    assert "'offset'" in finding.finding
+    assert "'offset'" in find_near_constant(moments, None).finding
+    table["switch"] = (np.arange(500) < 30).astype(float)
+    assert "'switch'" not in find_near_constant(Moments.from_table(table), table.to_numpy()).finding

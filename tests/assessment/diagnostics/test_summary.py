@@ -1,0 +1,91 @@
+"""The diagnosis as the command line shows and saves it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from golem import Golem
+from golem.cli import app
+from golem.cli import fit as fit_command
+from golem.diagnostics import diagnose
+from golem.readers import read_table
+
+
+def golem(*arguments):
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture
+def chain(tmp_path):
+    """Write a random walk, whose directions rest on the units."""
+    X = np.random.default_rng(0).normal(size=(500, 4)).cumsum(axis=1)
+    np.savetxt(tmp_path / "data.csv", X, delimiter=",", header="a,b,c,d", comments="")
+    return tmp_path
+
+
+def test_the_summary_and_the_files_hold_the_findings(chain):
+    printed = golem("fit", chain / "data.csv", "-o", chain / "out")
+    found = json.loads((chain / "out" / "graph.json").read_text())["diagnostics"]
+    table = read_table(chain / "data.csv")
+    frame = pd.DataFrame(table.values, columns=list(table.names))
+    assert found == diagnose(Golem(random_state=0).fit(frame), frame).records()
+    lines = printed.splitlines()
+    for finding in found:
+        line = f"{finding['level'].title()}: {finding['finding']} {finding['remedy']}"
+        assert (line in lines) == (finding["level"] != "ok")
+    assert any(line.startswith("Warning: Standardized columns keep 3 of 3 edges and 0 of 3") for line in lines)
+    assert json.loads(golem("fit", chain / "data.csv", "-o", chain / "out", "--json"))["diagnostics"] == found
+
+
+def test_checks_can_be_left_out(chain):
+    printed = golem("fit", chain / "data.csv", "-o", chain / "out", "--no-diagnose")
+    assert "Note: " not in printed
+    assert "3 of 3 directions rest on the noise variances alone" in printed
+    assert json.loads((chain / "out" / "graph.json").read_text())["diagnostics"] is None
+
+
+def test_rows_that_do_not_fit_are_not_read_again(chain, monkeypatch):
+    monkeypatch.setattr(fit_command, "MOST_NUMBERS", 1999)
+    assert "Note: Not checked without complete rows" in golem("fit", chain / "data.csv", "-o", chain / "out")
+    monkeypatch.setattr(fit_command, "MOST_NUMBERS", 2000)
+    assert "Not checked" not in golem("fit", chain / "data.csv", "-o", chain / "out")
+
+
+def test_a_table_without_complete_rows_is_checked_as_far_as_it_goes(chain):
+    lines = (chain / "data.csv").read_text().splitlines()
+    for k in range(1, len(lines)):
+        cells = lines[k].split(",")
+        cells[k % 4] = ""
+        lines[k] = ",".join(cells)
+    (chain / "holes.csv").write_text("\n".join(lines) + "\n")
+    printed = golem("fit", chain / "holes.csv", "-o", chain / "out", "--missing", "em")
+    assert "Not checked, for no row is complete" in " ".join(printed.split())
+    assert "golem.diagnose" not in printed
+
+
+def test_ctrl_c_in_the_checks_keeps_the_graph(chain, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("golem.assessment.diagnostics.diagnose", interrupted)
+    result = CliRunner().invoke(app, ["fit", str(chain / "data.csv"), "-o", str(chain / "out")])
+    assert result.exit_code == 0
+    assert "checks were interrupted" in result.stderr
+    assert json.loads((chain / "out" / "graph.json").read_text())["edges"] == 3
+
+
+def test_few_rows_are_told_once(tmp_path):
+    X = np.random.default_rng(0).normal(size=(12, 10))
+    np.savetxt(tmp_path / "data.csv", X, delimiter=",", header=",".join("abcdefghij"), comments="")
+    result = CliRunner().invoke(app, ["fit", str(tmp_path / "data.csv"), "-o", str(tmp_path / "out")])
+    assert result.stderr.count("n = 12 rows for d = 10 columns") == 1
+    assert "n = 12 rows" not in result.stdout
+    found = json.loads((tmp_path / "out" / "graph.json").read_text())["diagnostics"]
+    assert {f["name"]: f["level"] for f in found}["rows"] == "warning"

@@ -1,0 +1,123 @@
+"""The unit test against refits by hand, and sortability against an enumeration of paths."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from golem import Golem, Knowledge
+from golem.assessment.diagnostics.units import find_units
+from golem.baselines import SortRegress
+from golem.diagnostics import LARGEST_REFIT, diagnose, sortability, standardized_refit, survival
+from golem.simulate import random_dag, simulate
+
+
+def standardized(X):
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def by_hand(first, second):
+    """Edges kept, directions kept, left open and turned, as sets of pairs."""
+    edges = set(map(tuple, np.argwhere(first.adjacency_)))
+    claimed = set(map(tuple, np.argwhere(first.adjacency_ & ~first.undecided_)))
+    others = set(map(tuple, np.argwhere(second.adjacency_)))
+    other_claims = set(map(tuple, np.argwhere(second.adjacency_ & ~second.undecided_)))
+    joined = others | {(j, i) for i, j in others}
+    turned = {(i, j) for i, j in claimed if (j, i) in other_claims}
+    opened = {(i, j) for i, j in claimed & joined if (i, j) not in other_claims} - turned
+    return len(edges & joined), len(claimed & other_claims), len(opened), len(turned)
+
+
+@pytest.mark.parametrize("noise", ["ev", "auto"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_unit_test_is_a_refit_by_hand(noise, seed):
+    X = simulate(8, 500, "ER1", "gaussian-nv" if seed else "gaussian-ev", random_state=seed).data
+    model = Golem(noise).fit(X)
+    second = Golem("nv").fit(standardized(X))
+    refit = standardized_refit(model)
+    np.testing.assert_array_equal(refit.cpdag_, second.cpdag_)
+    found = survival(
+        model.adjacency_, model.adjacency_ & ~model.undecided_, refit.adjacency_, refit.adjacency_ & ~refit.undecided_
+    )
+    assert (found.kept, found.kept_directions, found.opened, found.turned) == by_hand(model, second)
+    sentence = find_units(model, None, LARGEST_REFIT).finding
+    assert f"keep {found.kept} of {found.edges} edges" in sentence
+    directions = model.adjacency_ & ~model.undecided_
+    for by, word in (("variance", "alone finds"), ("r2", "by R2")):
+        count = int((SortRegress(by).fit(X).adjacency_ & directions).sum())
+        assert f"{word} {count}" in sentence
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_free_variances_rest_on_no_units(seed):
+    """What the finding claims: the equivalence class is that of the same columns in any units."""
+    X = simulate(9, 400, "ER2", "gaussian-nv", random_state=seed).data
+    scales = np.exp(np.random.default_rng(seed).normal(0, 3, 9))
+    model = Golem("nv").fit(X)
+    np.testing.assert_array_equal(model.cpdag_, Golem("nv").fit(X * scales).cpdag_)
+    assert diagnose(model)["units"].level == "ok"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_directions_from_units_are_a_warning(seed):
+    """A chain has no direction but by its scales."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1000, 4)).cumsum(axis=1)
+    for noise in ("ev", "auto"):
+        finding = diagnose(Golem(noise).fit(X))["units"]
+        assert finding.level == "warning"
+        assert "keep 3 of 3 edges and 0 of 3 directions" in finding.finding
+        assert "--noise nv" in finding.remedy
+
+
+def test_colliders_survive_standardizing():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 3))
+    X[:, 2] += X[:, 0] + X[:, 1]
+    finding = diagnose(Golem().fit(X))["units"]
+    assert finding.level == "ok"
+    assert "keep 2 of 2 edges and 2 of 2 directions" in finding.finding
+
+
+def test_the_refit_is_left_out_where_it_is_dear():
+    X = simulate(6, 300, "ER1", random_state=0).data
+    ordered, descended = Golem("ev").fit(X), Golem("ev", "lbfgs").fit(X)
+    assert find_units(ordered, None, 5).finding.startswith("Not checked, as d = 6 is large")
+    assert "Not checked, as the solver is slow" in diagnose(descended)["units"].finding
+    assert "Standardized columns keep" in diagnose(descended, refit=True)["units"].finding
+    assert diagnose(ordered, refit=False)["units"].finding.startswith("Not checked")
+
+
+def test_the_refit_obeys_what_is_known():
+    X = np.random.default_rng(1).normal(size=(500, 4)).cumsum(axis=1)
+    known = Knowledge.of(4, required=[(3, 2), (2, 1)])
+    refit = standardized_refit(Golem("ev", knowledge=known).fit(X))
+    assert refit.adjacency_[3, 2]
+    assert refit.adjacency_[2, 1]
+
+
+def test_no_edges_rest_on_nothing():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    model = Golem("ev").fit(X)
+    assert not model.adjacency_.any()
+    assert diagnose(model)["units"].level == "ok"
+    assert np.isnan(sortability(model.adjacency_, np.ones(3)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_sortability_counts_pairs_by_path_length(seed):
+    graph = random_dag(7, "ER2", seed)
+    key = np.random.default_rng(seed).integers(0, 4, 7).astype(float)
+    directed = nx.from_numpy_array(graph, create_using=nx.DiGraph)
+    seen = {
+        (i, j, len(path)) for i in range(7) for j in range(7) if i != j for path in nx.all_simple_paths(directed, i, j)
+    }
+    points = sum(1.0 if key[i] < key[j] else 0.5 if key[i] == key[j] else 0.0 for i, j, _ in seen)
+    assert sortability(graph, key) == pytest.approx(points / len(seen))
+
+
+def test_the_papers_simulations_are_sortable_by_variance_and_not_when_standardized():
+    drawn = simulate(20, 1000, "ER2", random_state=0)
+    assert sortability(drawn.sem.adjacency, drawn.data.var(axis=0)) > 0.9
+    assert sortability(drawn.sem.adjacency, np.ones(20)) == 0.5

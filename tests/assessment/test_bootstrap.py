@@ -1,0 +1,357 @@
+"""The bootstrap: against a plain loop of fits, its seeds, its end by Ctrl-C, and what its numbers mean."""
+
+import threading
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import golem
+from golem import DataWarning, Golem, GolemCV, Knowledge, Moments
+from golem.assessment.bootstrap import bootstrap
+from golem.data.resampling import Rows
+from golem.directions.equivalence_class import random_member
+from golem.graphs.dag import cpdag, is_dag
+from golem.output.document import edges
+from golem.simulate import simulate
+
+# A chain with strong weights: its class leaves all directions open.
+CHAIN = np.diag([1.0, 1.0, 1.0], k=1)
+
+
+def chain_rows(n: int, seed: int = 0) -> np.ndarray:
+    noise = np.random.default_rng(seed).normal(size=(n, 4)) * [1.0, 0.7, 1.3, 0.9]
+    return noise @ np.linalg.inv(np.eye(4) - CHAIN)
+
+
+def arrays(result: golem.assessment.bootstrap.Bootstrap) -> list[np.ndarray]:
+    return [
+        result.adjacency_frequency,
+        result.direction_frequency,
+        result.weight_interval,
+        result.effect_interval,
+        result.consensus,
+    ]
+
+
+def test_frequencies_and_intervals_are_those_of_a_plain_loop():
+    X = simulate(6, 150, "ER2", "gaussian-nv", random_state=4).data
+    result = bootstrap(Golem(), X, 12, level=0.8, random_state=5, n_jobs=1)
+    joined, directed, weights, effects = np.zeros((6, 6)), np.zeros((6, 6)), [], []
+    for k in range(12):
+        rng = np.random.default_rng([5, k])
+        counts = np.bincount(rng.integers(150, size=150), minlength=150)
+        S = np.cov(np.repeat(X, counts, axis=0).T, bias=True)
+        model = Golem(random_state=int(rng.integers(2**31))).fit(Moments.from_covariance(S, 75))
+        joined += model.adjacency_ | model.adjacency_.T
+        directed += model.adjacency_ - model.undecided_ / 2 + model.undecided_.T / 2
+        B = model.weights_
+        if model.undecided_.any():
+            member = random_member(model.adjacency_, model.undecided_, rng)
+            B = np.zeros((6, 6))
+            for j in range(6):
+                parents = np.nonzero(member[:, j])[0]
+                B[parents, j] = np.linalg.lstsq(S[np.ix_(parents, parents)], S[parents, j])[0]
+        weights.append(B)
+        effects.append(np.linalg.inv(np.eye(6) - B) - np.eye(6))
+    assert (result.replicates, result.requested, result.unit, result.seed) == (12, 12, "rows", 5)
+    np.testing.assert_allclose(result.adjacency_frequency, joined / 12, atol=1e-12)
+    np.testing.assert_allclose(result.direction_frequency, directed / 12, atol=1e-12)
+    np.testing.assert_allclose(result.weight_interval, np.quantile(weights, (0.1, 0.9), axis=0), atol=1e-9)
+    np.testing.assert_allclose(result.effect_interval, np.quantile(effects, (0.1, 0.9), axis=0), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        result.direction_frequency + result.direction_frequency.T, result.adjacency_frequency, atol=1e-12
+    )
+    assert is_dag(result.consensus)
+
+
+def test_the_seed_decides_and_the_number_of_threads_does_not():
+    X = simulate(15, 200, "ER2", "gaussian-nv", random_state=1).data
+    first, second, other = (bootstrap(Golem(), X, 8, random_state=s, n_jobs=j) for s, j in ((3, 1), (3, 3), (4, 1)))
+    for one, two in zip(arrays(first), arrays(second), strict=True):
+        np.testing.assert_array_equal(one, two)
+    assert not np.array_equal(first.weight_interval, other.weight_interval)
+
+
+def test_open_directions_are_as_frequent_both_ways():
+    result = golem.bootstrap(Golem("nv"), chain_rows(2000), 40)
+    edges = CHAIN != 0
+    assert result.adjacency_frequency[edges].min() == 1
+    np.testing.assert_allclose(result.direction_frequency[edges], 0.5, atol=0.1)
+    # Neither may the weights look certain: no edge at all in that direction is among the possibilities.
+    assert (result.weight_interval[0][edges] <= 0).all()
+    assert (result.effect_interval[0][edges] <= 0).all()
+    assert (result.weight_interval[1][edges] > 0.7).all()
+    assert is_dag(result.consensus)
+    np.testing.assert_array_equal(result.consensus | result.consensus.T, edges | edges.T)
+
+
+def test_knowledge_is_obeyed_in_every_replicate_and_decides_directions():
+    X = chain_rows(500)
+    knowledge = Knowledge.of(4, forbidden=[(1, 0)], required=[(0, 3)])
+    result = bootstrap(Golem("nv", knowledge=knowledge), X, 20)
+    assert result.direction_frequency[1, 0] == 0
+    assert result.direction_frequency[0, 3] == 1
+    assert result.direction_frequency[0, 1] == result.adjacency_frequency[0, 1] == 1
+    assert result.consensus[0, 1]
+    assert result.consensus[0, 3]
+
+
+def test_shards_give_about_what_rows_give():
+    drawn = simulate(8, 4000, "ER1", random_state=2)
+    shards = [Moments.from_rows(part) for part in np.array_split(drawn.data, 40)]
+    rows, blocks = bootstrap(Golem(), drawn.data, 30), bootstrap(Golem(), shards, 30)
+    assert blocks.unit == "shards"
+    np.testing.assert_allclose(rows.adjacency_frequency, blocks.adjacency_frequency, atol=0.2)
+    np.testing.assert_array_equal(rows.consensus, blocks.consensus)
+    width = [np.diff(one.weight_interval, axis=0)[0][drawn.sem.adjacency] for one in (rows, blocks)]
+    assert 0.6 < np.median(width[1] / width[0]) < 1.6
+
+
+def test_the_model_is_left_alone_and_its_settings_are_used():
+    X = simulate(5, 300, "ER1", random_state=1).data
+    model = Golem("ev", lambda_sparsity=10.0, callback=threading.Lock().acquire)
+    before = dict(model.__dict__)
+    assert not bootstrap(model, X, 5).adjacency_frequency.any()
+    assert model.__dict__ == before
+    descent = bootstrap(Golem("ev", "lbfgs", threshold=100.0), X, 3)
+    assert not descent.adjacency_frequency.any()
+
+
+class StopsAt:
+    """A callback that presses Ctrl-C."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def __call__(self, done: int, wanted: int) -> None:
+        """Count, and press it."""
+        assert wanted == 50
+        if done == self.count:
+            raise KeyboardInterrupt
+
+
+def test_ctrl_c_keeps_what_is_done():
+    X = simulate(15, 200, "ER2", random_state=1).data
+    result = bootstrap(Golem(), X, 50, n_jobs=2, callback=StopsAt(5))
+    assert result.interrupted
+    assert 5 <= result.replicates <= 8
+    assert result.requested == 50
+    assert "of 50 replicates" in repr(result)
+    assert result.adjacency_frequency.max() == 1
+
+
+def test_ctrl_c_ends_the_searches_that_run(monkeypatch):
+    # The second search would go on for ever; it hears of the Ctrl-C through its callback.
+    X = simulate(15, 200, "ER2", random_state=1).data
+    fit, calls = Golem.fit, iter(range(100))
+
+    def endless(self: Golem, moments: Moments) -> Golem:
+        if next(calls) == 0:
+            return fit(self, moments)
+        while True:
+            self.callback(None)
+
+    monkeypatch.setattr(Golem, "fit", endless)
+    assert bootstrap(Golem(), X, 50, n_jobs=2, callback=StopsAt(1)).replicates == 1
+
+
+def test_ctrl_c_before_the_first_replicate_is_a_ctrl_c(monkeypatch):
+    def interrupted(self: Golem, moments: Moments) -> Golem:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Golem, "fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        bootstrap(Golem(), simulate(4, 50, random_state=1).data, 3)
+
+
+def test_a_rare_value_is_drawn_until_it_is_there():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    X[:, 2] = 0
+    X[0, 2] = 1  # in a third of all resamples this column is constant
+    assert bootstrap(Golem("nv"), X, 20).replicates == 20
+
+
+def test_a_resample_that_never_can_be_fitted_is_told(monkeypatch):
+    X = simulate(3, 50, random_state=1).data
+    monkeypatch.setattr(Rows, "draw", lambda self, rng: Moments.from_covariance(np.diag([1.0, 0.0, 1.0]), 50))
+    with pytest.raises(ValueError, match=r"resampled rows cannot be fitted.* constant columns"):
+        bootstrap(Golem("nv"), X, 2)
+
+
+def test_what_makes_no_sense_is_refused():
+    X = simulate(4, 50, random_state=1).data
+    for words, wrong in (
+        ("replicates must be a positive integer", {"replicates": 0}),
+        ("between 0 and 1", {"level": 95}),
+        ("n_jobs must be positive", {"n_jobs": 0}),
+    ):
+        with pytest.raises(ValueError, match=words):
+            bootstrap(Golem(), X, **wrong)
+    with pytest.raises(ValueError, match="cycles='none'"):
+        bootstrap(Golem("ev", "lbfgs", cycles="none"), X)
+    with pytest.raises(ValueError, match="constant columns"):
+        bootstrap(Golem(), np.column_stack([X, np.ones(50)]))
+
+
+def test_rows_with_missing_values_are_left_out_where_that_is_the_choice():
+    X = simulate(4, 80, random_state=1).data
+    holed = np.vstack([X, np.where(np.arange(4) == 2, np.nan, X[:30])])
+    for one, two in zip(
+        arrays(bootstrap(Golem(), X, 4)), arrays(bootstrap(Golem(missing="drop"), holed, 4)), strict=True
+    ):
+        np.testing.assert_array_equal(one, two)
+    with pytest.raises(ValueError, match="NaN or inf in 1 of 4 columns"):
+        bootstrap(Golem(), holed, 4)
+
+
+def test_em_without_missing_values_is_the_plain_bootstrap():
+    X = simulate(4, 80, random_state=1).data
+    plain, em = bootstrap(Golem(), X, 4), bootstrap(Golem(missing="em"), X, 4)
+    for one, two in zip(arrays(plain), arrays(em), strict=True):
+        np.testing.assert_array_equal(one, two)
+    assert not em.em
+
+
+def test_em_is_run_on_every_resample():
+    X = simulate(5, 120, "ER1", "gaussian-ev", random_state=3).data
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    result = bootstrap(Golem("ev", missing="em"), X, 8, random_state=6, n_jobs=1)
+    directed = np.zeros((5, 5))
+    for k in range(8):
+        drawn = X[np.random.default_rng([6, k]).integers(120, size=120)]
+        moments = Moments.from_rows(drawn, missing="em")
+        directed += Golem("ev").fit(Moments.from_covariance(moments.covariance, moments.n // 2)).adjacency_
+    np.testing.assert_allclose(result.direction_frequency, directed / 8)
+    assert result.em
+    assert result.unit == "rows"
+
+
+def test_em_with_little_missing_is_near_the_complete_data():
+    drawn = simulate(6, 400, "ER1", "gaussian-ev", random_state=2)
+    X = drawn.data
+    holed = np.where(np.random.default_rng(1).random(X.shape) < 0.02, np.nan, X)
+    complete = bootstrap(Golem("ev"), X, 60)
+    em = bootstrap(Golem("ev", missing="em"), holed, 60)
+    assert np.abs(em.direction_frequency - complete.direction_frequency).max() < 0.15
+    true = drawn.sem.adjacency
+    np.testing.assert_allclose(em.weight_interval[:, true], complete.weight_interval[:, true], atol=0.1)
+
+
+def test_intervals_know_what_missing_values_leave_open():
+    """A chain of two, a third of one column gone: the interval widens as that of so many complete rows does."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=600)
+    X = np.column_stack([x, x + rng.normal(size=600)])
+    holed = X.copy()
+    holed[rng.random(600) < 0.5, 1] = np.nan
+    widths = [
+        np.ptp(bootstrap(Golem("ev", missing=missing), rows, 300).weight_interval[:, 0, 1])
+        for missing, rows in (("error", X), ("em", holed), ("drop", holed))
+    ]
+    assert widths[1] > 1.2 * widths[0]
+    assert widths[1] == pytest.approx(widths[2], rel=0.2)  # the other column alone tells nothing of the slope
+
+
+def test_few_rows_are_warned_of_once():
+    X = simulate(20, 25, "ER1", random_state=1).data
+    with pytest.warns(DataWarning, match="n = 25 rows for d = 20") as caught:
+        bootstrap(Golem("ev"), X, 3)
+    assert len(caught) == 1
+    with pytest.warns(DataWarning, match="n = 25 rows for d = 20"):
+        fitted = Golem("ev").fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bootstrap(fitted, X, 3)
+
+
+def test_random_members_keep_the_class_and_reach_all_of_it():
+    rng = np.random.default_rng(0)
+    for seed in range(30):
+        graph = simulate(8, 2, "ER1", random_state=seed).sem.adjacency
+        undecided = graph & cpdag(graph).T
+        member = random_member(graph, undecided, rng)
+        np.testing.assert_array_equal(cpdag(member), cpdag(graph))
+    clique = np.triu(np.ones((3, 3), dtype=bool), k=1)
+    assert len({random_member(clique, clique, rng).tobytes() for _ in range(200)}) == 6
+
+
+@pytest.mark.slow
+def test_intervals_cover_the_truth_at_about_their_rate():
+    # Two columns whose direction is known: the weight is a regression coefficient, its interval the classical one.
+    knowledge = Knowledge.of(2, forbidden=[(1, 0)])
+    covered = []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=100)
+        X = np.column_stack([x, 0.8 * x + rng.normal(size=100)])
+        low, high = bootstrap(Golem("nv", knowledge=knowledge), X, 60, level=0.9, n_jobs=1).weight_interval[:, 0, 1]
+        covered.append(low <= 0.8 <= high)
+    # Percentiles of 60 replicates cover a little less than their level; 3 standard errors.
+    assert abs(np.mean(covered) - 0.88) < 3 * np.sqrt(0.88 * 0.12 / 150)
+    assert stats.binomtest(sum(covered), 150, 0.9).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("noise", ["ev", "nv"])
+def test_a_price_as_a_number_is_that_of_its_criterion(noise):
+    """The price 2 n lambda of an edge stays that of the data, though a resample is said to have n/2 rows."""
+    d, n = 12, 300
+    X = simulate(d, n, "ER1", "gaussian-nv", random_state=1).data
+    price = np.log(n // 2) + 2 * np.log(d)
+    by_word = bootstrap(Golem(noise), X, 20, random_state=2)
+    by_number = bootstrap(Golem(noise, lambda_sparsity=price / (2 * n)), X, 20, random_state=2)
+    np.testing.assert_allclose(by_number.adjacency_frequency, by_word.adjacency_frequency)
+
+
+def test_a_search_over_settings_is_resampled_at_its_choice():
+    X = simulate(5, 200, "ER1", random_state=0).data
+    search = GolemCV(Golem("ev"), select="bic")
+    with pytest.raises(ValueError, match="once it is fitted"):
+        bootstrap(search, X, 2)
+    search.fit(X)
+    first, second = bootstrap(search, X, 5), bootstrap(search.estimator_, X, 5)
+    assert np.array_equal(first.direction_frequency, second.direction_frequency)
+
+
+@pytest.mark.parametrize("missing", ["error", "em"])
+def test_columns_are_those_of_the_model_by_name(missing):
+    X = simulate(5, 300, "ER1", random_state=1).data
+    if missing == "em":
+        X[::9, 2] = np.nan
+    table = pd.DataFrame(X, columns=list("abcde"))
+    model = Golem("ev", missing=missing, knowledge=Knowledge.of(5, forbidden=[(0, 2)])).fit(table)
+    expected = bootstrap(model, table, 5)
+    turned = bootstrap(model, table[list("edcba")], 5)
+    unnamed = bootstrap(model, X, 5)
+    for found in (turned, unnamed):
+        assert found.names == expected.names == tuple("abcde")
+        np.testing.assert_array_equal(found.direction_frequency, expected.direction_frequency)
+        np.testing.assert_allclose(found.weight_interval, expected.weight_interval, atol=1e-6)
+        assert [edge.direction_frequency for edge in edges(model, found)] == [
+            edge.direction_frequency for edge in edges(model, expected)
+        ]
+    with pytest.raises(ValueError, match="the columns are 'v', 'w', 'x', 'y', 'z', not 'a'"):
+        bootstrap(model, table.set_axis(list("vwxyz"), axis=1), 5)
+    with pytest.raises(ValueError, match="the bootstrap is of columns 'x0'"):
+        edges(model, bootstrap(Golem("ev", missing=missing), X, 5))
+
+
+def test_shards_are_those_of_the_model_by_name():
+    X = simulate(4, 400, "ER1", random_state=1).data
+    model = Golem("ev").fit(Moments.from_rows(X, "abcd"))
+    parts = np.split(X, 20)
+    expected = bootstrap(model, [Moments.from_rows(part, "abcd") for part in parts], 5)
+    turned = bootstrap(model, [Moments.from_rows(part[:, ::-1], "dcba") for part in parts], 5)
+    np.testing.assert_array_equal(turned.direction_frequency, expected.direction_frequency)
+    unnamed = bootstrap(model, [Moments.from_rows(part) for part in parts], 5)
+    assert unnamed.names == tuple("abcd")
+    np.testing.assert_array_equal(unnamed.direction_frequency, expected.direction_frequency)
+
+
+def test_other_columns_than_those_of_the_fit_are_refused():
+    X = simulate(5, 200, "ER1", random_state=0).data
+    with pytest.raises(ValueError, match="4 columns, and the model was fitted to 5"):
+        bootstrap(Golem("ev").fit(X), X[:, :4], 2)

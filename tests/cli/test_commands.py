@@ -1,0 +1,417 @@
+"""The program as it is typed: files, exit codes, one-sentence errors, Ctrl-C."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from golem import __version__
+from golem.cli import app
+from golem.readers import read_graph, read_table
+
+run = CliRunner()
+
+
+def golem(*arguments, expect=0):
+    result = run.invoke(app, [str(a) for a in arguments])
+    assert result.exit_code == expect, result.output
+    return result
+
+
+@pytest.fixture
+def simulated(tmp_path):
+    golem("simulate", "--graph", "ER", "--degree", 1, "--d", 6, "--n", 600, "--seed", 3, "-o", tmp_path, "--quiet")
+    return tmp_path
+
+
+def test_simulate_fit_score_go_together(simulated):
+    out = simulated / "out"
+    result = golem("fit", simulated / "data.csv", "-o", out, "--noise", "ev")
+    files = {"graph.json", "edges.csv", "weights.csv", "graph.png", "report.html"}
+    assert {path.name for path in out.iterdir()} == files
+    assert (out / "graph.png").read_bytes().startswith(b"\x89PNG")
+    assert "edges among 6 variables, from 600 rows" in result.output
+    scores = json.loads(golem("score", simulated / "truth.csv", out / "edges.csv", "--json").output)
+    assert scores["shd"] <= 1
+    assert scores == json.loads(golem("score", simulated / "truth.csv", out / "graph.json", "--json").output) | {
+        "nodes": scores["nodes"]
+    }
+
+
+def test_edges_csv_has_the_promised_columns(simulated):
+    golem("fit", simulated / "data.csv", "-o", simulated / "out", "-q")
+    with (simulated / "out" / "edges.csv").open() as file:
+        assert next(csv.reader(file))[:3] == ["source", "target", "weight"]
+    with (simulated / "truth.csv").open() as file:
+        assert next(csv.reader(file)) == ["source", "target", "weight"]
+
+
+def test_options_reach_the_estimator(simulated):
+    golem(
+        "fit", simulated / "data.csv", "-o", simulated / "out", "--noise", "ev", "--solver", "adam",
+        "--lambda-sparsity", 0.5, "--lambda-dag", 1, "--threshold", 0.05, "--max-iter", 30, "--seed", 4, "--quiet",
+    )  # fmt: skip
+    content = json.loads((simulated / "out" / "graph.json").read_text())
+    expected = {
+        "noise": "ev", "solver": "adam", "lambda_sparsity": 0.5, "lambda_dag": 1.0, "threshold": 0.05, "max_iter": 30,
+        "random_state": 4,
+    }  # fmt: skip
+    assert expected.items() <= content["settings"].items()
+    assert content["iterations"] == 30
+
+
+def test_a_certificate_on_request(simulated):
+    common = ["fit", simulated / "data.csv", "-o", simulated / "out", "--certificate"]
+    proof = json.loads(golem(*common, "--noise", "ev", "--json").output)["certificate"]
+    assert proof["stationarity"] <= 1e-6
+    assert proof["score"] < proof["start_score"]
+    assert "optimality conditions" in golem(*common, "--noise", "ev").output
+    golem(*common, "--noise", "nv", expect=1)
+
+
+def test_quiet_prints_nothing_and_json_prints_json_alone(simulated):
+    assert golem("fit", simulated / "data.csv", "-o", simulated / "out", "--quiet").output == ""
+    content = json.loads(golem("fit", simulated / "data.csv", "-o", simulated / "out", "--json").output)
+    assert content["d"] == 6
+    assert len(content["edge_list"]) == content["edges"]
+
+
+def test_demo_learns_from_sachs(tmp_path):
+    result = golem("demo", "-o", tmp_path)
+    assert "11 variables, from 853 rows" in result.output
+    assert re.search(r"consensus of 17 edges: \d+ of the \d+ edges found", result.output)
+    assert (tmp_path / "graph.png").exists()
+    assert result.output.splitlines()[-1] == f"Open the report in a browser: {tmp_path / 'report.html'}"
+
+
+def test_report_makes_the_page_of_saved_results(simulated):
+    golem("fit", simulated / "data.csv", "-o", simulated / "out", "-q")
+    graph = simulated / "out" / "graph.json"
+    page = simulated / "deep" / "page.html"
+    compared = ["--truth", simulated / "truth.csv", "--compare", simulated / "out" / "weights.csv"]
+    result = golem("report", graph, *compared, "-o", page, "--title", "a <b>")
+    assert result.output.strip().endswith(str(page))
+    assert "<h1>a &lt;b&gt;</h1>" in page.read_text()
+    assert "is a folder" in golem("report", graph, "-o", simulated, expect=1).output
+    assert "made from graph.json" in golem("report", simulated / "truth.csv", "-o", page, expect=1).output
+    assert "no such file" in golem("report", simulated / "nothing.json", "-o", page, expect=1).output
+
+
+def test_simulate_is_reproducible_and_follows_its_options(tmp_path):
+    arguments = ["simulate", "--graph", "SF2", "--d", 8, "--n", 20, "--noise", "gumbel", "--standardize"]
+    for folder in ("a", "b"):
+        golem(*arguments, "-o", tmp_path / folder)
+    assert (tmp_path / "a" / "data.csv").read_text() == (tmp_path / "b" / "data.csv").read_text()
+    table = read_table(tmp_path / "a" / "data.csv")
+    assert table.values.shape == (20, 8)
+    np.testing.assert_allclose(table.values.std(axis=0), 1)
+    assert np.count_nonzero(read_graph(tmp_path / "a" / "truth.csv").weights) == 13
+
+
+def test_simulate_tells_what_was_drawn(tmp_path):
+    varied = golem("simulate", "-d", 4, "-n", 5, "--noise-std", 1, 2, "-o", tmp_path).output
+    assert "gaussian with standard deviations of 1 to 2, seed 0" in varied
+    assert "gaussian-ev" not in varied
+    dense = golem("simulate", "--degree", 100, "-d", 10, "-n", 5, "-o", tmp_path).output
+    assert "45 edges (ER100, gaussian-ev, seed 0)" in dense
+    assert "Note: all pairs of variables are joined; ER100 asks for 1000 edges, and there are 45 pairs." in dense
+    assert "Note" not in golem("simulate", "-d", 20, "-n", 5, "-o", tmp_path).output
+
+
+def test_score_prints_every_metric(tmp_path):
+    (tmp_path / "t.csv").write_text("source,target\na,b\nb,c\n")
+    (tmp_path / "e.csv").write_text("source,target\nb,a\nb,c\n")
+    output = golem("score", tmp_path / "t.csv", tmp_path / "e.csv").output
+    for name in ("SHD ", "SHD-C", "SID", "TPR", "FDR", "PRECISION", "F1"):
+        assert name in output
+    scores = json.loads(
+        golem("score", tmp_path / "t.csv", tmp_path / "e.csv", "--json", "--normalize", "--nodes", 4).output
+    )
+    assert scores["shd"] == 0.25
+    both = tmp_path / "u.csv"
+    both.write_text("source,target\na,b\nb,a\nb,c\nc,b\n")
+    assert json.loads(golem("score", tmp_path / "t.csv", both, "--json", "--cpdag").output)["shd"] == 0
+
+
+def test_score_says_why_a_metric_is_undefined(tmp_path):
+    truth, estimate = tmp_path / "t.csv", tmp_path / "e.csv"
+    truth.write_text("source,target\na,b\nb,c\n")
+    estimate.write_text("source,target\na,b\nb,c\nc,a\n")
+    output = golem("score", truth, estimate).output
+    assert "SHD-C      undefined: the estimate has a cycle, 'a' -> 'b' -> 'c' -> 'a'\n" in output
+    assert "SID        undefined: the estimate has a cycle, 'a' -> 'b' -> 'c' -> 'a'\n" in output
+    assert "TPR        1\n" in output
+    estimate.write_text("source,target\na,b\nb,a\nb,c\n")
+    assert "'a' -> 'b' -> 'a' (with --cpdag edges in both directions" in golem("score", truth, estimate).output
+    assert "SID        undefined: it is not for an equiv" in golem("score", truth, estimate, "--cpdag").output
+    estimate.write_text(",a,b,c\na,0,0,0\nb,0,0,0\nc,0,0,0\n")
+    assert "PRECISION  undefined: the estimate has no edges\n" in golem("score", truth, estimate).output
+    empty = golem("score", estimate, estimate).output
+    assert "TPR        undefined: the truth has no edges\n" in empty
+    assert "F1         undefined: neither graph has an edge\n" in empty
+
+
+def test_graphs_that_cannot_be_compared_are_refused_with_their_edges(simulated):
+    golem("fit", simulated / "data.csv", "-o", simulated / "out", "-q")
+    learned, loop, cycle = simulated / "out" / "graph.json", simulated / "loop.csv", simulated / "cycle.csv"
+    loop.write_text("source,target\nx0,x0\nx0,x1\n")
+    cycle.write_text("source,target\nx0,x1\nx1,x2\nx2,x0\n")
+    page = ["-o", simulated / "page.html"]
+    for arguments, sentence in [
+        (["score", simulated / "truth.csv", loop], "the estimate has an edge from a variable to itself, 'x0' -> 'x0'"),
+        (["report", learned, "--compare", loop, *page], "loop.csv has an edge from a variable to itself"),
+        (["report", learned, "--truth", loop, *page], "the truth must be a directed acyclic graph"),
+        (["report", learned, "--truth", cycle, *page], "has a cycle: 'x0' -> 'x1' -> 'x2' -> 'x0'"),
+        (["score", cycle, learned], "has a cycle: 'x0' -> 'x1' -> 'x2' -> 'x0'"),
+        (["compare", simulated / "data.csv", "--truth", cycle, "--methods", "pc"], "has a cycle: 'x0' -> 'x1'"),
+    ]:
+        assert sentence in golem(*arguments, expect=1).output
+    assert not page[1].exists()
+
+
+def test_score_tells_of_variables_that_the_estimate_does_not_name(tmp_path):
+    (tmp_path / "t.csv").write_text("source,target\na,b\nb,e\n")
+    (tmp_path / "e.csv").write_text("source,target\na,b\nb,c\n")
+    assert "Note: the estimate does not name 'e'" in golem("score", tmp_path / "t.csv", tmp_path / "e.csv").output
+    assert "Note" not in golem("score", tmp_path / "t.csv", tmp_path / "e.csv", "--nodes", 4).output
+    assert "Note" not in golem("score", tmp_path / "t.csv", tmp_path / "t.csv").output
+
+
+@pytest.fixture
+def folder(simulated):
+    """Cut the simulated table into three files."""
+    header, *lines = (simulated / "data.csv").read_text().splitlines()
+    (simulated / "parts").mkdir()
+    for k in range(3):
+        (simulated / "parts" / f"{k}.csv").write_text("\n".join([header, *lines[200 * k : 200 * k + 200]]) + "\n")
+    return simulated / "parts"
+
+
+def test_a_folder_a_pattern_and_files_are_one_table(folder):
+    # The results of an earlier fit in the same folder are no data.
+    whole = json.loads(golem("fit", folder.parent / "data.csv", "-o", folder / "out", "--json").output)
+    for data in ([folder], [folder / "*.csv"], sorted(folder.glob("*.csv"))):
+        result = json.loads(golem("fit", *data, "-o", folder.parent / "out", "--json").output)
+        assert result["n"] == 600
+        assert result["edge_list"] == [
+            edge | {key: pytest.approx(edge[key]) for key in edge if isinstance(edge[key], float)}
+            for edge in whole["edge_list"]
+        ]
+
+
+def test_columns_are_chosen_by_name(simulated):
+    common = ["fit", simulated / "data.csv", "-o", simulated / "out"]
+    golem(*common, "--columns", "x4, x1,x2", "-q")
+    assert json.loads((simulated / "out" / "graph.json").read_text())["names"] == ["x4", "x1", "x2"]
+    assert "no column 'y'; there are 'x0'" in golem(*common, "--columns", "x1,y", expect=1).output
+    (simulated / "data.csv").write_text('"a, b",c\n1,2\n2,5\n3,1\n')
+    golem(*common, "--columns", '"a, b",c', "-q")
+    assert json.loads((simulated / "out" / "graph.json").read_text())["names"] == ["a, b", "c"]
+
+
+def test_a_saved_row_index_is_left_out_with_a_warning(simulated):
+    path = simulated / "data.csv"
+    header, *lines = path.read_text().splitlines()
+    path.write_text("\n".join([f",{header}", *(f"{k},{line}" for k, line in enumerate(lines))]))
+    result = golem("fit", path, "-o", simulated / "out")
+    assert "Warning" in result.output
+    assert "'Unnamed: 0' looks like a saved row index" in result.output
+    assert "edges among 6 variables" in result.output
+    assert golem("fit", path, "-o", simulated / "out", "--quiet").output == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("3.csv", b"", "3.csv: the file is empty"),
+        ("3.parquet", b"PAR1 and then nothing", "3.parquet: not a readable Parquet file"),
+        ("3.csv", b"x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n1,2,3\n", "3.csv: the lines have different numbers of fields"),
+        ("3.csv", b"x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n1,2,3,4,5,six\n", "3.csv: 1 of 6 columns are not numeric: 'x5'"),
+        ("3.csv", b"x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n1,2,3,,5,6\n", "'x3' (1), first in line 3"),
+        ("3.csv", b"x0,x1,x2,x3,x4,y\n1,2,3,4,5,6\n", "3.csv: its columns are not those of"),
+    ],
+)
+def test_a_bad_file_in_a_folder_is_named_and_nothing_is_written(folder, name, content, message):
+    (folder / name).write_bytes(content)
+    result = golem("fit", folder, "-o", folder.parent / "out", expect=1)
+    assert message in result.output
+    assert len(result.output.strip().splitlines()) == 1
+    assert not (folder.parent / "out").exists()
+
+
+def test_settings_are_checked_before_any_row_is_read(tmp_path):
+    result = golem("fit", tmp_path / "none.csv", "--solver", "order", "--threshold", 0.1, expect=1)
+    assert "threshold" in result.output
+    assert "none.csv" not in result.output
+    assert "none.csv: no such file" in golem("fit", tmp_path / "none.csv", expect=1).output
+
+
+def test_a_terminal_sees_how_much_is_read(simulated, monkeypatch):
+    screen = io.StringIO()
+    monkeypatch.setattr("golem.cli.terminal.err", Console(file=screen, force_terminal=True, width=120))
+    golem("fit", simulated / "data.csv", "-o", simulated / "out")
+    assert "Reading" in screen.getvalue()
+    assert re.search(r"(\S+)/\1 kB", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue()))
+
+
+@pytest.mark.parametrize("command", ["fit", "demo", "simulate", "score"])
+def test_help_shows_an_example_that_works(command, simulated, monkeypatch):
+    monkeypatch.chdir(simulated)
+    monkeypatch.setenv("COLUMNS", "200")
+    text = golem(command, "--help").output
+    example = re.search(r"Example: golem (.+?)\s*$", text, re.MULTILINE)
+    assert example, text
+    if command == "score":
+        golem("simulate", "-o", "sim", "--d", 6, "--n", 200)
+        golem("fit", "sim/data.csv", "-o", "out", "-q")
+    golem(*example[1].strip(" │").split())
+
+
+def test_version_and_no_command():
+    assert golem("--version").output.strip() == f"golem {__version__}"
+    assert "Usage" in run.invoke(app, []).output
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a,b\n1,2\n1,3\n1,5\n", "data.csv: constant columns carry no information: 'a'"),
+        ("a,b\n1,x\n1,3\n", "not numeric"),
+        ("a\n1\n2\n", "at least 2 columns"),
+        ("a,b\n1,\n2,3\n3,4\n", "NaN or inf in 1 of 2 columns"),
+        ("", "empty"),
+    ],
+)
+def test_a_users_error_is_one_sentence_and_exit_code_1(tmp_path, content, message):
+    path = tmp_path / "data.csv"
+    path.write_text(content)
+    result = golem("fit", path, "-o", tmp_path / "out", expect=1)
+    assert message in result.output
+    assert "Traceback" not in result.output
+    assert len(result.output.strip().splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_usage_errors_exit_with_2(tmp_path):
+    golem("fit", expect=2)
+    golem("fit", tmp_path, "--noise", "xx", expect=2)
+    golem("nothing", expect=2)
+    golem("simulate", "--d", 0, expect=2)
+
+
+def test_other_user_errors_exit_with_1(tmp_path):
+    golem("fit", tmp_path / "none.csv", expect=1)
+    golem("simulate", "--graph", "XX", "-o", tmp_path, expect=1)
+    golem("simulate", "--graph", "ER2", "--degree", 3, "-o", tmp_path, expect=1)
+    golem("score", tmp_path / "a", tmp_path / "b", expect=1)
+
+
+def test_names_with_markup_are_shown_as_they_are(tmp_path, rng):
+    x = rng.normal(size=500)
+    rows = np.column_stack([x, x + 0.3 * rng.normal(size=500)])
+    (tmp_path / "data.csv").write_text("[red]a,[/b]\n" + "\n".join(f"{a},{b}" for a, b in rows))
+    assert "[red]a" in golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out").output
+
+
+def hear_interrupts():
+    """Undo that the children of a job in the background are born deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def wait_for_processor_seconds(pid, seconds, most=120):
+    """Wait until a process has worked for so long; where that cannot be seen, for so long by the clock."""
+    stat, began = Path(f"/proc/{pid}/stat"), time.monotonic()
+    while time.monotonic() - began < most:
+        time.sleep(0.1)
+        if not stat.exists():
+            return time.sleep(2 * seconds)
+        used = stat.read_text().rpartition(")")[2].split()
+        if sum(map(int, used[11:13])) / os.sysconf("SC_CLK_TCK") >= seconds:
+            return None
+    raise TimeoutError(f"{pid} does not get on")
+
+
+def test_ctrl_c_keeps_the_best_so_far(tmp_path):
+    golem("simulate", "--graph", "ER4", "--d", 40, "--n", 500, "-o", tmp_path, "-q")
+    command = [
+        sys.executable,
+        "-m",
+        "golem.cli",
+        "fit",
+        tmp_path / "data.csv",
+        "-o",
+        tmp_path / "out",
+        "--solver",
+        "adam",
+    ]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        preexec_fn=hear_interrupts,
+    )
+    wait_for_processor_seconds(process.pid, 6)  # well into the solve, which takes a minute, however busy the machine
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=180)
+    assert process.returncode == 130
+    assert b"Traceback" not in error
+    content = json.loads((tmp_path / "out" / "graph.json").read_text())
+    assert content["interrupted"]
+    assert content["status"]["name"] == "interrupted"
+    assert (tmp_path / "out" / "graph.png").exists()
+
+
+def test_an_output_that_cannot_be_is_refused_before_the_work(simulated):
+    result = golem("fit", simulated / "data.csv", "-o", simulated / "data.csv", expect=1)
+    assert "is a file" in result.output
+
+
+def test_the_folder_of_a_simulation_can_be_fitted(tmp_path):
+    golem("simulate", "--d", 4, "--n", 100, "-o", tmp_path / "sim", "--quiet")
+    summary = json.loads(golem("fit", tmp_path / "sim", "-o", tmp_path / "out", "--quiet", "--json").output)
+    assert (summary["n"], summary["d"]) == (100, 4)
+    # A table that only shares the name is data.
+    (tmp_path / "sim" / "truth.csv").write_text((tmp_path / "sim" / "data.csv").read_text())
+    summary = json.loads(golem("fit", tmp_path / "sim", "-o", tmp_path / "out", "--quiet", "--json").output)
+    assert summary["n"] == 200
+
+
+def test_empty_graphs_can_be_scored(tmp_path):
+    empty = tmp_path / "empty.csv"
+    empty.write_text("source,target\n")
+    golem("score", empty, empty, expect=1)
+    scores = json.loads(golem("score", empty, empty, "--nodes", 3, "--normalize", "--json").output)
+    assert scores["shd"] == scores["sid"] == 0
+
+
+def test_columns_can_be_dropped_and_a_missing_header_is_told(tmp_path, rng):
+    rows = "\n".join(f"u,{a},{b}" for a, b in rng.normal(size=(50, 2)))
+    path = tmp_path / "data.csv"
+    path.write_text(f"id,a,b\n{rows}\n")
+    assert json.loads(golem("fit", path, "-o", tmp_path / "out", "--drop", "id", "--quiet", "--json").output)["d"] == 2
+    path.write_text("id,a,b,c\n" + "\n".join(f"u,{a},{b},{b}" for a, b in rng.normal(size=(50, 2))))
+    for drop in (["--drop", "id, c"], ["--drop", "id", "--drop", "c"]):
+        assert json.loads(golem("fit", path, "-o", tmp_path / "out", *drop, "--quiet", "--json").output)["d"] == 2
+    path.write_text("\n".join(f"{a},{b}" for a, b in rng.normal(size=(50, 2))))
+    assert "No header line found" in golem("fit", path, "-o", tmp_path / "out").output
+
+
+def test_graphs_over_other_variables_are_not_compared(tmp_path):
+    for name, edge in (("one", "a,b"), ("other", "x,y")):
+        (tmp_path / f"{name}.csv").write_text(f"source,target\n{edge}\n")
+    result = golem("score", tmp_path / "one.csv", tmp_path / "other.csv", expect=1)
+    assert "share no variable" in result.output

@@ -1,0 +1,301 @@
+"""Comparisons: the table against the metrics, agreement, and what happens when a method hangs, fails or crashes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import golem
+from golem import Golem, Knowledge, Moments, metrics
+from golem.baselines import FGS
+from golem.cli import app
+from golem.comparison.comparison import Comparison, Row, compare, compare_file, default_methods, missing_peers
+from golem.comparison.other_packages import PEERS, Estimate
+from golem.comparison.registry import METHODS
+from golem.graphs.dag import cpdag
+from golem.graphs.formats import NamedGraph
+from golem.simulate import simulate
+
+# Fake packages, found by the child through PYTHONPATH: one hangs, one raises, one takes its process down.
+HANGS = (
+    "import time\nclass DagmaLinear:\n    def __init__(self, loss_type): pass\n    def fit(self, X): time.sleep(600)\n"
+)
+RAISES = "class DirectLiNGAM:\n    def fit(self, X): raise RuntimeError('lost its way')\n"
+CRASHES = "import os\ndef flop(*a, **k):\n    print('about to go', flush=True)\n    os.abort()\n"
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return simulate(6, 400, "ER1", "exponential", random_state=5)
+
+
+@pytest.fixture(scope="module")
+def comparison(drawn):
+    return compare(drawn.data, ["order-ev", "fgs", "sort-regress-r2"], truth=drawn.sem.weights)
+
+
+@pytest.fixture
+def broken_packages(tmp_path, monkeypatch):
+    (tmp_path / "dagma").mkdir()
+    (tmp_path / "dagma" / "__init__.py").touch()
+    (tmp_path / "dagma" / "linear.py").write_text(HANGS)
+    (tmp_path / "lingam.py").write_text(RAISES)
+    (tmp_path / "flopsearch.py").write_text(CRASHES)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+
+def test_columns_can_be_chosen(drawn, tmp_path):
+    path = tmp_path / "data.csv"
+    header = "a,b,,d,e,f"  # one has no name, and cannot be dropped by it
+    np.savetxt(path, drawn.data, delimiter=",", header=header, comments="")
+    command = ["compare", str(path), "--methods", "order-ev", "-q", "-o", str(tmp_path / "out")]
+    refused = CliRunner().invoke(app, command)
+    assert refused.exit_code == 1
+    assert "(--columns)" in refused.output
+    assert CliRunner().invoke(app, [*command, "--columns", "b,a,d"]).exit_code == 0
+    assert compare_file(path, "order-ev", columns=["b", "a", "d"]).names == ("b", "a", "d")
+
+
+def test_a_truth_with_names_goes_by_them(drawn):
+    table = pd.DataFrame(drawn.data, columns=list("abcdef"))
+    truth = pd.DataFrame(drawn.sem.weights, index=list("abcdef"), columns=list("abcdef"))
+    (expected,) = compare(table, "order-ev", truth=truth).rows
+    turned = table[list("fbdace")]
+    named = NamedGraph.from_weights(drawn.sem.weights, tuple("abcdef"))
+    for given in (truth, named):
+        assert compare(turned, "order-ev", truth=given).rows[0].shd == expected.shd
+    with pytest.raises(ValueError, match="different labels"):
+        compare(table, "order-ev", truth=truth.set_axis(list("fedcba"), axis=1))
+    with pytest.raises(ValueError, match="variables 'z' are not among"):
+        compare(table, "order-ev", truth=truth.rename(index={"a": "z"}, columns={"a": "z"}))
+    with pytest.raises(ValueError, match=r"got the path 'data.csv'. compare_file reads files"):
+        compare("data.csv")
+
+
+def test_rows_hold_the_metrics_of_the_models(comparison, drawn):
+    truth = drawn.sem.adjacency
+    order, fgs, _ = comparison.rows
+    model, classes = Golem("ev").fit(drawn.data), FGS().fit(drawn.data)
+    expected = metrics.evaluate(truth, model.adjacency_)
+    assert (order.edges, order.shd, order.shd_c, order.sid, order.tpr) == (
+        expected.edges, expected.shd, expected.shd_c, expected.sid, expected.tpr
+    )  # fmt: skip
+    assert order.score_ev == pytest.approx(model.solution_.graph_scores["paper_score_ev"])
+    assert order.bic == pytest.approx(model.solution_.graph_scores["bic_nv"])  # its weights are least squares
+    favourable = metrics.evaluate(truth, classes.cpdag_, cpdag=True)
+    assert (fgs.edges, fgs.shd, fgs.shd_c, fgs.tpr) == (
+        favourable.edges, favourable.shd, favourable.shd_c, favourable.tpr
+    )  # fmt: skip
+    assert (fgs.sid, fgs.score_ev, fgs.score_nv) == (None, None, None)
+    assert fgs.bic == pytest.approx(classes.bic_)
+    assert all(row.status == "done" and 0 < row.seconds < 60 for row in comparison.rows)
+
+
+def test_the_table_prints(comparison):
+    lines = str(comparison).splitlines()
+    assert lines[0].split() == ["method", "edges", "BIC", "S-EV", "S-NV", "seconds", "SHD", "SHD-C", "SID", "TPR"]
+    assert [line.split()[0] for line in lines[1:]] == ["order-ev", "fgs", "sort-regress-r2"]
+    assert len({len(line) for line in lines}) == 1
+
+
+def by_hand():
+    first = np.zeros((3, 3), dtype=bool)
+    first[0, 1] = first[1, 2] = True
+    second = first.copy()
+    second[1, 0] = True  # undirected
+    third = np.zeros((3, 3), dtype=bool)
+    third[1, 0] = third[0, 2] = True
+    estimates = {
+        "a": Estimate(first, False, first),
+        "b": Estimate(second, True, None),
+        "c": Estimate(third, False, None),
+    }
+    return Comparison(("x", "y", "z"), tuple(map(Row, estimates)), estimates, first, {})
+
+
+def test_agreement_lists_every_edge_with_every_method():
+    assert by_hand().agreement() == [
+        {"source": "x", "target": "y", "methods": 3, "truth": "->", "a": "->", "b": "--", "c": "<-"},
+        {"source": "y", "target": "z", "methods": 2, "truth": "->", "a": "->", "b": "->", "c": ""},
+        {"source": "x", "target": "z", "methods": 1, "truth": "", "a": "", "b": "", "c": "->"},
+    ]
+
+
+def test_an_undirected_edge_is_at_no_distance_from_both_directions():
+    names, distances = by_hand().distances()
+    assert names == ["truth", "a", "b", "c"]
+    np.testing.assert_array_equal(distances, [[0, 0, 0, 3], [0, 0, 0, 3], [0, 0, 0, 2], [3, 3, 2, 0]])
+
+
+def test_files_are_saved(comparison, tmp_path):
+    paths = comparison.save(tmp_path / "new" / "folder")
+    assert [path.name for path in paths] == ["comparison.csv", "agreement.csv", "distances.csv", "comparison.png"]
+    with paths[0].open() as file:
+        table = list(csv.DictReader(file))
+    assert list(table[0])[:7] == ["method", "edges", "shd", "shd_c", "sid", "tpr", "seconds"]
+    assert [float(line["shd"]) for line in table] == [row.shd for row in comparison.rows]
+    assert table[1]["sid"] == ""
+    with paths[1].open() as file:
+        edges = list(csv.DictReader(file))
+    assert sum(edge["truth"] != "" for edge in edges) == comparison.truth.sum()
+    assert paths[3].read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_hangs_raises_or_crashes_is_reported_and_the_others_go_on(drawn, broken_packages):
+    chosen = ["sort-regress-r2", "dagma", "lingam", "flopsearch", "gcastle-notears", "sort-regress-var"]
+    steps = []
+    found = compare(drawn.data, chosen, time_limit=1.0, callback=steps.append)
+    outcome = {row.method: (row.status, row.message) for row in found.rows}
+    assert outcome["sort-regress-r2"] == outcome["sort-regress-var"] == ("done", "")
+    assert outcome["dagma"] == ("time limit", "stopped after 1 s")
+    assert outcome["lingam"] == ("error", "RuntimeError: lost its way")
+    assert outcome["flopsearch"] == ("crashed", "its process ended with signal SIGABRT: about to go")
+    assert outcome["gcastle-notears"] == ("not installed", "pip install gcastle")
+    assert {step.method for step in steps} == set(chosen) - {"gcastle-notears"}
+    assert max(step.seconds for step in steps) < 2
+    assert "dagma  time limit: stopped after 1 s" in " ".join(str(found).split("\n")).replace("   ", " ")
+    assert [row.shd for row in found.rows] == [None] * 6
+
+
+def test_ctrl_c_keeps_what_is_there(drawn):
+    def interrupt(step):
+        if step.method == "notears":
+            raise KeyboardInterrupt
+
+    found = compare(drawn.data, ["sort-regress-r2", "notears", "pc"], callback=interrupt)
+    assert [row.status for row in found.rows] == ["done", "interrupted", "not run"]
+    assert found.interrupted
+    assert list(found.estimates) == ["sort-regress-r2"]
+
+
+def test_scripts_need_no_guard(tmp_path):
+    script = tmp_path / "numpy.py"  # a file of the user's that a child must not import
+    script.write_text("raise SystemExit('imported')")
+    code = "import numpy as np, golem; print(golem.compare(np.random.default_rng(0).normal(size=(50, 3)), ['pc']))"
+    environment = os.environ | {"PYTHONPATH": str(Path(golem.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert "pc" in done.stdout
+    assert "crashed" not in done.stdout
+
+
+def test_methods_refuse_in_their_rows(drawn):
+    found = compare(Moments.from_rows(drawn.data), ["direct-lingam", "pc", "direct-lingam"])
+    assert [row.method for row in found.rows] == ["direct-lingam", "pc"]
+    assert found.rows[0].status == "error"
+    assert "DirectLiNGAM needs the rows" in found.rows[0].message
+    assert found.rows[1].status == "done"
+
+
+def test_warnings_come_back():
+    X = simulate(4, 300, "ER1", random_state=0).data
+    found = compare(X, ["direct-lingam"])
+    (warning,) = found.warnings
+    assert "looks Gaussian" in warning
+    assert found.warnings[warning] == ("direct-lingam",)
+
+
+def test_few_rows_are_told_once(drawn):
+    found = compare(drawn.data[:5], ["notears-l1", "sort-regress-r2"])
+    (warning,) = found.warnings
+    assert "n = 5 rows for d = 6 columns" in warning
+    assert found.warnings[warning][0] == "notears-l1"
+    assert [row.status for row in found.rows] == ["done", "error"]
+    assert "rows are too few" in found.rows[1].message
+
+
+def test_one_method_may_be_a_plain_name(drawn):
+    assert [row.method for row in compare(drawn.data, "sort-regress-var").rows] == ["sort-regress-var"]
+
+
+def test_bad_input_is_refused_before_anything_runs(drawn):
+    with pytest.raises(ValueError, match="no method 'nottears'; did you mean 'notears'"):
+        compare(drawn.data, ["nottears"])
+    with pytest.raises(ValueError, match="constant columns"):
+        compare(np.ones((10, 3)), ["pc"])
+    with pytest.raises(ValueError, match=r"the true graph must have shape \(6, 6\)"):
+        compare(drawn.data, ["pc"], truth=np.zeros((3, 3)))
+    with pytest.raises(ValueError, match="has a cycle"):
+        compare(drawn.data, ["pc"], truth=np.ones((6, 6)))
+    with pytest.raises(ValueError, match="time_limit must be positive"):
+        compare(drawn.data, ["pc"], time_limit=0)
+
+
+def test_every_method_has_its_name():
+    assert list(METHODS) == [
+        "golem-ev", "golem-nv", "order-ev", "order-nv", "order", "notears", "notears-l1", "fgs", "pc", "direct-lingam",
+        "sort-regress-var", "sort-regress-r2",
+    ]  # fmt: skip
+    assert METHODS["notears-l1"].model().l1 == 0.1
+    assert METHODS["golem-nv"].model().solver == "adam"
+    assert METHODS["order-nv"].model().solver == "order"
+    assert set(default_methods()) | set(missing_peers()) == set(METHODS) | set(PEERS)
+    assert golem.compare is compare
+
+
+def test_a_class_without_a_member_has_no_bic(drawn):
+    from golem.comparison.comparison import _row
+    from golem.comparison.method_process import Outcome
+
+    estimate = Estimate(cpdag(drawn.sem.adjacency), True, None)
+    row = _row("pc", Outcome("done", "", estimate, 1.0), Moments.from_rows(drawn.data), drawn.sem.adjacency)
+    assert row.bic is None
+    assert row.shd == row.shd_c == 0
+
+
+run = CliRunner()
+
+
+def test_the_command(drawn, tmp_path):
+    data, truth, out = tmp_path / "data.csv", tmp_path / "truth.csv", tmp_path / "out"
+    np.savetxt(data, drawn.data, delimiter=",", header=",".join(drawn.sem.names), comments="")
+    edges = [f"x{i},x{j}" for i, j in np.argwhere(drawn.sem.adjacency)]
+    truth.write_text("source,target\n" + "\n".join(edges) + "\n")
+    arguments = ["compare", str(data), "--truth", str(truth), "-o", str(out)]
+    result = run.invoke(app, [*arguments, "--methods", "pc, sort-regress-r2", "--methods", "lingam"])
+    assert result.exit_code == 0, result.output
+    assert "not installed: pip install lingam" in result.output
+    assert "of 2 methods" in result.output
+    assert (out / "comparison.csv").exists()
+    assert result.output.splitlines()[-1] == f"Open the report in a browser: {out / 'report.html'}"
+    assert (out / "report.html").exists()
+    result = run.invoke(app, [*arguments, "--methods", "pc", "--json"])
+    (row,) = json.loads(result.output)
+    assert row["method"] == "pc"
+    assert row["sid"] is None
+    truth.write_text("source,target\nx0,other\n")
+    result = run.invoke(app, [*arguments, "--methods", "pc"])
+    assert result.exit_code == 1
+    assert "does not fit" in result.output
+    assert "Traceback" not in result.output
+    result = run.invoke(app, ["compare", str(data), "--methods", "lingam", "-o", str(out)])
+    assert result.exit_code == 1
+    assert "no method came to an end" in result.output
+
+
+def test_knowledge_is_obeyed_or_refused(drawn, monkeypatch, tmp_path):
+    (tmp_path / "lingam.py").write_text(RAISES)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr("golem.comparison.other_packages.Peer.is_installed", True)
+    free = compare(drawn.data, ["order-ev"]).estimates["order-ev"].graph
+    i, j = np.argwhere(free)[0]
+    known = Knowledge.named(forbidden=[(f"x{i}", f"x{j}")])
+    result = compare(drawn.data, ["order-ev", "fgs", "notears-l1", "lingam"], knowledge=known)
+    for name in ("order-ev", "fgs", "notears-l1"):
+        assert not result.estimates[name].member[i, j]
+    (refused,) = [row for row in result.rows if row.method == "lingam"]
+    assert refused.status == "error"
+    assert "takes no knowledge here" in refused.message
+    with pytest.raises(ValueError, match="names 'y', which is no column"):
+        compare(drawn.data, ["order-ev"], knowledge=Knowledge.named([("y", "x0")]))

@@ -1,0 +1,123 @@
+"""Adapters of other packages: directions and marks come out in our terms, whatever a package calls a row."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+from golem.comparison.other_packages import PEERS, of_end_marks
+
+# 0 -> 1 -> 2 with weights, and the class of 0 -> 2 <- 1, 2 -> 3.
+CHAIN = np.array([[0, 1.5, 0], [0, 0, -2.0], [0, 0, 0]])
+COLLIDER = np.zeros((4, 4), dtype=bool)
+COLLIDER[[0, 1, 2], [2, 2, 3]] = True
+
+
+@pytest.fixture
+def install(monkeypatch):
+    """Put a module into the place of a package that is not installed."""
+
+    def put(name, **content):
+        for end in range(1, name.count(".") + 2):
+            parent = ".".join(name.split(".")[:end])
+            monkeypatch.setitem(sys.modules, parent, ModuleType(parent))
+        vars(sys.modules[name]).update(content)
+
+    return put
+
+
+def learned(name):
+    return PEERS[name].learn(np.random.default_rng(0).normal(size=(20, 3)) + 7)
+
+
+def assert_is_chain(estimate):
+    np.testing.assert_array_equal(estimate.weights, CHAIN)
+    np.testing.assert_array_equal(estimate.graph, CHAIN != 0)
+    np.testing.assert_array_equal(estimate.member, CHAIN != 0)
+    assert not estimate.is_class
+
+
+def test_lingam_is_transposed(install):
+    class DirectLiNGAM:
+        def fit(self, X):
+            return SimpleNamespace(adjacency_matrix_=CHAIN.T)
+
+    install("lingam", DirectLiNGAM=DirectLiNGAM)
+    assert_is_chain(learned("lingam"))
+
+
+def test_gcastle_drops_what_is_below_its_threshold(install):
+    class Notears:
+        def learn(self, X):
+            self.weight_causal_matrix = CHAIN + np.eye(3)[::-1] * 0.1
+            self.causal_matrix = (CHAIN != 0).astype(int)
+            self.weight_causal_matrix[CHAIN != 0] = CHAIN[CHAIN != 0]
+
+    install("castle.algorithms", Notears=Notears)
+    assert_is_chain(learned("gcastle-notears"))
+
+
+def test_dagma_gets_centred_columns(install):
+    class DagmaLinear:
+        def __init__(self, loss_type):
+            assert loss_type == "l2"
+
+        def fit(self, X):
+            np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-12)
+            return CHAIN
+
+    install("dagma.linear", DagmaLinear=DagmaLinear)
+    assert_is_chain(learned("dagma"))
+
+
+def test_a_cyclic_answer_has_no_member(install):
+    class DirectLiNGAM:
+        def fit(self, X):
+            return SimpleNamespace(adjacency_matrix_=CHAIN + CHAIN.T)
+
+    install("lingam", DirectLiNGAM=DirectLiNGAM)
+    assert learned("lingam").member is None
+
+
+def test_flopsearch_marks_undirected_edges_with_two(install):
+    answer = np.array([[0, 2, 0], [2, 0, 0], [0, 1, 0]])
+    install("flopsearch", flop=lambda X, penalty, restarts: answer)
+    estimate = learned("flopsearch")
+    assert estimate.is_class
+    np.testing.assert_array_equal(estimate.graph, answer != 0)
+
+
+def end_marks(graph):
+    """Write a mixed graph as causal-learn does: [j, i] = 1 and [i, j] = -1 for i -> j, both -1 for i - j."""
+    marks = np.zeros(graph.shape, dtype=int)
+    for i, j in np.argwhere(graph):
+        marks[i, j], marks[j, i] = (-1, -1) if graph[j, i] else (-1, 1)
+    return marks
+
+
+def test_causal_learn_has_a_tail_where_an_edge_begins(install):
+    mixed = COLLIDER.copy()
+    mixed[3, 2] = True
+    np.testing.assert_array_equal(of_end_marks(end_marks(COLLIDER)), COLLIDER)
+    np.testing.assert_array_equal(of_end_marks(end_marks(mixed)), mixed)
+    both = np.array([[0, 1], [1, 0]])  # an edge that two colliders claim
+    np.testing.assert_array_equal(of_end_marks(both), both != 0)
+    install("causallearn.search.ScoreBased.GES", ges=lambda X: {"G": SimpleNamespace(graph=end_marks(COLLIDER))})
+    estimate = learned("causal-learn-ges")
+    np.testing.assert_array_equal(estimate.graph, COLLIDER)
+    np.testing.assert_array_equal(estimate.member, COLLIDER)
+    found = SimpleNamespace(G=SimpleNamespace(graph=end_marks(mixed)))
+    install("causallearn.search.ConstraintBased.PC", pc=lambda X, alpha, show_progress: found)
+    estimate = learned("causal-learn-pc")
+    np.testing.assert_array_equal(estimate.graph, mixed)
+    np.testing.assert_array_equal(estimate.member, COLLIDER)
+
+
+def test_installing_is_explained():
+    peer = PEERS["causal-learn-pc"]
+    assert peer.install == "pip install causal-learn"
+    assert peer.is_installed == (find_spec("causallearn") is not None)

@@ -1,0 +1,159 @@
+"""Moments: exact merges, shifts, kinds of tables, and refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from golem import Moments
+
+
+def covariance_in_extended_precision(X):
+    X = X.astype(np.longdouble)
+    X = X - X.mean(axis=0)
+    return (X.T @ X / len(X)).astype(float)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 98), st.sampled_from([0.0, 1.0, 1e8]))
+def test_merged_moments_equal_moments_of_the_whole(seed, cut, mean):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(100, 4)) @ rng.normal(size=(4, 4)) + mean
+    cut = max(2, min(cut, 98))
+    whole, merged = Moments.from_rows(X), Moments.from_rows(X[:cut]) + Moments.from_rows(X[cut:])
+    scale = np.sqrt(np.outer(whole.variances, whole.variances))
+    assert merged.n == 100
+    assert np.max(np.abs(merged.covariance - whole.covariance) / scale) < 1e-12
+    np.testing.assert_allclose(merged.mean, whole.mean, rtol=1e-15, atol=1e-13)
+
+
+def test_mean_1e8_keeps_the_covariance(rng):
+    X = rng.normal(size=(1000, 3)) + 1e8
+    np.testing.assert_allclose(Moments.from_rows(X).covariance, covariance_in_extended_precision(X), rtol=1e-12)
+
+
+def test_many_merges_keep_the_covariance(rng):
+    X = rng.normal(size=(1000, 3)) @ rng.normal(size=(3, 3)) + 1e8
+    parts = [Moments.from_rows(X[k : k + 10]) for k in range(0, 1000, 10)]
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    expected = covariance_in_extended_precision(X)
+    assert np.max(np.abs(total.covariance - expected)) < 1e-12 * np.max(expected)
+
+
+def test_every_kind_of_table_gives_the_same_moments(rng):
+    X = rng.normal(size=(20, 3))
+    columns = {name: X[:, j] for j, name in enumerate("abc")}
+    expected = Moments.from_rows(X, names="abc")
+    for table in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):
+        moments = Moments.from_table(table)
+        assert moments.names == ("a", "b", "c")
+        np.testing.assert_array_equal(moments.scatter, expected.scatter)
+    assert Moments.from_table(X).names == ("x0", "x1", "x2")
+
+
+def test_integers_booleans_and_nullable_columns_are_numbers():
+    frame = pd.DataFrame({"i": [1, 2, 4], "b": [True, False, True], "n": pd.array([1, 2, 5], dtype="Int64")})
+    np.testing.assert_allclose(Moments.from_table(frame).mean, [7 / 3, 2 / 3, 8 / 3])
+
+
+def test_input_is_untouched(rng):
+    X = rng.normal(size=(10, 2))
+    copy = X.copy()
+    Moments.from_rows(X)
+    np.testing.assert_array_equal(X, copy)
+
+
+def test_standardized_has_unit_variances(rng):
+    standardized = Moments.from_rows(rng.normal(size=(50, 3)) * [1, 10, 1e5]).standardized()
+    np.testing.assert_allclose(np.diagonal(standardized.covariance), 1)
+
+
+def test_from_covariance_round_trip(rng):
+    moments = Moments.from_rows(rng.normal(size=(50, 3)))
+    again = Moments.from_covariance(moments.covariance, 50, moments.mean, moments.names)
+    np.testing.assert_allclose(again.covariance, moments.covariance, rtol=1e-14)
+    np.testing.assert_array_equal(again.mean, moments.mean)
+
+
+@pytest.mark.parametrize(
+    ("covariance", "n", "message"),
+    [
+        ([[1.0, 0.5], [0.4, 1.0]], 10, r"not symmetric.*'x0', 'x1'"),
+        ([[1.0, 2.0], [2.0, 1.0]], 10, "not positive semidefinite"),
+        ([[1.0, 0.0], [0.0, -1.0]], 10, "negative variance of 'x1'"),
+        ([[1.0, np.nan], [np.nan, 1.0]], 10, "NaN"),
+        ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], 10, "square"),
+        ([[1.0, 0.0], [0.0, 1.0]], 1, "at least 2"),
+    ],
+)
+def test_a_bad_covariance_is_refused_with_its_reason(covariance, n, message):
+    with pytest.raises(ValueError, match=message):
+        Moments.from_covariance(covariance, n)
+
+
+def test_a_singular_covariance_is_accepted():
+    assert Moments.from_covariance(np.ones((2, 2)), 5).d == 2
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (pd.DataFrame({"a": [1.0, np.nan, np.inf], "b": [1, 2, 3]}), r"NaN or inf in 1 of 2 columns.*'a' \(2\)"),
+        (
+            pd.DataFrame({"a": ["u", "v"], "b": [1, 2]}),
+            r"1 of 2 columns are not numeric: 'a' \('u' in row 1 and 1 more\)",
+        ),
+        (pd.DataFrame({"a": pd.to_datetime(["2020-01-01", "2020-01-02"]), "b": [1, 2]}), "not numeric: 'a'"),
+        (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "unique; repeated: 'a'"),
+        (pd.DataFrame([[1, 2], [3, 4]], columns=["", "a"]), "column 1 has an empty name"),
+        (pl.DataFrame({"a": [1.0, None], "b": [1, 2]}), r"'a' \(1\)"),
+        (pl.LazyFrame({"a": [1.0, 2.0]}), "a polars LazyFrame is a query without rows yet: collect it"),
+        (np.zeros((1, 3)), "at least 2 rows"),
+        (np.zeros(3), "table of shape"),
+        ([["a", "b"], ["c", "d"]], "table of numbers"),
+    ],
+)
+def test_a_bad_table_is_refused_with_its_columns(table, message):
+    with pytest.raises(ValueError, match=message):
+        Moments.from_table(table)
+
+
+def test_moments_of_different_columns_do_not_merge(rng):
+    X = rng.normal(size=(5, 2))
+    with pytest.raises(ValueError, match=r"'a', 'b'.*'a', 'c'"):
+        Moments.from_rows(X, "ab") + Moments.from_rows(X, "ac")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("d", [3, 4, 9, 16])
+def test_half_of_a_product_of_tensors_is_mirrored(d, monkeypatch, rng):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr("golem.data.moments._STRIP", 4)
+    X = rng.normal(size=(40, d)) + 1e6
+    ours = Moments.from_rows(torch.asarray(X))
+    np.testing.assert_allclose(ours.scatter, Moments.from_rows(X).scatter, rtol=1e-9, atol=1e-8)
+    np.testing.assert_array_equal(ours.scatter, ours.scatter.T)
+
+
+@pytest.mark.torch
+def test_tensors_are_treated_as_arrays_are(rng):
+    torch = pytest.importorskip("torch")
+    X = rng.normal(size=(40, 3))
+    shift = np.array([5.0, -2.0, 1e3])
+    for missing in ("error", "drop"):
+        ours, expected = (Moments.from_rows(Y, shift=shift, missing=missing) for Y in (torch.asarray(X), X))
+        np.testing.assert_array_equal(ours.shift, shift)
+        np.testing.assert_array_equal(expected.shift, shift)
+        np.testing.assert_allclose(ours.scatter, expected.scatter, rtol=1e-9)
+        assert ours.missing == expected.missing
+    X[:, 1] *= 1e200
+    for Y in (X, torch.asarray(X)):
+        with pytest.raises(ValueError, match="values beyond 1e150"):
+            Moments.from_rows(Y)

@@ -1,0 +1,426 @@
+"""Every format read back is what was written, by us and by independent readers; the grammars of others are read."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import unicodedata
+import warnings
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from golem.graphs.formats import FORMATS, NamedGraph, format_of, read_graph
+
+# Whatever UTF-8 can hold: quotes, line breaks, control characters, right-to-left marks.
+hostile_names = st.one_of(
+    st.text(st.characters(codec="utf-8"), min_size=1, max_size=8),
+    st.sampled_from(
+        ['"', "a b", "<b>&amp;", "ä\n\r\tβ", "\\", 'x\\"', "node", "graph", "-1", "1.5", "[]", "a->b", "'", ","]
+    ),
+).filter(lambda name: name.strip())
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+# The first draw can be slow.
+examples = settings(deadline=None, max_examples=60)
+EVERYTHING = ("graphml", "gml", "dot", "json")
+
+
+@st.composite
+def graphs(draw, names=hostile_names, weighted=None):
+    """Random DAGs over named nodes in any order, isolated ones among them, with columns of all kinds."""
+    listed = draw(st.lists(names, min_size=1, max_size=5, unique=True))
+    d = len(listed)
+    adjacency = np.zeros((d, d), dtype=bool)
+    adjacency[np.triu_indices(d, 1)] = draw(
+        st.lists(st.booleans(), min_size=d * (d - 1) // 2, max_size=d * (d - 1) // 2)
+    )
+    order = draw(st.permutations(range(d)))
+    adjacency = adjacency[np.ix_(order, order)]
+    edges = int(adjacency.sum())
+
+    def vector(values, size):
+        return np.array(draw(st.lists(values, min_size=size, max_size=size)), dtype=None if size else float)
+
+    has_weights = draw(st.booleans()) if weighted is None else weighted
+    weights = np.zeros((d, d))
+    weights[adjacency] = vector(numbers, edges) if has_weights else 1.0
+    columns = {}
+    if edges and draw(st.booleans()):
+        columns = {
+            "standardized_weight": vector(numbers, edges),
+            "undecided": vector(st.booleans(), edges).astype(bool),
+            "direction_frequency": vector(st.one_of(numbers, st.just(np.nan)), edges),
+        }
+        columns = {name: column for name, column in columns.items() if not np.isnan(column.astype(float)).all()}
+    positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
+    has_model = draw(st.booleans()) if weighted is None else weighted
+    return NamedGraph(
+        weights,
+        tuple(listed),
+        adjacency,
+        has_weights or not edges,
+        columns,
+        vector(positive, d) if has_model else None,
+        vector(numbers, d) if has_model else None,
+    )
+
+
+def assert_same(found, expected):
+    assert found.names == expected.names
+    assert found.weighted == expected.weighted
+    # To the last bit, zeros with a sign too.
+    assert found.weights.tobytes() == expected.weights.tobytes()
+    np.testing.assert_array_equal(found.adjacency, expected.adjacency)
+    assert set(found.edge_columns) == set(expected.edge_columns)
+    for name, column in expected.edge_columns.items():
+        np.testing.assert_array_equal(found.edge_columns[name], column)
+    for name in ("noise_variances", "intercepts"):
+        np.testing.assert_equal(getattr(found, name), getattr(expected, name))
+
+
+def can_write(name, text):
+    """Tell by the rules of a format, not of ours, whether it can hold a name."""
+    if name == "graphml":  # XML 1.0, section 2.2
+        return all(c in "\t\n\r" or (c >= " " and c not in "\ufffe\uffff") for c in text)
+    if name == "dot":
+        for end in ('"', "\n", "\r"):
+            text = text.replace(end, "\x01")
+        runs = [len(piece) - len(piece.rstrip("\\")) for piece in text.split("\x01")]
+        return "\0" not in text and all(run % 2 == 0 for run in runs)
+    if name == "causal-learn":
+        return ";" not in text and not any(c.isspace() for c in text)
+    return name != "pgmpy" or text != "(Intercept)"
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+@examples
+@given(graphs())
+def test_what_was_written_is_read(name, graph):
+    if not all(can_write(name, text) for text in graph.names):
+        with pytest.raises(ValueError, match="cannot hold"):
+            FORMATS[name].write(graph)
+        return
+    assert_same(FORMATS[name].read(FORMATS[name].write(graph)), graph)
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+@examples
+@given(graphs(st.sampled_from(["a b", 'q"q', "<é>", "n\nl", "x&y;", "日本", "{}", "# c", "// d"])))
+def test_names_of_everyday_trouble_are_never_refused(name, graph):
+    assert_same(FORMATS[name].read(FORMATS[name].write(graph)), graph)
+
+
+@examples
+@given(graphs(weighted=True))
+def test_pgmpys_json_keeps_the_model(graph):
+    found = FORMATS["pgmpy"].read(FORMATS["pgmpy"].write(graph))
+    kept = NamedGraph(
+        graph.weights,
+        graph.names,
+        graph.adjacency,
+        noise_variances=graph.noise_variances,
+        intercepts=graph.intercepts,
+    )
+    assert_same(found, kept)
+
+
+@examples
+@given(graphs())
+def test_causal_learns_text_keeps_the_edges(graph):
+    if not all(can_write("causal-learn", text) for text in graph.names):
+        with pytest.raises(ValueError, match="cannot hold blanks or semicolons"):
+            FORMATS["causal-learn"].write(graph)
+        return
+    for written in (graph, graph.equivalence_class()):
+        found = FORMATS["causal-learn"].read(FORMATS["causal-learn"].write(written))
+        assert found.names == written.names
+        np.testing.assert_array_equal(found.adjacency, written.adjacency)
+
+
+@examples
+@given(graphs())
+def test_tables_keep_weights_and_columns(graph):
+    # The spaces around a name are cut, so that tables may be laid out by hand.
+    if any(name != name.strip() for name in graph.names):
+        for name in ("csv", "matrix"):
+            with pytest.raises(ValueError, match="cannot hold the white space around"):
+                FORMATS[name].write(graph)
+        return
+    matrix = FORMATS["matrix"].read(FORMATS["matrix"].write(graph))
+    assert matrix.names == graph.names
+    assert matrix.weights.tobytes() == graph.weights.tobytes()
+    edges = FORMATS["csv"].read(FORMATS["csv"].write(graph))
+    listed = {(source, target): values for source, target, values in edges.edge_list()}
+    assert listed == {(source, target): values for source, target, values in graph.edge_list()}
+
+
+@pytest.mark.parametrize(("name", "ending"), [("graphml", "graphml"), ("gml", "gml"), ("dot", "gv"), ("json", "json")])
+def test_files_are_recognized_by_what_they_hold(tmp_path, name, ending):
+    graph = NamedGraph.from_lists(["graph", "x\ry", "c"], [("graph", "x\ry", {"weight": 0.5})])
+    right, wrong = tmp_path / f"graph.{ending}", tmp_path / "graph.bin"
+    for path in (right, wrong):
+        path.write_bytes(FORMATS[format_of(right)].write(graph).encode())
+        assert_same(read_graph(path), graph)
+    assert format_of(right) == name
+    with pytest.raises(ValueError, match=r"stands for no format of graphs .*\.graphml.*name one of graphml"):
+        format_of(wrong)
+
+
+def xml_names():
+    return hostile_names.filter(lambda text: can_write("graphml", text))
+
+
+@examples
+@given(graphs(xml_names()))
+def test_networkx_reads_our_graphml(graph):
+    found = nx.read_graphml(io.BytesIO(FORMATS["graphml"].write(graph).encode()))
+    assert found.is_directed()
+    assert dict(found.nodes(data=True)) == dict(graph.node_list())
+    assert list(found.edges(data=True)) == graph.edge_list()
+
+
+# NetworkX takes these two labels for empty lists.
+@examples
+@given(graphs(hostile_names.filter(lambda text: text not in ("[]", "()"))))
+def test_networkx_reads_our_gml_and_we_read_its(graph):
+    found = nx.parse_gml(FORMATS["gml"].write(graph).splitlines())
+    assert found.is_directed()
+    assert dict(found.nodes(data=True)) == dict(graph.node_list())
+    assert list(found.edges(data=True)) == graph.edge_list()
+    assert_same(FORMATS["gml"].read("\n".join(nx.generate_gml(found))), graph)
+
+
+@examples
+@given(graphs(xml_names()))
+def test_we_read_networkxs_graphml(graph):
+    drawn = nx.DiGraph()
+    drawn.add_nodes_from(graph.node_list())
+    drawn.add_edges_from(graph.edge_list())
+    # Its writer leaves some line breaks to the mercy of XML, which makes blanks of them.
+    if not any(c in name for name in graph.names for c in "\t\r\n\x85\u2028"):
+        assert_same(FORMATS["graphml"].read("\n".join(nx.generate_graphml(drawn))), graph)
+
+
+EDGE_LIST = "source,target,weight,std error,p-value,p<0.05,5%,len_1,z\na,b,2,0.5,0.25,1,-3,7,8\nb,c,1,,0.75,0,4,,9\n"
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_columns_of_any_name_come_back(name, tmp_path):
+    (tmp_path / "edges.csv").write_text(EDGE_LIST)
+    graph = read_graph(tmp_path / "edges.csv")
+    assert list(graph.edge_columns) == ["std error", "p-value", "p<0.05", "5%", "len_1", "z"]
+    (tmp_path / "graph").write_text(FORMATS[name].write(graph))
+    found = read_graph(tmp_path / "graph")
+    if name == "gml":
+        keys = ["std_error", "p_value", "p_0_05", "x5_", "len_1", "z"]
+        graph = dataclasses.replace(graph, edge_columns=dict(zip(keys, graph.edge_columns.values(), strict=True)))
+    assert_same(found, graph)
+    if name in ("graphml", "gml"):
+        theirs = nx.read_graphml(tmp_path / "graph") if name == "graphml" else nx.read_gml(tmp_path / "graph")
+        assert list(theirs.edges(data=True)) == graph.edge_list()
+
+
+@pytest.mark.parametrize("name", ["graphml", "dot", "json"])
+@examples
+@given(hostile_names.filter(lambda text: text in ("node", "graph") or not text.isidentifier()))
+def test_columns_of_hostile_names_come_back_or_are_refused(name, column):
+    graph = NamedGraph.from_lists("ab", [("a", "b", {"weight": 0.5, column: 2.0})])
+    assert list(graph.edge_columns) == [column]
+    if not can_write(name, column):
+        with pytest.raises(ValueError, match="cannot hold"):
+            FORMATS[name].write(graph)
+        return
+    assert_same(FORMATS[name].read(FORMATS[name].write(graph)), graph)
+
+
+@pytest.mark.parametrize("columns", [["p value", "p-value"], ["by variance"]])
+def test_gml_refuses_columns_that_fall_together(columns):
+    graph = NamedGraph.from_lists("ab", [("a", "b", dict.fromkeys(columns, 0.5))])
+    with pytest.raises(ValueError, match=rf"GML cannot hold the columns .*'{columns[-1]}' of the edges side by side"):
+        FORMATS["gml"].write(graph)
+
+
+def test_dot_refuses_columns_that_graphviz_draws_by():
+    graph = NamedGraph.from_lists("ab", [("a", "b", {"dir": 1.0, "effect": 2.0})])
+    with pytest.raises(ValueError, match="DOT cannot hold the columns 'dir' of the edges"):
+        FORMATS["dot"].write(graph)
+
+
+def test_igraph_reads_our_files(tmp_path):
+    igraph = pytest.importorskip("igraph")
+    graph = NamedGraph.from_lists(
+        ["a b", 'q"<é>', "alone"],
+        [("a b", 'q"<é>', {"weight": -0.1, "undecided": True})],
+        [{"noise_variance": 1.5, "intercept": 0.0}] * 3,
+    )
+    for name, key in (("graphml", "id"), ("gml", "label")):
+        path = tmp_path / f"graph.{name}"
+        path.write_text(FORMATS[name].write(graph), encoding="utf-8")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # igraph writes ids of its own beside names
+            found = igraph.Graph.Read(str(path))
+        assert found.is_directed()
+        assert found.es["weight"] == [-0.1]
+        assert found.es["undecided"] == [True]
+        assert found.vs["noise_variance"] == [1.5] * 3
+        # igraph leaves the references of GML as they are.
+        expected = [FORMATS_LABEL[name](text) for text in graph.names]
+        assert [unicodedata.normalize("NFC", text) for text in found.vs[key]] == expected
+
+
+FORMATS_LABEL = {"graphml": str, "gml": lambda text: text.replace('"', "&#34;").replace("é", "&#233;")}
+
+
+def edges_of(text, name):
+    return {(source, target) for source, target, _ in FORMATS[name].read(text).edge_list()}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("digraph { a -> b -> c [weight=2]; a -> c [weight=-.5] }", {"ab", "bc", "ac"}),
+        ("strict digraph G { a; b; {a b} -> {c d} }", {"ac", "ad", "bc", "bd"}),
+        ("graph { a -- b }", {"ab", "ba"}),
+        ("digraph { a -> b [dir=none]; c -> d [dir=back] }", {"ab", "ba", "dc"}),
+        ("digraph { a -> b [dir=both, arrowtail=none, arrowhead=normal] }", {"ab"}),
+        (
+            "// first\n/* second */ digraph {\n# third\n a:n -> b:s; c [shape=box] rankdir=LR; edge [color=red] }",
+            {"ab"},
+        ),
+        ('digraph "a {" { subgraph cluster_1 { a -> b } subgraph { node [x=1]; c } -> a }', {"ab", "ca"}),
+        ('digraph { "a" + "" -> <b> ; }', {"ab"}),
+    ],
+)
+def test_dot_of_others(text, expected):
+    assert edges_of(text, "dot") == {tuple(pair) for pair in expected}
+
+
+def test_dot_takes_nothing_of_a_drawing_for_a_column():
+    (edge,) = (
+        FORMATS["dot"].read("digraph { edge [fontsize=9] a -> b [weight=2, penwidth=3, effect_low=1] }").edge_list()
+    )
+    assert edge == ("a", "b", {"weight": 2.0, "effect_low": 1.0})
+
+
+def test_gml_of_others():
+    nodes = "node [ id 7 graphics [ x 1.0 ] ] node [ id 3 ]"
+    text = f'Creator "me"\nVersion 1\ngraph\n[\n# none\n{nodes}\nedge [ source 7 target 3 ]\n]'
+    assert edges_of(text, "gml") == {("7", "3"), ("3", "7")}
+    assert not FORMATS["gml"].read(text).weighted
+
+
+def test_references_of_gml():
+    text = 'graph [ directed 1 node [ id 0 label "a&#x42;&amp;&#10;&nonsense;" ] ]'
+    assert FORMATS["gml"].read(text).names == ("aB&\n&nonsense;",)
+
+
+def test_graphml_without_a_namespace():
+    text = """<graphml><key id="w" for="all" attr.name="weight"/><graph><node id="a"/><node id="b"/>
+    <edge source="b" target="a"><data key="w">-2</data></edge></graph></graphml>"""
+    np.testing.assert_array_equal(FORMATS["graphml"].read(text).weights, [[0, 0], [-2, 0]])
+
+
+def test_what_was_not_computed_is_no_column(tmp_path):
+    text = """{"names": ["a", "b"], "weights": [[0, 2], [0, 0]], "noise_variances": null,
+    "edge_table": [{"source": "a", "target": "b", "weight": null, "drop_loss": null, "effect_low": 1}]}"""
+    assert FORMATS["json"].read(text).edge_list() == [("a", "b", {"weight": 2.0, "effect_low": 1.0})]
+
+
+def test_graphml_of_others():
+    text = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+    <key id="d0" for="edge" attr.name="weight" attr.type="double"><default>2.5</default></key>
+    <graph edgedefault="undirected"><node id="a"/><node id="b"/><node id="c"/>
+    <edge source="a" target="b"/><edge source="b" target="c" directed="true"><data key="d0">1</data></edge>
+    </graph></graphml>"""
+    graph = FORMATS["graphml"].read(text)
+    np.testing.assert_array_equal(graph.weights, [[0, 2.5, 0], [2.5, 0, 1], [0, 0, 0]])
+
+
+def test_causal_learns_other_arrow():
+    text = "Graph Nodes:\na;b;c\n\nGraph Edges:\n1. a <-- b\n2. b --- c\n"
+    assert edges_of(text, "causal-learn") == {("b", "a"), ("b", "c"), ("c", "b")}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<graphml", "format graphml: the XML is damaged"),
+        ("<graphml/>", "no graph in it"),
+        ("graph [ node [ id 0 ]", "before a bracket is closed"),
+        ("graph [ node ]", "expected a key and its value"),
+        ('graph [ node [ id 0 label "a ] ]', "quotation mark is not closed"),
+        ("graph [ node [ id 0 ] edge [ source 0 target 1 ] ]", "no source or target among the nodes"),
+        ("graph [ node [ id 0 ] node [ id 0 ] ]", "one that repeats"),
+        ("graph [ " * 5000, "format gml"),
+        ("digraph { a -> }", "expected '{', and found '}'"),
+        ("digraph { a -> b", "the end of the file"),
+        ("digraph { a -> b [weight=heavy] }", "the weight 'heavy' of the edge from 'a' to 'b' is not a finite number"),
+        ("digraph { a -> b [dir=both] }", "has two heads"),
+        ("digraph { a ? b }", "cannot read"),
+        ("digraph { <a }", "HTML name is not closed"),
+        ("Graph Nodes:\na;b\n\nGraph Edges:\n1. a <-> b\n", "hidden common cause"),
+        ("Graph Nodes:\na;b\n\nGraph Edges:\n1. a --> c\n", "names 'c', which is none of the nodes"),
+        ('{"nodes": ["a"], "arcs": [], "cpds": {"a": {}}}', "format pgmpy"),
+        ("source,target\na,b\na,b\n", "from 'a' to 'b' stands there twice"),
+        ("source,target,weight\na,b,nan\n", "is not a finite number"),
+        ("source;target;weight\nA;B;0.5.1\n", "the weight '0.5.1' of the edge from 'A' to 'B' is not a finite number"),
+        ("source,target\na\n", "the edge from 'a' has no target"),
+        ("source,target,weight\na,b,\nb,c,2\n", "the edge from 'a' to 'b' has no weight, and others have one"),
+        ("digraph { a -> b [weight=2]; b -> c }", "the edge from 'b' to 'c' has no weight, and others have one"),
+        ("hello\n", "its first line has a single field"),
+        (";a;b\na;0;0,5\nb;0\n", "row 2 of the weights has 1 of them, for 2 names"),
+        (",a,b\na,0,x\nb,0,0\n", "the weights of row 'a' are not all numbers"),
+        ('{"names": ["a", "b"], "weights": [[0, 1], [0]]}', "row 2 of the weights has 1 of them, for 2 names"),
+        ('{"names": ["a"], "weights": [[NaN]]}', "a weight is not finite"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(tmp_path, text, message):
+    path = tmp_path / "graph.file"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"graph\.file: not a graph") as caught:
+        read_graph(path)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_is_no_graph(tmp_path):
+    with pytest.raises(ValueError, match=r"a folder; name the graph in it, such as .*graph\.json"):
+        read_graph(tmp_path)
+
+
+def test_models_need_weights_and_variances():
+    with pytest.raises(ValueError, match="no noise variances"):
+        FORMATS["pgmpy"].write(NamedGraph.from_lists(["a", "b"], [("a", "b", {"weight": 1})]))
+    with pytest.raises(ValueError, match="no weights"):
+        FORMATS["pgmpy"].write(NamedGraph.from_lists(["a", "b"], [("a", "b", {})]))
+    model = NamedGraph.from_lists(["(Intercept)"], [], [{"noise_variance": 1, "intercept": 0}])
+    with pytest.raises(ValueError, match="rename that variable"):
+        FORMATS["pgmpy"].write(model)
+
+
+@pytest.mark.parametrize("header", ["source,target", "from,to", "cause,effect", "Cause,Effect"])
+def test_the_columns_of_an_edge_list_have_other_names_too(header, tmp_path):
+    (tmp_path / "truth.csv").write_text(f"{header}\na,b\nb,c\n")
+    graph = read_graph(tmp_path / "truth.csv")
+    assert graph.names == ("a", "b", "c")
+    assert np.argwhere(graph.adjacency).tolist() == [[0, 1], [1, 2]]
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_graphs_of_spreadsheets_with_decimal_commas(separator, tmp_path):
+    edges = "source,target,weight,note\na 1,b,A,x\nb,c,-B,\n"
+    matrix = ",a 1,b,c\na 1,0,A,0\nb,0,0,-B\nc,0,0,0\n"
+    for text in (edges, matrix):
+        path = tmp_path / "graph.csv"
+        path.write_text(text.replace(",", separator).replace("A", "0,5").replace("B", "1,5e1"))
+        graph = read_graph(path)
+        assert graph.names == ("a 1", "b", "c")
+        np.testing.assert_array_equal(graph.weights, [[0, 0.5, 0], [0, 0, -15], [0, 0, 0]])
+
+
+def test_commas_in_the_names_of_a_spreadsheet_stay(tmp_path):
+    (tmp_path / "graph.csv").write_text("source;target;weight\n0,5;1,5;2\n")
+    assert read_graph(tmp_path / "graph.csv").names == ("0,5", "1,5")

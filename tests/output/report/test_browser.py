@@ -1,0 +1,528 @@
+"""The report as a person uses it: in Chromium, from disk, with the network off."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+
+from golem.comparison.comparison import Comparison, Row
+from golem.comparison.other_packages import Estimate
+from golem.graphs.formats import NamedGraph
+from golem.output.report import report_comparison, report_document
+from golem.simulate import random_dag
+
+pytestmark = pytest.mark.browser
+MINUS = "\N{MINUS SIGN}"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-browser")
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium: make test-browser installs it on Debian")
+    with driver.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Open a file with the network off; no error, no message and no request may come of it."""
+    troubles, requests, contexts = [], [], []
+
+    def make(path, **options):
+        context = browser.new_context(offline=True, viewport={"width": 1400, "height": 1000}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: troubles.append(message.text))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("dialog", lambda dialog: (troubles.append("dialog " + dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-ready=yes]", timeout=10_000)
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert not troubles
+    assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def document_of(weights, names=None, **more):
+    """Make a graph document by hand, as `graph.json` has it."""
+    d = len(weights)
+    names = list(names or (f"x{k}" for k in range(d)))
+    table = [
+        {
+            "source": names[i], "target": names[j], "weight": float(weights[i, j]), "undecided": False,
+            "standardized_weight": float(weights[i, j]), "by_variance": False,
+            "drop_loss": 100 * float(weights[i, j]) ** 2,
+        }
+        for i, j in np.argwhere(weights)
+    ]  # fmt: skip
+    return {
+        "names": names, "weights": weights.tolist(), "edge_table": table, "n": 500, "d": d,
+        "noise_variances": [1.0] * d, "intercepts": [0.5] * d,
+    } | more  # fmt: skip
+
+
+@pytest.fixture
+def chain():
+    """Return A -> B -> C, A -> C and D alone, with the weights 0.5, -1, 0.2."""
+    weights = np.zeros((4, 4))
+    weights[0, 1], weights[1, 2], weights[0, 2] = 0.5, -1.0, 0.2
+    return document_of(weights, ["A", "B", "C", "D"])
+
+
+def shown_edges(page):
+    return page.locator("#graph .edge:not(.faded)").count()
+
+
+def set_slider(page, selector, position):
+    page.locator(selector).evaluate(
+        "(slider, to) => { slider.value = to; slider.dispatchEvent(new Event('input', {bubbles: true})); }", position
+    )
+
+
+def choose_edge(page, source, target):
+    names = page.evaluate("JSON.parse(document.getElementById('content').textContent).names")
+    edge = page.locator(f'#graph [data-edge="{names.index(source)}>{names.index(target)}"] .hit').first
+    edge.dispatch_event("click")
+
+
+def test_the_slider_fades_edges_and_counts_them(open_page, chain, tmp_path):
+    page = open_page(report_document(chain, tmp_path / "r.html"))
+    assert page.locator("#graph .node").count() == 4
+    assert shown_edges(page) == 3
+    assert page.locator("#counts").inner_text().startswith("3 of 3 edges")
+    # Positions go with the root of the threshold: 0.09, then 0.25, then 1.
+    for position, left in ((300, 3), (500, 2), (900, 1), (1000, 1), (0, 3)):
+        set_slider(page, "#threshold", position)
+        assert shown_edges(page) == left
+        assert page.locator("#counts").inner_text().startswith(f"{left} of 3 edges")
+        assert page.locator("#graph .node").count() == 4
+
+
+def test_a_threshold_below_the_chosen_one_brings_edges_back(open_page, chain, tmp_path):
+    raw = np.array(chain["weights"])
+    raw[1, 3] = 0.1
+    chain |= {"raw_weights": raw.tolist(), "used": {"threshold": 0.15}}
+    page = open_page(report_document(chain, tmp_path / "r.html"))
+    assert shown_edges(page) == 3
+    mark = page.locator("#mark").evaluate("mark => Number(mark.style.getPropertyValue('--at'))")
+    assert mark == pytest.approx(np.sqrt(0.15), abs=1e-3)
+    set_slider(page, "#threshold", 100)
+    assert shown_edges(page) == 4
+    page.locator("#threshold-reset").click()
+    assert shown_edges(page) == 3
+
+
+def test_a_bootstrap_has_a_slider_on_frequency(open_page, chain, tmp_path):
+    pairs = [("A", "B", 0.9), ("B", "C", 0.6), ("A", "C", 0.3)]
+    chain["bootstrap"] = {
+        "replicates": 100, "unit": "rows", "seed": 0, "consensus": [["A", "B"]],
+        "edges": [
+            {"source": a, "target": b, "direction_frequency": f, "adjacency_frequency": 1.0, "weight_low": 0.1,
+             "weight_high": 0.7, "effect_low": 0.0, "effect_high": 1.0}
+            for a, b, f in pairs
+        ],
+    }  # fmt: skip
+    page = open_page(report_document(chain, tmp_path / "r.html"))
+    opacity = [page.locator(f'[data-edge="{k}"]').evaluate("e => +e.style.opacity") for k in ("0>1", "1>2", "0>2")]
+    assert opacity == sorted(opacity, reverse=True)
+    set_slider(page, "#frequency", 50)
+    assert shown_edges(page) == 2
+    set_slider(page, "#frequency", 95)
+    assert shown_edges(page) == 0
+    set_slider(page, "#frequency", 0)
+    choose_edge(page, "A", "B")
+    assert "0.1 to 0.7" in page.locator("#details").inner_text()
+    text = page.locator("#details").inner_text()
+    assert re.search(r"Joined in\s+100 % of the resamples", text)
+    assert re.search(r"Directed in\s+90 % of the resamples", text)
+    row = page.locator("#edge-table tbody tr", has_text="0.5").inner_text().split("\t")
+    heads = page.locator("#edge-table thead th").all_inner_texts()
+    assert (row[heads.index("joined")], row[heads.index("directed")]) == ("100 %", "90 %")
+
+
+def test_an_edge_that_is_always_joined_stays_where_its_direction_is_open(open_page, chain, tmp_path):
+    chain["edge_table"][0]["undecided"] = True  # A -> B
+    chain["edge_table"][1]["by_variance"] = True  # A -> C
+    share = {"direction_frequency": 0.5, "adjacency_frequency": 1.0}
+    chain["bootstrap"] = {"edges": [{"source": a, "target": b} | share for a, b in ("AB", "BC", "AC")]}
+    page = open_page(report_document(chain, tmp_path / "r.html"))
+    opacity = [page.locator(f'[data-edge="{k}"]').evaluate("e => +e.style.opacity") for k in ("0>1", "1>2", "0>2")]
+    assert opacity == pytest.approx([1, 0.6, 0.6])
+    set_slider(page, "#frequency", 60)
+    assert page.locator("#graph .edge:not(.faded)").get_attribute("data-edge") == "0>1"
+    # What a direction rests on stands beside its share.
+    assert page.locator("#edge-table .tag").all_inner_texts() == ["undecided", "by variance"]
+    choose_edge(page, "A", "C")
+    fact = page.locator("#details tr", has_text="Directed in")
+    assert "50 %" in fact.inner_text()
+    assert fact.locator(".tag.by-variance").inner_text() == "by variance"
+
+
+def test_a_click_on_a_node_or_an_edge_tells_about_it(open_page, chain, tmp_path):
+    page = open_page(report_document(chain, tmp_path / "r.html"))
+    page.locator('[data-node="2"]').click()
+    text = page.locator("#details").inner_text()
+    assert f"C = 0.5 {MINUS} 1 · B + 0.2 · A + noise" in " ".join(text.split())
+    assert "variance 1, standard deviation 1" in text
+    assert re.search(rf"Total effects of\s+B\s+{MINUS}1\s+A\s+{MINUS}0.3", text)  # 0.2 + 0.5 * -1 along both paths
+    page.locator('[data-node="0"]').click()
+    assert re.search(rf"Total effects on\s+B\s+0.5\s+C\s+{MINUS}0.3", page.locator("#details").inner_text())
+    choose_edge(page, "B", "C")
+    text = page.locator("#details").inner_text()
+    assert "B → C" in text
+    assert re.search(rf"Weight\s+{MINUS}1", text)
+    assert re.search(r"Score lost without it\s+100", text)
+    page.keyboard.press("Escape")
+    assert "Click a variable" in page.locator("#details").inner_text()
+
+
+def test_the_keyboard_reaches_everything(open_page, chain, tmp_path):
+    page = open_page(report_document(chain, tmp_path / "r.html"))
+    page.keyboard.press("/")
+    page.keyboard.type("a")
+    page.keyboard.press("Enter")
+    focused = "document.activeElement.dataset.node"
+    assert page.evaluate(focused) == "0"
+    page.keyboard.press("ArrowDown")  # the strongest effect of A
+    assert page.evaluate(focused) == "1"
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(focused) == "2"
+    page.keyboard.press("ArrowUp")
+    assert page.locator("#details h2").first.inner_text() == "B"
+    assert page.locator(".node.chosen").get_attribute("aria-pressed") == "true"
+    outline = page.locator('[data-node="1"] rect').evaluate("box => getComputedStyle(box).strokeWidth")
+    assert outline == "3px"
+    page.keyboard.press("Escape")
+    assert page.locator(".node.chosen").count() == 0
+    # The edges are buttons of a table, one Tab apart.
+    page.locator("#edge-table tbody button").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#details h2").first.inner_text() == "A → B"
+
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(2)>",
+    '" onmouseover="alert(3)',
+    "javascript:alert(4)",
+    "'; alert(5); '",
+    "<svg onload=alert(6)>",
+    *("{{ 7 * 7 }}", "&lt;b&gt;", "a\u2028b", "<!--", "]]>", "</title>", "", "__proto__"),
+)
+
+
+def test_hostile_names_are_shown_and_never_run(open_page, tmp_path):
+    weights = np.triu(np.ones((len(HOSTILE), len(HOSTILE))), k=1) * 0.5
+    document = document_of(
+        weights, HOSTILE, settings={HOSTILE[0]: HOSTILE[1]}, noise={"reason": HOSTILE[1]},
+        status={"message": HOSTILE[0]}, versions={HOSTILE[1]: HOSTILE[2]},
+        diagnostics=[{"name": HOSTILE[0], "level": HOSTILE[2], "finding": HOSTILE[1], "remedy": HOSTILE[5]}],
+    )  # fmt: skip
+    graph = NamedGraph.from_weights(weights, tuple(HOSTILE))
+    path = report_document(document, tmp_path / "r.html", title=HOSTILE[1], truth=graph, other=(HOSTILE[0], graph))
+    page = open_page(path)
+    assert page.locator("h1").inner_text() == HOSTILE[1]
+    titles = page.locator("#graph .node title").evaluate_all("all => all.map(one => one.textContent)")
+    assert sorted(titles) == sorted(HOSTILE)
+    for node in range(len(HOSTILE)):
+        page.locator(f'[data-node="{node}"]').dispatch_event("pointerdown", {"button": 0, "pointerId": 1})
+        page.evaluate("window.dispatchEvent(new PointerEvent('pointerup', {pointerId: 1}))")
+        assert page.locator("#details h2").first.text_content() == HOSTILE[node]
+    choose_edge(page, HOSTILE[0], HOSTILE[1])
+    assert HOSTILE[1] in page.locator("#details").inner_text()
+    page.locator("#search").fill("<script")
+    assert page.locator("#found li").first.inner_text() == HOSTILE[0]
+    assert page.locator("img, iframe, object, embed").count() == 0
+    assert page.locator("script").count() == 2
+    assert page.locator("svg[onload], [onerror], [onmouseover]").count() == 0
+
+
+def test_a_policy_stops_scripts_that_are_not_ours(browser, chain, tmp_path):
+    path = report_document(chain, tmp_path / "r.html")
+    path.write_text(path.read_text().replace("</main>", "<script>document.title = 'taken'</script></main>"))
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    assert page.title() != "taken"
+    page.close()
+
+
+def test_a_graph_without_edges_opens(open_page, tmp_path):
+    page = open_page(report_document(document_of(np.zeros((3, 3))), tmp_path / "r.html"))
+    assert page.locator("#graph .node").count() == 3
+    assert page.locator("#counts").inner_text().startswith("0 of 0 edges")
+    page.locator("#isolated").uncheck()
+    set_slider(page, "#threshold", 500)
+    assert page.locator("#graph .node:visible").count() == 0
+
+
+def test_a_truth_marks_edges(open_page, chain, tmp_path):
+    truth = np.zeros((4, 4))
+    truth[0, 1] = truth[2, 1] = truth[0, 3] = 1  # right, reversed, missing; A -> C is extra
+    page = open_page(report_document(chain, tmp_path / "r.html", truth=NamedGraph.from_weights(truth, tuple("ABCD"))))
+    kinds = {kind: page.locator(f"#graph .edge.{kind}").count() for kind in ("true", "reversed", "extra", "missing")}
+    assert kinds == {"true": 1, "reversed": 1, "extra": 1, "missing": 1}
+    assert "1 true, 1 reversed, 1 extra, 1 missing against truth" in page.locator("#counts").inner_text()
+    assert page.locator("#compared tbody tr").inner_text().split() == ["truth", "1", "1", "1", "1"]
+    page.locator("#reference").select_option("")
+    assert page.locator("#graph .edge.missing").count() == 0
+    assert page.locator("#graph .edge.negative").count() == 1
+
+
+def test_an_open_direction_is_right_both_ways(open_page, chain, tmp_path):
+    chain["edge_table"][0]["undecided"] = True
+    truth = np.zeros((4, 4))
+    truth[1, 0] = 1
+    page = open_page(report_document(chain, tmp_path / "r.html", truth=NamedGraph.from_weights(truth, tuple("ABCD"))))
+    assert page.locator("#graph .edge.true.undecided").count() == 1
+    assert page.locator("#graph .edge.missing").count() == 0
+
+
+def test_convergence_has_a_chart_a_term(open_page, chain, tmp_path):
+    steps = [{"iteration": k, "seconds": k / 10, "terms": {"score": 5.0 / (k + 1), "h": 10.0**-k}} for k in range(6)]
+    page = open_page(report_document(chain | {"trace": steps}, tmp_path / "r.html"))
+    assert page.locator("#trace figure").count() == 2
+    assert len(page.locator("#trace polyline").first.get_attribute("points").split()) == 6
+    assert "log scale" in page.locator("#trace").inner_text()
+    # A search tells its own score on the way, which is no value of the objective.
+    search = [{"iteration": k, "seconds": 0.1, "terms": {"score": -k}} for k in range(3)]
+    page = open_page(report_document(chain | {"trace": [*search, steps[-1]]}, tmp_path / "r.html"))
+    assert page.locator("#trace figure").count() == 1
+    assert len(page.locator("#trace polyline").get_attribute("points").split()) == 3
+    assert "At the end" in page.locator("#trace").inner_text()
+
+
+def test_a_comparison_shows_each_method(open_page, tmp_path):
+    truth = random_dag(12, "ER2", 0)
+    other = random_dag(12, "ER2", 1)
+    both = truth | truth.T
+    estimates = {"order": Estimate(truth, False, truth, truth * 0.7), "<b>pc</b>": Estimate(both, True, truth)}
+    estimates["fgs"] = Estimate(other, False, other)
+    rows = (Row("order", edges=int(truth.sum()), shd=0.0, seconds=0.1), Row("<b>pc</b>", edges=int(truth.sum())),
+            Row("fgs", edges=int(other.sum())), Row("golem-ev", status="time limit"))  # fmt: skip
+    result = Comparison(tuple(f"x{k}" for k in range(12)), rows, estimates, truth, {"careful": ("fgs",)})
+    page = open_page(report_comparison(result, tmp_path / "r.html"))
+    count = int(truth.sum())
+    assert page.locator("#graph .edge.true").count() == count
+    assert page.locator("#methods tbody tr").count() == 4
+    assert page.locator("#distances td.heat").count() == 16
+    assert page.locator("#agreement tbody tr").count() == int(np.triu(both | other | other.T).sum())
+    page.locator("#shown").select_option(label="<b>pc</b>")
+    assert page.locator("#graph .edge.true").count() == count
+    assert page.locator("#graph .edge.true .head").first.get_attribute("d") == ""
+    page.locator("#methods tbody button", has_text="fgs").click()
+    right = int((truth & other).sum())
+    assert page.locator("#graph .edge.true").count() == right
+    assert page.locator("#graph .edge.missing").count() == int((truth & ~(other | other.T)).sum())
+
+
+def test_no_graph_is_set_against_itself(open_page, tmp_path):
+    graphs = {name: random_dag(6, "ER1", seed) for seed, name in enumerate(("order", "pc", "fgs"))}
+    estimates = {name: Estimate(graph, False, graph) for name, graph in graphs.items()}
+    rows = tuple(Row(name, edges=int(graph.sum())) for name, graph in graphs.items())
+    for truth, instead in ((None, "nothing"), (graphs["pc"], "truth")):
+        result = Comparison(tuple("uvwxyz"), rows, estimates, truth, {})
+        page = open_page(report_comparison(result, tmp_path / "r.html"))
+        offered = "() => [...document.getElementById('reference').options].filter(o => !o.hidden).map(o => o.text)"
+        chosen = "() => document.getElementById('reference').selectedOptions[0].text"
+        assert "order" not in page.evaluate(offered)
+        page.locator("#reference").select_option(label="fgs")
+        page.locator("#shown").select_option(label="fgs")
+        assert "fgs" not in page.evaluate(offered)
+        assert "order" in page.evaluate(offered)
+        assert page.evaluate(chosen) == instead
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_path_of_a_selection_is_drawn(open_page, chain, tmp_path, several):
+    path = [
+        {"price": 2.0**k, "score": abs(k - 3.0), "edges": 9 - k, "chosen": k == 3}
+        | ({"threshold": t} if several else {})
+        for t in ((0.1, 0.2) if several else (0.1,))
+        for k in range(6)
+    ]
+    path[-1] |= {"chosen": False, "score": None}
+    if several:
+        path[3]["chosen"] = False
+    chain["selection"] = {"method": "bic", "chosen": {}, "path": path}
+    page = open_page(report_document(chain, tmp_path / "r.html"))
+    assert page.locator("#selection polyline").count() == 1 + several
+    assert page.locator("#selection circle:not(.choice)").count() == len(path) - 1
+    ring = page.locator("#selection circle.choice")
+    lowest = page.locator("#selection circle:not(.choice)").evaluate_all(
+        "all => all.sort((a, b) => b.cy.baseVal.value - a.cy.baseVal.value)[0].cx.baseVal.value"
+    )
+    assert float(ring.get_attribute("cx")) == pytest.approx(lowest)
+    assert "6 edges" in page.locator("#selection").inner_text()
+    assert page.locator("tr.picked").count() == 1
+
+
+def test_a_thousand_nodes_are_there_within_three_seconds(open_page, tmp_path):
+    weights = random_dag(1000, "ER4", 0) * np.random.default_rng(0).uniform(0.5, 2, size=(1000, 1000))
+    path = report_document(document_of(weights, raw_weights=weights.tolist()), tmp_path / "r.html")
+    assert path.stat().st_size < 2_000_000
+    seconds = []
+    for _ in range(3):
+        began = time.perf_counter()
+        page = open_page(path)
+        page.locator("#search").fill("x77")
+        page.locator("#search").press("Enter")
+        assert page.locator("#details h2").first.inner_text() == "x77"
+        seconds.append(time.perf_counter() - began)
+    assert min(seconds) < 3
+    assert page.locator("#graph .node").count() == 1 + int((weights[77] != 0).sum() + (weights[:, 77] != 0).sum())
+    # Every step of the slider repaints the matrix and the neighbourhood: it must keep up with a hand.
+    seconds = []
+    for position in range(0, 1000, 50):
+        began = time.perf_counter()
+        set_slider(page, "#threshold", position)
+        seconds.append(time.perf_counter() - began)
+    assert np.median(seconds) < 0.1
+    kept = int((weights >= weights.max() * 0.95**2).sum())
+    assert page.locator("#counts").inner_text().startswith(f"{kept} of {int((weights != 0).sum())} edges")
+
+
+def test_the_matrix_tells_and_chooses(open_page, chain, tmp_path):
+    page = open_page(report_document(chain, tmp_path / "r.html"))
+    matrix = page.locator("#matrix")
+    matrix.scroll_into_view_if_needed()
+    # Causal order A, B, C, D; rows are causes. The labels take the margin.
+    side = page.evaluate("document.getElementById('matrix').clientWidth")
+    cell = 26
+    margin = side - 4 - 4 * cell
+    matrix.hover(position={"x": margin + 2.5 * cell, "y": margin + 1.5 * cell})
+    assert page.locator("#matrix-readout").inner_text() == f"B → C, weight {MINUS}1"
+    matrix.click(position={"x": margin + 2.5 * cell, "y": margin + 1.5 * cell})
+    assert page.locator("#details h2").first.inner_text() == "B → C"
+    page.keyboard.press("Escape")
+    matrix.focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("#matrix-readout").inner_text() == "A → B, weight 0.5"
+    page.keyboard.press("Enter")
+    assert page.locator("#details h2").first.inner_text() == "A → B"
+
+
+@pytest.mark.parametrize("width", [1000, 1220, 1400])
+def test_the_graph_of_a_large_page_is_seen_at_once(open_page, tmp_path, width):
+    weights = random_dag(400, "ER2", 0) * 1.0
+    page = open_page(report_document(document_of(weights), tmp_path / "r.html"))
+    page.set_viewport_size({"width": width, "height": 800})
+    box = {part: page.locator("#" + part).bounding_box() for part in ("search", "graph", "details", "matrix")}
+    assert all(box[part]["y"] < 300 for part in ("search", "graph", "details"))
+    assert box["details"]["x"] > box["graph"]["x"] + box["graph"]["width"]
+    card = page.locator(".matrix-card").bounding_box()
+    assert box["matrix"]["width"] > 0.9 * card["width"]
+    stage = page.locator("#stage").bounding_box()
+    reset = page.locator("#threshold-reset").bounding_box()
+    assert reset["x"] + reset["width"] <= stage["x"] + stage["width"]
+    # The words stand below the diagonal, where no edge is.
+    words = page.locator(".matrix-words").bounding_box()
+    corner = box["matrix"]["x"] + box["matrix"]["width"], box["matrix"]["y"] + box["matrix"]["height"]
+    assert words["y"] + words["height"] <= corner[1]
+    assert words["x"] + words["width"] - box["matrix"]["x"] < words["y"] - box["matrix"]["y"]
+
+
+def test_a_wide_table_scrolls_in_a_narrow_window(open_page, chain, tmp_path):
+    chain["bootstrap"] = {
+        "edges": [{"source": "A", "target": "B", "direction_frequency": 0.5, "adjacency_frequency": 1.0,
+                   "weight_low": 0.1, "weight_high": 0.7}],
+    }  # fmt: skip
+    page = open_page(report_document(chain, tmp_path / "r.html"))
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    last = page.locator("#edge-table th").last
+    page.locator("#edge-table").focus()
+    page.locator("#edge-table").evaluate("table => { table.scrollLeft = table.scrollWidth; }")
+    box = last.bounding_box()
+    assert box["x"] + box["width"] <= 400
+
+
+def test_a_dense_graph_opens_on_its_matrix(open_page, tmp_path):
+    weights = np.triu(np.ones((60, 60)), k=1)
+    page = open_page(report_document(document_of(weights), tmp_path / "r.html"))
+    assert page.locator("body.large").count() == 1
+    assert page.locator("#graph .node").count() == 60
+
+
+def test_views_zoom_drag_and_isolated_nodes(open_page, chain, tmp_path):
+    page = open_page(report_document(chain, tmp_path / "r.html"))
+    place = "document.querySelector('[data-node=\"0\"]').getAttribute('transform')"
+    before = page.evaluate(place)
+    box = page.locator('[data-node="0"]').bounding_box()
+    page.mouse.move(box["x"] + 10, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 70, box["y"] + 40, steps=3)
+    page.mouse.up()
+    assert page.evaluate(place) != before
+    scale = "+document.getElementById('scene').getAttribute('transform').match(/scale\\(([\\d.]+)/)[1]"
+    small = page.evaluate(scale)
+    page.locator("#zoom-in").click()
+    assert page.evaluate(scale) > small
+    page.locator("#isolated").uncheck()
+    assert not page.locator('[data-node="3"]').is_visible()
+    page.locator('[data-node="1"]').click()
+    page.locator("#view").select_option("1")
+    assert page.locator("#graph .node").count() == 3
+    page.locator("#view").select_option("0")
+    assert page.locator("#graph .node").count() == 4
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_both_themes_are_legible(open_page, chain, tmp_path, scheme):
+    page = open_page(report_document(chain, tmp_path / "r.html"), color_scheme=scheme)
+    ground = "getComputedStyle(document.documentElement).backgroundColor"
+    ink = "getComputedStyle(document.documentElement).color"
+    first = page.evaluate(ground)
+    assert contrast(first, page.evaluate(ink)) > 7
+    page.locator("#theme").click()
+    assert page.evaluate(ground) != first
+    assert contrast(page.evaluate(ground), page.evaluate(ink)) > 7
+
+
+def contrast(*colours):
+    """Contrast of two colours by the rule of WCAG 2."""
+    levels = []
+    for colour in colours:
+        parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        levels.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05)
+    return max(levels) / min(levels)
+
+
+def test_pictures_can_be_saved(open_page, tmp_path):
+    weights = np.zeros((3, 3))
+    weights[0, 1], weights[1, 2] = 1, -1
+    page = open_page(report_document(document_of(weights, ["<a>", "b&", 'c"']), tmp_path / "r.html"))
+    with page.expect_download() as download:
+        page.locator("#save-svg").click()
+    root = ElementTree.parse(download.value.path()).getroot()
+    space = "{http://www.w3.org/2000/svg}"
+    assert sorted(text.text for text in root.iter(space + "text")) == sorted(["<a>", "b&", 'c"'])
+    strokes = {path.get("stroke") for path in root.iter(space + "path") if path.get("class") == "line"}
+    assert len(strokes) == 2
+    assert all(stroke.startswith("rgb") for stroke in strokes)
+    with page.expect_download() as download:
+        page.locator("#save-png").click()
+    assert download.value.path().read_bytes().startswith(b"\x89PNG")
+
+
+def test_it_can_be_printed(open_page, chain, tmp_path):
+    page = open_page(report_document(chain, tmp_path / "r.html"), color_scheme="dark")
+    page.emulate_media(media="print")
+    assert not page.locator(".toolbar").is_visible()
+    assert page.locator("#graph .node").first.is_visible()
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.pdf().startswith(b"%PDF")

@@ -1,0 +1,97 @@
+"""Figures: what is drawn is what was learned."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+from golem import Golem, GolemCV, plots
+from golem.comparison.comparison import Comparison, Row
+from golem.comparison.other_packages import Estimate
+from golem.plots import plot_comparison, plot_graph, plot_model, plot_weights
+from golem.simulate import simulate
+
+
+@pytest.fixture(scope="module")
+def model():
+    return Golem("nv").fit(simulate(7, 500, "ER1", random_state=1).data)
+
+
+def test_a_graph_has_an_arrow_an_edge_and_a_label_a_node(model):
+    ax = model.plot()
+    assert len(ax.patches) == model.adjacency_.sum()
+    assert {text.get_text() for text in ax.texts} == set(model.moments_.names)
+    dashed = sum(patch.get_linestyle() != "solid" for patch in ax.patches)
+    assert dashed == model.undecided_.sum()
+    plt.close(ax.figure)
+
+
+def test_a_given_axes_is_used(model):
+    figure, ax = plt.subplots()
+    assert plot_graph(model, ax=ax) is ax
+    plt.close(figure)
+
+
+def test_weights_in_causal_order_lie_above_the_diagonal(model):
+    ax = plot_weights(model)
+    image = np.asarray(ax.images[0].get_array())
+    assert np.count_nonzero(image) == model.adjacency_.sum()
+    assert not np.tril(image).any()
+    plt.close(ax.figure)
+
+
+def test_a_large_graph_is_drawn_as_its_weights():
+    data = simulate(61, 400, "ER1", random_state=0).data
+    ax = plot_model(Golem("ev").fit(data))
+    assert len(ax.images) == 1
+    plt.close(ax.figure)
+
+
+def test_an_empty_graph_can_be_drawn():
+    X = np.random.default_rng(0).normal(size=(500, 4))
+    ax = Golem("ev").fit(X).plot()
+    assert len(ax.patches) == 0
+    plt.close(ax.figure)
+
+
+def test_dollars_in_names_are_dollars(tmp_path):
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    model = Golem().fit(pd.DataFrame(X, columns=["$x_$", "US$", "a$\\frac$b"]))
+    for plot in (plot_graph, plot_weights):
+        ax = plot(model)
+        ax.figure.savefig(tmp_path / "graph.png")
+        plt.close(ax.figure)
+
+
+def test_a_comparison_has_a_bar_a_method_and_a_cell_a_pair():
+    graph = np.triu(np.ones((3, 3), dtype=bool), k=1)
+    estimates = {name: Estimate(graph, False, graph) for name in ("pc", "fgs")}
+    rows = (Row("pc", edges=3, seconds=0.1, shd=2.0, shd_c=1.0), Row("fgs", edges=3, seconds=2.0), Row("dagma"))
+    figure = plot_comparison(Comparison(("x", "y", "z"), rows, estimates, None, {}))
+    bars, times, pairs = figure.axes[:3]
+    assert [label.get_text() for label in bars.get_yticklabels()] == ["fgs", "pc"]
+    assert len(times.patches) == 2
+    assert len(pairs.texts) == 4
+    with_truth = plot_comparison(Comparison(("x", "y", "z"), rows, estimates, graph, {}))
+    assert len(with_truth.axes[0].patches) == 4
+    assert len(with_truth.axes[2].texts) == 9
+    nothing = plot_comparison(Comparison(("x", "y", "z"), rows[2:], {}, None, {}))
+    assert not nothing.axes[2].texts
+
+
+@pytest.mark.parametrize(("base", "select"), [(Golem("ev"), "bic"), (Golem("ev"), "cv"), (Golem("ev", "lbfgs"), "bic")])
+def test_a_path_shows_every_point_and_the_choice(base, select):
+    thresholds = {} if base.solver == "order" else {"threshold": [0.3, "lr"], "lambda_sparsity": [0.02, 0.1]}
+    model = GolemCV(base, select, **thresholds).fit(simulate(6, 200, "ER1", random_state=0).data)
+    ax = plots.plot_path(model.selection_)
+    chosen = next(row for row in model.path_ if row["chosen"])
+    drawn = {(x, y) for line in ax.get_lines() for x, y in zip(*line.get_data(), strict=True)}
+    penalty = "price" if base.solver == "order" else "lambda_sparsity"
+    assert {(row[penalty], row["score"]) for row in model.path_} <= drawn
+    assert (chosen[penalty], chosen["score"]) == tuple(ax.get_lines()[-1].get_xydata()[0])
+    assert (ax.get_legend() is None) == (base.solver == "order")

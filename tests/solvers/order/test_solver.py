@@ -1,0 +1,203 @@
+"""The order solver as a user meets it: exactness on small graphs, invariances, prices, starts, interruptions."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from golem import DataWarning, Golem, Moments, metrics
+from golem.directions.equivalence_class import prefer_equal_variances, residual_variance
+from golem.graphs.dag import cpdag, is_dag, topological_order
+from golem.score.likelihood import GaussianEV, GaussianNV
+from golem.score.regression import least_squares_weights
+from golem.score.sparsity import L0
+from golem.simulate import random_sem, simulate
+from golem.solvers import Order, Status
+
+
+def best_of_all(dags, S, n, prices, equal_variances):
+    """Lowest score over every DAG."""
+    d = len(S)
+    best = np.inf
+    for dag in dags:
+        r = np.array([residual_variance(S, j, dag[:, j]) for j in range(d)])
+        fit = n * d * np.log(r.sum()) if equal_variances else n * np.log(r).sum()
+        best = min(best, fit + prices[dag.sum(axis=0)].sum())
+    return best / (2 * n)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_search_finds_the_minimum_over_all_dags(seed, all_dags):
+    moments = Moments.from_rows(simulate(4, 100, "ER1", "gaussian-nv", random_state=seed).data)
+    S, n = moments.covariance, moments.n
+    for likelihood in (GaussianEV(), GaussianNV()):
+        solution = Order().solve(moments, likelihood, L0("bic"))
+        exact = best_of_all(all_dags(4), S, n, L0("bic").prices(n, 4), isinstance(likelihood, GaussianEV))
+        assert solution.terms["score"] >= exact - 1e-9
+        if isinstance(likelihood, GaussianNV):  # EV orders greedily, which has no such promise
+            assert solution.terms["score"] == pytest.approx(exact, abs=1e-6)
+
+
+@pytest.mark.parametrize("graph", ["ER1", "ER2", "SF2"])
+@pytest.mark.parametrize("noise", ["ev", "nv"])
+def test_the_truth_is_found_from_its_own_covariance(graph, noise):
+    sem = random_sem(12, graph, f"gaussian-{noise}", random_state=3)
+    model = Golem(noise).fit(Moments.from_covariance(sem.covariance, 100_000))
+    if noise == "ev":
+        np.testing.assert_allclose(model.weights_, sem.weights, atol=1e-6)
+    else:
+        np.testing.assert_array_equal(model.cpdag_, cpdag(sem.adjacency))
+
+
+def test_rescaling_the_columns_cannot_change_the_class():
+    for seed in range(5):
+        drawn = simulate(15, 500, "ER2", "gaussian-nv", random_state=seed)
+        scale = np.exp(np.random.default_rng(seed).normal(scale=3, size=15))
+        model, rescaled = Golem("nv").fit(drawn.data), Golem("nv").fit(drawn.data * scale)
+        np.testing.assert_array_equal(model.cpdag_, rescaled.cpdag_)
+
+
+def test_the_same_seed_gives_the_same_answer_and_the_default_is_seeded():
+    data = simulate(20, 200, "ER4", "gaussian-nv", random_state=0).data
+    for seed in (None, 3):
+        first, second = (Golem(random_state=seed).fit(data) for _ in range(2))
+        np.testing.assert_array_equal(first.weights_, second.weights_)
+
+
+def test_weights_are_least_squares_on_the_parents():
+    drawn = simulate(8, 300, "ER2", random_state=1)
+    model = Golem("ev").fit(drawn.data)
+    X = drawn.data - drawn.data.mean(axis=0)
+    for j in range(8):
+        parents = np.nonzero(model.adjacency_[:, j])[0]
+        expected = np.linalg.lstsq(X[:, parents], X[:, j], rcond=None)[0]
+        np.testing.assert_allclose(model.weights_[parents, j], expected, atol=1e-8)
+
+
+def test_prices_order_the_number_of_edges():
+    data = simulate(30, 200, "ER2", "gaussian-nv", random_state=2).data
+    edges = [Golem(lambda_sparsity=price).fit(data).adjacency_.sum() for price in (0.0005, "bic", "ebic", "mbic", 10.0)]
+    assert edges == sorted(edges, reverse=True)
+    assert edges[0] > edges[-1] == 0
+
+
+def test_l0_prices_are_the_textbooks():
+    n, d = 500, 6
+    k = np.arange(d)
+    np.testing.assert_allclose(L0("bic").prices(n, d), k * np.log(n))
+    choices = np.array([np.log(float(len(list(itertools.combinations(range(d - 1), j))))) for j in k])
+    np.testing.assert_allclose(L0("ebic", gamma=0.5).prices(n, d), k * np.log(n) + choices)
+    np.testing.assert_allclose(L0("mbic").prices(n, d), k * (np.log(n) + 2 * np.log(d)))
+    np.testing.assert_allclose(L0(0.25).prices(n, d), 2 * n * 0.25 * k)
+
+
+@pytest.mark.parametrize("noise", ["ev", "nv"])
+def test_a_hub_with_a_hundred_parents_is_found(noise):
+    rng = np.random.default_rng(0)
+    B = np.zeros((111, 111))
+    B[:110, 110] = rng.choice([-1, 1], 110) * rng.uniform(0.5, 2, 110)
+    X = rng.normal(size=(1000, 111)) @ np.linalg.inv(np.eye(111) - B)
+    model = Golem(noise).fit(X)
+    assert metrics.shd(B, model.weights_) <= 2
+
+
+def test_a_start_may_be_an_order_a_graph_or_the_ev_order():
+    drawn = simulate(20, 500, "ER2", "gaussian-nv", random_state=5)
+    plain = Golem("nv").fit(drawn.data)
+    order = topological_order(drawn.sem.adjacency)
+    for init in (order, drawn.sem.adjacency, "ev"):
+        model = Golem("nv", init=init, effort="fast").fit(drawn.data)
+        assert is_dag(model.weights_)
+        assert model.solution_.terms["score"] <= plain.solution_.terms["score"] + 0.05
+    exact = Golem("ev", init=order).fit(simulate(20, 500, "ER2", random_state=5).data)
+    assert is_dag(exact.weights_)
+
+
+def test_effort_buys_score():
+    data = simulate(40, 200, "ER4", "gaussian-nv", random_state=3).data
+    scores = [Golem(effort=effort).fit(data).solution_.terms["score"] for effort in ("fast", "default")]
+    assert scores[1] <= scores[0] + 1e-9
+
+
+def test_a_time_limit_returns_the_best_so_far_marked():
+    data = simulate(80, 300, "ER4", "gaussian-nv", random_state=0).data
+    Golem().fit(data[:, :5])  # compile outside the limit
+    with pytest.warns(ConvergenceWarning, match="time limit"):
+        model = Golem(effort="thorough", time_limit=0.3).fit(data)
+    assert model.solution_.status is Status.TIME_LIMIT
+    assert model.solution_.seconds < 10
+    assert is_dag(model.weights_)
+    assert model.adjacency_.any()
+
+
+def test_ctrl_c_returns_the_best_so_far_marked():
+    def interrupt(progress):
+        if not interrupted:
+            interrupted.append(True)
+            raise KeyboardInterrupt
+
+    interrupted = []
+    data = simulate(40, 300, "ER4", "gaussian-nv", random_state=0).data
+    with pytest.warns(ConvergenceWarning, match="Interrupted"):
+        model = Golem(effort="thorough", callback=interrupt).fit(data)
+    assert model.solution_.status is Status.INTERRUPTED
+    assert is_dag(model.weights_)
+
+
+@pytest.mark.parametrize("noise", ["auto", "ev", "nv"])
+def test_ctrl_c_in_the_last_call_keeps_the_result(noise):
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    data = simulate(5, 300, "ER1", "gaussian-nv", random_state=0).data
+    with pytest.warns(ConvergenceWarning, match="Interrupted"):
+        model = Golem(noise, callback=interrupt).fit(data)
+    assert np.array_equal(model.adjacency_, Golem(noise).fit(data).adjacency_)
+
+
+@pytest.mark.parametrize("noise", ["ev", "nv"])
+def test_few_rows_work_with_a_warning(noise):
+    drawn = simulate(60, 40, "ER1", random_state=0)
+    with pytest.warns(DataWarning, match="n = 40 rows for d = 60"):
+        model = Golem(noise).fit(drawn.data)
+    assert is_dag(model.weights_)
+    assert model.adjacency_.sum(axis=0).max() < 20
+
+
+def test_the_tie_break_stays_in_the_class_and_lowers_the_total_variance():
+    for seed in range(20):
+        drawn = simulate(8, 300, "ER2", "gaussian-ev", random_state=seed)
+        S = Moments.from_rows(drawn.data).covariance
+        start = drawn.sem.adjacency
+        shown = prefer_equal_variances(start, S)
+        np.testing.assert_array_equal(cpdag(shown), cpdag(start))
+        total = [sum(residual_variance(S, j, graph[:, j]) for j in range(8)) for graph in (start, shown)]
+        assert total[1] <= total[0] + 1e-12
+        logs = [sum(np.log(residual_variance(S, j, graph[:, j])) for j in range(8)) for graph in (start, shown)]
+        assert logs[0] == pytest.approx(logs[1])  # the NV likelihood cannot tell them apart
+
+
+def test_the_tie_break_finds_the_best_member_of_small_classes(all_dags):
+    """Exhaustively: with equal noise variances and much data it is the truth itself."""
+    for dag in all_dags(4)[::11]:
+        B = dag * 1.0
+        effects = np.linalg.inv(np.eye(4) - B)
+        S = effects.T @ effects
+        members = [other for other in all_dags(4) if np.array_equal(cpdag(other), cpdag(dag))]
+        for member in members[:4]:
+            np.testing.assert_array_equal(prefer_equal_variances(member, S), dag)
+
+
+def test_the_tie_break_obeys_knowledge():
+    S = np.array([[1.0, 1.0], [1.0, 2.0]])
+    backwards = np.array([[False, False], [True, False]])
+    allowed = np.array([[False, False], [True, False]])
+    np.testing.assert_array_equal(prefer_equal_variances(backwards, S, allowed=allowed), backwards)
+    np.testing.assert_array_equal(prefer_equal_variances(backwards, S, required=backwards), backwards)
+
+
+def test_least_squares_weights_of_an_empty_graph_are_zero():
+    assert not least_squares_weights(np.zeros((3, 3), dtype=bool), np.eye(3)).any()
