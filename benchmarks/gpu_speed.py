@@ -34,9 +34,10 @@ import torch
 
 import golem
 from golem import Golem, Moments
-from golem.runtime.arrays import Placement, logabsdet_and_inverse_transpose
+from golem.runtime.devices import Placement
 from golem.runtime.gpu import warm_inverse
 from golem.runtime.gpu.warm_inverse import WarmInverse
+from golem.runtime.linear_algebra import logabsdet_and_inverse_transpose
 from golem.runtime.matrix_functions import DIRECT, LARGE, MatrixFunctions, Warm, functions_for
 from golem.score.likelihood import GaussianEV
 from golem.score.objective import Objective

@@ -22,7 +22,7 @@ import numpy as np
 
 import golem
 from golem import Golem, Moments, metrics
-from golem.estimator.stacked_fits import fit_batch
+from golem.estimator.stacked_fits import fit_stacked
 from golem.experiments.network_files import read_network
 from golem.graphs.dag import member_of_class
 from golem.score.objective import graph_scores
@@ -84,7 +84,7 @@ def recipes(drawn: list[Simulation], options: argparse.Namespace) -> dict[str, l
         with ProcessPoolExecutor(options.jobs) as pool:
             weights = list(pool.map(_weights, [recipe] * len(tables), tables))
     else:
-        weights = [model.weights_ for model in fit_batch(recipe, tables)]
+        weights = [model.weights_ for model in fit_stacked(recipe, tables)]
     seconds = (time.perf_counter() - began) / len(tables)
     found = [(B, False, _excess_bic(B != 0, one), seconds) for B, one in zip(weights, [*drawn, *drawn], strict=True)]
     return {"golem-nv": found[: len(drawn)], "golem-nv, standardized": found[len(drawn) :]}

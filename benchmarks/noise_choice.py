@@ -29,7 +29,7 @@ import numpy as np
 
 import golem
 from golem import Golem, LinearSEM, Moments, metrics
-from golem.estimator.stacked_fits import fit_batch
+from golem.estimator.stacked_fits import fit_stacked
 from golem.score.likelihood import GaussianTied
 from golem.score.sparsity import L0
 from golem.simulate import Simulation, random_dag, simulate
@@ -207,7 +207,7 @@ def stress(seeds: range, options: argparse.Namespace) -> None:
     if options.recipe_steps:
         everything = [one for drawn in tables.values() for one in drawn]
         recipe = Golem.paper("nv", max_iter=options.recipe_steps, device=options.device)
-        models = iter(fit_batch(recipe, [one.data for one in everything]))
+        models = iter(fit_stacked(recipe, [one.data for one in everything]))
         for name, drawn in tables.items():
             pairs = [errors(one.sem.adjacency, next(models).weights_) for one in drawn]
             print(f"| {name} | golem-nv | {means(pairs)} | |", flush=True)

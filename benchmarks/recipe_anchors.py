@@ -21,7 +21,7 @@ import numpy as np
 
 import golem
 from golem import Golem, metrics
-from golem.estimator.stacked_fits import fit_batch
+from golem.estimator.stacked_fits import fit_stacked
 from golem.simulate import simulate
 
 SEEDS = 12
@@ -35,7 +35,7 @@ def cell(
     """SHD and SHD-C per node and TPR of every seed."""
     drawn = [simulate(d, 1000, graph, noise, random_state=seed) for seed in range(first_seed, first_seed + SEEDS)]
     recipe = Golem.paper(method.removeprefix("golem-"), max_iter=steps)
-    models = fit_batch(recipe, [one.data for one in drawn])
+    models = fit_stacked(recipe, [one.data for one in drawn])
     scores = [
         metrics.evaluate(one.sem.adjacency, model.weights_, normalize=True)
         for one, model in zip(drawn, models, strict=True)

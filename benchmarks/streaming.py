@@ -35,7 +35,7 @@ import golem
 from golem.metrics import evaluate
 from golem.model.linear_sem import LinearSEM
 from golem.readers import read_graph
-from golem.runtime.arrays import available_cores
+from golem.runtime.machine import available_cores
 from golem.simulate import random_sem
 
 ROWS_A_FILE = 1 << 20

@@ -14,10 +14,11 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 from golem import Golem, Moments
-from golem.comparison.comparison import compare
+from golem.comparison.report import report_comparison
+from golem.comparison.run import compare
 from golem.datasets import load_sachs
 from golem.graphs.formats import NamedGraph
-from golem.output.report import report_comparison, report_model
+from golem.output.report import report_model
 from golem.simulate import simulate
 
 IMAGES = Path(__file__).parent / "images"

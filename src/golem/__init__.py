@@ -8,7 +8,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from golem.runtime.version import __version__
 
 if TYPE_CHECKING:
     from golem import baselines, datasets, diagnostics, metrics, plots, readers, simulate

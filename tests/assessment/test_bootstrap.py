@@ -14,7 +14,7 @@ from golem.assessment.bootstrap import bootstrap
 from golem.data.resampling import Rows
 from golem.directions.equivalence_class import random_member
 from golem.graphs.dag import cpdag, is_dag
-from golem.output.document import edges
+from golem.output.document import list_edges
 from golem.simulate import simulate
 
 # A chain with strong weights: its class leaves all directions open.
@@ -330,13 +330,13 @@ def test_columns_are_those_of_the_model_by_name(missing):
         assert found.names == expected.names == tuple("abcde")
         np.testing.assert_array_equal(found.direction_frequency, expected.direction_frequency)
         np.testing.assert_allclose(found.weight_interval, expected.weight_interval, atol=1e-6)
-        assert [edge.direction_frequency for edge in edges(model, found)] == [
-            edge.direction_frequency for edge in edges(model, expected)
+        assert [edge.direction_frequency for edge in list_edges(model, found)] == [
+            edge.direction_frequency for edge in list_edges(model, expected)
         ]
     with pytest.raises(ValueError, match="the columns are 'v', 'w', 'x', 'y', 'z', not 'a'"):
         bootstrap(model, table.set_axis(list("vwxyz"), axis=1), 5)
     with pytest.raises(ValueError, match="the bootstrap is of columns 'x0'"):
-        edges(model, bootstrap(Golem("ev", missing=missing), X, 5))
+        list_edges(model, bootstrap(Golem("ev", missing=missing), X, 5))
 
 
 def test_shards_are_those_of_the_model_by_name():

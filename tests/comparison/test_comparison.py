@@ -18,9 +18,10 @@ import golem
 from golem import Golem, Knowledge, Moments, metrics
 from golem.baselines import FGS
 from golem.cli import app
-from golem.comparison.comparison import Comparison, Row, compare, compare_file, default_methods, missing_peers
 from golem.comparison.other_packages import PEERS, Estimate
 from golem.comparison.registry import METHODS
+from golem.comparison.result import Comparison, Row
+from golem.comparison.run import compare, compare_file, default_methods, missing_peers
 from golem.graphs.dag import cpdag
 from golem.graphs.formats import NamedGraph
 from golem.simulate import simulate
@@ -245,8 +246,8 @@ def test_every_method_has_its_name():
 
 
 def test_a_class_without_a_member_has_no_bic(drawn):
-    from golem.comparison.comparison import _row
     from golem.comparison.method_process import Outcome
+    from golem.comparison.run import _row
 
     estimate = Estimate(cpdag(drawn.sem.adjacency), True, None)
     row = _row("pc", Outcome("done", "", estimate, 1.0), Moments.from_rows(drawn.data), drawn.sem.adjacency)

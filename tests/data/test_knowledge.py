@@ -12,7 +12,7 @@ from golem import Golem, Knowledge, Moments
 from golem.baselines import FGS, PC, DirectLiNGAM, Notears, SortRegress
 from golem.data.knowledge import read_edge
 from golem.graphs.dag import is_dag
-from golem.output import document as export
+from golem.output.result_files import save
 from golem.readers import read_graph
 from golem.simulate import simulate
 
@@ -207,7 +207,7 @@ def test_a_required_edge_of_no_weight_is_an_edge_everywhere(model, tmp_path):
     np.testing.assert_allclose(off_diagonal, 0, atol=1e-12)
     if isinstance(model, Golem):
         assert not model.undecided_.any()
-        export.save(model, tmp_path)
+        save(model, tmp_path)
         for name in ("graph.json", "edges.csv", "weights.csv"):
             np.testing.assert_array_equal(read_graph(tmp_path / name).aligned(moments.names) != 0, only)
 

@@ -12,7 +12,7 @@ import pytest
 
 from golem import Golem, Moments
 from golem.data.missing import Missing, fit_gaussian, observed_log_likelihood, rows_in_common
-from golem.output import document as export
+from golem.output.result_files import save
 from golem.simulate import simulate
 
 
@@ -204,7 +204,7 @@ def test_what_was_done_is_in_the_result(rng, rows, tmp_path):
     X = with_holes(rng, rows, 0.1)
     model = Golem(missing="em").fit(X)
     assert model.moments_.n == model.missing_.rows_used < 500
-    export.save(model, tmp_path)
+    save(model, tmp_path)
     content = json.loads((tmp_path / "graph.json").read_text())
     assert content["settings"]["missing"] == "em"
     assert content["missing"]["method"] == "em"

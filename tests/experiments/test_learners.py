@@ -29,9 +29,9 @@ def test_a_batch_learns_what_each_would_alone(tables, method, settings):
 
 def test_golem_ev_is_solved_once_for_all_that_start_there(tables, monkeypatch):
     solved = []
-    fit_batch = learners.fit_batch
+    fit_stacked = learners.fit_stacked
     monkeypatch.setattr(
-        learners, "fit_batch", lambda model, *rest: (solved.append(model.noise), fit_batch(model, *rest))[1]
+        learners, "fit_stacked", lambda model, *rest: (solved.append(model.noise), fit_stacked(model, *rest))[1]
     )
     for method in ("golem-nv", "golem-nv-l1", "golem-ev"):
         learn_batch(method, CELL, tables, "cpu")

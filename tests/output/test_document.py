@@ -10,8 +10,11 @@ import pytest
 
 import golem
 from golem import Golem, Knowledge
-from golem.output import document as export
+from golem.output.document import list_edges
+from golem.output.result_files import save
+from golem.output.settings_document import settings
 from golem.readers import read_graph
+from golem.runtime.files import replacing
 from golem.simulate import simulate
 from golem.solvers import Adam
 
@@ -23,7 +26,7 @@ def model():
 
 
 def test_files_read_back_as_the_model(model, tmp_path):
-    export.save(model, tmp_path / "deep" / "out")
+    save(model, tmp_path / "deep" / "out")
     folder = tmp_path / "deep" / "out"
     for name in ("graph.json", "weights.csv"):
         graph = read_graph(folder / name)
@@ -34,7 +37,7 @@ def test_files_read_back_as_the_model(model, tmp_path):
 
 
 def test_graph_json_holds_all_that_is_promised(model, tmp_path):
-    export.save(model, tmp_path)
+    save(model, tmp_path)
     content = json.loads((tmp_path / "graph.json").read_text())
     assert content["golem"] == golem.__version__
     assert content["names"] == list(model.moments_.names)
@@ -49,17 +52,17 @@ def test_graph_json_holds_all_that_is_promised(model, tmp_path):
 
 
 def test_edges_are_sorted_by_strength(model):
-    strengths = [abs(edge.standardized_weight) for edge in export.edges(model)]
+    strengths = [abs(edge.standardized_weight) for edge in list_edges(model)]
     assert strengths == sorted(strengths, reverse=True)
     assert len(strengths) == model.adjacency_.sum()
 
 
 def test_settings_of_any_kind_are_json():
     model = Golem("ev", Adam(batch_size=5), knowledge=Knowledge.of(2, required=[(0, 1)]), init=np.zeros((2, 2)))
-    settings = json.loads(json.dumps(export.settings(model)))
-    assert settings["solver"]["batch_size"] == 5
-    assert settings["knowledge"]["required"] == [["x0", "x1"]]
-    assert settings["init"] == [[0.0, 0.0], [0.0, 0.0]]
+    recorded = json.loads(json.dumps(settings(model)))
+    assert recorded["solver"]["batch_size"] == 5
+    assert recorded["knowledge"]["required"] == [["x0", "x1"]]
+    assert recorded["init"] == [[0.0, 0.0], [0.0, 0.0]]
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path):
@@ -67,7 +70,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
     path.write_text("old")
 
     def fail_half_way():
-        with export.replacing(path) as temporary:
+        with replacing(path) as temporary:
             temporary.write_text("half")
             raise RuntimeError("boom")
 

@@ -16,8 +16,9 @@ from golem.baselines import FGS, SortRegress
 from golem.cli import app
 from golem.cli.export import Format
 from golem.graphs.formats import FORMATS
-from golem.output import document as export
+from golem.output.document import Supplement, list_edges
 from golem.output.export import export_graph, from_networkx, graph_text, named_graph, to_networkx
+from golem.output.result_files import save
 from golem.readers import read_graph
 from golem.simulate import simulate
 
@@ -38,8 +39,8 @@ def test_files_hold_the_model_and_the_columns_of_its_edges(model, tmp_path, endi
     np.testing.assert_array_equal(graph.noise_variances, model.sem_.noise_variances)
     np.testing.assert_array_equal(graph.intercepts, model.sem_.intercepts)
     listed = {(source, target): values for source, target, values in graph.edge_list()}
-    assert listed == columns_of(export.edges(model))
-    np.testing.assert_array_equal(graph.sem().covariance, model.sem_.covariance)
+    assert listed == columns_of(list_edges(model))
+    np.testing.assert_array_equal(LinearSEM.from_graph(graph).covariance, model.sem_.covariance)
 
 
 def columns_of(edges):
@@ -52,18 +53,18 @@ def test_frequencies_of_a_bootstrap_go_along(model, tmp_path):
     drawn = simulate(6, 500, "ER1", random_state=2)
     again = golem.bootstrap(Golem("nv"), pd.DataFrame(drawn.data, columns=NAMES), 5, n_jobs=1)
     graph = read_graph(export_graph(named_graph(model, again), tmp_path / "graph.graphml"))
-    assert {(a, b): values for a, b, values in graph.edge_list()} == columns_of(export.edges(model, again))
+    assert {(a, b): values for a, b, values in graph.edge_list()} == columns_of(list_edges(model, again))
     with pytest.raises(ValueError, match="a bootstrap goes with a fitted Golem; got LinearSEM"):
         named_graph(model.sem_, again)
-    export.save(model, tmp_path, export.Supplement(bootstrap=again))
+    save(model, tmp_path, Supplement(bootstrap=again))
     for _, _, values in read_graph(tmp_path / "graph.json").edge_list():
         assert {"direction_frequency", "effect_high"} <= set(values)
 
 
 def test_a_graph_json_can_be_handed_on(model, tmp_path):
-    export.save(model, tmp_path)
+    save(model, tmp_path)
     graph = read_graph(tmp_path / "graph.json")
-    np.testing.assert_array_equal(graph.sem().covariance, model.sem_.covariance)
+    np.testing.assert_array_equal(LinearSEM.from_graph(graph).covariance, model.sem_.covariance)
     undecided = {(source, target) for source, target, values in graph.edge_list() if values["undecided"]}
     assert undecided == {(NAMES[i], NAMES[j]) for i, j in np.argwhere(model.undecided_)}
     assert undecided
@@ -129,7 +130,7 @@ def test_baselines_hand_over_their_weights(tmp_path):
     model = SortRegress().fit(simulate(5, 500, "ER2", random_state=0).data)
     graph = read_graph(export_graph(model, tmp_path / "graph.gml"))
     assert graph.weights.tobytes() == model.weights_.tobytes()
-    np.testing.assert_array_equal(graph.sem().covariance, model.sem_.covariance)
+    np.testing.assert_array_equal(LinearSEM.from_graph(graph).covariance, model.sem_.covariance)
 
 
 def test_methods_without_weights_hand_over_their_class(tmp_path):
@@ -177,7 +178,7 @@ def test_the_command_line_offers_every_format():
 
 
 def test_the_command_line_converts_and_scores(model, tmp_path):
-    export.save(model, tmp_path)
+    save(model, tmp_path)
     source = tmp_path / "graph.json"
     for name in FORMATS:
         if name == "causal-learn":  # it cannot hold blanks
@@ -191,7 +192,7 @@ def test_the_command_line_converts_and_scores(model, tmp_path):
 
 
 def test_the_command_line_says_what_it_cannot_do(model, tmp_path):
-    export.save(model, tmp_path)
+    save(model, tmp_path)
     source = tmp_path / "graph.json"
     assert "name a format with --to" in run("export", source, expect=1).output
     assert "no such file" in run("export", tmp_path / "nothing.json", "--to", "gml", expect=1).output

@@ -11,8 +11,8 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 from golem import Golem, GolemCV, plots
-from golem.comparison.comparison import Comparison, Row
 from golem.comparison.other_packages import Estimate
+from golem.comparison.result import Comparison, Row
 from golem.plots import plot_comparison, plot_graph, plot_model, plot_weights
 from golem.simulate import simulate
 

@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 
 from golem import Golem, Knowledge, Moments
 from golem.cli import app
-from golem.output.settings_document import Run, model_from, moments_hash, settings
-from golem.runtime.arrays import Placement
+from golem.output.repeat import Run
+from golem.output.settings_document import model_from, moments_hash, settings
+from golem.runtime.devices import Placement
 from golem.score.acyclicity import LogDet
 from golem.simulate import simulate
 from golem.solvers import LBFGS, Adam, Order

@@ -24,7 +24,7 @@ def replayed(monkeypatch):
         return lambda: (taken.append(1), step())
 
     monkeypatch.setattr(replayed_adam, "can_replay", lambda array: True)
-    monkeypatch.setattr(replayed_adam, "Replay", replay)
+    monkeypatch.setattr(replayed_adam, "ReplayedStep", replay)
     return taken
 
 
@@ -68,14 +68,14 @@ def test_steps_that_the_plan_did_not_fit_are_taken_again(monkeypatch, replayed):
 def test_steps_beyond_all_numbers_are_taken_with_care(learning_rate, steps, monkeypatch, replayed):
     objective = problem(GaussianEV(), False, lambda_sparsity=0.02, lambda_dag=5.0)
     refused = []
-    take = replayed_adam.StepsAhead.take
+    take = replayed_adam.ReplayedAdam.take
 
     def noting(self, *arguments):
         taken = take(self, *arguments)
         refused.append(taken is None)
         return taken
 
-    monkeypatch.setattr(replayed_adam.StepsAhead, "take", noting)
+    monkeypatch.setattr(replayed_adam.ReplayedAdam, "take", noting)
     many = Adam(max_iter=steps, learning_rate=learning_rate).solve(objective)
     assert any(refused) or steps == 1
     # After a refusal there is a pause: not every step is tried ahead and taken again.
@@ -105,13 +105,13 @@ def test_only_exponentials_are_planned(acyclicity, weight, pays, replayed):
 
 def test_a_time_limit_is_kept(monkeypatch, replayed):
     objective = problem(GaussianEV(), False, lambda_sparsity=0.02, lambda_dag=5.0)
-    advance = replayed_adam.StepsAhead._advance
+    advance = replayed_adam.ReplayedAdam._advance
 
     def slowly(self, functions):
         time.sleep(0.01)
         advance(self, functions)
 
-    monkeypatch.setattr(replayed_adam.StepsAhead, "_advance", slowly)
+    monkeypatch.setattr(replayed_adam.ReplayedAdam, "_advance", slowly)
     solution = Adam(max_iter=100_000, time_limit=0.5).solve(objective)
     assert solution.status is Status.TIME_LIMIT
     assert solution.seconds < 2.5
@@ -127,19 +127,19 @@ def test_what_cannot_be_recorded_is_taken_step_by_step(monkeypatch):
     objective = problem(GaussianEV(), False, lambda_sparsity=0.02, lambda_dag=5.0)
     single = Adam(max_iter=150).solve(objective)
     monkeypatch.setattr(replayed_adam, "can_replay", lambda array: True)
-    monkeypatch.setattr(replayed_adam, "Replay", refusing)
+    monkeypatch.setattr(replayed_adam, "ReplayedStep", refusing)
     np.testing.assert_array_equal(Adam(max_iter=150).solve(objective).weights, single.weights)
 
 
 def test_nothing_is_held_after_a_solve(replayed, monkeypatch):
     made = []
-    begin = replayed_adam.StepsAhead.__init__
+    begin = replayed_adam.ReplayedAdam.__init__
 
     def noting(self, *arguments):
         begin(self, *arguments)
         made.append(weakref.ref(self))
 
-    monkeypatch.setattr(replayed_adam.StepsAhead, "__init__", noting)
+    monkeypatch.setattr(replayed_adam.ReplayedAdam, "__init__", noting)
     gc.disable()
     try:
         Adam(max_iter=200).solve(problem(GaussianEV(), False, lambda_sparsity=0.02, lambda_dag=5.0))

@@ -26,13 +26,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from golem.assessment.consensus import ranked_pairs
 from golem.data.checks import DataWarning, require_learnable
-from golem.data.moments import Matrix
 from golem.data.resampling import IncompleteRows, Source, half_of, resampler
 from golem.directions.equivalence_class import random_member, without_evidence
 from golem.estimator.golem import Golem, is_counted, plain_model
-from golem.graphs.dag import BoolMatrix
-from golem.runtime.arrays import available_cores
-from golem.runtime.threads import results
+from golem.runtime.machine import available_cores
+from golem.runtime.threads import interruptible_map
+from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.likelihood import GaussianNV
 from golem.score.regression import least_squares_weights
 from golem.solvers import Status
@@ -244,7 +243,7 @@ class _Work:
         done: dict[int, _Replicate] = {}
         with threadpool_limits(1), contextlib.suppress(KeyboardInterrupt):
             workers = [self._numbered] * min(n_jobs, replicates)
-            with contextlib.closing(results(workers, range(replicates), self._stop.set)) as arriving:
+            with contextlib.closing(interruptible_map(workers, range(replicates), self._stop.set)) as arriving:
                 for count, (k, replicate) in enumerate(arriving, start=1):
                     if replicate is not None:
                         done[k] = replicate

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from golem.data.moments import Matrix
-from golem.graphs.dag import BoolMatrix
+from golem.runtime.types import BoolMatrix, Matrix
 
 
 def ranked_pairs(adjacency: Matrix, direction: Matrix, tie_break: Matrix | None = None) -> BoolMatrix:

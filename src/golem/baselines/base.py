@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator
 from golem.data.checks import require_learnable
 from golem.data.inputs import read_data, read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge
-from golem.data.moments import Matrix, Moments
-from golem.graphs.dag import BoolMatrix, cpdag, member_of_class
+from golem.data.moments import Moments
+from golem.graphs.dag import cpdag, member_of_class
 from golem.model.linear_sem import LinearSEM
+from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.objective import residual_variances
 from golem.solvers.rounding import with_required
 

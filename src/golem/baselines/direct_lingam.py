@@ -11,8 +11,9 @@ from golem.baselines.base import Baseline
 from golem.baselines.sparse_regression import regress_along, require_more_rows_than_columns
 from golem.data.checks import DataWarning
 from golem.data.knowledge import Knowledge, NamedKnowledge
-from golem.data.moments import Matrix, Moments
-from golem.data.tables import quoted
+from golem.data.moments import Moments
+from golem.runtime.messages import quoted
+from golem.runtime.types import Matrix
 
 # Fewer rows tell nothing about the shape of a distribution.
 _FEWEST_FOR_A_TEST = 20

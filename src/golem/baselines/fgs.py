@@ -7,7 +7,8 @@ import numpy as np
 from golem.baselines.base import Baseline
 from golem.baselines.fgs_search import EdgeScores, GreedySearch
 from golem.data.knowledge import Knowledge, NamedKnowledge
-from golem.data.moments import Matrix, Moments
+from golem.data.moments import Moments
+from golem.runtime.types import Matrix
 from golem.score.objective import graph_scores
 from golem.score.regression import least_squares_weights
 

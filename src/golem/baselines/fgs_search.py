@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from golem.baselines.equivalence_class import EquivalenceClass
 from golem.data.knowledge import Knowledge
-from golem.data.moments import Matrix, Vector
-from golem.graphs.dag import BoolMatrix, cpdag
+from golem.graphs.dag import cpdag
 from golem.graphs.pdag import bits_of, bits_to_columns, column_bits, members
+from golem.runtime.types import BoolMatrix, Matrix, Vector
 
 # Gain in score, source, clique.
 Operator = tuple[float, int, int]

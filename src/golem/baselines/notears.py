@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from golem.baselines.base import Baseline
 from golem.data.knowledge import Knowledge, NamedKnowledge
-from golem.data.moments import Matrix, Moments
+from golem.data.moments import Moments
+from golem.runtime.types import Matrix
 from golem.score.likelihood import LeastSquares
 from golem.score.objective import Objective
 from golem.solvers import AugmentedLagrangian, Callback

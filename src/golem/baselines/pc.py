@@ -17,8 +17,9 @@ from golem.baselines.pc_search import (
 )
 from golem.data.checks import DataWarning
 from golem.data.knowledge import Knowledge, NamedKnowledge
-from golem.data.moments import Matrix, Moments
+from golem.data.moments import Moments
 from golem.graphs.pdag import bits_to_columns
+from golem.runtime.types import Matrix
 from golem.score.objective import graph_scores
 from golem.score.regression import least_squares_weights
 

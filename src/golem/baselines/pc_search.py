@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.data.knowledge import Knowledge
-from golem.data.moments import Matrix
-from golem.data.tables import quoted
-from golem.graphs.dag import BoolMatrix
 from golem.graphs.pdag import Pdag, bits_of, column_bits, members
+from golem.runtime.messages import quoted
+from golem.runtime.types import BoolMatrix, Matrix
 
 IntArray = NDArray[np.intp]
 # End, middle, end; the first end is the lower one.

@@ -10,7 +10,8 @@ from golem.baselines.base import Baseline
 from golem.baselines.sparse_regression import regress_along, require_more_rows_than_columns
 from golem.data.checks import warn_of_equal_scales
 from golem.data.knowledge import Knowledge, NamedKnowledge
-from golem.data.moments import Matrix, Moments
+from golem.data.moments import Moments
+from golem.runtime.types import Matrix
 
 SORTINGS = ("variance", "r2")
 

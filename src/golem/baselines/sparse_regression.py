@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from golem.data.knowledge import Knowledge
-from golem.data.moments import Matrix, Moments, Vector
+from golem.data.moments import Moments
+from golem.runtime.types import Matrix, Vector
 
 Indices = NDArray[np.intp]
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-import golem
 from golem.cli import compare, demo, experiment, export, fit, report, score, simulate
 from golem.cli.terminal import out
+from golem.runtime.version import __version__
 
 app = typer.Typer(
     name="golem",
@@ -35,7 +35,7 @@ for command, example in (
 
 def _version(value: bool) -> None:
     if value:
-        out.print(f"golem {golem.__version__}")
+        out.print(f"golem {__version__}")
         raise typer.Exit
 
 

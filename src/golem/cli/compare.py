@@ -23,9 +23,10 @@ from golem.cli.options import (
     read_knowledge_file,
     with_edges,
 )
-from golem.cli.running import INTERRUPTED_EXIT_CODE, fail, holding_interrupts, require_writable, user_errors
+from golem.cli.running import INTERRUPTED_EXIT_CODE, fail, require_writable, user_errors
 from golem.cli.sources import spooled, title_of
 from golem.cli.terminal import comparison_progress, out, print_comparison, telling_warnings
+from golem.runtime.interrupts import holding_interrupts
 
 EXAMPLE = "golem compare data.csv --truth truth.csv --methods order-ev,notears-l1,pc -o out/"
 
@@ -68,9 +69,9 @@ def compare(
     --knowledge. Writes `comparison.csv`, `agreement.csv`, `distances.csv`, `comparison.png` and `report.html`, a page
     to explore in a browser, into the output folder. Ctrl-C keeps what is there (exit code 130).
     """
-    from golem.comparison.comparison import compare_file, missing_peers
+    from golem.comparison.report import report_comparison
+    from golem.comparison.run import compare_file, missing_peers
     from golem.data.readers import TableFiles
-    from golem.output.report import report_comparison
 
     chosen = [name.strip() for part in methods for name in part.split(",") if name.strip()]
     with user_errors(), contextlib.ExitStack() as stack:

@@ -245,7 +245,7 @@ def fit(
     from golem.data.resampling import Source, merged, rows_of_moments
     from golem.estimator.golem import Golem
     from golem.output.document import Supplement
-    from golem.output.settings_document import Run
+    from golem.output.repeat import Run
 
     if repeat is None and not data:
         raise typer.BadParameter("which table? Name a file, or a run to repeat with --from.", param_hint="DATA")

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
 from golem.cli.terminal import err, progress, resampling, telling_warnings
+from golem.runtime.interrupts import holding_interrupts
 
 if TYPE_CHECKING:
     from golem.assessment.bootstrap import Bootstrap
     from golem.assessment.diagnostics import Diagnosis
-    from golem.data.moments import Matrix, Moments
+    from golem.data.moments import Moments
     from golem.estimator.golem import Golem
     from golem.output.document import Supplement
+    from golem.runtime.types import Matrix
 
 INTERRUPTED_EXIT_CODE = 130
 
@@ -35,35 +34,18 @@ def learn(model: Golem, moments: Moments, output: Path, *, quiet: bool, bar: boo
 
 def write(model: Golem, output: Path, supplement: Supplement, **report_options: Any) -> None:
     """Write the result files, the picture and the page."""
-    from golem.output import document as export
     from golem.output.figures import plot_model
     from golem.output.report import report_model
+    from golem.output.result_files import save, save_figure
 
     # A second Ctrl-C waits until the results are safe.
     with holding_interrupts():
         if getattr(model, "selection_", None) is None:
             for of_another_run in ("path.csv", "path.png"):
                 (output / of_another_run).unlink(missing_ok=True)
-        export.save(model, output, supplement)
+        save(model, output, supplement)
         report_model(model, output / "report.html", supplement, **report_options)
         save_figure(lambda: plot_model(model), output / "graph.png")
-
-
-def save_figure(draw: Callable[[], Any], path: Path) -> None:
-    """Draw axes without a screen and write their figure."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    from golem.output import document as export
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of fonts that lack a letter of a name
-        figure = draw().figure
-        with export.replacing(path) as temporary:
-            figure.savefig(temporary, dpi=150)
-        plt.close(figure)
 
 
 def check(model: Golem, rows: Callable[[], Matrix | None], talk: bool) -> Diagnosis | None:
@@ -115,35 +97,6 @@ def compile_kernels(model: Golem, d: int, talk: bool) -> None:
     spinner = err.status("Loading the search (the first time it is compiled, up to half a minute)")
     with spinner if talk else contextlib.nullcontext(), holding_interrupts():
         compile_search(NOISE_MODELS[model.noise].likelihood(2), d)
-
-
-@contextlib.contextmanager
-def holding_interrupts() -> Iterator[None]:
-    """Keep Ctrl-C waiting until the block has ended."""
-    held: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if held:
-        raise KeyboardInterrupt
-
-
-@contextlib.contextmanager
-def terminating_softly() -> Iterator[None]:
-    """Let SIGTERM, with which clusters end a job, do what Ctrl-C does, held back where that is."""
-
-    def end(number: int, frame: FrameType | None) -> None:
-        interrupt = signal.getsignal(signal.SIGINT)
-        # A shell may have its background jobs ignore Ctrl-C, but not this.
-        (interrupt if callable(interrupt) else signal.default_int_handler)(number, frame)
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def was_interrupted(model: Golem) -> bool:

@@ -13,7 +13,7 @@ from golem.cli.running import user_errors
 from golem.cli.terminal import out
 
 if TYPE_CHECKING:
-    from golem.graphs.dag import BoolMatrix
+    from golem.runtime.types import BoolMatrix
 
 EXAMPLE = "golem score sim/truth.csv out/edges.csv"
 
@@ -37,8 +37,8 @@ def score(
     """Compare an estimated graph with the truth: SHD, SHD-C, SID, TPR, FDR, precision, F1."""
     from golem.cli.terminal import err
     from golem.data.readers import read_graph
-    from golem.data.tables import quoted
     from golem.graphs import metrics
+    from golem.runtime.messages import quoted
 
     with user_errors():
         first, second = read_graph(truth), read_graph(estimate)

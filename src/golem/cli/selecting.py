@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from golem.cli.running import compile_kernels, holding_interrupts, save_figure
+from golem.cli.running import compile_kernels
 from golem.cli.terminal import choosing, telling_warnings
+from golem.output.result_files import save_figure
+from golem.runtime.interrupts import holding_interrupts
 
 if TYPE_CHECKING:
     from golem.assessment.selection import GolemCV, Selection
@@ -32,8 +34,9 @@ def choose(
     """
     import pyarrow as pa
 
-    from golem.output import document as export
     from golem.output.figures import plot_path
+    from golem.output.result_files import path_text
+    from golem.runtime.files import write_text
 
     compile_kernels(model, shards[0].d, bar)
     with telling_warnings(quiet), choosing(bar, search.select) as show:
@@ -45,6 +48,6 @@ def choose(
         selection = search.choose(data)
     with holding_interrupts():
         output.mkdir(parents=True, exist_ok=True)
-        export.write_text(output / "path.csv", export.path_text(selection))
+        write_text(output / "path.csv", path_text(selection))
         save_figure(lambda: plot_path(selection), output / "path.png")
     return selection

@@ -41,9 +41,11 @@ def simulate(
     quiet: Quiet = False,
 ) -> None:
     """Draw a random graph and data from it, as in the paper's experiments: data.csv and truth.csv."""
+    from golem.graphs.formats.tables import write_edge_list
+    from golem.graphs.named_graph import NamedGraph
     from golem.model.simulation import parse_graph
     from golem.model.simulation import simulate as draw
-    from golem.output import document as export
+    from golem.runtime.files import write_text
 
     with user_errors():
         if degree is not None and graph.upper() not in ("ER", "SF"):
@@ -57,8 +59,8 @@ def simulate(
         output.mkdir(parents=True, exist_ok=True)
         names = drawn.sem.names
         rows = "\n".join(",".join(map(repr, row)) for row in drawn.data.tolist())
-        export.write_text(output / "data.csv", ",".join(names) + "\n" + rows + "\n")
-        export.write_text(output / "truth.csv", export.edge_list(drawn.sem.weights, names))
+        write_text(output / "data.csv", ",".join(names) + "\n" + rows + "\n")
+        write_text(output / "truth.csv", write_edge_list(NamedGraph.from_weights(drawn.sem.weights, names)))
     if not quiet:
         edges, pairs = int(drawn.sem.adjacency.sum()), d * (d - 1) // 2
         law = noise.value

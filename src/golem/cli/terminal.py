@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from golem.data.tables import counted
+from golem.runtime.messages import counted
 from golem.score.likelihood import GaussianNV
 
 if TYPE_CHECKING:
     from golem.assessment.bootstrap import Bootstrap
     from golem.assessment.diagnostics import Diagnosis
     from golem.assessment.selection import Selection
-    from golem.comparison.comparison import Comparison, Step
+    from golem.comparison.result import Comparison, Step
     from golem.estimator.golem import Golem
     from golem.graphs.metrics import GraphScores
     from golem.output.document import Edge, Supplement
@@ -120,12 +120,12 @@ def print_summary(model: Golem, supplement: Supplement) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from golem.output import document as export
+    from golem.output.document import list_edges, summary
 
     bootstrap = supplement.bootstrap
 
-    about = export.summary(model)
-    found = export.edges(model, bootstrap)
+    about = summary(model)
+    found = list_edges(model, bootstrap)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("edge", "", ""):
         table.add_column(heading, overflow="fold")
@@ -347,11 +347,11 @@ def print_path(selection: Selection) -> None:
 
 def print_json(model: Golem, supplement: Supplement, more: dict[str, Any] | None = None) -> None:
     """Print the summary, the edges and what was found beside them as one line of JSON."""
-    from golem.output import document as export
+    from golem.output.document import list_edges, summary
 
-    found = [vars(edge) for edge in export.edges(model, supplement.bootstrap)]
+    found = [vars(edge) for edge in list_edges(model, supplement.bootstrap)]
     beside = {name: value for name, value in supplement.document().items() if value is not None}
-    print(json.dumps(export.summary(model) | {"edge_list": found} | beside | (more or {}), allow_nan=False))  # noqa: T201
+    print(json.dumps(summary(model) | {"edge_list": found} | beside | (more or {}), allow_nan=False))  # noqa: T201
 
 
 def shown(value: float | None) -> str:

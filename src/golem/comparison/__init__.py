@@ -3,6 +3,7 @@
 The package is not called `compare` because a package of that name would hide the function `golem.compare`.
 """
 
-from golem.comparison.comparison import Comparison, compare, compare_file
+from golem.comparison.result import Comparison
+from golem.comparison.run import compare, compare_file
 
 __all__ = ["Comparison", "compare", "compare_file"]

@@ -29,7 +29,8 @@ import golem
 from golem.comparison.other_packages import Estimate
 from golem.comparison.registry import learn, prepare
 from golem.data.knowledge import Knowledge
-from golem.data.moments import Matrix, Moments
+from golem.data.moments import Moments
+from golem.runtime.types import Matrix
 
 _POLL_SECONDS = 0.02
 

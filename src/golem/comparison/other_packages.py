@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from golem.data.moments import Matrix
-from golem.graphs.dag import BoolMatrix, is_dag, member_of_class
+from golem.graphs.dag import is_dag, member_of_class
+from golem.runtime.types import BoolMatrix, Matrix
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,9 @@ from typing import Any
 from golem.baselines import FGS, PC, DirectLiNGAM, Notears, SortRegress
 from golem.comparison.other_packages import PEERS, Estimate
 from golem.data.knowledge import Knowledge
-from golem.data.moments import Matrix, Moments
+from golem.data.moments import Moments
 from golem.estimator.golem import Golem
+from golem.runtime.types import Matrix
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 
 # Columns from which on a search over orders is not exact, and needs to be compiled.

@@ -6,8 +6,9 @@ import warnings
 
 import numpy as np
 
-from golem.data.moments import Matrix, Moments
-from golem.data.tables import quoted, shortened
+from golem.data.moments import Moments
+from golem.runtime.messages import quoted, shortened
+from golem.runtime.types import Matrix
 
 # A column whose variance given others is below this share of its own is taken as a combination of them: far below
 # what noisy data show (the paper's densest graphs go down to 1e-6), well above rounding.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.graphs.dag import BoolMatrix
+from golem.runtime.types import BoolMatrix
 
 
 @dataclass(frozen=True, eq=False)

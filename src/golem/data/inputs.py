@@ -12,9 +12,10 @@ from sklearn.utils.validation import validate_data
 
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice
-from golem.data.moments import Matrix, Moments
-from golem.data.tables import is_table, rows_and_names, without_mask
+from golem.data.moments import Moments
+from golem.data.table_input import is_table, rows_and_names, without_mask
 from golem.runtime.arrays import is_tensor
+from golem.runtime.types import Matrix
 
 
 def read_data(

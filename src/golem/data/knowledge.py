@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from golem.graphs.dag import BoolMatrix, cycle_text, find_cycle
+from golem.graphs.dag import cycle_text, find_cycle
+from golem.runtime.types import BoolMatrix
 
 _KEYS = ("forbidden", "required", "tiers")
 _SHAPE = '{"forbidden": [["A", "B"]], "required": [], "tiers": [["A"], ["B", "C"]]}'

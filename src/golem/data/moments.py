@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golem.data.missing import Missing, MissingChoice, fit_gaussian, require_choice, rows_in_common
-from golem.data.tables import TOO_LARGE, column_names, float_rows, positions, quoted, require_finite, rows_and_names
+from golem.data.table_input import TOO_LARGE, float_rows, require_finite, rows_and_names
 from golem.runtime.arrays import divided, is_tensor, to_numpy
+from golem.runtime.messages import quoted
+from golem.runtime.names import column_names, positions
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]

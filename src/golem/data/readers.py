@@ -13,9 +13,10 @@ from golem.data.files.batches import naming
 from golem.data.files.streaming import Progress, moments_of_shards, plan, read_here
 from golem.data.files.table_files import Paths, TableFiles
 from golem.data.missing import MissingChoice, require_choice
-from golem.data.moments import Matrix, Moments
+from golem.data.moments import Moments
 from golem.graphs.formats import NamedGraph, read_graph
-from golem.runtime.arrays import physical_memory
+from golem.runtime.machine import physical_memory
+from golem.runtime.types import Matrix
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -16,9 +16,10 @@ from sklearn.base import BaseEstimator
 from golem.data.checks import DataWarning
 from golem.data.inputs import read_data
 from golem.data.missing import MissingChoice
-from golem.data.moments import Matrix, Moments
-from golem.data.tables import column_names, positions
+from golem.data.moments import Moments
 from golem.runtime.arrays import is_tensor, to_numpy
+from golem.runtime.names import column_names, positions
+from golem.runtime.types import Matrix
 
 # Rows are weighted in blocks that stay in the processor's cache.
 _BLOCK_NUMBERS = 1 << 17

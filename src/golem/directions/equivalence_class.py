@@ -1,78 +1,20 @@
-"""Directions that the equivalence class leaves open: which member to show, and whether variances decide them."""
+"""Directions that the equivalence class leaves open: whether the noise variances decide them, and other members."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.moments import Matrix, Vector
-from golem.graphs.dag import BoolMatrix, member_of_class
+from golem.graphs.dag import member_of_class
+from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import GaussianNV, Likelihood
 from golem.score.objective import grouped
-from golem.score.regression import regress_on_parents
+from golem.score.regression import conditional_variance, regress_on_parents
 
-_LEAST_GAIN = 1e-9
-_MOST_ROUNDS = 100
 _LEAST_EVIDENCE = 2.0
 _MOST_MEMBERS = 100
-
-
-def prefer_equal_variances(
-    adjacency: BoolMatrix, S: Matrix, allowed: BoolMatrix | None = None, required: BoolMatrix | None = None
-) -> BoolMatrix:
-    """Move within the Markov equivalence class to a member with a higher EV likelihood.
-
-    Members of a class fit Gaussian data with free noise variances equally well. Any two of them are joined by a chain
-    of reversals of covered edges (i -> j where j has the parents of i and i itself; Chickering 1995); such a
-    reversal keeps the product of the two residual variances and changes their sum. Edges are reversed as long as
-    the total residual variance falls, so the member shown is the one that equal noise variances find likelier, up
-    to a local optimum. Forbidden edges are not made and required ones not undone.
-
-    Examples
-    --------
-    >>> S = np.array([[1.0, 1.0], [1.0, 2.0]])  # x0 -> x1 with equal noise variances
-    >>> prefer_equal_variances(np.array([[False, False], [True, False]]), S).astype(int)
-    array([[0, 1],
-           [0, 0]])
-    """
-    graph = adjacency.copy()
-    fixed = np.zeros_like(graph)
-    if allowed is not None:
-        fixed |= ~allowed.T
-    if required is not None:
-        fixed |= required
-    r = np.array([residual_variance(S, j, graph[:, j]) for j in range(len(graph))])
-    for _ in range(_MOST_ROUNDS):
-        changed = False
-        for i, j, first, second in _covered_edges(graph, S, fixed):
-            if first + second < (r[i] + r[j]) * (1 - _LEAST_GAIN):
-                graph[:, j] = graph[:, i]
-                graph[j, i] = True
-                r[i], r[j] = second, first
-                changed = True
-        if not changed:
-            break
-    return graph
-
-
-def _covered_edges(
-    graph: BoolMatrix, S: Matrix, fixed: BoolMatrix | None = None
-) -> Iterator[tuple[int, int, float, float]]:
-    """Yield the covered edges i -> j with the variances that j first and then i would have, were they reversed.
-
-    The caller may reverse the edge before asking for the next.
-    """
-    for i, j in np.argwhere(graph if fixed is None else graph & ~fixed):
-        parents = graph[:, i].copy()
-        parents[i] = True
-        if np.array_equal(parents, graph[:, j]):
-            parents[i] = False
-            first = residual_variance(S, j, parents)
-            parents[j] = True
-            yield int(i), int(j), first, residual_variance(S, i, parents)
 
 
 def without_evidence(
@@ -132,7 +74,7 @@ def _undecided_within(
 
     def variance(j: int, parents: BoolMatrix) -> float:
         where = np.concatenate([outside[j], nodes[parents]])
-        return _conditional_variance(S, nodes[j], where)
+        return conditional_variance(S, nodes[j], where)
 
     def cost(r: Vector) -> float:
         return 2 * n * float(likelihood.on_dag(np.maximum(r, np.finfo(float).tiny)))
@@ -162,18 +104,6 @@ def _undecided_within(
                 seen.add(turned.tobytes())
                 heapq.heappush(waiting, (cost(changed), len(seen), turned, changed))
     return weak
-
-
-def residual_variance(S: Matrix, j: int, parents: BoolMatrix) -> float:
-    """Variance of a node given its parents."""
-    return _conditional_variance(S, j, np.nonzero(parents)[0])
-
-
-def _conditional_variance(S: Matrix, j: int, where: NDArray[np.intp]) -> float:
-    """Variance of a node given some others."""
-    if not len(where):
-        return float(S[j, j])
-    return float(S[j, j] - S[j, where] @ np.linalg.solve(S[np.ix_(where, where)], S[where, j]))
 
 
 def random_member(adjacency: BoolMatrix, undecided: BoolMatrix, rng: np.random.Generator) -> BoolMatrix:

@@ -17,7 +17,7 @@ from golem.data.checks import require_learnable, warn_of_equal_scales
 from golem.data.inputs import read_data, read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice, require_choice
-from golem.data.moments import Matrix, Moments
+from golem.data.moments import Moments
 from golem.directions.equivalence_class import without_evidence
 from golem.estimator.settings import (
     ACYCLICITIES,
@@ -28,16 +28,17 @@ from golem.estimator.settings import (
     placement_for,
     start_matrix,
 )
-from golem.graphs.dag import BoolMatrix, cpdag, meek_closure
+from golem.graphs.dag import cpdag, meek_closure
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.matrix_functions import LARGE
+from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.acyclicity import Acyclicity, Expm
 from golem.score.likelihood import GaussianEV
 from golem.score.objective import PAPER_PENALTIES, graph_scores, residual_variances
 from golem.score.sparsity import L0, Criterion
 from golem.solvers import LBFGS, Adam, Callback, Order, Solution
 from golem.solvers.likelihood_ratio import ChosenEdges, choose_edges
-from golem.solvers.paper_recipe import NOISE_MODELS, Descent, NoiseModel
+from golem.solvers.paper_recipe import NOISE_MODELS, NoiseModel, PaperRecipe
 from golem.solvers.rounding import CycleRemoval, Rounded, round_to_dag, with_required
 
 
@@ -348,14 +349,14 @@ class Golem(BaseEstimator):
             stage="order" if self.noise == "auto" else f"order-{self.noise}",
         )
 
-    def _descent(self, solver: Adam | LBFGS, d: int, stack: int = 1) -> Descent:
+    def _descent(self, solver: Adam | LBFGS, d: int, stack: int = 1) -> PaperRecipe:
         """Gather what the gradient solvers need."""
         acyclicity = "expm" if self.acyclicity is None else self.acyclicity
         h = named(ACYCLICITIES, acyclicity, "acyclicity") if isinstance(acyclicity, str) else acyclicity
         placement = placement_for(self, solver, d)
         replayed = d < LARGE and isinstance(h, Expm) and isinstance(solver, Adam) and solver.batch_size is None
         placement.require_memory(MATRICES["adam, replayed" if replayed else "adam"], d, "Adam", stack)
-        return Descent(solver, h, self.knowledge_, placement, self.random_state, self.callback)
+        return PaperRecipe(solver, h, self.knowledge_, placement, self.random_state, self.callback)
 
     def _round(self) -> Matrix:
         """Round the raw weights to a graph, and note how many edges it cost."""

@@ -9,8 +9,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from golem.data.inputs import require_shape
-from golem.data.moments import Matrix
-from golem.runtime.arrays import Placement, gpu_is_there
+from golem.runtime.devices import Placement, gpu_is_there
+from golem.runtime.types import Matrix
 from golem.score.acyclicity import Acyclicity, Expm, LogDet, Polynomial
 from golem.solvers import LBFGS, Adam, Order
 

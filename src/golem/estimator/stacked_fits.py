@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from golem.data.moments import Matrix, Moments
+from golem.data.moments import Moments
 from golem.estimator.golem import Golem
 from golem.estimator.settings import start_matrix
+from golem.runtime.types import Matrix
 from golem.solvers import Adam
 from golem.solvers.paper_recipe import NOISE_MODELS
 
 
-def fit_batch(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | None = None) -> list[Golem]:
+def fit_stacked(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | None = None) -> list[Golem]:
     """Fit clones of a model to tables with the same number of columns, all in one solve.
 
     The solver is Adam, whose steps are a few matrix products: on a GPU those of many small problems cost little more
@@ -34,7 +35,7 @@ def fit_batch(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | No
     --------
     >>> from golem.simulate import simulate
     >>> tables = [simulate(5, 200, random_state=seed).data for seed in range(3)]
-    >>> models = fit_batch(Golem("ev", "adam", max_iter=2000), tables)
+    >>> models = fit_stacked(Golem("ev", "adam", max_iter=2000), tables)
     >>> [model.adjacency_.shape for model in models]
     [(5, 5), (5, 5), (5, 5)]
     """

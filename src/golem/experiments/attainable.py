@@ -23,8 +23,7 @@ from itertools import permutations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.moments import Matrix
-from golem.graphs.dag import BoolMatrix
+from golem.runtime.types import BoolMatrix, Matrix
 
 # Steps end near 1e-15 where there is a solution, and around 1e-3 where there is none: between them is a wide gap.
 ATTAINED = 1e-12

@@ -20,12 +20,12 @@ from sklearn.base import clone
 
 from golem.comparison.other_packages import PEERS, Estimate
 from golem.comparison.registry import METHODS, prepare
-from golem.data.moments import Matrix, Moments
+from golem.data.moments import Moments
 from golem.estimator.golem import Golem
-from golem.estimator.stacked_fits import fit_batch
+from golem.estimator.stacked_fits import fit_stacked
 from golem.experiments.engine.task import Row, Value
 from golem.graphs import metrics
-from golem.graphs.dag import BoolMatrix
+from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.objective import PAPER_PENALTIES
 from golem.solvers import Status
 
@@ -149,7 +149,7 @@ def _solve(model: Golem, moments: Sequence[Moments], starts: Sequence[Matrix] | 
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        models = fit_batch(model, moments, starts)
+        models = fit_stacked(model, moments, starts)
     return _Solved(models, time.perf_counter() - began, _sentences(caught))
 
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
-from golem.data.moments import Matrix, Moments
+from golem.data.moments import Moments
 from golem.experiments import figures, sweep
 from golem.experiments.comparisons import claim_better, is_there, means, not_run, present
 from golem.experiments.engine.task import Grid, Row, Task
@@ -22,6 +22,7 @@ from golem.experiments.learners import Learned, is_descent, learn, learn_batch, 
 from golem.experiments.network_files import digest, network_file, read_network
 from golem.experiments.tables import average, contrast, distinct, done, paired, where
 from golem.model.linear_sem import LinearSEM
+from golem.runtime.types import Matrix
 from golem.score.objective import graph_scores
 from golem.score.regression import least_squares_weights
 

@@ -13,7 +13,7 @@ from golem.experiments.engine.task import Grid
 from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.experiments.inference import MIN_SEEDS
 from golem.experiments.tables import distinct, done, read_csv, read_store, where, write_csv
-from golem.output import document as export
+from golem.runtime.files import replacing, write_text
 
 _PICTURES: dict[str, dict[str, Any]] = {"figure.png": {"dpi": 130}, "figure.svg": {"metadata": {"Date": None}}}
 # What a table must have to be one of an experiment's.
@@ -53,7 +53,7 @@ def publish(experiment: Experiment, folder: Path, command: str = "") -> Publishe
     if command:
         before = _commands(folder)
         if command not in before:
-            export.write_text(folder / "command.txt", "\n".join([*before, command]) + "\n")
+            write_text(folder / "command.txt", "\n".join([*before, command]) + "\n")
     return _draw_and_judge(experiment, table, folder, "table.csv")
 
 
@@ -91,7 +91,7 @@ def _draw_and_judge(experiment: Experiment, table: Table, folder: Path, *written
         )
     _save_figure(experiment, table, folder)
     verdicts = judge(experiment, table)
-    export.write_text(folder / "verdict.md", verdict_text(experiment, table, verdicts, _commands(folder)))
+    write_text(folder / "verdict.md", verdict_text(experiment, table, verdicts, _commands(folder)))
     return Published(verdicts, str(table[0].get("mode") or "full"), (*written, *_PICTURES, "verdict.md"))
 
 
@@ -109,7 +109,7 @@ def _save_figure(experiment: Experiment, table: Table, folder: Path) -> None:
         warnings.simplefilter("ignore")  # of fonts that lack a letter
         figure = experiment.figure(table)
         for name, options in _PICTURES.items():
-            with export.replacing(folder / name) as temporary:
+            with replacing(folder / name) as temporary:
                 figure.savefig(temporary, **options)
 
 

@@ -10,7 +10,6 @@ import math
 
 import numpy as np
 
-from golem.data.moments import Matrix
 from golem.experiments.attainable import (
     ATTAINED,
     Attainment,
@@ -24,9 +23,10 @@ from golem.experiments.attainable import (
     tangent_rank,
 )
 from golem.experiments.engine.task import Row
-from golem.graphs.dag import BoolMatrix, cpdag, is_dag
+from golem.graphs.dag import cpdag, is_dag
 from golem.model.linear_sem import LinearSEM
 from golem.model.simulation import random_weights
+from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.likelihood import GaussianNV
 
 

@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.moments import Matrix
+from golem.runtime.types import Matrix
 from golem.score.acyclicity import Expm
 from golem.score.likelihood import Likelihood
 

@@ -12,8 +12,7 @@ from golem.experiments.engine.store import DONE, Store, flat
 from golem.experiments.engine.task import Row, Task, Value
 from golem.experiments.experiment import Table
 from golem.experiments.inference import Mean, mean, mean_over_seeds, seed_means
-from golem.graphs.formats import csv_text
-from golem.output import document as export
+from golem.runtime.files import csv_text, write_text
 
 # Columns that end the table, in this order.
 _LAST = ("seconds", "reason", "mode", "version", "commit", "hardware")
@@ -48,7 +47,7 @@ def write_csv(table: Table, path: Path) -> None:
     """Write a table; what is missing is left empty."""
     names = list(table[0])
     lines = [["" if row[name] is None else row[name] for name in names] for row in table]
-    export.write_text(path, csv_text([names, *lines]))
+    write_text(path, csv_text([names, *lines]))
 
 
 def read_csv(path: Path) -> Table:

@@ -26,9 +26,9 @@ from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.experiments.figures import BLACK, BLUE, GREY, ORANGE, VERMILLION
 from golem.experiments.statements import check_appendix_a, check_equal_variances, check_lemma, check_theorems
 from golem.experiments.tables import distinct, done, where
-from golem.graphs.dag import BoolMatrix
 from golem.model.linear_sem import LinearSEM
 from golem.model.simulation import random_weights
+from golem.runtime.types import BoolMatrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.graphs.dag import BoolMatrix
+from golem.runtime.types import BoolMatrix
 
 AdjustmentKind = Literal["optimal", "minimal", "parents"]
 _NodeSet = NDArray[np.bool_]

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from golem.graphs.pdag import BoolMatrix as BoolMatrix  # the name is part of this module
 from golem.graphs.pdag import Pdag, bits_to_columns, column_bits
+from golem.runtime.types import BoolMatrix as BoolMatrix  # the name is part of this module
 
 
 def as_adjacency(matrix: ArrayLike) -> BoolMatrix:

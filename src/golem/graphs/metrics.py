@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from golem.graphs.dag import BoolMatrix, as_adjacency, cycle_text, find_cycle, is_dag
+from golem.graphs.dag import as_adjacency, cycle_text, find_cycle, is_dag
 from golem.graphs.dag import cpdag as to_cpdag
+from golem.runtime.types import BoolMatrix
 
 
 def shd(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False, normalize: bool = False) -> float:

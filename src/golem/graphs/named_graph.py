@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from golem.data.moments import Matrix, Vector
-from golem.data.tables import column_names, quoted
-from golem.graphs.dag import BoolMatrix, cpdag
-from golem.model.linear_sem import LinearSEM
+from golem.graphs.dag import cpdag, is_dag
+from golem.runtime.messages import quoted
+from golem.runtime.names import column_names
+from golem.runtime.types import BoolMatrix, Matrix, Vector
 
 # Columns of an edge that are yes or no; all others are numbers.
 FLAGS = ("undecided", "by_variance")
@@ -156,18 +156,13 @@ class NamedGraph:
         """Return the Markov equivalence class of the graph: no weights, both directions where its members disagree."""
         return NamedGraph.from_class(cpdag(self.adjacency), self.names)
 
-    def sem(self) -> LinearSEM:
-        """Return the linear model.
-
-        Raises
-        ------
-        ValueError
-            If the graph has no weights or no noise variances, or a cycle.
-        """
+    def require_model(self) -> None:
+        """Raise a ValueError where the graph lacks what a linear model needs: weights, noise variances, no cycle."""
         if not self.weighted or self.noise_variances is None:
             lacking = "weights" if not self.weighted else "noise variances"
             raise ValueError(f"the graph has no {lacking}, and a linear model needs both; start from a graph.json")
-        return LinearSEM(self.weights, self.noise_variances, self.intercepts, self.names)
+        if not is_dag(self.adjacency):
+            raise ValueError("a linear model needs a directed acyclic graph; this one has a cycle")
 
 
 def _weight(attributes: Attributes, source: str, target: str) -> float:

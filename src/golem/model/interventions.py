@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from golem.data.moments import Matrix, Vector
-from golem.data.tables import quoted
 from golem.graphs.dag import topological_order
+from golem.runtime.messages import quoted
+from golem.runtime.types import Matrix, Vector
 
 NOISE_SHAPES = ("gaussian", "exponential", "gumbel")
 

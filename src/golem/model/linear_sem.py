@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from golem.data.moments import Matrix, Moments, Vector
-from golem.data.tables import column_names, is_table, quoted, rows_and_names
+from golem.data.moments import Moments
+from golem.data.table_input import is_table, rows_and_names
 from golem.graphs.adjustment import AdjustmentKind, adjustment_set
-from golem.graphs.dag import BoolMatrix, is_dag
+from golem.graphs.dag import is_dag
+from golem.graphs.named_graph import NamedGraph
 from golem.model.interventions import NOISE_SHAPES, Intervened, draw_rows, implied_covariance, implied_mean, number_of
 from golem.model.prediction import Prediction, condition
+from golem.runtime.messages import quoted
+from golem.runtime.names import column_names
+from golem.runtime.types import BoolMatrix, Matrix, Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +89,18 @@ class LinearSEM:
             ("noise", noise),
         ):
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_graph(cls, graph: NamedGraph) -> LinearSEM:
+        """Return the model of a graph that was read, with its weights, noise variances and intercepts.
+
+        Raises
+        ------
+        ValueError
+            If the graph has no weights or no noise variances, or a cycle.
+        """
+        graph.require_model()
+        return cls(graph.weights, np.asarray(graph.noise_variances), graph.intercepts, graph.names)
 
     @classmethod
     def from_moments(cls, weights: ArrayLike, noise_variances: ArrayLike, moments: Moments) -> LinearSEM:

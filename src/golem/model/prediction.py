@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.moments import Matrix, Vector
+from golem.runtime.types import Matrix, Vector
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.moments import Matrix
-from golem.graphs.dag import BoolMatrix
 from golem.model.linear_sem import LinearSEM
+from golem.runtime.types import BoolMatrix, Matrix
 
 RandomState = int | np.random.Generator | None
 NoiseName = Literal["gaussian-ev", "gaussian-nv", "exponential", "gumbel"]

@@ -1,32 +1,25 @@
-"""Files that hold a fitted model: graph.json, edges.csv, weights.csv. Plain, and safe to read back."""
+"""The graph document: everything about a fitted model, as plain data for graph.json, the terminal and the report."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import json
-import os
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import golem
 from golem.assessment.diagnostics import drop_losses
-from golem.data.tables import quoted
-from golem.graphs.dag import BoolMatrix
-from golem.graphs.formats import FORMATS, NamedGraph
-from golem.graphs.formats import csv_text as csv_text  # the name is part of this module
 from golem.output.settings_document import moments_hash, plain, versions
 from golem.output.settings_document import settings as settings  # the name is part of this module
+from golem.runtime.messages import quoted
+from golem.runtime.types import BoolMatrix
+from golem.runtime.version import __version__
 from golem.score.likelihood import GaussianEV
 from golem.solvers import Status
 
 if TYPE_CHECKING:
     from golem.assessment.bootstrap import Bootstrap
     from golem.assessment.diagnostics import Diagnosis
-    from golem.assessment.selection import Selection
     from golem.estimator.golem import Golem
 
 
@@ -49,7 +42,7 @@ class Edge:
     effect_high: float | None = None
 
 
-_FROM_BOOTSTRAP = [field.name for field in dataclasses.fields(Edge) if field.default is None]
+FROM_BOOTSTRAP = [field.name for field in dataclasses.fields(Edge) if field.default is None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +72,7 @@ class Supplement:
         }
 
 
-def edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
+def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
     """List the edges of a fitted model, the strongest (by standardized weight) first.
 
     `drop_loss` is what the score loses without the edge, in units of the deviance (see `diagnostics.edge_loss`).
@@ -124,7 +117,7 @@ def _confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, float]:
         *bootstrap.weight_interval[:, i, j],
         *bootstrap.effect_interval[:, i, j],
     )
-    return dict(zip(_FROM_BOOTSTRAP, map(float, numbers), strict=True))
+    return dict(zip(FROM_BOOTSTRAP, map(float, numbers), strict=True))
 
 
 def bootstrap_document(bootstrap: Bootstrap) -> dict[str, Any]:
@@ -149,7 +142,7 @@ def summary(model: Golem) -> dict[str, Any]:
     return {
         "format": "golem-graph",
         "format_version": 1,
-        "golem": golem.__version__,
+        "golem": __version__,
         "n": moments.n,
         "d": moments.d,
         "edges": int(model.adjacency_.sum()),
@@ -222,15 +215,10 @@ def _selection(model: Golem) -> dict[str, Any] | None:
     return {"method": chosen.method, "chosen": chosen.chosen, "path": rows}
 
 
-def path_text(selection: Selection) -> str:
-    """Text of a CSV file with a row a setting."""
-    return csv_text([list(selection.path[0]), *(list(row.values()) for row in selection.path)])
-
-
 def graph_document(model: Golem, supplement: Supplement | None = None) -> dict[str, Any]:
     """Return the whole content of graph.json."""
     sem = getattr(model, "sem_", None)
-    found = edges(model, None if supplement is None else supplement.bootstrap)
+    found = list_edges(model, None if supplement is None else supplement.bootstrap)
     document = {
         "names": list(model.moments_.names),
         "weights": model.weights_.tolist(),
@@ -256,50 +244,6 @@ def trace(model: Golem, most: int = 200) -> list[dict[str, Any]]:
         }
         for k in kept
     ]
-
-
-def save(model: Golem, folder: str | Path, supplement: Supplement | None = None) -> list[Path]:
-    """Write graph.json, edges.csv and weights.csv into a folder, each whole or not at all."""
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    names = model.moments_.names
-    document = graph_document(model, supplement)
-    header = [field.name for field in dataclasses.fields(Edge)]
-    if supplement is None or supplement.bootstrap is None:
-        header = header[: -len(_FROM_BOOTSTRAP)]
-    table = [[edge[name] for name in header] for edge in document["edge_table"]]
-    contents = {
-        "graph.json": json.dumps(document, indent=1, allow_nan=False) + "\n",
-        "edges.csv": csv_text([header, *table]),
-        "weights.csv": csv_text(
-            [["", *names], *([name, *row] for name, row in zip(names, model.weights_, strict=True))]
-        ),
-    }
-    for name, content in contents.items():
-        write_text(folder / name, content)
-    return [folder / name for name in contents]
-
-
-def edge_list(weights: Any, names: tuple[str, ...]) -> str:
-    """Text of an edge list with the columns source, target, weight."""
-    return FORMATS["csv"].write(NamedGraph.from_weights(np.asarray(weights, dtype=float), names))
-
-
-def write_text(path: Path, content: str) -> None:
-    """Write a file so that a reader sees the old content or the new, never a part."""
-    with replacing(path) as temporary:
-        temporary.write_text(content, encoding="utf-8")
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path` that takes its place when all went well."""
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
-    try:
-        yield temporary
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _number(value: Any) -> float | None:

@@ -11,7 +11,8 @@ import numpy as np
 from golem.graphs.dag import cycle_text, find_cycle, is_dag
 from golem.graphs.formats import FORMATS, NamedGraph, format_of
 from golem.model.linear_sem import LinearSEM
-from golem.output import document as export
+from golem.output.document import list_edges
+from golem.runtime.files import write_text
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -53,7 +54,7 @@ def named_graph(model: Any, bootstrap: Bootstrap | None = None) -> NamedGraph:
     names = model.moments_.names
     if not hasattr(model, "weights_"):
         return NamedGraph.from_class(model.cpdag_, names)
-    edges = [dataclasses.asdict(edge) for edge in export.edges(model, bootstrap)]
+    edges = [dataclasses.asdict(edge) for edge in list_edges(model, bootstrap)]
     sem = getattr(model, "sem_", None)
     nodes = [] if sem is None else list(zip(sem.noise_variances.tolist(), sem.intercepts.tolist(), strict=True))
     return NamedGraph.from_lists(
@@ -96,7 +97,7 @@ def export_graph(model: Any, path: str | Path, format: str | None = None, *, cpd
     content = graph_text(model, format_of(path) if format is None else format, cpdag=cpdag)
     if not path.parent.is_dir():
         raise ValueError(f"{path}: there is no folder {path.parent}")
-    export.write_text(path, content)
+    write_text(path, content)
     return path
 
 

@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golem.data.tables import counted
 from golem.output.layout import causal_order, edge_curves, layered_layout
+from golem.runtime.messages import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from golem.assessment.selection import Selection
-    from golem.comparison.comparison import Comparison
     from golem.estimator.golem import Golem
-    from golem.graphs.dag import BoolMatrix
+    from golem.runtime.types import BoolMatrix
 
 # Blue and orange are told apart by every kind of colour vision, and in grey print by their lightness.
 POSITIVE, NEGATIVE = "#2166ac", "#d6701c"
@@ -114,44 +112,6 @@ def plot_weights(model: Golem, ax: Axes | None = None, title: str | None = None)
 
 def _headline(adjacency: BoolMatrix) -> str:
     return f"{counted(int(adjacency.sum()), 'edge')} among {len(adjacency)} variables"
-
-
-def plot_comparison(comparison: Comparison) -> Figure:
-    """Draw what a comparison found: errors against the truth (or edges, without one), time, and pairwise SHD."""
-    from matplotlib.figure import Figure
-
-    rows = [row for row in comparison.rows if row.edges is not None][::-1]
-    names, distances = comparison.distances()
-    figure = Figure(figsize=(13, max(3.2, 0.34 * len(names) + 1.8)), layout="constrained")
-    errors, times, pairs = figure.subplots(1, 3, width_ratios=[1, 1, 1.3])
-    places = np.arange(len(rows))
-    if comparison.truth is None:
-        errors.barh(places, [row.edges for row in rows], color=POSITIVE)
-        errors.set_xlabel("edges")
-    else:
-        bars = (("SHD", "shd", POSITIVE, 0.2), ("SHD-C", "shd_c", NEGATIVE, -0.2))
-        for label, key, colour, offset in bars:
-            values = [np.nan if getattr(row, key) is None else getattr(row, key) for row in rows]
-            errors.barh(places + offset, values, height=0.4, color=colour, label=label)
-        errors.legend(frameon=False, fontsize=8)
-        errors.set_xlabel("errors against the truth")
-    errors.set_yticks(places, [row.method for row in rows], fontsize=8)
-    times.barh(places, [row.seconds for row in rows], color=NODE_EDGE)
-    times.set_yticks(places, [""] * len(rows))
-    times.set_xlabel("seconds")
-    if rows:
-        times.set_xscale("log")
-    if names:
-        pairs.imshow(distances, cmap="Blues", interpolation="nearest", aspect="auto")
-    pairs.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
-    pairs.set_yticks(range(len(names)), names, fontsize=7)
-    middle = distances.max(initial=0) / 2
-    for (a, b), value in np.ndenumerate(distances):
-        pairs.text(b, a, str(value), ha="center", va="center", fontsize=6, color="white" if value > middle else TEXT)
-    pairs.set_title("edges that differ, pair by pair", fontsize=9)
-    for axes in (errors, times):
-        axes.spines[["top", "right"]].set_visible(False)
-    return figure
 
 
 def plot_path(selection: Selection, ax: Axes | None = None) -> Axes:

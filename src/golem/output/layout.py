@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from golem.graphs.dag import BoolMatrix, as_adjacency, is_dag, topological_order
+from golem.graphs.dag import as_adjacency, is_dag, topological_order
+from golem.runtime.types import BoolMatrix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from golem.runtime.arrays import Array, identity_like, is_tensor, namespace
+from golem.runtime.arrays import identity_like, is_tensor, namespace
+from golem.runtime.types import Array
 
 
 def identity_minus(B: Array) -> Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Protocol
 
-from golem.runtime.arrays import Array, Message, logabsdet_and_inverse_transpose, namespace
+from golem.runtime.arrays import HostCopy, namespace
 from golem.runtime.expm import (
     ExpmPlan,
     cheapest_plan,
@@ -18,8 +18,10 @@ from golem.runtime.expm import (
     power_norms,
     suffices,
 )
-from golem.runtime.gpu.half_precision import rough_products_pay
+from golem.runtime.gpu.half_precision import half_products_pay
 from golem.runtime.gpu.warm_inverse import WarmInverse
+from golem.runtime.linear_algebra import logabsdet_and_inverse_transpose
+from golem.runtime.types import Array
 
 # From this size on a product takes far longer than to start it, and LU a dozen times as long as that.
 LARGE = 1024
@@ -73,7 +75,7 @@ class Warm(Direct):
     def exponentiate(self, A: Array) -> Array:
         """Return exp(A), with a truncation error of half of 1e-6 at most."""
         powers, plan = [A, A @ A], self._plan
-        norms = Message(power_norms(*powers))
+        norms = HostCopy(power_norms(*powers))
         # On by the plan of the step before, while the norms are on their way.
         E = None if plan is None else expm_by_plan(powers, plan)
         found = norms.read()
@@ -125,4 +127,4 @@ class Foreseen(Direct):
 def functions_for(M: Array) -> MatrixFunctions:
     """Return what is fast for a matrix that moves in small steps: warm where rough products are cheap beside LU."""
     large = M.ndim == 2 and M.shape[-1] >= LARGE and M.dtype == namespace(M).float64
-    return Warm() if large and rough_products_pay(M) else DIRECT
+    return Warm() if large and half_products_pay(M) else DIRECT

@@ -11,13 +11,10 @@ from typing import Protocol
 
 import array_api_compat
 
-from golem.runtime.arrays import (
-    Array,
-    logabsdet_and_inverse_transpose,
-    namespace,
-    transpose,
-)
+from golem.runtime.arrays import namespace, transpose
+from golem.runtime.linear_algebra import logabsdet_and_inverse_transpose
 from golem.runtime.matrix_functions import DIRECT, MatrixFunctions
+from golem.runtime.types import Array
 
 
 class Acyclicity(Protocol):

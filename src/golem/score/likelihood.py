@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from golem.runtime.arrays import Array, namespace
+from golem.runtime.arrays import namespace
 from golem.runtime.in_place import identity_minus, inner_product, minus_scaled
 from golem.runtime.matrix_functions import DIRECT, MatrixFunctions
+from golem.runtime.types import Array
 
 
 class Likelihood(Protocol):

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.moments import Matrix, Vector
-from golem.runtime.arrays import Array, namespace
+from golem.runtime.arrays import namespace
 from golem.runtime.in_place import absorb, add_entrywise, clear_diagonal
 from golem.runtime.matrix_functions import DIRECT, MatrixFunctions
+from golem.runtime.types import Array, Matrix, Vector
 from golem.score.acyclicity import Acyclicity, Expm
 from golem.score.likelihood import Likelihood
 from golem.score.sparsity import L1, Sparsity

@@ -1,4 +1,4 @@
-"""Every node on its parents, by least squares."""
+"""Regression of nodes on their parents, by least squares."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.moments import Matrix, Vector
-from golem.graphs.dag import BoolMatrix
+from golem.runtime.types import BoolMatrix, Matrix, Vector
 
 _STACK_NUMBERS = 1 << 22
 
@@ -81,3 +80,15 @@ def regress_on_parents(adjacency: BoolMatrix, S: Matrix) -> tuple[Matrix, Vector
 def least_squares_weights(adjacency: BoolMatrix, S: Matrix) -> Matrix:
     """Weights of every node on its parents, by least squares."""
     return regressions(adjacency, S).matrix
+
+
+def residual_variance(S: Matrix, j: int, parents: BoolMatrix) -> float:
+    """Variance of a node given its parents."""
+    return conditional_variance(S, j, np.nonzero(parents)[0])
+
+
+def conditional_variance(S: Matrix, j: int, where: NDArray[np.intp]) -> float:
+    """Variance of a node given some others."""
+    if not len(where):
+        return float(S[j, j])
+    return float(S[j, j] - S[j, where] @ np.linalg.solve(S[np.ix_(where, where)], S[where, j]))

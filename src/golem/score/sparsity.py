@@ -8,8 +8,8 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.runtime.arrays import Array
 from golem.runtime.in_place import sign, total_size
+from golem.runtime.types import Array
 
 Criterion = Literal["mbic", "ebic", "bic"]
 CRITERIA: tuple[Criterion, ...] = ("mbic", "ebic", "bic")

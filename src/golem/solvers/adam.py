@@ -11,11 +11,13 @@ import numpy as np
 from array_api_compat import device
 from numpy.typing import NDArray
 
-from golem.runtime.arrays import Array, Message, blas_threads_for, namespace, to_numpy
+from golem.runtime.arrays import HostCopy, namespace, to_numpy
 from golem.runtime.in_place import add_squares, minus_ratio, move_towards
 from golem.runtime.matrix_functions import MatrixFunctions, functions_for
+from golem.runtime.threads import blas_threads_for
+from golem.runtime.types import Array
 from golem.score.objective import Objective
-from golem.solvers.replayed_adam import StepsAhead, pays_to_replay
+from golem.solvers.replayed_adam import ReplayedAdam, pays_to_replay
 from golem.solvers.solution import Callback, Recorder, Solution, Status
 
 _MOST_HALVINGS = 40
@@ -102,7 +104,7 @@ class Adam:
         functions = functions_for(B)
         ahead = None
         if self.batch_size is None and pays_to_replay(objective):
-            ahead = StepsAhead(objective, self._moved, self.beta1, self.beta2)
+            ahead = ReplayedAdam(objective, self._moved, self.beta1, self.beta2)
         status, step, ended = Status.MAX_ITER if self.tolerance else Status.COMPLETED, 0, _Ended(B)
         try:
             while step <= self.max_iter:
@@ -158,7 +160,7 @@ class Adam:
             # Where the score is not finite, neither is the gradient.
             grad = objective.smooth_value_and_grad(B, S, functions)[1]
             total = ended.without(xp.sum(grad, axis=(-2, -1)))
-            message = Message(xp.sum(total) if total.ndim else total)  # one number tells for all problems of a stack
+            message = HostCopy(xp.sum(total) if total.ndim else total)  # one number tells for all problems of a stack
             objective.add_sparsity(B, grad)
             if math.isfinite(message.read()):
                 return B, grad

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from golem.data.moments import Matrix
-from golem.runtime.arrays import Array, blas_threads_for, transpose
+from golem.runtime.arrays import transpose
 from golem.runtime.expm import expm_nonnegative
 from golem.runtime.matrix_functions import DIRECT, MatrixFunctions
+from golem.runtime.threads import blas_threads_for
+from golem.runtime.types import Array, Matrix
 from golem.score.acyclicity import Acyclicity
 from golem.score.objective import Objective
 from golem.solvers.lbfgs import LBFGS

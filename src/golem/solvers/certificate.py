@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from golem.data.moments import Matrix, Vector
-from golem.graphs.dag import BoolMatrix
+from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.objective import Objective
 from golem.solvers.lbfgs import LBFGS
 

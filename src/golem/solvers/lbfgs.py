@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.moments import Matrix, Vector
-from golem.runtime.arrays import blas_threads_for, to_numpy
+from golem.runtime.arrays import to_numpy
+from golem.runtime.threads import blas_threads_for
+from golem.runtime.types import Matrix, Vector
 from golem.score.objective import Objective
 from golem.solvers.solution import Callback, Recorder, Solution, Status
 

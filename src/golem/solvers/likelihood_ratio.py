@@ -18,12 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.moments import Matrix, Moments, Vector
-from golem.directions.equivalence_class import residual_variance
-from golem.graphs.dag import BoolMatrix, topological_order
+from golem.data.moments import Moments
+from golem.graphs.dag import topological_order
+from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import Likelihood
 from golem.score.objective import residual_variances
-from golem.score.regression import regress_on_parents
+from golem.score.regression import regress_on_parents, residual_variance
 from golem.score.sparsity import L0
 from golem.solvers.rounding import CycleRemoval
 

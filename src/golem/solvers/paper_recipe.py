@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from golem.data.knowledge import Knowledge
-from golem.data.moments import Matrix
-from golem.runtime.arrays import Placement
+from golem.runtime.devices import Placement
+from golem.runtime.types import Matrix
 from golem.score.acyclicity import Acyclicity
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 from golem.score.objective import PAPER_PENALTIES, Objective
@@ -33,7 +33,7 @@ NOISE_MODELS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Descent:
+class PaperRecipe:
     """How to descend, for one covariance or a stack of them.
 
     Parameters

@@ -10,9 +10,10 @@ from typing import Any
 
 from array_api_compat import device
 
-from golem.runtime.arrays import Array, namespace
-from golem.runtime.gpu.cuda_graphs import Replay, can_replay
+from golem.runtime.arrays import namespace
+from golem.runtime.gpu.cuda_graphs import ReplayedStep, can_replay
 from golem.runtime.matrix_functions import LARGE, Foreseen
+from golem.runtime.types import Array
 from golem.score.acyclicity import Expm
 from golem.score.objective import Objective
 
@@ -31,7 +32,7 @@ def pays_to_replay(objective: Objective) -> bool:
     return known and can_replay(objective.S) and objective.d < LARGE
 
 
-class StepsAhead:
+class ReplayedAdam:
     """Takes many of Adam's steps at a time, by a plan for the matrix functions that is checked afterwards.
 
     A step at d = 100 is some eighty small operations, and to start them takes longer than they do. Replayed, they are
@@ -99,7 +100,7 @@ class StepsAhead:
         if self._functions is None:
             self._functions = Foreseen(self._B * self._B)
         if self._step is None:
-            self._step = Replay(partial(self._advance, self._functions), device(self._B))
+            self._step = ReplayedStep(partial(self._advance, self._functions), device(self._B))
         for _ in range(count):
             self._step()
         enough, better = self._functions.review()

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.moments import Matrix
-from golem.graphs.dag import BoolMatrix, edges_are_acyclic
+from golem.graphs.dag import edges_are_acyclic
+from golem.runtime.types import BoolMatrix, Matrix
 
 CycleRemoval = Literal["paper", "gentle", "none"]
 _NEXT_TO_NOTHING = 1e-300

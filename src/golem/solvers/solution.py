@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from golem.runtime.arrays import Array, to_numpy
+from golem.runtime.arrays import to_numpy
+from golem.runtime.types import Array
 from golem.score.objective import Objective
 
 if TYPE_CHECKING:

@@ -10,10 +10,11 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from golem.comparison.comparison import Comparison, Row
 from golem.comparison.other_packages import Estimate
+from golem.comparison.report import report_comparison
+from golem.comparison.result import Comparison, Row
 from golem.graphs.formats import NamedGraph
-from golem.output.report import report_comparison, report_document
+from golem.output.report import report_document
 from golem.simulate import random_dag
 
 pytestmark = pytest.mark.browser

@@ -11,11 +11,13 @@ import pandas as pd
 import pytest
 
 from golem import Golem, Knowledge
+from golem.comparison.report import report_comparison
 from golem.diagnostics import edge_loss
 from golem.graphs.formats import NamedGraph
-from golem.output.document import graph_document, save
-from golem.output.report import read_document, report_comparison, report_document
+from golem.output.document import graph_document
+from golem.output.report import read_document, report_document
 from golem.output.report.content import model_content, shortened
+from golem.output.result_files import save
 from golem.simulate import random_dag, simulate
 
 NAMES = ["<script>alert(1)</script>", "</script>", 'b"', "c'", "javascript:x", "é"]
@@ -169,7 +171,7 @@ def test_an_edge_list_is_no_document(model, tmp_path):
 
 
 def test_a_comparison_writes_its_page(tmp_path):
-    from golem.comparison.comparison import compare
+    from golem.comparison.run import compare
 
     drawn = simulate(5, 300, "ER1", random_state=1)
     result = compare(drawn.data, ["sort-regress-var", "pc"], truth=drawn.sem.adjacency)
@@ -183,7 +185,7 @@ def test_a_comparison_writes_its_page(tmp_path):
 
 
 def test_a_comparison_tells_what_it_was_made_with(tmp_path):
-    from golem.comparison.comparison import compare
+    from golem.comparison.run import compare
 
     table = pd.DataFrame(simulate(3, 200, "ER1", random_state=1).data, columns=["age", "debt", "home"])
     known = Knowledge.named(required=[("age", "debt")], tiers=[["age"], ["debt", "home"]])

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from golem.runtime.gpu.cuda_graphs import Replay, can_replay
+from golem.runtime.gpu.cuda_graphs import ReplayedStep, can_replay
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -29,7 +29,7 @@ class Graph:
             raise RuntimeError("the recording is void")
 
     def replay(self):
-        """Replay."""
+        """ReplayedStep."""
         self.log.append("replay")
 
 
@@ -65,7 +65,7 @@ def log(monkeypatch):
 
 def test_the_first_call_runs_the_second_records_all_others_replay(log):
     steps = []
-    replay = Replay(lambda: steps.append(1), "cuda:1")
+    replay = ReplayedStep(lambda: steps.append(1), "cuda:1")
     for _ in range(4):
         replay()
     assert len(steps) == 2
@@ -77,7 +77,7 @@ def test_the_first_call_runs_the_second_records_all_others_replay(log):
 
 def test_recordings_of_a_thread_share_a_stream(log):
     for _ in range(3):
-        replay = Replay(lambda: None, "cuda:1")
+        replay = ReplayedStep(lambda: None, "cuda:1")
         replay()
         replay()
     assert log.count("stream on cuda:1") == 1
@@ -98,7 +98,7 @@ def test_what_a_step_raises_reaches_the_caller(log, monkeypatch, error):
         if len(calls) == 2:
             raise error
 
-    replay = Replay(step, "cuda")
+    replay = ReplayedStep(step, "cuda")
     replay()
     with pytest.raises(error):
         replay()
@@ -118,7 +118,7 @@ def test_threads_record_at_the_same_time():
         def step():
             total.add_(one * 2 - 1)
 
-        replay = Replay(step, total.device)
+        replay = ReplayedStep(step, total.device)
         for _ in range(500):
             replay()
         results[k] = float(total.sum())

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from golem.runtime.arrays import Message, orthonormal
+from golem.runtime.arrays import HostCopy
 from golem.runtime.gpu import warm_inverse
-from golem.runtime.gpu.half_precision import half, half_of_product, in_halves, rough_product, rough_products_pay
+from golem.runtime.gpu.half_precision import half, half_of_product, half_product, half_products_pay, in_halves
 from golem.runtime.gpu.warm_inverse import WarmInverse
+from golem.runtime.linear_algebra import orthonormal
 from golem.runtime.matrix_functions import DIRECT, LARGE, Warm, functions_for
 
 
@@ -129,8 +130,8 @@ def test_numbers_beyond_half_precision_are_left_to_lu(rng):
 def test_two_halves_hold_twice_the_bits(rng):
     A, B = rng.normal(size=(2, 50, 50))
     exact = A @ half(B).astype(float)
-    assert np.abs(rough_product(half(A), half(B)) - exact).max() > 1e-4
-    np.testing.assert_allclose(rough_product(in_halves(A), half(B)), exact, atol=1e-5)
+    assert np.abs(half_product(half(A), half(B)) - exact).max() > 1e-4
+    np.testing.assert_allclose(half_product(in_halves(A), half(B)), exact, atol=1e-5)
 
 
 @pytest.mark.torch
@@ -144,9 +145,9 @@ def test_halves_of_tensors_are_those_of_arrays(rng):
 
 def test_warm_functions_are_for_one_large_matrix_of_doubles_where_rough_products_pay(monkeypatch):
     large = np.zeros((LARGE, LARGE))
-    assert not rough_products_pay(large)
+    assert not half_products_pay(large)
     assert functions_for(large) is DIRECT
-    monkeypatch.setattr("golem.runtime.matrix_functions.rough_products_pay", lambda array: True)
+    monkeypatch.setattr("golem.runtime.matrix_functions.half_products_pay", lambda array: True)
     assert isinstance(functions_for(large), Warm)
     for other in (large[:50, :50], large[None], large.astype(np.float32)):
         assert functions_for(other) is DIRECT
@@ -165,7 +166,7 @@ def test_a_gpu_follows_inverses_and_sends_messages(rng):
     assert inverse.cold_starts <= 2
     for _ in range(50):
         M = M @ M / torch.linalg.vector_norm(M)
-    message = Message(torch.linalg.vector_norm(M))
+    message = HostCopy(torch.linalg.vector_norm(M))
     assert message.read() == float(torch.linalg.vector_norm(M))
 
 

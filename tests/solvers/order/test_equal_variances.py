@@ -284,7 +284,7 @@ def test_the_step_that_a_gpu_replays_gives_the_same_order(constrained, monkeypat
 
     monkeypatch.setattr(vo, "_PANEL", 32)
     monkeypatch.setattr(vo, "can_replay", lambda array: True)
-    monkeypatch.setattr(vo, "Replay", replay)
+    monkeypatch.setattr(vo, "ReplayedStep", replay)
     order, replayed = variance_order(S, before)
     assert len(taken) == d
     np.testing.assert_array_equal(order, expected)

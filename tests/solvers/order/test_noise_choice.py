@@ -8,10 +8,10 @@ from scipy.integrate import quad
 from sklearn.exceptions import ConvergenceWarning
 
 from golem import DataWarning, Golem, Knowledge, Moments, metrics
-from golem.directions.equivalence_class import residual_variance
 from golem.graphs.dag import cpdag, is_dag
 from golem.score.likelihood import GaussianNV, GaussianTied
 from golem.score.objective import residual_variances
+from golem.score.regression import residual_variance
 from golem.score.sparsity import L0
 from golem.simulate import simulate
 from golem.solvers import Order, Status

@@ -9,13 +9,13 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from golem import DataWarning, Golem, Moments, metrics
-from golem.directions.equivalence_class import prefer_equal_variances, residual_variance
 from golem.graphs.dag import cpdag, is_dag, topological_order
 from golem.score.likelihood import GaussianEV, GaussianNV
-from golem.score.regression import least_squares_weights
+from golem.score.regression import least_squares_weights, residual_variance
 from golem.score.sparsity import L0
 from golem.simulate import random_sem, simulate
 from golem.solvers import Order, Status
+from golem.solvers.order.covered_edges import prefer_equal_variances
 
 
 def best_of_all(dags, S, n, prices, equal_variances):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from golem.assessment.diagnostics.finding import Finding
-from golem.data.moments import Matrix, Moments
-from golem.data.tables import shortened
+from golem.data.moments import Moments
+from golem.runtime.messages import shortened
+from golem.runtime.types import Matrix
 
 _WARN_BELOW, _NOTE_BELOW = 1.5, 5.0
 _WORST_CONDITION = 1e8

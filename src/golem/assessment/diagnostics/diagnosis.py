@@ -10,9 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from golem.assessment.diagnostics import columns, directions, influence, noise, odd_values, units
 from golem.assessment.diagnostics.finding import Diagnosis, Finding
-from golem.data.moments import Matrix
-from golem.data.tables import is_table, positions, quoted, rows_and_names
+from golem.data.table_input import is_table, rows_and_names
 from golem.estimator.golem import Golem, plain_model
+from golem.runtime.messages import quoted
+from golem.runtime.names import positions
+from golem.runtime.types import Matrix
 from golem.score.regression import least_squares_weights
 
 # Beyond this number of columns the graph is not fitted again.

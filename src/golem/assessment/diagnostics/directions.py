@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from golem.assessment.diagnostics.finding import Finding
-from golem.data.tables import shortened
+from golem.runtime.messages import shortened
 from golem.score.likelihood import GaussianNV
 
 if TYPE_CHECKING:

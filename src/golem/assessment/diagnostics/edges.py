@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from golem.data.moments import Matrix
-from golem.directions.equivalence_class import residual_variance
-from golem.graphs.dag import BoolMatrix, is_dag
+from golem.graphs.dag import is_dag
 from golem.model.interventions import number_of
+from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.likelihood import GaussianEV
 from golem.score.objective import PAPER_PENALTIES, Objective
+from golem.score.regression import residual_variance
 from golem.solvers.certificate import Certificate
 from golem.solvers.certificate import certify as polish_to_certificate
 

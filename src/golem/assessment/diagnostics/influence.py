@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.assessment.diagnostics.finding import Finding
-from golem.data.moments import Matrix
-from golem.graphs.dag import BoolMatrix
+from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.sparsity import L0
 
 _LARGEST_SHARE, _MOST_ROWS = 0.01, 5

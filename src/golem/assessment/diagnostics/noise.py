@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.assessment.diagnostics.finding import Finding
-from golem.data.moments import Matrix, Moments, Vector
-from golem.data.tables import quoted
-from golem.graphs.dag import BoolMatrix
+from golem.data.moments import Moments
+from golem.runtime.messages import quoted
+from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianTied
 from golem.score.regression import regress_on_parents
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from golem.assessment.diagnostics.finding import Finding
-from golem.data.moments import Matrix, Vector
-from golem.data.tables import shortened
+from golem.runtime.messages import shortened
+from golem.runtime.types import Matrix, Vector
 
 _FEWEST_OTHERS = 10
 _FEWEST_VALUES = 5

@@ -11,9 +11,9 @@ from sklearn.base import clone
 
 from golem.assessment.diagnostics.finding import Finding
 from golem.baselines import SortRegress
-from golem.data.moments import Moments, Vector
+from golem.data.moments import Moments
 from golem.estimator.golem import Golem, is_counted
-from golem.graphs.dag import BoolMatrix
+from golem.runtime.types import BoolMatrix, Vector
 from golem.score.likelihood import GaussianNV
 from golem.solvers import Status
 

@@ -29,7 +29,7 @@ from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import merged
 from golem.estimator.golem import Golem, is_counted
-from golem.graphs.dag import BoolMatrix
+from golem.runtime.types import BoolMatrix
 from golem.score.sparsity import L0, Criterion
 
 Method = Literal["bic", "cv", "stability"]

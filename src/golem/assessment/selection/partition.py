@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.moments import Matrix, Moments
+from golem.data.moments import Moments
 from golem.data.resampling import merged
+from golem.runtime.types import Matrix
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from golem.data.checks import DataWarning
 from golem.data.missing import observed_log_likelihood
-from golem.data.moments import Matrix, Moments
+from golem.data.moments import Moments
 from golem.estimator.golem import Golem, is_counted
-from golem.graphs.dag import BoolMatrix
+from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.likelihood import GaussianTied
 from golem.score.regression import regress_on_parents
 from golem.score.sparsity import L0

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from golem.data.moments import Matrix
-from golem.graphs.dag import BoolMatrix
+from golem.runtime.types import BoolMatrix, Matrix
 
 # What edges of noise reach. One that passes on all rows, z^2 above the price, has z / sqrt(2) with variance 1/2 on half
 # of them: it passes there about every second time at the lowest prices, and less often at others.

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from golem.data.moments import Vector
+from golem.runtime.types import Vector
 
 _BYTES, _MOST_ROWS, _LARGEST_BLOCK = 1 << 25, 1 << 16, 1 << 27
 

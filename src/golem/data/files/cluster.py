@@ -19,8 +19,10 @@ import numpy as np
 from golem.data.checks import DataWarning
 from golem.data.files.streaming import Parts, Progress, Task, merged, moments_of_shards, part_moments
 from golem.data.moments import Moments
-from golem.data.tables import column_names, rows_and_names
-from golem.runtime.arrays import available_cores, blas_threads_for
+from golem.data.table_input import rows_and_names
+from golem.runtime.machine import available_cores
+from golem.runtime.names import column_names
+from golem.runtime.threads import blas_threads_for
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -29,7 +29,9 @@ from golem.data.files.csv_format import (
     split_line,
     without_blanks_around_fields,
 )
-from golem.data.tables import REMEDY_FOR_TEXT, column_names, quoted, shortened
+from golem.data.table_input import REMEDY_FOR_TEXT
+from golem.runtime.messages import quoted, shortened
+from golem.runtime.names import column_names
 
 _SAMPLE_BYTES, _SAMPLE_LINES, _LARGEST_SAMPLE, _SCAN_BYTES = 1 << 16, 10, 1 << 26, 1 << 24
 _PARSED_BYTES, _PARSED_LINES = 1 << 20, 64

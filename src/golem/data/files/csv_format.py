@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from golem.data.tables import DECIMAL_COMMA
+from golem.runtime.files import DECIMAL_COMMA
 
 _SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
 _SEPARATOR_LINE = re.compile(r'"?sep=([,;|:~^!#&\t ])"?', re.IGNORECASE)

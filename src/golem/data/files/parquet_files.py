@@ -17,7 +17,8 @@ from golem.data.files.batches import (
     is_numeric,
     piece_bytes,
 )
-from golem.data.tables import REMEDY_FOR_TEXT, shortened
+from golem.data.table_input import REMEDY_FOR_TEXT
+from golem.runtime.messages import shortened
 
 MAGIC = b"PAR1"
 _WINDOWS, _SMALLEST_WINDOW = 1 << 24, 1 << 14

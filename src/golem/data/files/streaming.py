@@ -18,7 +18,8 @@ from typing import Literal
 from golem.data.files.batches import Batch, Piece, TableFile, batch_rows, naming
 from golem.data.files.table_files import TableFiles
 from golem.data.moments import Moments
-from golem.runtime.arrays import available_cores, blas_threads_for
+from golem.runtime.machine import available_cores
+from golem.runtime.threads import blas_threads_for
 
 Progress = Callable[[int, int], None]
 # Moments of the shards that a part of the rows belongs to.

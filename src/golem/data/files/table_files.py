@@ -13,7 +13,8 @@ from golem.data.checks import DataWarning
 from golem.data.files.batches import TableFile, naming
 from golem.data.files.csv_files import SAVED_INDEX, CsvFile
 from golem.data.files.parquet_files import MAGIC, ParquetFile
-from golem.data.tables import column_names, counted, quoted
+from golem.runtime.messages import counted, quoted
+from golem.runtime.names import column_names
 
 # What `golem fit` and `golem compare` write, perhaps into the folder of the data.
 _RESULT_MARKS = ("graph.json", "comparison.csv")

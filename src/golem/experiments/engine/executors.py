@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from golem.data.files.cluster import connected
 from golem.experiments.engine.child import Batch, Child
-from golem.runtime.arrays import available_cores
-from golem.runtime.threads import results
+from golem.runtime.machine import available_cores
+from golem.runtime.threads import interruptible_map
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -67,7 +67,7 @@ class Local:
             for child in children:
                 child.close()
 
-        return results([child.run for child in children], batches, close)
+        return interruptible_map([child.run for child in children], batches, close)
 
 
 @dataclass(frozen=True)

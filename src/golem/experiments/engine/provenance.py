@@ -9,7 +9,9 @@ import subprocess
 from pathlib import Path
 
 import golem
-from golem.runtime.arrays import available_cores
+from golem.runtime.devices import device_name
+from golem.runtime.machine import available_cores
+from golem.runtime.version import __version__
 
 # How many threads the libraries below NumPy and numba may start; read when they are imported.
 THREAD_VARIABLES = (
@@ -52,18 +54,6 @@ def processor() -> str:
     return named[0] if named else platform.processor() or platform.machine()
 
 
-def accelerator(device: str) -> str:
-    """Name of a torch device; empty for the CPU."""
-    if device == "cpu":
-        return ""
-    try:
-        import torch
-
-        return str(torch.cuda.get_device_name(device))
-    except (ModuleNotFoundError, RuntimeError, ValueError, AssertionError):
-        return device  # the method itself says what is missing
-
-
 def thread_bounds(threads: int) -> dict[str, str]:
     """Return the variables that bound the threads of a child: so many, or less where the user wants less.
 
@@ -88,9 +78,9 @@ def about(device: str, threads: int | None = None) -> dict[str, str]:
     variables = os.environ if threads is None else thread_bounds(threads)
     bound = variables.get(THREAD_VARIABLES[0]) or available_cores()
     hardware = f"{processor()}, {available_cores()} cores, threads: {bound}"
-    named = accelerator(device)
+    named = device_name(device)
     return {
-        "version": golem.__version__,
+        "version": __version__,
         "commit": commit(),
         "device": device,
         "hardware": f"{named}; {hardware}" if named else hardware,

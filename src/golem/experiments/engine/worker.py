@@ -18,7 +18,7 @@ from golem.experiments.engine.store import DONE, FAILED
 from golem.experiments.engine.task import Row, Task
 from golem.experiments.experiment import Experiment
 from golem.experiments.registry import load
-from golem.runtime.arrays import Placement
+from golem.runtime.devices import Placement
 
 
 def serve() -> None:

@@ -12,10 +12,10 @@ from golem.graphs.formats.dot import read_dot, write_dot
 from golem.graphs.formats.gml import read_gml, write_gml
 from golem.graphs.formats.graphml import read_graphml, write_graphml
 from golem.graphs.formats.pgmpy_json import read_pgmpy, write_pgmpy
-from golem.graphs.formats.tables import csv_text, read_csv, read_json, write_edge_list, write_json, write_matrix
+from golem.graphs.formats.tables import read_csv, read_json, write_edge_list, write_json, write_matrix
 from golem.graphs.named_graph import NamedGraph
 
-__all__ = ["FORMATS", "GraphFormat", "NamedGraph", "csv_text", "format_of", "read_graph"]
+__all__ = ["FORMATS", "GraphFormat", "NamedGraph", "format_of", "read_graph"]
 
 _COMMENTS = re.compile(r"\s+|//[^\n]*|/\*.*?\*/|#[^\n]*", re.DOTALL)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from golem.data.tables import quoted
 from golem.graphs.named_graph import NamedGraph
+from golem.runtime.messages import quoted
 
 _EDGE = re.compile(r"\d+\. (\S+) ([-<o]-[->o]) (\S+)")
 

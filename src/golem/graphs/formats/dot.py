@@ -12,8 +12,8 @@ import itertools
 import re
 from dataclasses import dataclass, field
 
-from golem.data.tables import quoted
 from golem.graphs.named_graph import FLAGS, NamedGraph
+from golem.runtime.messages import quoted
 
 _TOKEN = re.compile(
     r"""(?P<skip>//[^\n]*|/\*.*?\*/|^\#[^\n]*|\s+)

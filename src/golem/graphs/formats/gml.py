@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from golem.data.tables import quoted
 from golem.graphs.named_graph import FLAGS, NamedGraph
+from golem.runtime.messages import quoted
 
 _TOKEN = re.compile(r'#[^\n]*|"[^"]*"|[\[\]"]|[^\s"\[\]]+')
 

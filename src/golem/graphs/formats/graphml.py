@@ -6,8 +6,8 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-from golem.data.tables import quoted
 from golem.graphs.named_graph import FLAGS, NamedGraph
+from golem.runtime.messages import quoted
 
 _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 # XML 1.0 has no way to write these, not even escaped.

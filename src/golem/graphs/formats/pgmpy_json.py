@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+
 from golem.graphs.named_graph import NamedGraph
 
 _INTERCEPT = "(Intercept)"
@@ -11,9 +13,11 @@ _INTERCEPT = "(Intercept)"
 
 def write_pgmpy(graph: NamedGraph) -> str:
     """Text of the model: x_j = intercept + sum of coefficient times parent + noise of the variance."""
-    sem = graph.sem()
+    graph.require_model()
     if _INTERCEPT in graph.names:
         raise ValueError(f"pgmpy keeps the name {_INTERCEPT!r} for itself; rename that variable")
+    variances = np.asarray(graph.noise_variances).tolist()
+    intercepts = [0.0] * len(graph.names) if graph.intercepts is None else graph.intercepts.tolist()
     parents: dict[str, dict[str, float]] = {name: {} for name in graph.names}
     for source, target, attributes in graph.edge_list():
         parents[target][source] = attributes["weight"]
@@ -26,9 +30,7 @@ def write_pgmpy(graph: NamedGraph) -> str:
                 "variance": [variance],
                 "parents": list(into),
             }
-            for (name, into), variance, intercept in zip(
-                parents.items(), sem.noise_variances.tolist(), sem.intercepts.tolist(), strict=True
-            )
+            for (name, into), variance, intercept in zip(parents.items(), variances, intercepts, strict=True)
         },
     }
     return json.dumps(document, indent=1, allow_nan=False) + "\n"

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from golem.data.tables import DECIMAL_COMMA, column_names, counted, quoted
 from golem.graphs.named_graph import NamedGraph
+from golem.runtime.files import DECIMAL_COMMA, csv_text
+from golem.runtime.messages import counted, quoted
+from golem.runtime.names import column_names
 
 
 def write_edge_list(graph: NamedGraph) -> str:
@@ -138,15 +140,3 @@ def _floats(row: list[Any], name: str) -> list[float]:
         return [float(weight) for weight in row]
     except (TypeError, ValueError):
         raise ValueError(f"the weights of row {name!r} are not all numbers") from None
-
-
-def csv_text(rows: list[list[Any]]) -> str:
-    """Text of a CSV file, with every float in full: its repr reads back as the same number."""
-    buffer = io.StringIO()
-    for row in rows:
-        cells = [repr(float(x)) if isinstance(x, float) else x for x in row]
-        # Python's writer leaves a lone carriage return bare, and its reader takes that for the end of the line.
-        has_return = any("\r" in str(x) for x in cells)
-        writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL if has_return else csv.QUOTE_MINIMAL)
-        writer.writerow(cells)
-    return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""The report: one HTML page about a learned graph, or about several methods on one table.
+"""The report: one HTML page about a learned graph.
 
 >>> from golem import Golem
 >>> from golem.datasets import load_sachs
@@ -12,17 +12,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from golem import __version__
 from golem.graphs.formats import NamedGraph, read_graph
-from golem.output.document import Supplement, graph_document, write_text
-from golem.output.report.content import comparison_content, model_content
+from golem.output.document import Supplement, graph_document
+from golem.output.report.content import model_content
 from golem.output.report.page import render
+from golem.runtime.files import write_text
+from golem.runtime.version import __version__
 
 if TYPE_CHECKING:
-    from golem.comparison.comparison import Comparison
     from golem.estimator.golem import Golem
 
-__all__ = ["read_document", "report_comparison", "report_document", "report_model"]
+__all__ = ["read_document", "report_document", "report_model", "write_page"]
 
 
 def report_model(model: Golem, path: str | Path, supplement: Supplement | None = None, **options: Any) -> Path:
@@ -73,25 +73,10 @@ def report_document(
     """
     content = model_content(document, truth, other)
     page = render("model.html", content, title=title, document=document, version=__version__)
-    return _written(Path(path), page)
+    return write_page(Path(path), page)
 
 
-def report_comparison(comparison: Comparison, path: str | Path, *, title: str = "Methods compared") -> Path:
-    """Write the page of a comparison: what each method finds, against the truth and each other.
-
-    Raises
-    ------
-    ValueError
-        If no method came to an end.
-    """
-    if not comparison.estimates:
-        raise ValueError("no method came to an end, so that there is nothing to draw")
-    content = comparison_content(comparison)
-    page = render("comparison.html", content, title=title, comparison=comparison, version=__version__)
-    return _written(Path(path), page)
-
-
-def _written(path: Path, page: str) -> Path:
+def write_page(path: Path, page: str) -> Path:
     """Write a page, whole or not at all, into a folder that may be new."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, page)

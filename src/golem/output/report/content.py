@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from golem.data.moments import Matrix
-from golem.graphs.dag import BoolMatrix
 from golem.graphs.formats import NamedGraph
 from golem.graphs.metrics import as_estimate, as_truth
 from golem.output.layout import causal_order, layered_layout
-
-if TYPE_CHECKING:
-    from golem.comparison.comparison import Comparison
+from golem.runtime.types import BoolMatrix, Matrix
 
 # Above these a drawing of the whole graph is a hairball: the page opens on the matrix and neighbourhoods.
 LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES = 300, 1500
@@ -57,19 +53,19 @@ def model_content(
     for row in rows:
         # An edge that must be there has its place even where its weight is zero.
         adjacency[index[row["source"]], index[row["target"]]] = True
-    graphs = [_graph("learned", rows, names)]
+    graphs = [graph_entry("learned", rows, names)]
     references = [] if truth is None else [("truth", as_truth(truth.aligned(names), names))]
     if other is not None:
         references.append((other[0], as_estimate(other[1].aligned(names), names, other[0])))
     if references:
         as_estimate(adjacency, names, "the learned graph")
-    graphs += [_graph(label, _plain_rows(graph, names), names) for label, graph in references]
+    graphs += [graph_entry(label, plain_rows(graph, names), names) for label, graph in references]
     consensus = (document.get("bootstrap") or {}).get("consensus")
     if consensus is not None:
         rows_of_consensus = [{"source": source, "target": target} for source, target in consensus]
-        graphs.append(_graph("consensus of the bootstrap", rows_of_consensus, names))
+        graphs.append(graph_entry("consensus of the bootstrap", rows_of_consensus, names))
     used = document.get("used") or {}
-    return _drawing(names, adjacency) | {
+    return drawing(names, adjacency) | {
         "kind": "model",
         "graphs": graphs,
         "reference": 1 if truth is not None else None,
@@ -78,48 +74,14 @@ def model_content(
         "chosen": used.get("threshold", 0.0),
         # A threshold that was used is one on the weights themselves; else the units of the columns would decide.
         "measure": "weight" if "threshold" in used else "standardized_weight",
-        "noise_variances": _rounded(document.get("noise_variances")),
-        "intercepts": _rounded(document.get("intercepts")),
-        "trace": _rounded(document.get("trace")),
-        "selection": _rounded(document.get("selection")),
+        "noise_variances": rounded(document.get("noise_variances")),
+        "intercepts": rounded(document.get("intercepts")),
+        "trace": rounded(document.get("trace")),
+        "selection": rounded(document.get("selection")),
     }
 
 
-def comparison_content(comparison: Comparison) -> dict[str, Any]:
-    """Return the data of a page about several methods on one table."""
-    names = comparison.names
-    graphs = []
-    for method, estimate in comparison.estimates.items():
-        graphs.append(_graph(method, _plain_rows(estimate.graph, names, estimate.weights), names))
-    if comparison.truth is not None:
-        graphs.append(_graph("truth", _plain_rows(comparison.truth, names), names))
-    labels, distances = comparison.distances()
-    return _drawing(names, _common_graph(comparison)) | {
-        "kind": "comparison",
-        "graphs": graphs,
-        "reference": len(graphs) - 1 if comparison.truth is not None or len(graphs) > 1 else None,
-        "candidates": [],
-        "chosen": 0.0,
-        "measure": "weight",
-        "methods": _rounded([vars(row) for row in comparison.rows]),
-        "distances": {"names": labels, "values": distances.tolist()},
-        "agreement": comparison.agreement(),
-    }
-
-
-def _common_graph(comparison: Comparison) -> BoolMatrix:
-    """Return what the drawing rests on: the truth, or else the edges of at least half of the methods."""
-    d = len(comparison.names)
-    if comparison.truth is not None:
-        return comparison.truth
-    learned = np.array([estimate.graph for estimate in comparison.estimates.values()]).reshape(-1, d, d)
-    joined = (learned | learned.transpose(0, 2, 1)).sum(axis=0) * 2 >= max(1, len(learned))
-    votes = learned.sum(axis=0)
-    forward = (votes > votes.T) | ((votes == votes.T) & np.triu(np.ones((d, d), dtype=bool)))
-    return np.asarray(joined & forward & (votes > 0))
-
-
-def _drawing(names: tuple[str, ...], adjacency: BoolMatrix) -> dict[str, Any]:
+def drawing(names: tuple[str, ...], adjacency: BoolMatrix) -> dict[str, Any]:
     """Names, labels, causal order and, unless the graph is large, the places of nodes and bends of edges."""
     labels = [shortened(name) for name in names]
     large = len(names) > LARGEST_DRAWN_GRAPH or int(adjacency.sum()) > MOST_DRAWN_EDGES
@@ -162,13 +124,13 @@ def _edge_rows(document: Mapping[str, Any], weights: Matrix, names: tuple[str, .
     if rows is None:
         undecided = {tuple(pair) for pair in document.get("undecided_edges") or ()}
         rows = [row | {"undecided": (row["source"], row["target"]) in undecided}
-                for row in _plain_rows(weights != 0, names, weights)]  # fmt: skip
+                for row in plain_rows(weights != 0, names, weights)]  # fmt: skip
     resampled = (document.get("bootstrap") or {}).get("edges") or ()
     by_pair = {(edge["source"], edge["target"]): edge for edge in resampled}
     return [dict(row) | dict(by_pair.get((row["source"], row["target"]), {})) for row in rows]
 
 
-def _plain_rows(graph: BoolMatrix, names: tuple[str, ...], weights: Matrix | None = None) -> list[dict[str, Any]]:
+def plain_rows(graph: BoolMatrix, names: tuple[str, ...], weights: Matrix | None = None) -> list[dict[str, Any]]:
     """Edges of a matrix; those in both directions appear once and are undirected."""
     rows = []
     for i, j in np.argwhere(graph):
@@ -179,12 +141,12 @@ def _plain_rows(graph: BoolMatrix, names: tuple[str, ...], weights: Matrix | Non
     return rows
 
 
-def _graph(name: str, rows: list[dict[str, Any]], names: tuple[str, ...]) -> dict[str, Any]:
+def graph_entry(name: str, rows: list[dict[str, Any]], names: tuple[str, ...]) -> dict[str, Any]:
     """Pack edges as a table with the columns that are known."""
     index = {variable: k for k, variable in enumerate(names)}
     columns = [column for column in ("undirected", *EDGE_COLUMNS) if _known(rows, column)]
     packed = [
-        [index[row["source"]], index[row["target"]], *(_rounded(row.get(column)) for column in columns)] for row in rows
+        [index[row["source"]], index[row["target"]], *(rounded(row.get(column)) for column in columns)] for row in rows
     ]
     return {"name": name, "columns": ["source", "target", *columns], "rows": packed}
 
@@ -202,15 +164,15 @@ def _candidates(document: Mapping[str, Any], adjacency: BoolMatrix) -> list[list
     pairs = np.argwhere(np.abs(left) > 1e-3 * np.abs(left).max(initial=0))
     sizes = np.abs(left[pairs[:, 0], pairs[:, 1]])
     strongest = pairs[np.argsort(-sizes, kind="stable")[: min(MOST_CANDIDATES, 3 * int(adjacency.sum()) + 20)]]
-    return [[int(i), int(j), _rounded(float(left[i, j]))] for i, j in strongest]
+    return [[int(i), int(j), rounded(float(left[i, j]))] for i, j in strongest]
 
 
-def _rounded(value: Any) -> Any:
+def rounded(value: Any) -> Any:
     """Keep six digits of every number, and what JSON can hold."""
     if isinstance(value, bool | str | int) or value is None:
         return value
     if isinstance(value, float):
         return float(f"{value:.6g}") if np.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {key: _rounded(part) for key, part in value.items()}
-    return [_rounded(part) for part in value]
+        return {key: rounded(part) for key, part in value.items()}
+    return [rounded(part) for part in value]

@@ -15,7 +15,7 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
-from golem.data.tables import counted
+from golem.runtime.messages import counted
 
 # In the order in which they build on each other; the page has them as one script.
 SCRIPTS = ("data.js", "state.js", "geometry.js", "graph.js", "matrix.js", "details.js", "tables.js", "charts.js",

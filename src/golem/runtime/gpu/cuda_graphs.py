@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from golem.runtime.arrays import Array, is_tensor
+from golem.runtime.arrays import is_tensor
+from golem.runtime.types import Array
 
 # CUDA records for one thread at a time; each thread has a stream of its own to record in.
 _recording = threading.Lock()
@@ -19,7 +20,7 @@ def can_replay(array: Array) -> bool:
     return is_tensor(array) and array.device.type == "cuda"
 
 
-class Replay:
+class ReplayedStep:
     """A step on fixed arrays of a GPU, taken many times.
 
     To start an operation on a GPU takes longer than a small one runs. The first call takes the step as it is; the

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from golem.runtime.arrays import Array, is_tensor, namespace
+from golem.runtime.arrays import is_tensor, namespace
+from golem.runtime.types import Array
 
 # Relative rounding error of half precision.
 HALF_ROUNDOFF = 2.0**-11
@@ -35,11 +36,11 @@ def in_halves(A: Array) -> tuple[Array, Array]:
     return upper, half(A - upper)
 
 
-def rough_product(A: Array | tuple[Array, Array], B: Array) -> Array:
+def half_product(A: Array | tuple[Array, Array], B: Array) -> Array:
     """Product of a matrix in half precision, or one in two halves, and another, added up in single precision."""
     if isinstance(A, tuple):
-        product = rough_product(A[0], B)
-        add_rough_product(product, A[1], B)
+        product = half_product(A[0], B)
+        add_half_product(product, A[1], B)
         return product
     if is_tensor(A) and A.device.type == "cuda":
         import torch
@@ -49,17 +50,17 @@ def rough_product(A: Array | tuple[Array, Array], B: Array) -> Array:
     return xp.astype(A, xp.float32) @ xp.astype(B, xp.float32)
 
 
-def add_rough_product(total: Array, A: Array, B: Array) -> None:
+def add_half_product(total: Array, A: Array, B: Array) -> None:
     """Add the product of two matrices in half precision to one in single precision, in place."""
     if is_tensor(A) and A.device.type == "cuda":
         import torch
 
         torch.addmm(total, A, B, out_dtype=torch.float32, out=total)
     else:
-        total += rough_product(A, B)
+        total += half_product(A, B)
 
 
-def rough_products_pay(array: Array) -> bool:
+def half_products_pay(array: Array) -> bool:
     """Tell whether rough products are far faster than others where an array is."""
     return is_tensor(array) and array.device.type == "cuda" and _works_on(array.device)
 
@@ -70,7 +71,7 @@ def _works_on(device: Any) -> bool:
 
     one = torch.ones((1, 1), dtype=torch.float16, device=device)
     try:
-        rough_product((one, one), one)
+        half_product((one, one), one)
     except (RuntimeError, TypeError):  # before PyTorch 2.8, or not NVIDIA's
         return False
     return True

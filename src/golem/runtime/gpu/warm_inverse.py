@@ -9,24 +9,18 @@ import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.runtime.arrays import (
-    Array,
-    Message,
-    inverse_of_small,
-    logabsdet_and_inverse_transpose,
-    namespace,
-    orthonormal,
-    transpose,
-)
+from golem.runtime.arrays import HostCopy, namespace, transpose
 from golem.runtime.gpu.half_precision import (
     HALF_ROUNDOFF,
-    add_rough_product,
+    add_half_product,
     half,
     half_of_product,
+    half_product,
     in_halves,
-    rough_product,
 )
 from golem.runtime.in_place import absorb, add_product, add_to_diagonal, identity_minus
+from golem.runtime.linear_algebra import inverse_of_small, logabsdet_and_inverse_transpose, orthonormal
+from golem.runtime.types import Array
 
 # Directions in which a step may change an inverse by any amount.
 _DIRECTIONS = 64
@@ -86,12 +80,12 @@ class WarmInverse:
         D, halves = transpose(self._matrix - M), in_halves(Y)
         self._directions = V = orthonormal(_lengthened(halves[0], self._directions))
         U = D @ (Y @ V)
-        rest = rough_product(half_of_product(D, _STEP_SCALE), halves[0])
+        rest = half_product(half_of_product(D, _STEP_SCALE), halves[0])
         add_product(rest, xp.astype(U * -_STEP_SCALE, xp.float32), xp.astype(transpose(V), xp.float32))
         C = half(_sum_of_powers(rest, 1 / _STEP_SCALE))  # K - I
-        guess = Y + rough_product(halves, C)  # first, as a GPU is busy with it while the small products are sent
-        KU = U + rough_product(C, half(U))
-        VK = transpose(V) + rough_product(half(transpose(V)), C)
+        guess = Y + half_product(halves, C)  # first, as a GPU is busy with it while the small products are sent
+        KU = U + half_product(C, half(U))
+        VK = transpose(V) + half_product(half(transpose(V)), C)
         T = inverse_of_small(identity_minus(transpose(V) @ KU))
         add_product(guess, (Y @ KU) @ T, VK)
         return guess
@@ -102,17 +96,17 @@ class WarmInverse:
             self.checks += 1
             minus_E = transpose(M) @ Y
             add_to_diagonal(minus_E, -1.0)
-            message = Message(namespace(M).linalg.vector_norm(minus_E))
+            message = HostCopy(namespace(M).linalg.vector_norm(minus_E))
             # On with the correction, while the size is on its way.
             halves, E = in_halves(Y), half_of_product(minus_E, -_RESIDUAL_SCALE)
-            absorb(Y, rough_product(halves, E), 1 / _RESIDUAL_SCALE)
+            absorb(Y, half_product(halves, E), 1 / _RESIDUAL_SCALE)
             size = message.read()
             if not size < 0.5:  # also where it is NaN
                 return None
             if size**2 + HALF_ROUNDOFF * size <= _TOLERANCE:
                 return Y
-            square = half_of_product(rough_product(E, E), 1 / _RESIDUAL_SCALE)
-            absorb(Y, rough_product(halves, square), 1 / _RESIDUAL_SCALE)
+            square = half_of_product(half_product(E, E), 1 / _RESIDUAL_SCALE)
+            absorb(Y, half_product(halves, square), 1 / _RESIDUAL_SCALE)
             if size**3 + HALF_ROUNDOFF * size <= _TOLERANCE:
                 return Y
         return None
@@ -121,19 +115,19 @@ class WarmInverse:
 def _sum_of_powers(R: Array, scale: float) -> Array:
     """Return X + X^2 + ... + X^5 for X = scale R, as (I + X + X^2)(I + X^3) - I; R may be used up."""
     first = half_of_product(R, scale)
-    square = rough_product(first, first)
-    cube = rough_product(first, half(square))
+    square = half_product(first, first)
+    cube = half_product(first, half(square))
     absorb(square, R, scale)
     left, right = half(square), half(cube)
     square += cube
-    add_rough_product(square, left, right)
+    add_half_product(square, left, right)
     return square
 
 
 def _lengthened(Y: Array, V: Array) -> Array:
     """Return Y^T Y V up to a factor, for Y in half precision: a step towards the directions that Y lengthens most."""
-    image = half_of_product(rough_product(Y, half(V)), _IMAGE_SCALE)
-    return namespace(V).astype(rough_product(transpose(Y), image), V.dtype)
+    image = half_of_product(half_product(Y, half(V)), _IMAGE_SCALE)
+    return namespace(V).astype(half_product(transpose(Y), image), V.dtype)
 
 
 def _largest_directions(Y: Array) -> Array:

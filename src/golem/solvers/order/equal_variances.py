@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from golem.data.moments import Matrix, Vector
-from golem.graphs.dag import BoolMatrix
-from golem.runtime.arrays import Array, available_cores, blas_threads_for, namespace, to_numpy
+from golem.runtime.arrays import namespace, to_numpy
+from golem.runtime.machine import available_cores
+from golem.runtime.threads import blas_threads_for
+from golem.runtime.types import Array, BoolMatrix, Matrix, Vector
 from golem.score.regression import Regressions, regress_along
 from golem.solvers.order.variance_order import (
     inverse_factor,

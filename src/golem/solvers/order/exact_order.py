@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.moments import Matrix, Vector
-from golem.graphs.dag import BoolMatrix
+from golem.runtime.types import BoolMatrix, Matrix, Vector
 
 LARGEST_EXACT = 12
 

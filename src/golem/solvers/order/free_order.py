@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.moments import Moments, Vector
-from golem.graphs.dag import BoolMatrix
+from golem.data.moments import Moments
+from golem.runtime.types import BoolMatrix, Vector
 from golem.score.regression import Regressions
 from golem.solvers.order.exact_order import LARGEST_EXACT, ExactOrders
 from golem.solvers.solution import Callback, Progress, Status, TracePoint

@@ -23,10 +23,10 @@ from typing import Literal
 
 import numpy as np
 
-from golem.data.moments import Moments, Vector
-from golem.directions.equivalence_class import residual_variance
-from golem.graphs.dag import BoolMatrix
+from golem.data.moments import Moments
+from golem.runtime.types import BoolMatrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
+from golem.score.regression import residual_variance
 from golem.score.sparsity import L0
 
 NoiseKind = Literal["equal", "tied", "free"]

@@ -20,8 +20,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from golem.data.moments import Matrix, Vector
 from golem.graphs.dag import is_dag, topological_order
+from golem.runtime.types import Matrix, Vector
 from golem.solvers.order import order_kernels as kernels
 
 Effort = Literal["fast", "default", "thorough"]

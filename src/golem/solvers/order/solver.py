@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.moments import Moments, Vector
-from golem.directions.equivalence_class import prefer_equal_variances
-from golem.graphs.dag import BoolMatrix, is_dag, topological_order
-from golem.runtime.arrays import Placement
+from golem.data.moments import Moments
+from golem.graphs.dag import is_dag, topological_order
+from golem.runtime.devices import Placement
+from golem.runtime.types import BoolMatrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianTied, Likelihood
 from golem.score.regression import Regressions, regressions
 from golem.score.sparsity import L0
+from golem.solvers.order.covered_edges import prefer_equal_variances
 from golem.solvers.order.exact_order import LARGEST_EXACT
 from golem.solvers.order.free_order import EFFORTS, Effort, FoundGraph, OrderProblem, find_order
 from golem.solvers.order.noise_choice import NoiseChoice

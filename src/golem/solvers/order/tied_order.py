@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.moments import Vector
-from golem.directions.equivalence_class import prefer_equal_variances
-from golem.graphs.dag import BoolMatrix
+from golem.runtime.types import BoolMatrix, Vector
 from golem.score.likelihood import GaussianTied
 from golem.score.sparsity import L0
+from golem.solvers.order.covered_edges import prefer_equal_variances
 from golem.solvers.order.exact_order import LARGEST_EXACT
 from golem.solvers.order.free_order import Effort, FoundGraph, OrderProblem, Prior, find_order
 from golem.solvers.order.noise_choice import NoiseChoice, NoiseScores

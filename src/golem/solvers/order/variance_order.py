@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 from array_api_compat import device
 
-from golem.data.moments import Matrix
-from golem.graphs.dag import BoolMatrix, is_dag
-from golem.runtime.arrays import Array, namespace, to_numpy
-from golem.runtime.gpu.cuda_graphs import Replay, can_replay
+from golem.graphs.dag import is_dag
+from golem.runtime.arrays import namespace, to_numpy
+from golem.runtime.gpu.cuda_graphs import ReplayedStep, can_replay
+from golem.runtime.types import Array, BoolMatrix, Matrix
 
 # Pivots a panel: enough for the matrix product to dominate, few enough for a panel to stay in cache.
 _PANEL = 128
@@ -146,7 +146,7 @@ def _factor_panel(T: Array, size: int, follows: Array | None) -> tuple[Array, Ar
 
     if can_replay(T):
         # Rows to come are zero and change nothing: so every step is the same.
-        step = Replay(lambda: place_next(rows), where)
+        step = ReplayedStep(lambda: place_next(rows), where)
         for _ in range(size):
             step()
     else:

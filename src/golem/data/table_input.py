@@ -2,53 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+from golem.runtime.messages import shortened
+from golem.runtime.names import column_names
+
 TOO_LARGE = "values beyond 1e150 have no finite variance in floating point; rescale the columns"
 REMEDY_FOR_TEXT = "drop them (on the command line --drop) or encode them as numbers"
-
-
-def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
-    """Check column names, or make up `x0, x1, ...`.
-
-    Raises
-    ------
-    ValueError
-        If names are missing, empty or duplicated.
-    """
-    if names is None:
-        return tuple(f"x{j}" for j in range(d))
-    names = tuple(str(name) for name in names)
-    if len(names) != d:
-        raise ValueError(f"{len(names)} names for {d} columns")
-    empty = [j + 1 for j, name in enumerate(names) if not name.strip()]
-    if empty:
-        raise ValueError(
-            f"column {', '.join(map(str, empty))} has an empty name; name it, or choose the columns to use (--columns)"
-        )
-    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
-    if repeated:
-        raise ValueError(f"column names must be unique; repeated: {quoted(repeated)}")
-    return names
-
-
-def positions(names: Sequence[str], among: Sequence[str]) -> list[int]:
-    """Find names among others.
-
-    Examples
-    --------
-    >>> positions(["c", "a"], ["a", "b", "c"])
-    [2, 0]
-    """
-    place = {name: position for position, name in enumerate(among)}
-    return [place[name] for name in names]
 
 
 def is_table(data: Any) -> bool:
@@ -166,25 +130,3 @@ def require_finite(X: NDArray[np.float64], names: Sequence[str], place: Callable
             "Moments.from_rows, on the command line --missing drop or --missing em; or impute the values first"
         )
     )
-
-
-def shortened(items: Sequence[str], most: int = 8) -> str:
-    """Join items for a message, the tail of a long list as a count."""
-    shown = ", ".join(items[:most])
-    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
-
-
-def counted(count: int, one: str, written: Callable[[int], str] = str) -> str:
-    """Write a number of things.
-
-    Examples
-    --------
-    >>> counted(1, "edge"), counted(0, "edge")
-    ('1 edge', '0 edges')
-    """
-    return f"{written(count)} {one if count == 1 else one + 's'}"
-
-
-def quoted(names: Sequence[str], most: int = 8) -> str:
-    """Join quoted names for a message."""
-    return shortened([repr(name) for name in names], most)

@@ -6,190 +6,35 @@ import contextlib
 import importlib.metadata
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-import golem
 from golem.comparison.method_process import MethodProcess, Outcome
 from golem.comparison.other_packages import PEERS, Estimate
 from golem.comparison.registry import METHODS, named_table, require_known
+from golem.comparison.result import Comparison, Row, Step
 from golem.data.checks import require_learnable
 from golem.data.inputs import read_knowledge, require_shape
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.readers import Paths, TableFiles, read_graph, rows_of
-from golem.data.tables import rows_and_names
+from golem.data.table_input import rows_and_names
 from golem.graphs import metrics
-from golem.graphs.dag import BoolMatrix, as_adjacency
+from golem.graphs.dag import as_adjacency
 from golem.graphs.formats import NamedGraph
-from golem.output import document as export
-from golem.output.figures import plot_comparison
 from golem.output.settings_document import versions
+from golem.runtime.types import BoolMatrix
+from golem.runtime.version import __version__
 from golem.score.objective import graph_scores
 from golem.score.regression import least_squares_weights
 
 TIME_LIMIT = 120.0
-
-
-@dataclass(frozen=True)
-class Step:
-    """Where a running comparison stands, for a progress bar."""
-
-    method: str
-    number: int
-    total: int
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table; None where a number does not exist.
-
-    Parameters
-    ----------
-    method : str
-        The name.
-    edges : int
-        Number of edges.
-    shd, shd_c, sid, tpr : float
-        Distances to the truth (see `golem.metrics`), where one was given. Undirected edges of an equivalence class
-        count as right in SHD and TPR where the truth has the edge in one direction; a class has no SID.
-    seconds : float
-        Time that the method took.
-    bic : float
-        BIC of the graph at its best weights, with free noise variances; of a member, for an equivalence class.
-    score_ev, score_nv : float
-        The paper's S(B) at the method's own weights, for both noise models.
-    status : str
-        "done", "time limit", "error", "crashed", "not installed", "interrupted" or "not run".
-    message : str
-        What went wrong, or how to install the package.
-    """
-
-    method: str
-    edges: int | None = None
-    shd: float | None = None
-    shd_c: float | None = None
-    sid: float | None = None
-    tpr: float | None = None
-    seconds: float | None = None
-    bic: float | None = None
-    score_ev: float | None = None
-    score_nv: float | None = None
-    status: str = "done"
-    message: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """The outcome of `compare`.
-
-    Parameters
-    ----------
-    names : tuple of str
-        The variables.
-    rows : tuple of Row
-        One a method, in the order asked for.
-    estimates : dict of str to Estimate
-        The graphs of the methods that came to an end.
-    truth : ndarray of shape (d, d), bool, optional
-        The true graph.
-    warnings : dict of str to tuple of str
-        What there is to warn of: each warning, and the methods that gave it.
-    settings : mapping
-        What a reader needs to repeat it, as JSON can hold it: the number of rows `n`, `missing`, `time_limit`,
-        `knowledge` by the names of the columns where some was given, and `versions`.
-    """
-
-    names: tuple[str, ...]
-    rows: tuple[Row, ...]
-    estimates: dict[str, Estimate]
-    truth: BoolMatrix | None
-    warnings: dict[str, tuple[str, ...]]
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether the user stopped it."""
-        return any(row.status == "interrupted" for row in self.rows)
-
-    def graphs(self) -> dict[str, BoolMatrix]:
-        """Graphs by method, the truth first where there is one."""
-        found = {name: estimate.graph for name, estimate in self.estimates.items()}
-        return found if self.truth is None else {"truth": self.truth} | found
-
-    def agreement(self) -> list[dict[str, Any]]:
-        """List the edges that any method has, those of most methods first.
-
-        Each has `source`, `target` (as most methods direct it), the number of `methods` that join the two, and for
-        every method and the truth "->", "<-", "--" (undirected, or both ways) or "".
-        """
-        graphs = self.graphs()
-        learned = np.array([estimate.graph for estimate in self.estimates.values()]).reshape(-1, *[len(self.names)] * 2)
-        table = []
-        joined = np.any([graph | graph.T for graph in graphs.values()], axis=0) if graphs else np.zeros((0, 0), bool)
-        for i, j in np.argwhere(np.triu(joined)):
-            if learned[:, j, i].sum() > learned[:, i, j].sum():
-                i, j = j, i
-            marks = {name: _mark(graph, i, j) for name, graph in graphs.items()}
-            count = int(np.sum(learned[:, i, j] | learned[:, j, i]))
-            table.append({"source": self.names[i], "target": self.names[j], "methods": count} | marks)
-        return sorted(table, key=lambda edge: -edge["methods"])
-
-    def distances(self) -> tuple[list[str], NDArray[np.int_]]:
-        """Return the names and the pairwise SHD of the graphs; an undirected edge agrees with both directions."""
-        graphs = self.graphs()
-        names = list(graphs)
-        result = np.zeros((len(names), len(names)), dtype=int)
-        for a, first in enumerate(graphs.values()):
-            for b, second in enumerate(graphs.values()):
-                open_pair = (first & first.T) | (second & second.T)
-                joined = (first | first.T) & (second | second.T)
-                different = (first != second) & ~(open_pair & joined)
-                result[a, b] = np.sum(np.triu(different | different.T))
-        return names, result
-
-    def save(self, folder: str | Path) -> list[Path]:
-        """Write comparison.csv, agreement.csv, distances.csv and comparison.png into a folder."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        header = [field.name for field in fields(Row)]
-        names, distances = self.distances()
-        edges = self.agreement()
-        marks = ["source", "target", "methods", *self.graphs()]
-        contents = {
-            "comparison.csv": [header, *([_cell(getattr(row, name)) for name in header] for row in self.rows)],
-            "agreement.csv": [marks, *([edge[name] for name in marks] for edge in edges)],
-            "distances.csv": [["", *names], *([name, *line] for name, line in zip(names, distances, strict=True))],
-        }
-        for name, content in contents.items():
-            export.write_text(folder / name, export.csv_text(content))
-        with export.replacing(folder / "comparison.png") as temporary:
-            plot_comparison(self).savefig(temporary, dpi=150)
-        return [*(folder / name for name in contents), folder / "comparison.png"]
-
-    def __str__(self) -> str:
-        """Return the table as text."""
-        headings = ["method", "edges", "BIC", "S-EV", "S-NV", "seconds"]
-        columns = ["method", "edges", "bic", "score_ev", "score_nv", "seconds"]
-        if self.truth is not None:
-            headings += ["SHD", "SHD-C", "SID", "TPR"]
-            columns += ["shd", "shd_c", "sid", "tpr"]
-        lines = [headings, *([_shown(row, column) for column in columns] for row in self.rows)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        text = []
-        for number, line in enumerate(lines):
-            cells = [line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))]
-            row = None if number == 0 else self.rows[number - 1]
-            note = "" if row is None or row.status == "done" else f"  {row.status}: {row.message}".rstrip(": ")
-            text.append("  ".join(cells).rstrip() + note)
-        return "\n".join(text)
 
 
 def compare(
@@ -279,7 +124,7 @@ def compare(
         "missing": missing,
         "time_limit": time_limit,
         "knowledge": None if masks.is_empty else _by_name(knowledge, masks, moments.names).document(),
-        "versions": {"golem": golem.__version__} | versions() | _peer_versions(names),
+        "versions": {"golem": __version__} | versions() | _peer_versions(names),
     }
     return Comparison(moments.names, tuple(found), estimates, true_graph, warned, settings)
 
@@ -390,24 +235,3 @@ def _row(name: str, outcome: Outcome, moments: Moments, truth: BoolMatrix | None
         numbers = {key: None if math.isnan(value) else value for key, value in numbers.items()}
         row = replace(row, **numbers)
     return row
-
-
-def _mark(graph: BoolMatrix, i: int, j: int) -> str:
-    if graph[i, j]:
-        return "--" if graph[j, i] else "->"
-    return "<-" if graph[j, i] else ""
-
-
-def _cell(value: Any) -> Any:
-    return "" if value is None else value
-
-
-def _shown(row: Row, column: str) -> str:
-    """Write a number for the table."""
-    value = getattr(row, column)
-    if value is None:
-        return ""
-    if isinstance(value, str | int):
-        return str(value)
-    formats = {"seconds": ".3g", "bic": ".1f", "score_ev": ".4f", "score_nv": ".4f", "tpr": ".3f"}
-    return format(value, formats.get(column, ".0f"))

@@ -1,0 +1,64 @@
+"""The page of a comparison: what each method finds, against the truth and each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from golem.comparison.result import Comparison
+from golem.output.report import write_page
+from golem.output.report.content import drawing, graph_entry, plain_rows, rounded
+from golem.output.report.page import render
+from golem.runtime.types import BoolMatrix
+from golem.runtime.version import __version__
+
+
+def report_comparison(comparison: Comparison, path: str | Path, *, title: str = "Methods compared") -> Path:
+    """Write the page of a comparison: what each method finds, against the truth and each other.
+
+    Raises
+    ------
+    ValueError
+        If no method came to an end.
+    """
+    if not comparison.estimates:
+        raise ValueError("no method came to an end, so that there is nothing to draw")
+    content = comparison_content(comparison)
+    page = render("comparison.html", content, title=title, comparison=comparison, version=__version__)
+    return write_page(Path(path), page)
+
+
+def comparison_content(comparison: Comparison) -> dict[str, Any]:
+    """Return the data of a page about several methods on one table."""
+    names = comparison.names
+    graphs = []
+    for method, estimate in comparison.estimates.items():
+        graphs.append(graph_entry(method, plain_rows(estimate.graph, names, estimate.weights), names))
+    if comparison.truth is not None:
+        graphs.append(graph_entry("truth", plain_rows(comparison.truth, names), names))
+    labels, distances = comparison.distances()
+    return drawing(names, _common_graph(comparison)) | {
+        "kind": "comparison",
+        "graphs": graphs,
+        "reference": len(graphs) - 1 if comparison.truth is not None or len(graphs) > 1 else None,
+        "candidates": [],
+        "chosen": 0.0,
+        "measure": "weight",
+        "methods": rounded([vars(row) for row in comparison.rows]),
+        "distances": {"names": labels, "values": distances.tolist()},
+        "agreement": comparison.agreement(),
+    }
+
+
+def _common_graph(comparison: Comparison) -> BoolMatrix:
+    """Return what the drawing rests on: the truth, or else the edges of at least half of the methods."""
+    d = len(comparison.names)
+    if comparison.truth is not None:
+        return comparison.truth
+    learned = np.array([estimate.graph for estimate in comparison.estimates.values()]).reshape(-1, d, d)
+    joined = (learned | learned.transpose(0, 2, 1)).sum(axis=0) * 2 >= max(1, len(learned))
+    votes = learned.sum(axis=0)
+    forward = (votes > votes.T) | ((votes == votes.T) & np.triu(np.ones((d, d), dtype=bool)))
+    return np.asarray(joined & forward & (votes > 0))

@@ -1,0 +1,57 @@
+"""The files of a result folder: graph.json, edges.csv, weights.csv, path.csv and figures. Plain, safe to read back."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from golem.assessment.selection import Selection
+from golem.estimator.golem import Golem
+from golem.output.document import FROM_BOOTSTRAP, Edge, Supplement, graph_document
+from golem.runtime.files import csv_text, replacing, write_text
+
+
+def save(model: Golem, folder: str | Path, supplement: Supplement | None = None) -> list[Path]:
+    """Write graph.json, edges.csv and weights.csv into a folder, each whole or not at all."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    names = model.moments_.names
+    document = graph_document(model, supplement)
+    header = [field.name for field in dataclasses.fields(Edge)]
+    if supplement is None or supplement.bootstrap is None:
+        header = header[: -len(FROM_BOOTSTRAP)]
+    table = [[edge[name] for name in header] for edge in document["edge_table"]]
+    contents = {
+        "graph.json": json.dumps(document, indent=1, allow_nan=False) + "\n",
+        "edges.csv": csv_text([header, *table]),
+        "weights.csv": csv_text(
+            [["", *names], *([name, *row] for name, row in zip(names, model.weights_, strict=True))]
+        ),
+    }
+    for name, content in contents.items():
+        write_text(folder / name, content)
+    return [folder / name for name in contents]
+
+
+def path_text(selection: Selection) -> str:
+    """Text of a CSV file with a row a setting."""
+    return csv_text([list(selection.path[0]), *(list(row.values()) for row in selection.path)])
+
+
+def save_figure(draw: Callable[[], Any], path: Path) -> None:
+    """Draw axes without a screen and write their figure."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of fonts that lack a letter of a name
+        figure = draw().figure
+        with replacing(path) as temporary:
+            figure.savefig(temporary, dpi=150)
+        plt.close(figure)

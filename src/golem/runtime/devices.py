@@ -1,0 +1,113 @@
+"""Devices: where arrays live while a solver works on them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from golem.runtime.types import Array
+
+# Without torch there is nobody to ask which names it knows.
+_DEVICES = re.compile(r"(cpu|cuda|mps|xpu|hpu|npu|xla)(:\d+)?")
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where arrays live while a solver works on them.
+
+    Parameters
+    ----------
+    device : str
+        "cpu" keeps NumPy arrays; anything else is the name of a torch device, such as "cuda" or "cuda:1".
+    dtype : {"float64", "float32"}
+        Their numbers.
+    """
+
+    device: str = "cpu"
+    dtype: Literal["float64", "float32"] = "float64"
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.device, str) and _DEVICES.fullmatch(self.device)):
+            raise ValueError(
+                f"device={self.device!r} is no device: there are 'cpu', 'cuda' (of several GPUs 'cuda:1' and so on) "
+                "and, for a fit, 'auto'"
+            )
+
+    def put(self, array: Any) -> Array:
+        """Place a NumPy array.
+
+        Raises
+        ------
+        ValueError
+            If torch is not installed or does not see the device.
+        """
+        if self.device == "cpu":
+            return np.asarray(array, dtype=self.dtype)
+        torch = self._torch()
+        try:
+            return torch.asarray(array, dtype=getattr(torch, self.dtype), device=torch.device(self.device))
+        except (RuntimeError, AssertionError) as error:
+            reason = str(error).splitlines()[0]
+            raise ValueError(f"PyTorch cannot use device={self.device!r} here ({reason}); use device='cpu'") from None
+
+    def require_memory(self, matrices: float, d: int, task: str, stack: int = 1) -> None:
+        """Check that so many (d, d) matrices fit the free memory of a GPU.
+
+        Raises
+        ------
+        ValueError
+            If they do not, with the need, the free memory and the remedy.
+        """
+        if not self.device.startswith("cuda"):
+            return
+        torch = self._torch()
+        if not torch.cuda.is_available():
+            return  # `put` says so in better words
+        free, _ = torch.cuda.mem_get_info(torch.device(self.device))
+        need = matrices * d * d * stack * np.dtype(self.dtype).itemsize
+        if need > free:
+            half = "dtype='float32' needs half, " if self.dtype == "float64" else ""
+            fewer = "solve fewer problems at once" if stack > 1 else "take fewer columns"
+            raise ValueError(
+                f"{task} of {d} variables needs about {need / 2**30:.1f} GiB on {self.device}, of which "
+                f"{free / 2**30:.1f} GiB are free: {half}{fewer}, or use device='cpu'"
+            )
+
+    def _torch(self) -> Any:
+        try:
+            return imported_torch()
+        except ImportError:
+            raise ValueError(
+                f"device={self.device!r} needs PyTorch, which is not installed: pip install 'golem-dag[gpu]', "
+                "or use device='cpu'"
+            ) from None
+
+
+def gpu_is_there() -> bool:
+    """Tell whether PyTorch is installed and sees an NVIDIA GPU."""
+    if importlib.util.find_spec("torch") is None:
+        return False
+    return bool(imported_torch().cuda.is_available())
+
+
+def device_name(device: str) -> str:
+    """Return the name of the hardware behind a torch device; empty for the CPU."""
+    if device == "cpu":
+        return ""
+    try:
+        return str(imported_torch().cuda.get_device_name(device))
+    except (ModuleNotFoundError, RuntimeError, ValueError, AssertionError):
+        return device  # the method itself says what is missing
+
+
+def imported_torch() -> Any:
+    """Import PyTorch, with the wish that it takes cuSOLVER: asked later, it prints that this is experimental."""
+    os.environ.setdefault("TORCH_LINALG_PREFER_CUSOLVER", "1")
+    import torch
+
+    return torch

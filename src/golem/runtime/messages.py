@@ -1,0 +1,27 @@
+"""Parts of sentences: lists that are cut short, counts, quoted names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+
+def shortened(items: Sequence[str], most: int = 8) -> str:
+    """Join items for a message, the tail of a long list as a count."""
+    shown = ", ".join(items[:most])
+    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
+
+
+def counted(count: int, one: str, written: Callable[[int], str] = str) -> str:
+    """Write a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "edge"), counted(0, "edge")
+    ('1 edge', '0 edges')
+    """
+    return f"{written(count)} {one if count == 1 else one + 's'}"
+
+
+def quoted(names: Sequence[str], most: int = 8) -> str:
+    """Join quoted names for a message."""
+    return shortened([repr(name) for name in names], most)

@@ -1,0 +1,14 @@
+"""Names for the arrays in signatures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The array API has no nominal type; an Array is whatever `golem.runtime.arrays.namespace` accepts.
+Array = Any
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+BoolMatrix = NDArray[np.bool_]
