@@ -6,8 +6,9 @@ Parts:
   stage, with the SHD; a plot of the time against d with the limits of memory bandwidth and arithmetic drawn in
 - cores: the same on two cores, for the speed-up
 - same: 20 random problems, CPU and GPU, in double and in single precision
-- adam: milliseconds a step at d = 100 ... 3200, one by one with LU, and as they are taken, in the first 1000 steps and
-  in the next 2000; S(B) and the graph after 1000 steps of both, and of a control
+- adam: milliseconds per step at d = 100 ... 3200, one by one with LU, and the fast way (replayed; from d = 1024 on
+  with accelerate=True), in the first 1000 steps and in the next 2000; S(B) and the graph after 1000 steps of both, and
+  of a control
 - spread: S(B) after 1000 steps at d = 200, by LU and by warm inverses, from covariances that differ by rounding errors
 - paths: S(B) on the way, at d = 1600, by both and from three covariances each
 - batch: many problems of d = 100 in one solve
@@ -35,10 +36,10 @@ import torch
 import golem
 from golem import Golem, Moments
 from golem.runtime.devices import Placement
-from golem.runtime.gpu import warm_inverse
+from golem.runtime.gpu import LARGE, warm_inverse
+from golem.runtime.gpu.accelerated import Accelerated, accelerated_functions
 from golem.runtime.gpu.warm_inverse import WarmInverse
 from golem.runtime.linear_algebra import logabsdet_and_inverse_transpose
-from golem.runtime.matrix_functions import DIRECT, LARGE, MatrixFunctions, Warm, functions_for
 from golem.score.likelihood import GaussianEV
 from golem.score.objective import Objective
 from golem.score.sparsity import L0
@@ -217,42 +218,41 @@ def same(options: argparse.Namespace) -> None:
         print(f"| adam, {steps} steps, {dtype} | {sum(alike)} of {len(alike)} | {largest:.1e} |", flush=True)
 
 
-def take(functions: MatrixFunctions | None = None, replaying: bool = True) -> None:
-    """Let Adam take its steps by given functions, replayed or one by one; without arguments as it does by itself."""
-    adam_module.functions_for = (lambda B: functions) if functions else functions_for
+def take(functions: Accelerated | None = None, replaying: bool = True) -> None:
+    """Let Adam replay its steps or not, and accelerate by given functions; without arguments as it does by itself."""
+    adam_module.accelerated_functions = (lambda B: functions) if functions else accelerated_functions
     adam_module.pays_to_replay = pays_to_replay if replaying else lambda objective: False
 
 
 def adam(options: argparse.Namespace) -> None:
-    """Time steps of Adam: one by one with LU, and as they are taken (replayed, or with a warm inverse).
+    """Time steps of Adam: one by one with LU, and the fast way (replayed, or from 1024 variables on accelerated).
 
     The control is a third run, one by one, on a covariance changed by a rounding error: where it ends elsewhere, so
     does every run whose sums are rounded otherwise.
     """
-    print(
-        "| d | ms a step, LU | ms a step | ms a later step | how | S(B) relative to LU's, same graph | the control's |"
-    )
+    print("| d | ms per step, LU | ms per step | later | how | S(B) relative to LU's, same graph | the control's |")
     print("|---|---|---|---|---|---|---|")
     steps = 30 if options.quick else 1000
     for d in (100,) if options.quick else options.sizes:
         S = Placement(options.device).put(Moments.from_rows(draw(d, 5000, 2, options.device)[1]).covariance)
-        warm, found, seconds = Warm(), {}, {}
-        for name, functions, replaying, matrix, count in (
-            ("lu", DIRECT, False, S, steps),
-            ("control", DIRECT, False, S * (1 + 1e-15), steps),
-            ("taken", warm if d >= LARGE else DIRECT, True, S, steps),
-            ("longer", warm if d >= LARGE else DIRECT, True, S, 3 * steps),
+        functions, found, seconds = Accelerated(), {}, {}
+        for name, fast, matrix, count in (
+            ("lu", False, S, steps),
+            ("control", False, S * (1 + 1e-15), steps),
+            ("taken", True, S, steps),
+            ("longer", True, S, 3 * steps),
         ):
             objective = Objective(matrix, GaussianEV(), lambda_sparsity=2e-2, lambda_dag=5.0)
-            take(functions, replaying)
-            Adam(max_iter=5).solve(objective)
-            warm.inverse = WarmInverse()
+            take(functions, replaying=fast)
+            accelerate = fast and d >= LARGE
+            Adam(max_iter=5, accelerate=accelerate).solve(objective)
+            functions.inverse = WarmInverse()
             began = wait(options.device)
-            found[name] = Adam(max_iter=count).solve(objective)
+            found[name] = Adam(max_iter=count, accelerate=accelerate).solve(objective)
             seconds[name] = wait(options.device) - began
         how = "replayed"
         if d >= LARGE:
-            inverse = warm.inverse
+            inverse = functions.inverse
             how = f"LU in {inverse.cold_starts} of {inverse.calls}, {inverse.checks / inverse.calls:.2f} checks"
         each = {name: spent / steps * 1e3 for name, spent in seconds.items()}
         ends = {name: (one.terms["score"], round_to_dag(one.weights, 0.3).weights != 0) for name, one in found.items()}
@@ -277,9 +277,9 @@ def spread(options: argparse.Namespace) -> None:
     usual, warm_inverse._DIRECTIONS = warm_inverse._DIRECTIONS, max(2, d // 50)  # the share of d = 3200
     ends: dict[str, list] = {"LU": [], "warm": []}
     for name, k in ((name, k) for name in ends for k in range(runs)):
-        take(DIRECT if name == "LU" else Warm(), replaying=False)
+        take(Accelerated(), replaying=False)
         objective = Objective(S * (1 + k * 1e-15), GaussianEV(), lambda_sparsity=2e-2, lambda_dag=5.0)
-        ends[name].append(Adam(max_iter=steps).solve(objective))
+        ends[name].append(Adam(max_iter=steps, accelerate=name != "LU").solve(objective))
     warm_inverse._DIRECTIONS = usual
     centre = np.mean([one.terms["score"] for one in ends["LU"]])
     for name, solutions in ends.items():
@@ -299,9 +299,10 @@ def paths(options: argparse.Namespace) -> None:
     S = Placement(options.device).put(Moments.from_rows(draw(d, 5000, 2, options.device)[1]).covariance)
     found = {}
     for name, k in ((name, k) for name in ("LU", "warm") for k in range(runs)):
-        take(DIRECT if name == "LU" else Warm(), replaying=False)
+        take(Accelerated(), replaying=False)
         objective = Objective(S * (1 + k * 1e-15), GaussianEV(), lambda_sparsity=2e-2, lambda_dag=5.0)
-        found[name, k] = np.array([point.terms["score"] for point in Adam(max_iter=steps).solve(objective).trace])
+        solution = Adam(max_iter=steps, accelerate=name != "LU").solve(objective)
+        found[name, k] = np.array([point.terms["score"] for point in solution.trace])
     middle = np.median([path for (name, _), path in found.items() if name == "LU"], axis=0)
     shown = [steps * k // 4 // 100 for k in (1, 2, 3, 4)]
     heads = " | ".join(f"S(B) at {100 * k}" for k in shown)
@@ -345,7 +346,7 @@ def stacks(options: argparse.Namespace) -> None:
         spent = []
         for replaying, steps in ((False, 1000), (True, 5000)):
             steps = 50 if options.quick else steps
-            take(DIRECT, replaying)
+            take(replaying=replaying)
             Adam(max_iter=3).solve(objective)
             began = wait(options.device)
             Adam(max_iter=steps).solve(objective)

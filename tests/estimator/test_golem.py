@@ -523,3 +523,23 @@ def test_a_seed_that_is_none_and_a_plot_before_the_fit_are_refused(tmp_path):
         Golem().plot()
     with pytest.raises(NotFittedError, match="not fitted yet"):
         Golem().report(tmp_path / "x.html")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, "accelerate=True needs device='cuda'; got device='cpu'"),
+        ({"device": "auto"}, "accelerate=True needs device='cuda'; got device='auto'"),
+        ({"device": "cuda", "dtype": "float32"}, "accelerate=True needs dtype='float64'"),
+    ],
+)
+def test_acceleration_is_refused_where_it_would_do_nothing(changes, message):
+    with pytest.raises(ValueError, match=message):
+        Golem.paper("ev", accelerate=True, **changes).fit(np.eye(3))
+
+
+def test_the_recipe_is_exact_unless_acceleration_is_asked_for():
+    assert Golem.paper("nv").check_settings()[1].accelerate is False
+    assert Golem.paper("nv", accelerate=True, device="cuda").check_settings()[1].accelerate is True
+    with pytest.raises(ValueError, match="on the solver itself"):
+        Golem.paper("nv", accelerate=True, solver="adam")

@@ -30,7 +30,7 @@ from golem.estimator.settings import (
 )
 from golem.graphs.dag import cpdag, meek_closure
 from golem.model.linear_sem import LinearSEM
-from golem.runtime.matrix_functions import LARGE
+from golem.runtime.gpu import LARGE
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.acyclicity import Acyclicity, Expm
 from golem.score.likelihood import GaussianEV
@@ -193,18 +193,30 @@ class Golem(BaseEstimator):
         self.callback = callback
 
     @classmethod
-    def paper(cls, noise: Literal["ev", "nv"], **changes: Any) -> Golem:
+    def paper(cls, noise: Literal["ev", "nv"], *, accelerate: bool = False, **changes: Any) -> Golem:
         """Return the paper's recipe to the letter (appendix F), with changes if any.
 
         Adam from zeros (ev) or from the raw weights of GOLEM-EV (nv), 1e5 steps of 1e-3 on all rows, the paper's
-        penalties, threshold 0.3, then its cycle removal.
+        penalties, threshold 0.3, then its cycle removal. On every device it computes in float64, with inverses and
+        exponentials exact to rounding.
+
+        Parameters
+        ----------
+        noise : {"ev", "nv"}
+            GOLEM-EV or GOLEM-NV.
+        accelerate : bool
+            Approximate inverses and exponentials on an NVIDIA GPU, from 1024 variables on (see `golem.solvers.Adam`).
+        **changes
+            Parameters of `Golem` in place of the paper's, such as `device="cuda"` or `max_iter=1000`.
         """
         if noise not in PAPER_PENALTIES:
             raise ValueError(f"the paper has noise='ev' and 'nv'; got {noise!r}")
+        if accelerate and "solver" in changes:
+            raise ValueError("set accelerate on the solver itself, such as solver=Adam(accelerate=True)")
         model = NOISE_MODELS[noise]
         recipe: dict[str, Any] = {
             "noise": noise,
-            "solver": "adam",
+            "solver": Adam(accelerate=True) if accelerate else "adam",
             "lambda_sparsity": model.lambda_sparsity,
             "lambda_dag": model.lambda_dag,
             "threshold": PAPER_THRESHOLD,

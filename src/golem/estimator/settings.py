@@ -101,6 +101,10 @@ def chosen_solver(model: Settings) -> Order | Adam | LBFGS:
             f"{what} is for solver='adam' and for solver='order' with noise='ev'; the search over orders and "
             "L-BFGS run on the CPU in double precision"
         )
+    if isinstance(solver, Adam) and solver.accelerate and not model.device.startswith("cuda"):
+        raise ValueError(f"accelerate=True needs device='cuda'; got device={model.device!r}")
+    if isinstance(solver, Adam) and solver.accelerate and model.dtype != "float64":
+        raise ValueError(f"accelerate=True needs dtype='float64'; got dtype={model.dtype!r}")
     settings = {"max_iter": model.max_iter, "time_limit": model.time_limit, "effort": model.effort}
     given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
     return dataclasses.replace(solver, **given)

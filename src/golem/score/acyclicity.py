@@ -13,7 +13,7 @@ import array_api_compat
 
 from golem.runtime.arrays import namespace, transpose
 from golem.runtime.linear_algebra import logabsdet_and_inverse_transpose
-from golem.runtime.matrix_functions import DIRECT, MatrixFunctions
+from golem.runtime.matrix_functions import exponentiate
 from golem.runtime.types import Array
 
 
@@ -23,12 +23,12 @@ class Acyclicity(Protocol):
     By the chain rule the gradient in B is 2 B * (the derivative by A), whatever the function.
     """
 
-    def value_and_slope(self, A: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
-        """Return h `(...,)` and its derivative by the entries of A `(..., d, d)`; `functions` exponentiate."""
+    def value_and_slope(self, A: Array) -> tuple[Array, Array]:
+        """Return h `(...,)` and its derivative by the entries of A `(..., d, d)`."""
 
-    def value_and_grad(self, B: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+    def value_and_grad(self, B: Array) -> tuple[Array, Array]:
         """Return h(B) `(...,)` and its gradient `(..., d, d)`."""
-        value, slope = self.value_and_slope(B * B, functions)
+        value, slope = self.value_and_slope(B * B)
         return value, 2 * B * slope
 
 
@@ -36,9 +36,9 @@ class Acyclicity(Protocol):
 class Expm(Acyclicity):
     """The paper's penalty (Zheng et al. 2018): h = tr exp(B*B) - d, with gradient 2 B * exp(B*B)'."""
 
-    def value_and_slope(self, A: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+    def value_and_slope(self, A: Array) -> tuple[Array, Array]:
         """Return h `(...,)` and exp(A)'."""
-        E = functions.exponentiate(A)
+        E = exponentiate(A)
         return _trace(E) - A.shape[-1], transpose(E)
 
 
@@ -46,7 +46,7 @@ class Expm(Acyclicity):
 class Polynomial(Acyclicity):
     """Yu et al. (2019): h = tr((I + B*B/d)^d) - d, with gradient 2 B * ((I + B*B/d)^(d-1))'."""
 
-    def value_and_slope(self, A: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+    def value_and_slope(self, A: Array) -> tuple[Array, Array]:
         """Return h `(...,)` and ((I + A/d)^(d-1))'."""
         xp = namespace(A)
         d = A.shape[-1]
@@ -71,7 +71,7 @@ class LogDet(Acyclicity):
         if not self.s > 0:
             raise ValueError(f"LogDet needs s > 0; got s={self.s}")
 
-    def value_and_slope(self, A: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+    def value_and_slope(self, A: Array) -> tuple[Array, Array]:
         """Return h `(...,)` and (sI - A)^-T."""
         xp = namespace(A)
         d = A.shape[-1]

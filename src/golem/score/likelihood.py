@@ -12,15 +12,15 @@ from typing import Protocol
 
 from golem.runtime.arrays import namespace
 from golem.runtime.in_place import identity_minus, inner_product, minus_scaled
-from golem.runtime.matrix_functions import DIRECT, MatrixFunctions
+from golem.runtime.matrix_functions import invert
 from golem.runtime.types import Array
 
 
 class Likelihood(Protocol):
     """A data term of the score."""
 
-    def value_and_grad(self, B: Array, S: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
-        """Return the value `(...,)` and the gradient `(..., d, d)` at B; `functions` invert M."""
+    def value_and_grad(self, B: Array, S: Array) -> tuple[Array, Array]:
+        """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
 
     def on_dag(self, r: Array) -> Array:
         """Return the value `(...,)` for a DAG, where log|det M| = 0, from its residual variances `(..., d)`."""
@@ -36,12 +36,12 @@ class GaussianNV:
     L = 1/2 sum_j log r_j - log|det M|, with gradient -S M diag(1/r) + M^-T.
     """
 
-    def value_and_grad(self, B: Array, S: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+    def value_and_grad(self, B: Array, S: Array) -> tuple[Array, Array]:
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
         M, SM = _residuals(B, S)
         r = namespace(B).sum(M * SM, axis=-2)
         value, weights = self.on_dag(r), 1 / r[..., None, :]
-        logabsdet, inverse_transpose = functions.invert(M)
+        logabsdet, inverse_transpose = invert(M)
         return value - logabsdet, minus_scaled(inverse_transpose, SM, weights)
 
     def on_dag(self, r: Array) -> Array:
@@ -81,14 +81,14 @@ class GaussianTied:
     tau: float | None = None
     centre: float | None = None
 
-    def value_and_grad(self, B: Array, S: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+    def value_and_grad(self, B: Array, S: Array) -> tuple[Array, Array]:
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
         xp = namespace(B)
         M, SM = _residuals(B, S)
         r = xp.sum(M * SM, axis=-2)
         away, v = self._away(xp.log(r))
         value, weights = self.on_dag(r), ((1 + 2 * away / (self.n * v)) / r)[..., None, :]
-        logabsdet, inverse_transpose = functions.invert(M)
+        logabsdet, inverse_transpose = invert(M)
         return value - logabsdet, minus_scaled(inverse_transpose, SM, weights)
 
     def on_dag(self, r: Array) -> Array:
@@ -130,14 +130,14 @@ class GaussianEV:
     L = d/2 log tr(M'SM) - log|det M|, with gradient -d S M / tr(M'SM) + M^-T.
     """
 
-    def value_and_grad(self, B: Array, S: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+    def value_and_grad(self, B: Array, S: Array) -> tuple[Array, Array]:
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
         xp = namespace(B)
         d = B.shape[-1]
         M, SM = _residuals(B, S)
         total = inner_product(M, SM)
         value, weight = d / 2 * xp.log(total), (d / total)[..., None, None]
-        logabsdet, inverse_transpose = functions.invert(M)
+        logabsdet, inverse_transpose = invert(M)
         return value - logabsdet, minus_scaled(inverse_transpose, SM, weight)
 
     def on_dag(self, r: Array) -> Array:
@@ -158,7 +158,7 @@ class LeastSquares:
     It lacks the log|det M| of the likelihoods, so it needs a hard constraint to be acyclic.
     """
 
-    def value_and_grad(self, B: Array, S: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+    def value_and_grad(self, B: Array, S: Array) -> tuple[Array, Array]:
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
         M, SM = _residuals(B, S)
         return inner_product(M, SM) / 2, -SM

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from golem.runtime.arrays import namespace
 from golem.runtime.in_place import absorb, add_entrywise, clear_diagonal
-from golem.runtime.matrix_functions import DIRECT, MatrixFunctions
 from golem.runtime.types import Array, Matrix, Vector
 from golem.score.acyclicity import Acyclicity, Expm
 from golem.score.likelihood import Likelihood
@@ -88,18 +87,15 @@ class Objective:
         """Price of a unit of |B| in each entry: lambda_sparsity, or 0 for required edges."""
         return self.lambda_sparsity * self._priced
 
-    def smooth_value_and_grad(
-        self, B: Array, S: Array | None = None, functions: MatrixFunctions = DIRECT
-    ) -> tuple[Array, Array]:
+    def smooth_value_and_grad(self, B: Array, S: Array | None = None) -> tuple[Array, Array]:
         """Value and masked gradient of L(B) + lambda_dag h(B), all but the sparsity term.
 
-        Another covariance, say of a minibatch, can stand in for that of the objective, and another way to invert and
-        to exponentiate, say on from the step before.
+        Another covariance, say of a minibatch, can stand in for that of the objective.
         """
         with np.errstate(all="ignore"):  # a non-finite score is an answer that solvers act on
-            value, grad = self.likelihood.value_and_grad(B, self.S if S is None else S, functions)
+            value, grad = self.likelihood.value_and_grad(B, self.S if S is None else S)
             if self.lambda_dag:
-                h, slope = self.acyclicity.value_and_slope(B * B, functions)
+                h, slope = self.acyclicity.value_and_slope(B * B)
                 add_entrywise(grad, B, slope, 2 * self.lambda_dag)
                 value = value + self.lambda_dag * h
             if self._all_free:
@@ -116,11 +112,9 @@ class Objective:
         absorb(grad, sign, self.lambda_sparsity)
         return self.lambda_sparsity * size
 
-    def value_and_grad(
-        self, B: Array, S: Array | None = None, functions: MatrixFunctions = DIRECT
-    ) -> tuple[Array, Array]:
+    def value_and_grad(self, B: Array, S: Array | None = None) -> tuple[Array, Array]:
         """Value and masked (sub)gradient of S(B), for B that is zero where no weight is allowed."""
-        value, grad = self.smooth_value_and_grad(B, S, functions)
+        value, grad = self.smooth_value_and_grad(B, S)
         return value + self.add_sparsity(B, grad), grad
 
     def terms(self, B: Array) -> Mapping[str, Array]:

@@ -9,7 +9,6 @@ import numpy as np
 
 from golem.runtime.arrays import transpose
 from golem.runtime.expm import expm_nonnegative
-from golem.runtime.matrix_functions import DIRECT, MatrixFunctions
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Array, Matrix
 from golem.score.acyclicity import Acyclicity
@@ -106,9 +105,9 @@ class _Multiplied(Acyclicity):
     alpha: float
     rho: float
 
-    def value_and_slope(self, A: Array, functions: MatrixFunctions = DIRECT) -> tuple[Array, Array]:
+    def value_and_slope(self, A: Array) -> tuple[Array, Array]:
         """Return the value and its derivative by A = B * B."""
-        h, slope = self.acyclicity.value_and_slope(A, functions)
+        h, slope = self.acyclicity.value_and_slope(A)
         slope *= self.alpha + self.rho * h
         return h * (self.alpha + self.rho * h / 2), slope
 

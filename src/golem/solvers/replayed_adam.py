@@ -11,8 +11,10 @@ from typing import Any
 from array_api_compat import device
 
 from golem.runtime.arrays import namespace
+from golem.runtime.gpu import LARGE
 from golem.runtime.gpu.cuda_graphs import ReplayedStep, can_replay
-from golem.runtime.matrix_functions import LARGE, Foreseen
+from golem.runtime.gpu.planned_exponential import PlannedExponential
+from golem.runtime.matrix_functions import using
 from golem.runtime.types import Array
 from golem.score.acyclicity import Expm
 from golem.score.objective import Objective
@@ -57,7 +59,7 @@ class ReplayedAdam:
         # What a replayed step works on stays in one place: B, the two moments, and the powers of the betas.
         self._B, self._m, self._v = (xp.zeros_like(S) for _ in range(3))
         self._decays = tuple(xp.zeros((1, 1), dtype=xp.float64, device=device(S)) for _ in range(2))
-        self._functions: Foreseen | None = None
+        self._functions: PlannedExponential | None = None
         self._step: Callable[[], None] | None = None
         self._pause, self._resume, self._affordable = 0, 0, _FIRST_STEPS
 
@@ -98,7 +100,7 @@ class ReplayedAdam:
     def _try(self, count: int) -> bool:
         """Take steps by a plan; tell whether it was enough, and make another where it was not or could be cheaper."""
         if self._functions is None:
-            self._functions = Foreseen(self._B * self._B)
+            self._functions = PlannedExponential(self._B * self._B)
         if self._step is None:
             self._step = ReplayedStep(partial(self._advance, self._functions), device(self._B))
         for _ in range(count):
@@ -108,9 +110,10 @@ class ReplayedAdam:
             self._functions.plan, self._step = better, None
         return enough
 
-    def _advance(self, functions: Foreseen) -> None:
+    def _advance(self, functions: PlannedExponential) -> None:
         """Take one step, in place."""
-        _, grad = self._objective.value_and_grad(self._B, functions=functions)
+        with using(functions):
+            _, grad = self._objective.value_and_grad(self._B)
         for decay, beta in zip(self._decays, self._betas, strict=True):
             decay *= beta
         self._B[...] = self._moved(self._B, self._m, self._v, grad, *self._decays)

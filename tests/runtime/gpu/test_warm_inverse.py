@@ -6,10 +6,9 @@ import scipy.linalg
 
 from golem.runtime.arrays import HostCopy
 from golem.runtime.gpu import warm_inverse
-from golem.runtime.gpu.half_precision import half, half_of_product, half_product, half_products_pay, in_halves
+from golem.runtime.gpu.half_precision import half, half_of_product, half_product, in_halves
 from golem.runtime.gpu.warm_inverse import WarmInverse
 from golem.runtime.linear_algebra import orthonormal
-from golem.runtime.matrix_functions import DIRECT, LARGE, Warm, functions_for
 
 
 def near_identity(rng, d, size):
@@ -143,22 +142,10 @@ def test_halves_of_tensors_are_those_of_arrays(rng):
     np.testing.assert_array_equal(half_of_product(torch.asarray(A), 7.0).numpy(), half_of_product(A, 7.0))
 
 
-def test_warm_functions_are_for_one_large_matrix_of_doubles_where_rough_products_pay(monkeypatch):
-    large = np.zeros((LARGE, LARGE))
-    assert not half_products_pay(large)
-    assert functions_for(large) is DIRECT
-    monkeypatch.setattr("golem.runtime.matrix_functions.half_products_pay", lambda array: True)
-    assert isinstance(functions_for(large), Warm)
-    for other in (large[:50, :50], large[None], large.astype(np.float32)):
-        assert functions_for(other) is DIRECT
-
-
 @pytest.mark.gpu
 def test_a_gpu_follows_inverses_and_sends_messages(rng):
     torch = pytest.importorskip("torch")
     M = torch.asarray(near_identity(rng, 1100, 0.3), device="cuda")
-    assert isinstance(functions_for(M), Warm)
-    assert functions_for(M.float()) is DIRECT
     inverse = WarmInverse()
     for _ in range(20):
         assert residual(M.cpu().numpy(), inverse.follow(M).cpu().numpy()) < 1e-5
