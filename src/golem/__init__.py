@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from golem.estimator import Golem
     from golem.model.linear_sem import LinearSEM
     from golem.output import export_graph
+    from golem.workflow import fit_file
 
 __all__ = [
     "DataWarning",
@@ -38,6 +39,7 @@ __all__ = [
     "diagnose",
     "diagnostics",
     "export_graph",
+    "fit_file",
     "metrics",
     "plots",
     "readers",
@@ -55,6 +57,7 @@ _HOMES = {
     "compare": "golem.comparison",
     "diagnose": "golem.assessment.diagnostics",
     "export_graph": "golem.output",
+    "fit_file": "golem.workflow",
 }
 _MODULES = ("baselines", "datasets", "diagnostics", "metrics", "plots", "readers", "simulate")
 

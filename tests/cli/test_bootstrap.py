@@ -82,8 +82,8 @@ def test_without_it_nothing_is_added(data):
 
 
 def test_large_files_are_drawn_by_shards(data, monkeypatch):
-    monkeypatch.setattr("golem.cli.fit.ROWS_UP_TO", 10)
-    monkeypatch.setattr("golem.cli.fit.SHARDS", 25)
+    monkeypatch.setattr("golem.workflow.ROWS_UP_TO", 10)
+    monkeypatch.setattr("golem.workflow.SHARDS", 25)
     printed = json.loads(fit(data, "--bootstrap", 10, "--json"))
     expected = golem.bootstrap(Golem(), shards_from_file(data, 25), 10)
     written = document(data)["bootstrap"]
@@ -103,7 +103,7 @@ def test_ctrl_c_before_the_first_replicate_leaves_the_files_of_the_fit(data, mon
     def interrupted(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("golem.assessment.bootstrap.bootstrap", interrupted)
+    monkeypatch.setattr("golem.workflow.bootstrap", interrupted)
     assert "edges among 6 variables" in fit(data, "--bootstrap", 10, expect=130)
     assert document(data)["bootstrap"] is None
 

@@ -21,11 +21,11 @@ from golem.cli.options import (
     all_names,
     names,
     read_knowledge_file,
-    with_edges,
 )
-from golem.cli.running import INTERRUPTED_EXIT_CODE, fail, require_writable, user_errors
-from golem.cli.sources import spooled, title_of
-from golem.cli.terminal import comparison_progress, out, print_comparison, telling_warnings
+from golem.cli.progress_bars import ProgressBars
+from golem.cli.running import INTERRUPTED_EXIT_CODE, fail, user_errors
+from golem.cli.terminal import out, print_comparison, telling_warnings
+from golem.runtime.files import require_writable
 from golem.runtime.interrupts import holding_interrupts
 
 EXAMPLE = "golem compare data.csv --truth truth.csv --methods order-ev,notears-l1,pc -o out/"
@@ -71,7 +71,9 @@ def compare(
     """
     from golem.comparison.report import report_comparison
     from golem.comparison.run import compare_file, missing_peers
+    from golem.data.files.standard_input import spooled
     from golem.data.readers import TableFiles
+    from golem.workflow import title_of, with_edges
 
     chosen = [name.strip() for part in methods for name in part.split(",") if name.strip()]
     with user_errors(), contextlib.ExitStack() as stack:
@@ -81,7 +83,7 @@ def compare(
         with telling_warnings(quiet):
             table = TableFiles.open(paths, columns=names(columns), drop=all_names(drop), header=header, na=na)
         obeyed = with_edges(known, forbid, require, table.names)
-        with comparison_progress(not (quiet or as_json), time_limit) as show:
+        with ProgressBars(not (quiet or as_json)).comparing(time_limit) as show:
             result = compare_file(
                 table,
                 chosen or None,

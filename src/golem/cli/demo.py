@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from golem.cli.options import Json, Quiet
-from golem.cli.running import check, exit_if_interrupted, learn, user_errors, write
-from golem.cli.terminal import out, print_consensus, print_json, print_saved, print_summary
+from golem.cli.progress_bars import ProgressBars
+from golem.cli.running import INTERRUPTED_EXIT_CODE, user_errors
+from golem.cli.terminal import out, print_consensus, print_json, print_saved, print_summary, telling_warnings
+from golem.runtime.files import require_writable
 
 EXAMPLE = "golem demo -o demo-output"
 
@@ -32,15 +34,18 @@ def demo(
     from golem.graphs import metrics
     from golem.graphs.formats import NamedGraph
     from golem.output.document import Supplement
+    from golem.workflow import check, learn, was_interrupted, write
 
     with user_errors():
         sachs = load_sachs()
         model = Golem()
         rows = np.log(sachs.values)
         moments = Moments.from_rows(rows, sachs.names)
-        bar = not (quiet or as_json)
-        learn(model, moments, output, quiet=quiet, bar=bar)
-        supplement = Supplement(diagnosis=check(model, lambda: rows, bar))
+        progress = ProgressBars(bars=not (quiet or as_json), notes=not quiet)
+        require_writable(output)
+        with telling_warnings(quiet):
+            learn(model, moments, progress)
+        supplement = Supplement(diagnosis=check(model, lambda: rows, progress))
         consensus = NamedGraph.from_class(sachs.truth, tuple(sachs.names))
         write(model, output, supplement, title="Sachs protein data", other=("consensus", consensus))
     scores = metrics.evaluate(sachs.truth, model.adjacency_)
@@ -51,4 +56,5 @@ def demo(
         print_summary(model, supplement)
         print_consensus(scores, sachs.truth, model)
         print_saved(output)
-    exit_if_interrupted(model)
+    if was_interrupted(model):
+        raise typer.Exit(INTERRUPTED_EXIT_CODE)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from golem.cli.options import Quiet, given_options, names
-from golem.cli.running import INTERRUPTED_EXIT_CODE, require_writable, user_errors
+from golem.cli.running import INTERRUPTED_EXIT_CODE, user_errors
 from golem.cli.terminal import err, out
+from golem.runtime.files import require_writable
 from golem.runtime.interrupts import holding_interrupts, terminating_softly
 
 if TYPE_CHECKING:

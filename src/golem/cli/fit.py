@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
-from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -30,32 +27,12 @@ from golem.cli.options import (
     names,
     number_or_word,
     read_knowledge_file,
-    with_edges,
 )
-from golem.cli.running import (
-    INTERRUPTED_EXIT_CODE,
-    assess,
-    check,
-    learn,
-    require_writable,
-    user_errors,
-    was_interrupted,
-    write,
-)
-from golem.cli.selecting import choose
-from golem.cli.sources import spooled, title_of, way_back
-from golem.cli.terminal import err, out, print_json, print_path, print_saved, print_summary, reading, telling_warnings
+from golem.cli.progress_bars import ProgressBars
+from golem.cli.running import INTERRUPTED_EXIT_CODE, user_errors
+from golem.cli.terminal import print_fit, print_fit_json, telling_warnings
 
-if TYPE_CHECKING:
-    from golem.data.moments import Moments
-
-# Up to this size of the files their rows are resampled or divided; of larger ones, which need not fit into memory,
-# shards of consecutive rows.
-ROWS_UP_TO = 2**28
-SHARDS = 100
 EXAMPLE = "golem fit data.csv -o out/ --noise ev --lambda-sparsity bic"
-# More are not read a second time for the checks that need rows.
-MOST_NUMBERS = 5_000_000
 
 
 class Noise(StrEnum):
@@ -239,21 +216,23 @@ def fit(
     (exit code 130). So it does with the replicates of `--bootstrap`, which adds frequencies and intervals to
     `edges.csv` and all of them, with a consensus graph, to `graph.json`.
     """
-    from golem.assessment.selection import GolemCV
-    from golem.data.inputs import read_knowledge
-    from golem.data.readers import TableFiles, rows_of, shards_of
-    from golem.data.resampling import Source, merged, rows_of_moments
     from golem.estimator.golem import Golem
-    from golem.output.document import Supplement
-    from golem.output.repeat import Run
+    from golem.workflow import fit_file, repeat_fit
 
     if repeat is None and not data:
         raise typer.BadParameter("which table? Name a file, or a run to repeat with --from.", param_hint="DATA")
-    with user_errors(), contextlib.ExitStack() as stack:
-        run = None
-        reading_options: dict[str, Any] = {"columns": names(columns), "drop": all_names(drop), "header": header}
-        reading_options["na"] = na
-        if repeat is None:
+    shared: dict[str, Any] = {
+        "bootstrap": bootstrap,
+        "diagnose": diagnose,
+        "certificate": certificate,
+        "scheduler": scheduler,
+        "progress": ProgressBars(bars=not (quiet or as_json), notes=not quiet),
+    }
+    with user_errors(), telling_warnings(quiet):
+        if repeat is not None:
+            refuse_other_options(context)
+            result = repeat_fit(repeat, output, data, **shared)
+        else:
             model = Golem(
                 noise.value,
                 solver.value,
@@ -263,87 +242,30 @@ def fit(
                 effort=None if effort is None else effort.value,
                 max_iter=max_iter,
                 time_limit=time_limit,
+                knowledge=read_knowledge_file(knowledge),
                 missing=missing.value,
                 device=device,
                 random_state=seed,
             )
-        else:
-            refuse_other_options(context)
-            run = Run.read(repeat)
-            model = run.model()
-            reading_options = {key: run.data[key] for key in reading_options}
-            bootstrap, seed = bootstrap or run.bootstrap["requested"], run.bootstrap["seed"]
-            data = data or run.paths()
-        if certificate and model.noise != "ev":
-            raise ValueError("--certificate is for --noise ev: the paper's score with equal noise variances")
-        # Whatever can be known to be wrong without the rows is told before they are read.
-        model.check_settings()
-        search = None if select is None else GolemCV(model, select.value, random_state=seed)
-        if search is not None:
-            search.check_settings()
-        known = read_knowledge_file(knowledge)
-        require_writable(output)
-        with telling_warnings(quiet):
-            table = TableFiles.open(stack.enter_context(spooled(data or [])), **reading_options)
-            if table.made_up_names and not quiet:
-                err.print(f"No header line found: the columns are named {', '.join(table.names[:2])}, ...")
-            if run is None:
-                model.set_params(knowledge=with_edges(known, forbid, require, table.names))
-            read_knowledge(model.knowledge, table.names)
-            by_rows = table.size <= ROWS_UP_TO and scheduler is None
-            with reading(table.size, not (quiet or as_json)) as show:
-                divided = bootstrap or select in (Select.cv, Select.stability)
-                count = SHARDS if divided and not by_rows else 1
-                shards = shards_of(table, count, missing=model.missing, progress=show, scheduler=scheduler)
-        bar = not (quiet or as_json)
-        with naming_data(data or []):
-            moments, title = merged(shards), title_of(data or [])
-            selection = None
-            if search is not None:
-                selection = choose(search, model, shards, lambda: rows_of(table), output, quiet=quiet, bar=bar)
-                model.set_params(**selection.chosen)
-            learn(model, moments, output, quiet=quiet, bar=bar)
-            if selection is not None:
-                model.selection_ = selection
-            interrupted, confidence, diagnosis = was_interrupted(model), None, None
-            supplement = Supplement({"paths": data, "folder": way_back(output)} | reading_options)
-            if bootstrap and not interrupted:
-                write(model, output, supplement, title=title)  # whatever becomes of the resampling
-                source: Source | list[Moments] = rows_of_moments(moments, rows_of(table).values) if by_rows else shards
-                try:
-                    confidence = assess(model, source, bootstrap, seed, quiet=quiet, bar=bar)
-                except ValueError as error:
-                    raise ValueError(f"{error}. The graph of all rows is in {output}, without a bootstrap") from None
-                interrupted = confidence is None or confidence.interrupted
-            if diagnose and not was_interrupted(model):
-                in_memory = scheduler is None and moments.n * moments.d <= MOST_NUMBERS
-                diagnosis = check(model, lambda: rows_of(table).values if in_memory else None, bar)
-            supplement = dataclasses.replace(supplement, bootstrap=confidence, diagnosis=diagnosis)
-            write(model, output, supplement, title=title)
-        proof = model.certify() if certificate else None
-        verdict = None if run is None else run.compare(model)
-    if as_json:
-        numbers = ("score", "stationarity", "start_score")
-        more: dict[str, Any] = {}
-        if proof is not None:
-            more["certificate"] = {name: getattr(proof, name) for name in numbers}
-        if verdict is not None:
-            more["repeat"] = vars(verdict)
-        print_json(model, supplement, more)
-    elif not quiet:
-        if selection is not None:
-            print_path(selection)
-        print_summary(model, supplement)
-        if proof is not None:
-            out.print(
-                f"Certificate: from here the paper's score (l1 and DAG penalties) descends to {proof.score:.6g}, where "
-                f"its optimality conditions hold to {proof.stationarity:.1e}.",
-                soft_wrap=True,
+            result = fit_file(
+                data or [],
+                output,
+                model,
+                columns=names(columns),
+                drop=all_names(drop),
+                header=header,
+                na=na,
+                forbid=forbid,
+                require=require,
+                select=None if select is None else select.value,
+                random_state=seed,
+                **shared,
             )
-        if verdict is not None:
-            out.print(verdict.sentence, soft_wrap=True)
-        print_saved(output, () if selection is None else ("path.csv", "path.png"))
-    if interrupted:
+    if as_json:
+        print_fit_json(result)
+    elif not quiet:
+        print_fit(result)
+    if result.interrupted:
         raise typer.Exit(INTERRUPTED_EXIT_CODE)
 
 
@@ -351,13 +273,3 @@ def refuse_other_options(context: typer.Context) -> None:
     """Raise where --from comes with an option that its record has already decided."""
     if given := given_options(context, _FREE_WHEN_REPEATING):
         raise ValueError(f"--from repeats a run with its own settings, and {', '.join(given)} would change them")
-
-
-@contextlib.contextmanager
-def naming_data(data: list[str]) -> Iterator[None]:
-    """Put the files before what is wrong with their rows."""
-    try:
-        yield
-    except ValueError as error:
-        more = f" and {len(data) - 1} more" if len(data) > 1 else ""
-        raise ValueError(f"{data[0]}{more}: {error}") from None

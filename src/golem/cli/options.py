@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -99,20 +99,8 @@ def number_or_word(text: str | None) -> Any:
         return text
 
 
-def read_knowledge_file(path: Path | None) -> NamedKnowledge:
-    """Read --knowledge; nothing is known where it was not given."""
+def read_knowledge_file(path: Path | None) -> NamedKnowledge | None:
+    """Read --knowledge, where it was given."""
     from golem.data.knowledge import Knowledge
 
-    return Knowledge.named() if path is None else Knowledge.read(path)
-
-
-def with_edges(
-    known: NamedKnowledge, forbid: Sequence[str], require: Sequence[str], columns: Sequence[str]
-) -> NamedKnowledge | None:
-    """Add the edges of --forbid and --require, and see that all names are columns; None where nothing is known."""
-    from golem.data.knowledge import Knowledge, read_edge
-
-    forbidden, required = ([read_edge(text, columns) for text in texts] for texts in (forbid, require))
-    known = known.joined(Knowledge.named(forbidden, required))
-    known.resolve(columns)
-    return None if known.is_empty else known
+    return None if path is None else Knowledge.read(path)

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from golem.cli.options import Quiet
-from golem.cli.running import require_writable, user_errors
+from golem.cli.running import user_errors
 from golem.cli.terminal import out
+from golem.runtime.files import require_writable
 
 EXAMPLE = "golem report out/graph.json --truth truth.csv -o report.html"
 

@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from golem.cli.options import Quiet, Seed
-from golem.cli.running import require_writable, user_errors
+from golem.cli.running import user_errors
 from golem.cli.terminal import out
+from golem.runtime.files import require_writable
 
 EXAMPLE = "golem simulate --graph ER --degree 2 --d 20 --n 1000 --noise gaussian-ev -o sim/"
 

@@ -1,11 +1,11 @@
-"""What the command line shows: the progress bar while a model is fitted, and the summary afterwards."""
+"""What the command line prints: warnings, summaries and tables."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from golem.assessment.bootstrap import Bootstrap
     from golem.assessment.diagnostics import Diagnosis
     from golem.assessment.selection import Selection
-    from golem.comparison.result import Comparison, Step
+    from golem.comparison.result import Comparison
     from golem.estimator.golem import Golem
     from golem.graphs.metrics import GraphScores
     from golem.output.document import Edge, Supplement
+    from golem.workflow import FitResult
 
 # No markup: column names are other people's text, and "[red]" is a name like any other.
 out = Console(highlight=False, markup=False)
@@ -30,75 +31,6 @@ err = Console(stderr=True, highlight=False, markup=False)
 CLOSE_CALL = 10.0
 # Replicates below which shares and intervals are too coarse to be read.
 _FEW = 20
-
-
-@contextlib.contextmanager
-def progress(model: Golem, wanted: bool) -> Iterator[None]:
-    """Show a bar with the score, h and the time left while the model is fitted."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    if not wanted or not err.is_terminal:
-        yield
-        return
-    columns = [
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        TextColumn("score {task.fields[score]:.4f}  h {task.fields[h]:.1e}"),
-        TimeRemainingColumn(),
-    ]
-    with Progress(*columns, console=err, transient=True) as bar:
-        tasks: dict[str, Any] = {}
-
-        def show(state: Any) -> None:
-            if state.stage not in tasks:
-                tasks[state.stage] = bar.add_task(state.stage, total=state.max_iter, score=0.0, h=0.0)
-            bar.update(
-                tasks[state.stage],
-                completed=state.iteration,
-                total=state.max_iter,
-                score=state.score,
-                h=state.h,
-            )
-
-        model.set_params(callback=show)
-        try:
-            yield
-        finally:
-            model.set_params(callback=None)
-
-
-@contextlib.contextmanager
-def reading(total: int, wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """Show a bar of the bytes read; yields what is to be told of them."""
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    if not wanted or not err.is_terminal:
-        yield None
-        return
-    columns = [
-        TextColumn("Reading"),
-        BarColumn(bar_width=30),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    ]
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-@contextlib.contextmanager
-def resampling(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """Show a bar of the replicates of a bootstrap; yields what is to be told of them."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    if not wanted or not err.is_terminal:
-        yield None
-        return
-    columns = [TextColumn("Bootstrap"), BarColumn(bar_width=30), MofNCompleteColumn(), TimeRemainingColumn()]
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 @contextlib.contextmanager
@@ -229,26 +161,6 @@ def _print_bootstrap(bootstrap: Bootstrap) -> None:
     )
 
 
-@contextlib.contextmanager
-def comparison_progress(wanted: bool, time_limit: float | None) -> Iterator[Callable[[Step], None] | None]:
-    """Show a bar that counts methods, with the one that runs and its seconds."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    if not wanted or not err.is_terminal:
-        yield None
-        return
-    limit = "" if time_limit is None else f" of at most {time_limit:g}"
-    columns = [BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.description}")]
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task("starting")
-
-        def show(step: Step) -> None:
-            running = f"{step.method}  {step.seconds:.0f} s{limit}" if step.seconds else f"{step.method}  starting"
-            bar.update(task, total=step.total, completed=step.number, description=running)
-
-        yield show
-
-
 def print_comparison(comparison: Comparison, most_edges: int = 30) -> None:
     """Print the table of a comparison, what was warned of, and where the methods agree."""
     from rich.table import Table
@@ -296,19 +208,32 @@ def print_saved(output: Path, more: Sequence[str] = ()) -> None:
     out.print(f"Open the report in a browser: {output / 'report.html'}", soft_wrap=True)
 
 
-@contextlib.contextmanager
-def choosing(wanted: bool, method: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show a bar that counts what settings are chosen by; yields what is to be told of them."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+def print_fit(result: FitResult) -> None:
+    """Print everything about a fit: the path, the summary, the certificate, the comparison with an earlier run."""
+    if result.selection is not None:
+        print_path(result.selection)
+    print_summary(result.model, result.supplement)
+    proof = result.certificate
+    if proof is not None:
+        out.print(
+            f"Certificate: from here the paper's score (l1 and DAG penalties) descends to {proof.score:.6g}, where "
+            f"its optimality conditions hold to {proof.stationarity:.1e}.",
+            soft_wrap=True,
+        )
+    if result.repeat is not None:
+        out.print(result.repeat.sentence, soft_wrap=True)
+    print_saved(result.output, () if result.selection is None else ("path.csv", "path.png"))
 
-    if not wanted or not err.is_terminal:
-        yield None
-        return
-    parts = {"bic": "graphs of the path", "cv": "folds", "stability": "halves of the rows"}[method]
-    columns = [BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn(parts), TimeRemainingColumn()]
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task("")
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+def print_fit_json(result: FitResult) -> None:
+    """Print a fit as one line of JSON."""
+    more: dict[str, Any] = {}
+    if result.certificate is not None:
+        numbers = ("score", "stationarity", "start_score")
+        more["certificate"] = {name: getattr(result.certificate, name) for name in numbers}
+    if result.repeat is not None:
+        more["repeat"] = vars(result.repeat)
+    print_json(result.model, result.supplement, more)
 
 
 def print_path(selection: Selection) -> None:

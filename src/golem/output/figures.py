@@ -11,6 +11,7 @@ from golem.runtime.messages import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from golem.assessment.selection import Selection
     from golem.estimator.golem import Golem
@@ -23,19 +24,22 @@ NODE_FILL, NODE_EDGE, TEXT = "#f4f1ea", "#5b5b5b", "#1d1d1d"
 LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES = 60, 500
 
 
-def plot_model(model: Golem, ax: Axes | None = None) -> Axes:
-    """Draw the graph, or where it has too many nodes or edges for that, its weights as a heat map."""
+def plot_model(model: Golem, ax: Axes | Figure | None = None) -> Axes:
+    """Draw the graph, or where it has too many nodes or edges for that, its weights as a heat map.
+
+    Here and in the other functions `ax` is the axes to draw into, or an empty figure, which gets axes and a fitting
+    size; without it pyplot makes a new figure.
+    """
     small = len(model.weights_) <= LARGEST_DRAWN_GRAPH and model.adjacency_.sum() <= MOST_DRAWN_EDGES
     return plot_graph(model, ax=ax) if small else plot_weights(model, ax=ax)
 
 
-def plot_graph(model: Golem, ax: Axes | None = None, title: str | None = None) -> Axes:
+def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None = None) -> Axes:
     """Draw the learned graph in layers, causes above effects.
 
     The width of an arrow is the size of its standardized weight (in standard deviations of the effect per standard
     deviation of the cause), its colour the sign; a dashed arrow has no decided direction.
     """
-    import matplotlib.pyplot as plt
     from matplotlib.lines import Line2D
     from matplotlib.patches import FancyArrowPatch
     from matplotlib.path import Path
@@ -44,9 +48,7 @@ def plot_graph(model: Golem, ax: Axes | None = None, title: str | None = None) -
     # In points: a letter of the labels is about six wide.
     widths = [max(34.0, 6.3 * len(name) + 14) for name in names]
     layout = layered_layout(adjacency, widths, gap=18, layer_height=74)
-    if ax is None:
-        size = (max(4.6, layout.size[0] / 72 + 0.4), max(3.0, layout.size[1] / 72 + 0.9))
-        _, ax = plt.subplots(figsize=size, layout="constrained")
+    ax = _axes(ax, (max(4.6, layout.size[0] / 72 + 0.4), max(3.0, layout.size[1] / 72 + 0.9)))
     scale = np.sqrt(model.moments_.variances)
     standardized = model.weights_ * scale[:, None] / scale[None, :]
     largest = max(float(np.abs(standardized).max(initial=0)), 1e-300)
@@ -84,15 +86,13 @@ def plot_graph(model: Golem, ax: Axes | None = None, title: str | None = None) -
     return ax
 
 
-def plot_weights(model: Golem, ax: Axes | None = None, title: str | None = None) -> Axes:
+def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | None = None) -> Axes:
     """Draw the weights as a heat map, rows and columns in causal order, so that all lie above the diagonal."""
-    import matplotlib.pyplot as plt
     from matplotlib.colors import LinearSegmentedColormap
 
     order = causal_order(model.adjacency_)
     B = model.weights_[np.ix_(order, order)]
-    if ax is None:
-        _, ax = plt.subplots(figsize=(7, 6), layout="constrained")
+    ax = _axes(ax, (7, 6))
     limit = max(float(np.abs(B).max(initial=0)), 1e-300)
     # The colours of the signs are those of the arrows.
     signs = LinearSegmentedColormap.from_list("signs", [NEGATIVE, "#f7f7f7", POSITIVE])
@@ -110,21 +110,34 @@ def plot_weights(model: Golem, ax: Axes | None = None, title: str | None = None)
     return ax
 
 
+def _axes(ax: Axes | Figure | None, size: tuple[float, float]) -> Axes:
+    """Return the axes to draw into; new ones are of a size in inches."""
+    from matplotlib.figure import Figure
+
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        return plt.subplots(figsize=size, layout="constrained")[1]
+    if isinstance(ax, Figure):
+        ax.set_size_inches(size)
+        ax.set_layout_engine("constrained")
+        return ax.add_subplot()
+    return ax
+
+
 def _headline(adjacency: BoolMatrix) -> str:
     return f"{counted(int(adjacency.sum()), 'edge')} among {len(adjacency)} variables"
 
 
-def plot_path(selection: Selection, ax: Axes | None = None) -> Axes:
+def plot_path(selection: Selection, ax: Axes | Figure | None = None) -> Axes:
     """Draw how the score and the number of edges go with the penalty, and where the choice fell.
 
     Lines of a path over several penalties on cycles or thresholds are told apart in the legend. The bars of a
     cross-validation are the standard errors of the distances from the best score.
     """
-    import matplotlib.pyplot as plt
     from matplotlib.ticker import MaxNLocator
 
-    if ax is None:
-        _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    ax = _axes(ax, (7, 4.5))
     rows = selection.path
     penalty = "price" if "price" in rows[0] else "lambda_sparsity"
     others = [name for name in ("lambda_dag", "threshold") if len({row.get(name) for row in rows}) > 1]

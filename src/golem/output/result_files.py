@@ -7,12 +7,15 @@ import json
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from golem.assessment.selection import Selection
 from golem.estimator.golem import Golem
 from golem.output.document import FROM_BOOTSTRAP, Edge, Supplement, graph_document
 from golem.runtime.files import csv_text, replacing, write_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def save(model: Golem, folder: str | Path, supplement: Supplement | None = None) -> list[Path]:
@@ -42,16 +45,13 @@ def path_text(selection: Selection) -> str:
     return csv_text([list(selection.path[0]), *(list(row.values()) for row in selection.path)])
 
 
-def save_figure(draw: Callable[[], Any], path: Path) -> None:
-    """Draw axes without a screen and write their figure."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
+def save_figure(draw: Callable[[Figure], Any], path: Path) -> None:
+    """Draw into a new figure, which needs no screen, and write it."""
+    from matplotlib.figure import Figure
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fonts that lack a letter of a name
-        figure = draw().figure
+        figure = Figure()
+        draw(figure)
         with replacing(path) as temporary:
             figure.savefig(temporary, dpi=150)
-        plt.close(figure)

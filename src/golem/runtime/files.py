@@ -42,3 +42,14 @@ def csv_text(rows: list[list[Any]]) -> str:
         writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL if has_return else csv.QUOTE_MINIMAL)
         writer.writerow(cells)
     return buffer.getvalue()
+
+
+def require_writable(output: Path) -> None:
+    """Raise before the work, not after it, where the results cannot be written."""
+    existing = output
+    while not existing.exists():
+        existing = existing.parent
+    if not existing.is_dir():
+        raise ValueError(f"{existing} is a file; name a folder for the results (-o)")
+    if not os.access(existing, os.W_OK):
+        raise ValueError(f"{existing} cannot be written to; name another folder for the results (-o)")

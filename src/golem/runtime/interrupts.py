@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import threading
 from collections.abc import Iterator
 from types import FrameType
 
 
 @contextlib.contextmanager
 def holding_interrupts() -> Iterator[None]:
-    """Keep Ctrl-C waiting until the block has ended."""
+    """Keep Ctrl-C waiting until the block has ended; outside the main thread there is none to hold."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     held: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
     try:

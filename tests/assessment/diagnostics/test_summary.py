@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from golem import Golem
+from golem import Golem, workflow
 from golem.cli import app
-from golem.cli import fit as fit_command
 from golem.diagnostics import diagnose
 from golem.readers import read_table
 
@@ -52,9 +51,9 @@ def test_checks_can_be_left_out(chain):
 
 
 def test_rows_that_do_not_fit_are_not_read_again(chain, monkeypatch):
-    monkeypatch.setattr(fit_command, "MOST_NUMBERS", 1999)
+    monkeypatch.setattr(workflow, "MOST_NUMBERS", 1999)
     assert "Note: Not checked without complete rows" in golem("fit", chain / "data.csv", "-o", chain / "out")
-    monkeypatch.setattr(fit_command, "MOST_NUMBERS", 2000)
+    monkeypatch.setattr(workflow, "MOST_NUMBERS", 2000)
     assert "Not checked" not in golem("fit", chain / "data.csv", "-o", chain / "out")
 
 
@@ -74,7 +73,7 @@ def test_ctrl_c_in_the_checks_keeps_the_graph(chain, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("golem.assessment.diagnostics.diagnose", interrupted)
+    monkeypatch.setattr("golem.workflow.diagnose", interrupted)
     result = CliRunner().invoke(app, ["fit", str(chain / "data.csv"), "-o", str(chain / "out")])
     assert result.exit_code == 0
     assert "checks were interrupted" in result.stderr

@@ -1,9 +1,8 @@
-"""Where the rows of a command come from: standard input, and files that a later run can find again."""
+"""Standard input as a file, so that its rows can be read more than once."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import sys
 import tempfile
@@ -34,17 +33,3 @@ def spooled(paths: Sequence[str]) -> Iterator[list[str]]:
         if not copy.stat().st_size:
             raise ValueError("standard input is empty: the program before the pipe wrote nothing")
         yield [str(copy) if path == STANDARD_INPUT else path for path in paths]
-
-
-def title_of(paths: Sequence[str]) -> str:
-    """Return what the table is called in a report."""
-    return "standard input" if paths[0] == STANDARD_INPUT else Path(paths[0]).name
-
-
-def way_back(output: Path) -> str:
-    """Return the way from the results to the folder that paths of this run start from."""
-    here = Path.cwd()
-    try:
-        return os.path.relpath(here, output.resolve())
-    except ValueError:  # on Windows there is no way from one drive to another
-        return str(here)

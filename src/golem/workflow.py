@@ -1,0 +1,359 @@
+"""What `golem fit` does, step by step: read, learn, check, bootstrap, write. Callable from Python as well.
+
+>>> from golem.workflow import fit_file
+>>> result = fit_file("data.csv", "out", bootstrap=100)  # doctest: +SKIP
+>>> result.model.weights_  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from golem.assessment.bootstrap import Bootstrap, bootstrap
+from golem.assessment.diagnostics import Diagnosis, diagnose
+from golem.assessment.selection import GolemCV, Selection
+from golem.data.files.standard_input import STANDARD_INPUT, spooled
+from golem.data.inputs import read_knowledge
+from golem.data.knowledge import Knowledge, NamedKnowledge, read_edge
+from golem.data.moments import Moments
+from golem.data.readers import Table, TableFiles, rows_of, shards_of
+from golem.data.resampling import Source, merged, rows_of_moments
+from golem.estimator.golem import Golem
+from golem.output.document import Supplement
+from golem.output.figures import plot_model, plot_path
+from golem.output.repeat import Repeat, Run
+from golem.output.report import report_model
+from golem.output.result_files import path_text, save, save_figure
+from golem.runtime.files import require_writable, write_text
+from golem.runtime.interrupts import holding_interrupts
+from golem.runtime.progress import Progress
+from golem.runtime.types import Matrix
+from golem.solvers import Status
+from golem.solvers.certificate import Certificate
+from golem.solvers.order.solver import compile_search
+from golem.solvers.paper_recipe import NOISE_MODELS
+
+# Up to this size of the files their rows are resampled or divided; of larger ones, which need not fit into memory,
+# shards of consecutive rows.
+ROWS_UP_TO = 2**28
+SHARDS = 100
+# More are not read a second time for the checks that need rows.
+MOST_NUMBERS = 5_000_000
+_SILENT = Progress()
+
+__all__ = ["FitResult", "fit_file", "repeat_fit"]
+
+
+@dataclass(frozen=True, eq=False)
+class FitResult:
+    """What `fit_file` made.
+
+    Parameters
+    ----------
+    model : Golem
+        The fitted model.
+    output : Path
+        The folder with the files.
+    supplement : Supplement
+        Which files were read, the bootstrap and the diagnosis, where there are any.
+    selection : Selection, optional
+        How the settings were chosen.
+    certificate : Certificate, optional
+        A stationary point of the paper's score.
+    repeat : Repeat, optional
+        How the model compares with the run that was repeated.
+    interrupted : bool
+        Whether Ctrl-C cut the fit or the bootstrap short.
+    """
+
+    model: Golem
+    output: Path
+    supplement: Supplement
+    selection: Selection | None = None
+    certificate: Certificate | None = None
+    repeat: Repeat | None = None
+    interrupted: bool = False
+
+
+def fit_file(
+    data: str | Path | Sequence[str | Path],
+    output: str | Path,
+    model: Golem | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    header: bool | None = None,
+    na: Sequence[str] = (),
+    forbid: Sequence[str] = (),
+    require: Sequence[str] = (),
+    select: Literal["bic", "cv", "stability"] | None = None,
+    bootstrap: int | None = None,
+    diagnose: bool = True,
+    certificate: bool = False,
+    scheduler: str | None = None,
+    random_state: int = 0,
+    progress: Progress = _SILENT,
+) -> FitResult:
+    """Learn a graph from a table in files, check it, and write everything into a folder.
+
+    Parameters
+    ----------
+    data : path or list of paths
+        CSV or Parquet files, folders or patterns, whose rows make one table; "-" is standard input.
+    output : path
+        Folder for graph.json, edges.csv, weights.csv, graph.png and report.html; with `select` also path.csv and
+        path.png.
+    model : Golem, optional
+        Settings, by default `Golem()`. It is fitted, with `forbid`, `require` and the chosen penalty added.
+    columns, drop, header, na
+        How the files are read; see `golem.readers.moments_from_file`.
+    forbid, require : sequence of str
+        Forbidden and required edges such as "A->B", on top of the model's knowledge.
+    select : {"bic", "cv", "stability"}, optional
+        Choose the penalty per edge from the data; see `golem.GolemCV`.
+    bootstrap : int, optional
+        Number of graphs to learn from resampled rows; see `golem.bootstrap`.
+    diagnose : bool
+        Whether to check what the graph rests on; see `golem.diagnose`.
+    certificate : bool
+        Whether to add a stationary point of the paper's score, for noise="ev"; see `Golem.certify`.
+    scheduler : str, optional
+        Address of a Dask scheduler whose workers read the files, or "local".
+    random_state : int
+        Seed of the selection and of the bootstrap.
+    progress : Progress
+        What long work reports to; silent by default.
+
+    Raises
+    ------
+    ValueError
+        If files, settings or data do not allow it; what can be known before the rows are read is said before.
+    """
+    model = Golem() if model is None else model
+    paths, folder = [str(path) for path in ([data] if isinstance(data, str | Path) else data)], Path(output)
+    reading: dict[str, Any] = {"columns": columns, "drop": list(drop), "header": header, "na": list(na)}
+    search = None if select is None else GolemCV(model, select, random_state=random_state)
+    _require_consistent(model, search, certificate, folder)
+    with contextlib.ExitStack() as stack:
+        table = TableFiles.open(stack.enter_context(spooled(paths)), **reading)
+        if table.made_up_names:
+            progress.note(f"No header line found: the columns are named {', '.join(table.names[:2])}, ...")
+        _add_edges(model, forbid, require, table.names)
+        by_rows = table.size <= ROWS_UP_TO and scheduler is None
+        with progress.reading(table.size) as show:
+            divided = bool(bootstrap) or select in ("cv", "stability")
+            count = SHARDS if divided and not by_rows else 1
+            shards = shards_of(table, count, missing=model.missing, progress=show, scheduler=scheduler)
+        with _naming(paths):
+            moments, title = merged(shards), title_of(paths)
+            supplement = Supplement({"paths": paths, "folder": way_back(folder)} | reading)
+            selection = None
+            if search is not None:
+                selection = choose(search, model, shards, lambda: rows_of(table), folder, progress)
+            learn(model, moments, progress)
+            if selection is not None:
+                model.selection_ = selection
+            interrupted, found = was_interrupted(model), None
+            if bootstrap and not interrupted:
+                write(model, folder, supplement, title=title)  # whatever becomes of the resampling
+                source: Source | list[Moments] = rows_of_moments(moments, rows_of(table).values) if by_rows else shards
+                found = _resample(model, source, bootstrap, random_state, folder, progress)
+                interrupted = found is None or found.interrupted
+            in_memory = scheduler is None and moments.n * moments.d <= MOST_NUMBERS
+            checked = None
+            if diagnose and not was_interrupted(model):
+                checked = check(model, lambda: rows_of(table).values if in_memory else None, progress)
+            supplement = dataclasses.replace(supplement, bootstrap=found, diagnosis=checked)
+            write(model, folder, supplement, title=title)
+    return FitResult(
+        model,
+        folder,
+        supplement,
+        selection=selection,
+        certificate=model.certify() if certificate else None,
+        interrupted=interrupted,
+    )
+
+
+def repeat_fit(
+    record: str | Path,
+    output: str | Path,
+    data: str | Path | Sequence[str | Path] | None = None,
+    *,
+    bootstrap: int | None = None,
+    **options: Any,
+) -> FitResult:
+    """Repeat the run of a graph.json with its settings, on its data or on other files, and compare.
+
+    Parameters
+    ----------
+    record : path
+        The graph.json.
+    output, data, bootstrap
+        As for `fit_file`; by default the files and the number of resamples of the recorded run.
+    **options
+        `diagnose`, `certificate`, `scheduler` and `progress`, as for `fit_file`.
+    """
+    run = Run.read(record)
+    reading = {key: run.data[key] for key in ("columns", "drop", "header", "na")}
+    resamples, seed = bootstrap or run.bootstrap["requested"], run.bootstrap["seed"]
+    result = fit_file(
+        data or run.paths(), output, run.model(), bootstrap=resamples, random_state=seed, **reading, **options
+    )
+    return dataclasses.replace(result, repeat=run.compare(result.model))
+
+
+def _require_consistent(model: Golem, search: GolemCV | None, certificate: bool, output: Path) -> None:
+    """Raise for whatever can be known to be wrong before the rows are read."""
+    if certificate and model.noise != "ev":
+        raise ValueError("a certificate needs noise='ev' (--noise ev): the paper's score with equal noise variances")
+    model.check_settings()
+    if search is not None:
+        search.check_settings()
+    require_writable(output)
+
+
+def _add_edges(model: Golem, forbid: Sequence[str], require: Sequence[str], columns: Sequence[str]) -> None:
+    """Add forbidden and required edges to what the model knows, and check that all names are columns."""
+    known = model.knowledge
+    if forbid or require:
+        known = known.by_name(columns) if isinstance(known, Knowledge) else known
+        model.set_params(knowledge=with_edges(known, forbid, require, columns))
+    read_knowledge(model.knowledge, columns)
+
+
+def with_edges(
+    known: NamedKnowledge | None, forbid: Sequence[str], require: Sequence[str], columns: Sequence[str]
+) -> NamedKnowledge | None:
+    """Add edges such as "A->B" to knowledge by name, and check that all names are columns; None if nothing is known."""
+    known = Knowledge.named() if known is None else known
+    forbidden, required = ([read_edge(text, columns) for text in texts] for texts in (forbid, require))
+    known = known.joined(Knowledge.named(forbidden, required))
+    known.resolve(columns)
+    return None if known.is_empty else known
+
+
+def choose(
+    search: GolemCV,
+    model: Golem,
+    shards: list[Moments],
+    rows: Callable[[], Table],
+    output: Path,
+    progress: Progress = _SILENT,
+) -> Selection:
+    """Choose settings of the model, give them to it, and write path.csv and path.png.
+
+    A single shard cannot be divided: the rows are read then, unless a criterion on all of them decides.
+    """
+    import pyarrow as pa
+
+    compile_kernels(model, shards[0].d, progress)
+    parts = {"bic": "graphs of the path", "cv": "folds", "stability": "halves of the rows"}[search.select]
+    with progress.counting(parts) as show:
+        data: list[Moments] | pa.Table = shards
+        if len(shards) == 1 and search.select != "bic":
+            table = rows()
+            data = pa.table(dict(zip(table.names, table.values.T, strict=True)))
+        search.set_params(callback=show)
+        selection = search.choose(data)
+    with holding_interrupts():
+        output.mkdir(parents=True, exist_ok=True)
+        write_text(output / "path.csv", path_text(selection))
+        save_figure(lambda figure: plot_path(selection, figure), output / "path.png")
+    model.set_params(**selection.chosen)
+    return selection
+
+
+def learn(model: Golem, moments: Moments, progress: Progress = _SILENT) -> None:
+    """Fit with progress, compiling first what the search needs."""
+    compile_kernels(model, moments.d, progress)
+    before = model.callback
+    with progress.solving() as show:
+        model.set_params(callback=show or before)
+        try:
+            model.fit(moments)
+        finally:
+            model.set_params(callback=before)
+
+
+def compile_kernels(model: Golem, d: int, progress: Progress = _SILENT) -> None:
+    """Compile the search before the first fit; numba cannot be interrupted half-way."""
+    if model.solver != "order":
+        return
+    text = "Loading the search (the first time it is compiled, up to half a minute)"
+    with progress.waiting(text), holding_interrupts():
+        compile_search(NOISE_MODELS[model.noise].likelihood(2), d)
+
+
+def check(model: Golem, rows: Callable[[], Matrix | None], progress: Progress = _SILENT) -> Diagnosis | None:
+    """Check what the graph rests on; None where the graph has a cycle, or Ctrl-C ended the checks.
+
+    `rows` reads the rows for the checks that need them, where they fit into memory.
+    """
+    if not hasattr(model, "sem_"):
+        return None
+    try:
+        with progress.waiting("Checking what the graph rests on"):
+            return diagnose(model, rows())
+    except KeyboardInterrupt:
+        progress.note("The checks were interrupted and are left out; the graph is complete.")
+        return None
+
+
+def _resample(
+    model: Golem, source: Source | list[Moments], replicates: int, seed: int, output: Path, progress: Progress
+) -> Bootstrap | None:
+    """Bootstrap with progress; None where Ctrl-C left nothing to keep."""
+    try:
+        with progress.counting("Bootstrap") as show:
+            return bootstrap(model, source, replicates, random_state=seed, callback=show)
+    except KeyboardInterrupt:
+        return None
+    except ValueError as error:
+        raise ValueError(f"{error}. The graph of all rows is in {output}, without a bootstrap") from None
+
+
+def write(model: Golem, output: Path, supplement: Supplement, **report_options: Any) -> None:
+    """Write the result files, the picture and the page; a Ctrl-C waits until they are safe."""
+    with holding_interrupts():
+        if getattr(model, "selection_", None) is None:
+            for of_another_run in ("path.csv", "path.png"):
+                (output / of_another_run).unlink(missing_ok=True)
+        save(model, output, supplement)
+        report_model(model, output / "report.html", supplement, **report_options)
+        save_figure(lambda figure: plot_model(model, figure), output / "graph.png")
+
+
+def was_interrupted(model: Golem) -> bool:
+    """Tell whether Ctrl-C ended the fit."""
+    return model.solution_.status is Status.INTERRUPTED
+
+
+def title_of(paths: Sequence[str]) -> str:
+    """Return what a table is called in a report."""
+    return "standard input" if paths[0] == STANDARD_INPUT else Path(paths[0]).name
+
+
+def way_back(output: Path) -> str:
+    """Return the way from the results to the folder that paths of this run start from."""
+    here = Path.cwd()
+    try:
+        return os.path.relpath(here, output.resolve())
+    except ValueError:  # on Windows there is no way from one drive to another
+        return str(here)
+
+
+@contextlib.contextmanager
+def _naming(data: Sequence[str]) -> Iterator[None]:
+    """Put the files before what is wrong with their rows."""
+    try:
+        yield
+    except ValueError as error:
+        more = f" and {len(data) - 1} more" if len(data) > 1 else ""
+        raise ValueError(f"{data[0]}{more}: {error}") from None

@@ -1,0 +1,81 @@
+"""Every public name and its import path: a change here is a change for users, and belongs into CHANGELOG.md."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+import golem
+
+PUBLIC = {
+    "golem": (
+        "DataWarning Golem GolemCV Knowledge LinearSEM Moments __version__ baselines bootstrap compare datasets "
+        "diagnose diagnostics export_graph fit_file metrics plots readers simulate"
+    ),
+    # Short paths.
+    "golem.datasets": "Dataset load_sachs",
+    "golem.diagnostics": (
+        "LARGEST_REFIT CarriedEdge Diagnosis EdgeLoss EqualVariances Finding Level Survival carried_edges certify "
+        "diagnose drop_losses edge_loss equal_variances_test sortability standardized_refit survival"
+    ),
+    "golem.metrics": "GraphScores as_estimate as_truth evaluate f1 fdr precision shd shd_c sid tpr",
+    "golem.plots": "plot_comparison plot_graph plot_model plot_path plot_weights",
+    "golem.readers": (
+        "NamedGraph Paths Table TableFiles moments_from_dask moments_from_file read_graph read_table rows_of "
+        "shards_from_file shards_of"
+    ),
+    "golem.simulate": "Simulation erdos_renyi random_dag random_sem random_weights scale_free simulate",
+    # Packages whose names users import.
+    "golem.baselines": "FGS PC DirectLiNGAM Notears SortRegress",
+    "golem.comparison": "Comparison compare compare_file",
+    "golem.estimator": "Golem fit_stacked",
+    "golem.experiments": "EXPERIMENTS Experiment Grid Options Summary Task Verdict load run",
+    "golem.output": (
+        "Supplement export_graph from_causal_learn from_networkx list_edges save to_causal_learn to_networkx"
+    ),
+    "golem.output.report": "read_document report_document report_model write_page",
+    "golem.score": (
+        "L0 L1 Acyclicity Expm GaussianEV GaussianNV GaussianTied LeastSquares Likelihood LogDet Objective Polynomial "
+        "Sparsity"
+    ),
+    "golem.solvers": "LBFGS Adam AugmentedLagrangian Callback Order Progress Solution Status TracePoint",
+    "golem.workflow": "FitResult fit_file repeat_fit",
+}
+LAYERS = {
+    "cli", "experiments", "workflow", "comparison", "output", "assessment", "estimator", "baselines", "directions",
+    "solvers", "score", "model", "data", "graphs", "runtime",
+}  # fmt: skip
+SHORT_PATHS = {"datasets", "diagnostics", "metrics", "plots", "readers", "simulate"}
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+def test_the_public_names_are_these(path):
+    module = importlib.import_module(path)
+    assert sorted(module.__all__) == sorted(PUBLIC[path].split())
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+
+
+def test_the_top_level_holds_the_layers_and_the_short_paths_alone():
+    found = {module.name for module in pkgutil.iter_modules([str(Path(golem.__file__).parent)])}
+    assert found == LAYERS | SHORT_PATHS
+
+
+@pytest.mark.parametrize("name", sorted(SHORT_PATHS))
+def test_short_paths_define_nothing_of_their_own(name):
+    module = importlib.import_module(f"golem.{name}")
+    homes = {getattr(getattr(module, public), "__module__", "golem.typing") for public in module.__all__}
+    assert f"golem.{name}" not in homes
+
+
+def test_every_package_says_what_belongs_there():
+    for name in LAYERS | SHORT_PATHS:
+        assert importlib.import_module(f"golem.{name}").__doc__
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        golem.nothing  # noqa: B018

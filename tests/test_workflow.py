@@ -1,0 +1,117 @@
+"""What `golem fit` does, called from Python: the same files, quietly, from any thread."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from golem import Golem, Knowledge, fit_file
+from golem.cli import app
+from golem.runtime.progress import Progress
+from golem.simulate import simulate
+from golem.workflow import repeat_fit
+
+
+@pytest.fixture
+def data(tmp_path):
+    drawn = simulate(5, 300, "ER2", random_state=2).data
+    path = tmp_path / "data.csv"
+    np.savetxt(path, drawn, delimiter=",", header="a,b,c,d,e", comments="")
+    return path
+
+
+def document(folder):
+    content = json.loads((folder / "graph.json").read_text(encoding="utf-8"))
+    del content["seconds"], content["trace"]
+    return content
+
+
+def test_python_and_the_command_line_write_the_same(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = ["--noise", "ev", "--forbid", "a->b", "--bootstrap", "5", "--select", "bic", "--seed", "3", "-q"]
+    assert CliRunner().invoke(app, ["fit", "data.csv", "-o", "typed", *options]).exit_code == 0
+    model = Golem("ev", random_state=3)
+    result = fit_file("data.csv", "called", model, forbid=["a->b"], bootstrap=5, select="bic", random_state=3)
+    assert document(tmp_path / "called") == document(tmp_path / "typed")
+    for name in ("edges.csv", "weights.csv", "path.csv"):
+        assert (tmp_path / "called" / name).read_text() == (tmp_path / "typed" / name).read_text()
+    files = {path.name for path in (tmp_path / "called").iterdir()}
+    assert files == {path.name for path in (tmp_path / "typed").iterdir()}
+    assert result.model is model
+    assert result.supplement.bootstrap.replicates == 5
+    assert result.selection is model.selection_
+    assert not result.interrupted
+
+
+def test_edges_come_on_top_of_the_knowledge_of_the_model(data, tmp_path):
+    known = Knowledge.named(required=[("a", "b")])
+    model = fit_file(data, tmp_path / "out", Golem(knowledge=known), forbid=["c->d"]).model
+    assert model.weights_[0, 1] != 0
+    assert model.knowledge_.forbidden[2, 3]
+    masks = Knowledge.of(5, required=[(0, 1)])
+    model = fit_file(data, tmp_path / "out", Golem(knowledge=masks), forbid=["c->d"]).model
+    assert model.knowledge_.required[0, 1]
+    assert model.knowledge_.forbidden[2, 3]
+
+
+def test_it_is_silent_and_leaves_the_plotting_backend_alone(data, tmp_path, capfd):
+    import matplotlib as mpl
+
+    before = mpl.rcParams["backend"]
+    fit_file(data, tmp_path / "out", bootstrap=2)
+    assert capfd.readouterr() == ("", "")
+    assert mpl.rcParams["backend"] == before
+
+
+def test_it_runs_outside_the_main_thread(data, tmp_path):
+    results = []
+    thread = threading.Thread(target=lambda: results.append(fit_file(data, tmp_path / "out")))
+    thread.start()
+    thread.join()
+    assert results[0].model.weights_.shape == (5, 5)
+
+
+def test_a_listener_hears_of_every_stage(data, tmp_path):
+    heard = []
+
+    class Listening(Progress):
+        def __getattribute__(self, name):
+            heard.append(name)
+            return super().__getattribute__(name)
+
+    fit_file(data, tmp_path / "out", bootstrap=2, progress=Listening())
+    assert list(dict.fromkeys(heard)) == ["reading", "waiting", "solving", "counting"]
+
+
+def test_the_callback_of_the_model_is_its_own_again(data, tmp_path):
+    seen = []
+    model = Golem("ev", "lbfgs", callback=seen.append)
+    fit_file(data, tmp_path / "out", model, diagnose=False)
+    assert seen
+    assert model.callback == seen.append
+
+
+def test_a_run_is_repeated_from_its_record(data, tmp_path):
+    first = fit_file(data, tmp_path / "out", Golem("nv"), drop=["e"], bootstrap=2)
+    again = repeat_fit(tmp_path / "out" / "graph.json", tmp_path / "again")
+    assert again.repeat.same_data
+    assert again.repeat.same_graph
+    assert again.supplement.bootstrap.replicates == 2
+    np.testing.assert_array_equal(again.model.weights_, first.model.weights_)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"certificate": True}, "noise='ev'"),
+        ({"model": Golem("ev", effort="fast")}, "effort"),
+        ({"select": "bic", "model": Golem(lambda_sparsity="bic")}, "lambda_sparsity"),
+    ],
+)
+def test_what_is_wrong_with_the_settings_is_said_before_files_are_opened(options, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        fit_file(tmp_path / "not-there.csv", tmp_path / "out", **options)
