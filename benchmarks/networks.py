@@ -37,9 +37,9 @@ NETWORKS = ("ecoli70", "magic-niab", "magic-irri", "arth150")
 
 def sort_regress(moments: Moments, by: np.ndarray) -> np.ndarray:
     """Sort the nodes by a number, then choose parents along that order."""
-    prices = L0().prices(moments.n, moments.d)
+    penalties = L0().penalties(moments.n, moments.d)
     S = moments.covariance
-    return fit_order(S, moments.n, np.argsort(by), prices).weights
+    return fit_order(S, moments.n, np.argsort(by), penalties).weights
 
 
 def main() -> None:

@@ -240,7 +240,7 @@ def _once(moments: Moments) -> np.ndarray:
     start = Golem("ev").fit(moments).adjacency_
     scores = NoiseScores(moments, L0(), GaussianTied(moments.n))
     prior = Prior(*map(float, scores.likelihood.prior(scores.residuals(start))))
-    problem = OrderProblem(moments, L0().prices(moments.n, moments.d))
+    problem = OrderProblem(moments, L0().penalties(moments.n, moments.d))
     return find_order(problem, (start, "r2"), prior=prior).graph.astype(float)
 
 

@@ -2,7 +2,7 @@
 
 For every cell (graph, d, n, noise, solver) the errors of each fixed choice are averaged over the seeds, and the least
 of these means is the best fixed choice in hindsight. A rule passes where its own mean is at most max(10%, 0.05 a node)
-above it. Fixed choices: solver="order", the default grid of prices; solver="lbfgs", the default grid of l1 penalties
+above it. Fixed choices: solver="order", the default grid of penalties; solver="lbfgs", the default grid of l1 penalties
 times the thresholds 0.05 ... 0.5. Rules: the criteria "mbic" and "ebic", cross-validation, stability; and beside them
 what `Golem` does by default. Errors are SHD on equal-variance data and SHD-C on the others (`--metric shd` for SHD).
 
@@ -50,7 +50,7 @@ def choices(solver, noise, data, pairs, rules):
     if counted:
         settings = grid(penalties, (None,), (None,))
         models = fixed = list(fit_path(base, moments, settings, n))
-        names = [f"price x {2 * n * s.lambda_sparsity / (np.log(n) + 2 * np.log(d)):.3f}" for s in settings]
+        names = [f"penalty x {2 * n * s.lambda_sparsity / (np.log(n) + 2 * np.log(d)):.3f}" for s in settings]
     else:
         settings = grid(penalties, (None,), ("lr", *THRESHOLDS))
         every = fit_path(base, moments, settings, n)

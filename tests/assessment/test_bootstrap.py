@@ -297,12 +297,12 @@ def test_intervals_cover_the_truth_at_about_their_rate():
 
 @pytest.mark.parametrize("noise", ["ev", "nv"])
 def test_a_price_as_a_number_is_that_of_its_criterion(noise):
-    """The price 2 n lambda of an edge stays that of the data, though a resample is said to have n/2 rows."""
+    """The penalty 2 n lambda of an edge stays that of the data, though a resample is said to have n/2 rows."""
     d, n = 12, 300
     X = simulate(d, n, "ER1", "gaussian-nv", random_state=1).data
-    price = np.log(n // 2) + 2 * np.log(d)
+    penalty = np.log(n // 2) + 2 * np.log(d)
     by_word = bootstrap(Golem(noise), X, 20, random_state=2)
-    by_number = bootstrap(Golem(noise, lambda_sparsity=price / (2 * n)), X, 20, random_state=2)
+    by_number = bootstrap(Golem(noise, lambda_sparsity=penalty / (2 * n)), X, 20, random_state=2)
     np.testing.assert_allclose(by_number.adjacency_frequency, by_word.adjacency_frequency)
 
 

@@ -12,9 +12,9 @@ from golem.graphs.pdag import bits_to_columns, members
 from golem.simulate import random_sem
 
 
-def total_score(dag, S, n, price):
+def total_score(dag, S, n, penalty):
     """BIC of a DAG up to a constant, by determinants: r_v = det S[v + parents] / det S[parents]."""
-    score = price * dag.sum()
+    score = penalty * dag.sum()
     for v in range(len(dag)):
         parents = np.nonzero(dag[:, v])[0]
         both = np.append(parents, v)
@@ -40,15 +40,15 @@ def changed_by_definition(graph, edges_away, arrows):
 @pytest.mark.parametrize("seed", range(24))
 def test_every_operator_gives_the_class_and_the_score_of_its_definition(seed):
     draw = random.Random(seed)
-    d, n, price = 3 + seed % 8, 500, 7.0
+    d, n, penalty = 3 + seed % 8, 500, 7.0
     S = random_sem(d, "ER2" if d > 4 else "ER1", random_state=seed).covariance
     scale = np.sqrt(np.diagonal(S))
-    scores = EdgeScores(S / np.outer(scale, scale), n, price)
+    scores = EdgeScores(S / np.outer(scale, scale), n, penalty)
     graph = EquivalenceClass(d)
     counts = {"insert": 0, "delete": 0}
     for _ in range(250):
         x, y = draw.sample(range(d), 2)
-        before = total_score(bits_to_columns(graph.extension()), S, n, price)
+        before = total_score(bits_to_columns(graph.extension()), S, n, penalty)
         common = graph.neighbours[y] & graph.adjacent[x]
         if not graph.adjacent[y] >> x & 1:
             clique = draw.choice(list(graph.cliques(graph.neighbours[y])))
@@ -71,7 +71,7 @@ def test_every_operator_gives_the_class_and_the_score_of_its_definition(seed):
         else:
             continue
         np.testing.assert_array_equal(graph.matrix(), cpdag(dag))
-        assert before - total_score(dag, S, n, price) == pytest.approx(gain, rel=1e-5, abs=1e-4)
+        assert before - total_score(dag, S, n, penalty) == pytest.approx(gain, rel=1e-5, abs=1e-4)
     assert min(counts.values()) >= 5
 
 

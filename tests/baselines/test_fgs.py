@@ -24,17 +24,17 @@ def stored(name, k):
     return ORACLE[name][k][:d, :d]
 
 
-def node_score(v, parents, S, n, price):
+def node_score(v, parents, S, n, penalty):
     """Score of a node by regression, independent of the code under test."""
     parents = list(parents)
     r = S[v, v]
     if parents:
         r = r - S[v, parents] @ np.linalg.lstsq(S[np.ix_(parents, parents)], S[parents, v], rcond=None)[0]
-    return n * np.log(r) + price * len(parents)
+    return n * np.log(r) + penalty * len(parents)
 
 
-def total_score(dag, S, n, price):
-    return sum(node_score(v, np.nonzero(dag[:, v])[0], S, n, price) for v in range(len(dag)))
+def total_score(dag, S, n, penalty):
+    return sum(node_score(v, np.nonzero(dag[:, v])[0], S, n, penalty) for v in range(len(dag)))
 
 
 # causal-learn's score per node is -n/2 (1 + log r) - lambda (k + 1) log n; ours is -2 times it without the constant.
@@ -50,12 +50,12 @@ def test_answers_and_scores_are_those_of_causal_learns_ges_on_120_problems():
         assert ORACLE["ges_score"][k] == pytest.approx(expected, rel=1e-9)
 
 
-def greedy_by_definition(S, n, price, dags):
+def greedy_by_definition(S, n, penalty, dags):
     """GES as it is defined: every single-edge change of every member of the present class, the best one each time."""
     classes = {}
     for dag in dags:
         classes.setdefault(cpdag(dag).tobytes(), []).append(dag)
-    score = {key: total_score(group[0], S, n, price) for key, group in classes.items()}
+    score = {key: total_score(group[0], S, n, penalty) for key, group in classes.items()}
     edges = {key: int(group[0].sum()) for key, group in classes.items()}
     known = {dag.tobytes() for dag in dags}
     present = cpdag(np.zeros_like(dags[0])).tobytes()
@@ -76,15 +76,15 @@ def greedy_by_definition(S, n, price, dags):
     return np.frombuffer(present, dtype=bool).reshape(dags[0].shape)
 
 
-@pytest.mark.parametrize("price", [0.5, 5.0])
-def test_the_search_is_the_greedy_search_of_its_definition(price, all_dags, rng):
+@pytest.mark.parametrize("penalty", [0.5, 5.0])
+def test_the_search_is_the_greedy_search_of_its_definition(penalty, all_dags, rng):
     dags = all_dags(4)
     n = 100
     for _ in range(12):
         X = rng.normal(size=(n, 4)) @ rng.normal(size=(4, 4))
         moments = Moments.from_rows(X)
-        model = FGS(price / np.log(n)).fit(moments)
-        np.testing.assert_array_equal(model.cpdag_, greedy_by_definition(moments.covariance, n, price, dags))
+        model = FGS(penalty / np.log(n)).fit(moments)
+        np.testing.assert_array_equal(model.cpdag_, greedy_by_definition(moments.covariance, n, penalty, dags))
 
 
 def test_a_population_gives_the_true_class():
@@ -141,13 +141,13 @@ def test_bic_is_that_of_a_fitted_model():
 
 
 def test_the_price_of_an_edge_is_the_discounted_bic_and_the_odds_of_the_prior():
-    # Two columns: an edge where -n log(1 - rho^2) is above the price, and none below.
+    # Two columns: an edge where -n log(1 - rho^2) is above the penalty, and none below.
     n, d = 200, 5
     for discount, prior in ((1.0, 0.0), (2.0, 0.0), (1.0, 1.0), (0.5, 2.0)):
-        price = discount * np.log(n) + (2 * np.log((d - 1 - prior) / prior) if prior else 0.0)
+        penalty = discount * np.log(n) + (2 * np.log((d - 1 - prior) / prior) if prior else 0.0)
         for share, expected in ((1.01, 1), (0.99, 0)):
             S = np.eye(d)
-            S[0, 1] = S[1, 0] = np.sqrt(-np.expm1(-share * price / n))
+            S[0, 1] = S[1, 0] = np.sqrt(-np.expm1(-share * penalty / n))
             model = FGS(discount, structure_prior=prior).fit(Moments.from_covariance(S, n))
             assert model.adjacency_.sum() == expected
 

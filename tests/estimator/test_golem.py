@@ -456,14 +456,14 @@ def test_kernels_on_tensors_give_the_graph_of_numpy(seed):
 
     drawn = simulate((12, 40, 90, 150)[seed % 4], 500, ("ER1", "ER2", "ER4", "SF4")[seed // 5], random_state=seed)
     moments = Moments.from_rows(drawn.data)
-    S, n, prices = moments.covariance, moments.n, L0().prices(moments.n, moments.d)
-    ours = fit_equal_variances(S, n, prices)
-    tensor = fit_equal_variances(S, n, prices, working=torch.tensor(S))
+    S, n, penalties = moments.covariance, moments.n, L0().penalties(moments.n, moments.d)
+    ours = fit_equal_variances(S, n, penalties)
+    tensor = fit_equal_variances(S, n, penalties, working=torch.tensor(S))
     np.testing.assert_allclose(tensor.weights, ours.weights, atol=1e-8)
     single = torch.tensor(S, dtype=torch.float32)
     if np.linalg.cond(S) < 1e5:
         # Near ties may be ordered differently, but what is found scores as well.
-        assert fit_equal_variances(S, n, prices, working=single).score <= ours.score + 20
+        assert fit_equal_variances(S, n, penalties, working=single).score <= ours.score + 20
 
 
 def test_single_precision_has_its_limits():

@@ -91,7 +91,7 @@ def test_a_path_shows_every_point_and_the_choice(base, select):
     ax = plots.plot_path(model.selection_)
     chosen = next(row for row in model.path_ if row["chosen"])
     drawn = {(x, y) for line in ax.get_lines() for x, y in zip(*line.get_data(), strict=True)}
-    penalty = "price" if base.solver == "order" else "lambda_sparsity"
+    penalty = "edge_penalty" if base.solver == "order" else "lambda_sparsity"
     assert {(row[penalty], row["score"]) for row in model.path_} <= drawn
     assert (chosen[penalty], chosen["score"]) == tuple(ax.get_lines()[-1].get_xydata()[0])
     assert (ax.get_legend() is None) == (base.solver == "order")

@@ -18,8 +18,8 @@ from golem.solvers.rounding import round_to_dag
 LIKELIHOODS = {"ev": GaussianEV(), "nv": GaussianNV(), "auto": GaussianTied(300)}
 
 
-def deviance_and_price(graph, moments, likelihood, price):
-    """2 n L + price, by np.linalg.lstsq on a root of the covariance, for an oracle."""
+def deviance_and_penalty(graph, moments, likelihood, penalty):
+    """2 n L + penalty, by np.linalg.lstsq on a root of the covariance, for an oracle."""
     root = np.linalg.cholesky(moments.covariance).T
     r = np.array([root[:, j] @ root[:, j] for j in range(moments.d)])
     for j in range(moments.d):
@@ -27,7 +27,7 @@ def deviance_and_price(graph, moments, likelihood, price):
         if len(parents):
             fit = root[:, parents] @ np.linalg.lstsq(root[:, parents], root[:, j])[0]
             r[j] = np.sum((root[:, j] - fit) ** 2)
-    cost = price.prices(moments.n, moments.d)
+    cost = penalty.penalties(moments.n, moments.d)
     return 2 * moments.n * float(likelihood.on_dag(r)) + sum(cost[k] for k in graph.sum(axis=0))
 
 
@@ -43,8 +43,8 @@ def solved():
 @pytest.mark.parametrize("cycles", ["gentle", "paper"])
 def test_the_candidates_are_those_of_all_thresholds(noise, cycles, solved):
     _, moments, raws = solved
-    raw, likelihood, price = raws[noise], LIKELIHOODS[noise], L0()
-    chosen = choose_edges(raw, moments, likelihood, price, cycles=cycles)
+    raw, likelihood, penalty = raws[noise], LIKELIHOODS[noise], L0()
+    chosen = choose_edges(raw, moments, likelihood, penalty, cycles=cycles)
     sigma = np.sqrt(residual_variances(raw, moments.covariance))
     size = np.abs(raw) * sigma[:, None] / sigma[None, :]
     candidates = [np.zeros((8, 8), dtype=bool)]
@@ -52,7 +52,7 @@ def test_the_candidates_are_those_of_all_thresholds(noise, cycles, solved):
         graph = round_to_dag(size, threshold, cycles=cycles).weights != 0
         if not np.array_equal(graph, candidates[-1]):
             candidates.append(graph)
-    scores = [deviance_and_price(graph, moments, likelihood, price) for graph in candidates]
+    scores = [deviance_and_penalty(graph, moments, likelihood, penalty) for graph in candidates]
     np.testing.assert_allclose(chosen.scores, scores, rtol=1e-9)
     best = candidates[int(np.argmin(scores))]
     assert not np.any((chosen.weights != 0) & ~best)
@@ -62,17 +62,17 @@ def test_the_candidates_are_those_of_all_thresholds(noise, cycles, solved):
 @pytest.mark.parametrize("noise", LIKELIHOODS)
 def test_every_edge_is_worth_its_price_and_refitted(noise, solved):
     _, moments, raws = solved
-    likelihood, price = LIKELIHOODS[noise], L0()
-    chosen = choose_edges(raws[noise], moments, likelihood, price)
+    likelihood, penalty = LIKELIHOODS[noise], L0()
+    chosen = choose_edges(raws[noise], moments, likelihood, penalty)
     graph = chosen.weights != 0
     assert is_dag(graph)
     np.testing.assert_allclose(chosen.weights, least_squares_weights(graph, moments.covariance), atol=1e-12)
-    score = deviance_and_price(graph, moments, likelihood, price)
+    score = deviance_and_penalty(graph, moments, likelihood, penalty)
     assert score <= chosen.scores.min() + 1e-8
     for i, j in np.argwhere(graph):
         without = graph.copy()
         without[i, j] = False
-        assert deviance_and_price(without, moments, likelihood, price) > score
+        assert deviance_and_penalty(without, moments, likelihood, penalty) > score
 
 
 @pytest.mark.parametrize("noise", ["nv", "ev"])

@@ -122,11 +122,11 @@ def bootstrap(
 ) -> Bootstrap:
     """Learn graphs from resampled data, and tell what they agree on.
 
-    Every replicate is a fit with the model's own settings: its noise model, chosen anew where it is "auto", its prices
-    and its knowledge. Searches over orders are made at effort="fast" where the model does not say otherwise, from a
-    start of their own: the fitted graph would be a start in its own favour. A frequency says how stable an edge is
-    under the sampling of rows; it cannot see what is wrong in each replicate alike, such as hidden common causes or a
-    noise model that does not hold.
+    Every replicate is a fit with the model's own settings: its noise model, chosen anew where it is "auto", its
+    penalties and its knowledge. Searches over orders are made at effort="fast" where the model does not say
+    otherwise, from a start of their own: the fitted graph would be a start in its own favour. A frequency says how
+    stable an edge is under the sampling of rows; it cannot see what is wrong in each replicate alike, such as hidden
+    common causes or a noise model that does not hold.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ class _Work:
         if searched:
             self._settings["effort"] = "fast"
         if is_counted(model) and isinstance(model.lambda_sparsity, int | float):
-            # The price 2 n lambda of an edge stays that of the data, which a resample of n/2 rows would halve.
+            # The penalty 2 n lambda of an edge stays that of the data, which a resample of n/2 rows would halve.
             n = source.moments.n
             self._settings["lambda_sparsity"] = model.lambda_sparsity * n / half_of(n)
 

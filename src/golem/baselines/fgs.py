@@ -34,7 +34,7 @@ class FGS(Baseline):
     Parameters
     ----------
     penalty_discount : float
-        Multiplies log n in the price of an edge; 1 is the BIC. Larger values give fewer edges.
+        Multiplies log n in the penalty per edge; 1 is the BIC. Larger values give fewer edges.
     structure_prior : float
         Parents that a node is expected to have, below d - 1; 0 leaves the prior out. It matters where there are many
         columns: the BIC alone then adds false edges.
@@ -93,23 +93,23 @@ class FGS(Baseline):
             raise ValueError(f"max_parents must be at least 0; got {self.max_parents}")
 
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
-        price = self._price(moments.n, moments.d)
+        penalty = self._penalty(moments.n, moments.d)
         most = max(1, (moments.n - 2) // 2) if self.max_parents is None else self.max_parents
-        scores = EdgeScores(moments.standardized().covariance, moments.n, price)
+        scores = EdgeScores(moments.standardized().covariance, moments.n, penalty)
         search = GreedySearch(scores, most, knowledge)
         self._present_class(search.run().matrix(), search.member())
         self.n_scores_ = scores.computed
         S = moments.covariance
         self.bic_ = graph_scores(least_squares_weights(self.adjacency_, S), S, moments.n)["bic_nv"]
 
-    def _price(self, n: int, d: int) -> float:
+    def _penalty(self, n: int, d: int) -> float:
         """Return what an edge costs, in units of -2 log-likelihood."""
-        price = self.penalty_discount * np.log(n)
+        penalty = self.penalty_discount * np.log(n)
         if self.structure_prior > 0:
             if self.structure_prior >= d - 1:
                 raise ValueError(
                     f"structure_prior is the number of parents that a node is expected to have, and with {d} columns "
                     f"must be below {d - 1}; got {self.structure_prior}"
                 )
-            price += 2 * np.log((d - 1 - self.structure_prior) / self.structure_prior)
-        return float(price)
+            penalty += 2 * np.log((d - 1 - self.structure_prior) / self.structure_prior)
+        return float(penalty)

@@ -2,10 +2,10 @@
 
 The score of a graph, lower is better, is in units of -2 log-likelihood and up to a constant
 
-    sum over nodes v of  n log r_v + price k_v,
+    sum over nodes v of  n log r_v + penalty k_v,
 
 with r_v the variance of v given its k_v parents. It is the same for all members of an equivalence class. An edge
-x -> y with the other parents P of y changes it by n log(1 - rho^2) + price, rho the partial correlation of x
+x -> y with the other parents P of y changes it by n log(1 - rho^2) + penalty, rho the partial correlation of x
 and y given P. One inversion of the correlations within P gives this for all x at once.
 
 Operators are written (x, y, C): C is the set of neighbours of y that become, or are, its parents. It is a clique, so
@@ -51,13 +51,13 @@ class EdgeScores:
         Correlations.
     n : int
         Number of rows.
-    price : float
+    penalty : float
         What one edge costs.
     """
 
     R: Matrix
     n: int
-    price: float
+    penalty: float
     computed: int = 0
 
     def gains(self, y: int, given: list[int]) -> Vector:
@@ -91,7 +91,7 @@ class EdgeScores:
 
     def _worth(self, rho2: Any) -> Any:
         """Gain in score by a squared partial correlation."""
-        return -self.n * np.log1p(-np.minimum(rho2, 1.0 - COLLINEAR)) - self.price
+        return -self.n * np.log1p(-np.minimum(rho2, 1.0 - COLLINEAR)) - self.penalty
 
     def _factor(self, nodes: list[int]) -> Matrix | None:
         """Cholesky factor of the correlations among some nodes; None where one is a combination of others."""

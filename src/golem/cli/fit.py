@@ -99,7 +99,7 @@ def fit(
     lambda_sparsity: Annotated[
         str | None,
         typer.Option(
-            help="Price of edges: order takes mbic, ebic, bic or a number; lbfgs and adam the weight of the l1 norm."
+            help="Penalty per edge: order takes mbic, ebic, bic or a number; lbfgs and adam the weight of the l1 norm."
             "  [default: mbic; 0.02 (ev), 0.002 (others)]",
             rich_help_panel=MODEL,
         ),
@@ -118,7 +118,7 @@ def fit(
     select: Annotated[
         Select | None,
         typer.Option(
-            help="Choose the price of edges (the l1 penalty of lbfgs and adam) from the data: by an information "
+            help="Choose the penalty per edge (the l1 penalty of lbfgs and adam) from the data: by an information "
             "criterion (bic), held-out likelihood (cv) or agreement of halves of the rows (stability).",
             rich_help_panel=MODEL,
         ),
@@ -208,7 +208,7 @@ def fit(
     and the graph are the same; files named beside it take the place of its own, which are looked for where the run was
     made, here, and beside the graph.json.
 
-    `golem fit data.csv --select cv` chooses the price of edges by held-out likelihood, shows the path and adds
+    `golem fit data.csv --select cv` chooses the penalty per edge by held-out likelihood, shows the path and adds
     `path.csv` and `path.png`.
 
     Writes `graph.json`, `edges.csv`, `weights.csv`, `graph.png` and `report.html`, a page to explore the graph in a

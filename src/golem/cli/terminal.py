@@ -250,7 +250,7 @@ def print_path(selection: Selection) -> None:
     headings = [
         name
         for name in selection.path[0]
-        if name not in ("chosen", "lambda_sparsity" if "price" in selection.path[0] else "")
+        if name not in ("chosen", "lambda_sparsity" if "edge_penalty" in selection.path[0] else "")
     ]
     for name in headings:
         table.add_column(name.replace("_", " "), justify="right")
@@ -264,9 +264,12 @@ def print_path(selection: Selection) -> None:
         for name, value in selection.chosen.items()
     )
     out.print(f"Chosen: {chosen}", soft_wrap=True)
-    if "price" in selection.path[0]:
+    if "edge_penalty" in selection.path[0]:
         lam = selection.chosen["lambda_sparsity"]
-        out.print(f"price = 2 n lambda_sparsity: --lambda-sparsity {lam:.6g} asks for the chosen one.", soft_wrap=True)
+        out.print(
+            f"The penalty per edge is 2 n lambda_sparsity; --lambda-sparsity {lam:.6g} repeats this choice.",
+            soft_wrap=True,
+        )
     out.print()
 
 

@@ -77,7 +77,7 @@ def _warn_of_few_rows(moments: Moments, stacklevel: int) -> None:
         return
     if n <= d:
         reason = (
-            "with n <= d the likelihood has no minimum of its own, and only the price of edges (or the penalties) "
+            "with n <= d the likelihood has no minimum of its own, and only the penalty per edge (or the penalties) "
             "holds it. Edges can be strong by chance"
         )
     else:

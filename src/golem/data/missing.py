@@ -126,7 +126,7 @@ def rows_in_common(absent: _Mask, names: Sequence[str]) -> int:
 
     The variance of a correlation goes with one over the number of rows that have both columns, so that this is the
     harmonic mean of these numbers over all pairs. What other columns tell about a missing value is left out: the number
-    is on the low side, and prices of edges that depend on it are on the high side.
+    is on the low side, and penalties per edge that depend on it are on the high side.
 
     Raises
     ------

@@ -85,8 +85,8 @@ def _undecided_within(
     for _ in range(_MOST_MEMBERS):
         if not waiting:
             break
-        price, _, member, variances = heapq.heappop(waiting)
-        if price < limit:
+        deviance, _, member, variances = heapq.heappop(waiting)
+        if deviance < limit:
             weak |= graph & ~member
         for i, j in np.argwhere(member & (undirected | undirected.T)):
             parents = member[:, i].copy()

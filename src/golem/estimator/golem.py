@@ -61,7 +61,7 @@ class Golem(BaseEstimator):
         How to minimize; an object carries its own settings, such as `Adam(batch_size=256)`. A parameter that a
         solver has no use for is refused, not ignored.
     lambda_sparsity : float or {"mbic", "ebic", "bic"}, optional
-        The price of edges. Order: a criterion (see `golem.score.L0`; default "mbic") or lambda in S(B) = L(B) +
+        The penalty per edge. Order: a criterion (see `golem.score.L0`; default "mbic") or lambda in S(B) = L(B) +
         lambda (number of edges). Adam and L-BFGS: the weight of ||B||_1; by default the paper's, 2e-2 (ev)
         or 2e-3.
     lambda_dag : float, optional
@@ -72,7 +72,7 @@ class Golem(BaseEstimator):
     threshold : float or "lr", optional
         Edges with smaller absolute weights are dropped (Adam, L-BFGS); by default 0.3, as in the paper. It is in the
         units of the weights: small true effects need a smaller one. "lr" takes the edges whose likelihood ratio pays
-        their price `edge_price_`, and refits their weights (see `golem.solvers.likelihood_ratio.choose_edges`).
+        their penalty `edge_penalty_`, and refits their weights (see `golem.solvers.likelihood_ratio.choose_edges`).
     max_iter : int, optional
         Most iterations (Adam, L-BFGS); by default the solver's own.
     init : {"zeros", "ev"} or array, optional
@@ -135,8 +135,8 @@ class Golem(BaseEstimator):
         What was missing and what was done about it; None where nothing was to be done.
     knowledge_ : Knowledge
         The masks that were obeyed.
-    edge_price_ : L0
-        The price of edges: the one minimized by solver="order", else the default, as a yardstick.
+    edge_penalty_ : L0
+        The penalty per edge: the one minimized by solver="order", else the default, as a yardstick.
     threshold_ : float or None
         The threshold used on raw weights; with "lr" the smallest raw weight kept, in absolute value (None: order).
     n_iter_ : int
@@ -257,7 +257,7 @@ class Golem(BaseEstimator):
         if self.noise == "ev":
             warn_of_equal_scales(self.moments_, stacklevel=4)
         self.knowledge_ = read_knowledge(self.knowledge, self.moments_.names)
-        self.edge_price_ = self._edge_price(solver)
+        self.edge_penalty_ = self._edge_penalty(solver)
         return rows
 
     def _conclude(self, solution: Solution, start: Solution | None) -> Self:
@@ -284,7 +284,7 @@ class Golem(BaseEstimator):
         `fit` begins with this; before a long pass over files it spares the wait for a complaint.
         """
         noise, solver = named(NOISE_MODELS, self.noise, "noise"), chosen_solver(self)
-        self._edge_price(solver)
+        self._edge_penalty(solver)
         require_choice(self.missing)
         return noise, solver
 
@@ -332,14 +332,14 @@ class Golem(BaseEstimator):
         check_is_fitted(self, "weights_")
         return report_model(self, path, **options)
 
-    def _edge_price(self, solver: Order | Adam | LBFGS) -> L0:
-        """Return the price by which edges are counted; where they are not, the default, as a yardstick."""
+    def _edge_penalty(self, solver: Order | Adam | LBFGS) -> L0:
+        """Return the penalty by which edges are counted; where they are not, the default, as a yardstick."""
         counted = isinstance(solver, Order) and self.lambda_sparsity is not None
         return L0(self.lambda_sparsity) if counted else L0()  # type: ignore[arg-type]
 
     def _search(self, solver: Order, noise: NoiseModel) -> Solution:
         """Count edges along orders of the nodes."""
-        moments, knowledge, sparsity, init = self.moments_, self.knowledge_, self.edge_price_, self.init
+        moments, knowledge, sparsity, init = self.moments_, self.knowledge_, self.edge_penalty_, self.init
         allowed, required = (None, None) if knowledge.is_empty else (knowledge.allowed, knowledge.required)
         if isinstance(init, str):
             if init != "ev" or self.noise == "ev":
@@ -376,7 +376,7 @@ class Golem(BaseEstimator):
         rounded: ChosenEdges | Rounded
         if self.threshold == "lr":
             rounded = choose_edges(
-                raw, self.moments_, self.likelihood_, self.edge_price_, required, self.cycles or "gentle"
+                raw, self.moments_, self.likelihood_, self.edge_penalty_, required, self.cycles or "gentle"
             )
             self.threshold_ = rounded.threshold
         else:

@@ -86,7 +86,7 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
     scale = np.sqrt(model.moments_.variances)
     undecided, by_variance = _directions(model, "undecided_"), _directions(model, "by_variance_")
     # A cyclic graph has no model, and a baseline no score of ours.
-    scored = hasattr(model, "sem_") and hasattr(model, "edge_price_")
+    scored = hasattr(model, "sem_") and hasattr(model, "edge_penalty_")
     losses = drop_losses(model) if scored else np.full_like(model.weights_, np.nan)
     found = [
         Edge(
@@ -192,7 +192,7 @@ def used(model: Golem) -> dict[str, Any]:
     from golem.solvers.paper_recipe import NOISE_MODELS
 
     if is_counted(model):
-        return {"edge_price": plain(model.edge_price_)}
+        return {"edge_penalty": plain(model.edge_penalty_)}
     paper = NOISE_MODELS[model.noise]
     return {
         "lambda_sparsity": paper.lambda_sparsity if model.lambda_sparsity is None else model.lambda_sparsity,

@@ -139,7 +139,7 @@ def plot_path(selection: Selection, ax: Axes | Figure | None = None) -> Axes:
 
     ax = _axes(ax, (7, 4.5))
     rows = selection.path
-    penalty = "price" if "price" in rows[0] else "lambda_sparsity"
+    penalty = "edge_penalty" if "edge_penalty" in rows[0] else "lambda_sparsity"
     others = [name for name in ("lambda_dag", "threshold") if len({row.get(name) for row in rows}) > 1]
     lines: dict[tuple[object, ...], list[dict[str, Any]]] = {}
     for row in rows:
@@ -160,7 +160,8 @@ def plot_path(selection: Selection, ax: Axes | Figure | None = None) -> Axes:
     for axis in (ax.xaxis.set_major_formatter, ax.xaxis.set_minor_formatter):
         axis("{x:g}")
     edges.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_xlabel("price of an edge, in units of the deviance" if penalty == "price" else "weight of the l1 norm")
+    units = "penalty per edge, in units of the deviance"
+    ax.set_xlabel(units if penalty == "edge_penalty" else "weight of the l1 norm")
     names = {
         "bic": "criterion, lower is better",
         "cv": "held-out log-likelihood of a row",

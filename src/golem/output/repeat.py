@@ -176,7 +176,7 @@ class Run:
             )
         if is_counted(model) and isinstance(model.lambda_sparsity, int | float) and n and n != model.moments_.n:
             yield (
-                f"The price of an edge grows with the rows: lambda_sparsity = {model.lambda_sparsity:g} is a deviance "
+                f"The penalty per edge grows with the rows: lambda_sparsity = {model.lambda_sparsity:g} is a deviance "
                 f"of {2 * n * model.lambda_sparsity:.3g} in {n} rows and of "
                 f"{2 * model.moments_.n * model.lambda_sparsity:.3g} in {model.moments_.n}."
             )

@@ -55,21 +55,21 @@ class Objective:
     allowed: Array | None = None
     unpenalized: Array | None = None
     _free: Array = field(init=False, repr=False)
-    _priced: Array = field(init=False, repr=False)
+    _penalized: Array = field(init=False, repr=False)
     _all_free: bool = field(init=False, repr=False)
-    _all_priced: bool = field(init=False, repr=False)
+    _all_penalized: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         xp = namespace(self.S)
         d = self.S.shape[-1]
         allowed = np.ones((d, d), dtype=bool) if self.allowed is None else np.array(self.allowed)
         np.fill_diagonal(allowed, False)
-        priced = allowed if self.unpenalized is None else allowed & ~np.asarray(self.unpenalized)
+        penalized = allowed if self.unpenalized is None else allowed & ~np.asarray(self.unpenalized)
         # Without knowledge, and most are, masks of the diagonal alone need no pass over the matrix.
         object.__setattr__(self, "_all_free", bool(allowed.sum() == d * (d - 1)))
-        object.__setattr__(self, "_all_priced", bool((priced == allowed).all()))
+        object.__setattr__(self, "_all_penalized", bool((penalized == allowed).all()))
         # Masks of ones and zeros in the numbers' own type and place: one product masks a gradient anywhere.
-        for name, mask in (("_free", allowed), ("_priced", priced)):
+        for name, mask in (("_free", allowed), ("_penalized", penalized)):
             object.__setattr__(self, name, xp.zeros_like(self.S) + xp.asarray(mask, device=_device(self.S)))
 
     @property
@@ -84,8 +84,8 @@ class Objective:
 
     @property
     def l1_weights(self) -> Array:
-        """Price of a unit of |B| in each entry: lambda_sparsity, or 0 for required edges."""
-        return self.lambda_sparsity * self._priced
+        """Penalty of a unit of |B| in each entry: lambda_sparsity, or 0 for required edges."""
+        return self.lambda_sparsity * self._penalized
 
     def smooth_value_and_grad(self, B: Array, S: Array | None = None) -> tuple[Array, Array]:
         """Value and masked gradient of L(B) + lambda_dag h(B), all but the sparsity term.
@@ -108,7 +108,7 @@ class Objective:
         """Return lambda_sparsity R_sparse(B), and add its subgradient to the gradient of the other terms, in place."""
         if not self.lambda_sparsity:
             return 0.0
-        size, sign = self.sparsity.value_and_grad(B if self._all_priced else B * self._priced)
+        size, sign = self.sparsity.value_and_grad(B if self._all_penalized else B * self._penalized)
         absorb(grad, sign, self.lambda_sparsity)
         return self.lambda_sparsity * size
 
@@ -122,9 +122,9 @@ class Objective:
         with np.errstate(all="ignore"):
             likelihood, _ = self.likelihood.value_and_grad(B, self.S)
             size, _ = self.sparsity.value_and_grad(B)
-            priced, _ = self.sparsity.value_and_grad(B * self._priced)
+            penalized, _ = self.sparsity.value_and_grad(B * self._penalized)
             h, _ = self.acyclicity.value_and_grad(B)
-            sparsity = self.lambda_sparsity * priced
+            sparsity = self.lambda_sparsity * penalized
             # 0 * inf: where the DAG penalty is off, a start outside its domain is no obstacle.
             dag = self.lambda_dag * h if self.lambda_dag else namespace(self.S).zeros_like(h)
         return {

@@ -1,4 +1,4 @@
-"""R_sparse(B): the price of edges (paper, section 4.1)."""
+"""R_sparse(B): the penalty per edge (paper, section 4.1)."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class L1:
 
 @dataclass(frozen=True)
 class L0:
-    """The number of edges, as the paper's theory counts them (section 3), priced node by node.
+    """The number of edges, as the paper's theory counts them (section 3), penalized node by node.
 
-    A node with k parents costs price(k), in units of the deviance 2 n L(B):
+    A node with k parents costs penalty(k), in units of the deviance 2 n L(B):
 
     - "bic": k log n. Consistent for a fixed number of variables; adds false edges where there are many.
     - "ebic": k log n + 2 gamma log C(d-1, k), which also pays for the choice of the k among d - 1 (Chen and Chen
@@ -47,13 +47,13 @@ class L0:
     Parameters
     ----------
     criterion : {"mbic", "ebic", "bic"} or float
-        The price.
+        The penalty.
     gamma : float
         Weight of the choice among candidates in "mbic" and "ebic".
 
     Examples
     --------
-    >>> L0("bic").prices(n=100, d=4).round(2)
+    >>> L0("bic").penalties(n=100, d=4).round(2)
     array([ 0.  ,  4.61,  9.21, 13.82])
     """
 
@@ -64,36 +64,36 @@ class L0:
         if isinstance(self.criterion, str):
             if self.criterion not in CRITERIA:
                 raise ValueError(
-                    f"the price of edges is one of {', '.join(CRITERIA)} or a number; got {self.criterion!r}"
+                    f"the penalty per edge is one of {', '.join(CRITERIA)} or a number; got {self.criterion!r}"
                 )
         elif not 0 <= self.criterion < np.inf:
-            raise ValueError(f"the price of edges must be at least 0 and finite; got {self.criterion}")
+            raise ValueError(f"the penalty per edge must be at least 0 and finite; got {self.criterion}")
 
-    def prices(self, n: int, d: int) -> NDArray[np.float64]:
-        """Price of 0, 1, ..., d - 1 parents of a node."""
+    def penalties(self, n: int, d: int) -> NDArray[np.float64]:
+        """Penalty of 0, 1, ..., d - 1 parents of a node."""
         k = np.arange(d, dtype=float)
         if not isinstance(self.criterion, str):
             return np.asarray(2 * n * self.criterion * k)
-        price = k * np.log(n)
+        penalty = k * np.log(n)
         if self.criterion == "mbic":
-            price += 2 * self.gamma * k * np.log(d)
+            penalty += 2 * self.gamma * k * np.log(d)
         elif self.criterion == "ebic":
             from scipy.special import gammaln
 
-            price += 2 * self.gamma * (gammaln(d) - gammaln(k + 1) - gammaln(d - k))
-        return np.asarray(price)
+            penalty += 2 * self.gamma * (gammaln(d) - gammaln(k + 1) - gammaln(d - k))
+        return np.asarray(penalty)
 
-    def graph_price(self, parents: NDArray[np.intp], n: int) -> float:
-        """Price of a whole graph whose nodes have these numbers of parents, to compare graphs that differ widely.
+    def graph_penalty(self, parents: NDArray[np.intp], n: int) -> float:
+        """Penalty of a whole graph whose nodes have these numbers of parents, to compare graphs that differ widely.
 
-        It is the sum of the nodes' prices but for "mbic". That charges 2 log d an edge, which is right for one edge
+        It is the sum of the nodes' penalties but for "mbic". That charges 2 log d an edge, which is right for one edge
         more or less in a sparse graph, and far too much for a dense one as a whole: with 40 of 45 possible edges it
         takes 28 and not 184 to say which they are. So here the choice of E edges among the P = d (d - 1) / 2 pairs
         costs 2 gamma log C(P, E).
         """
         d = len(parents)
         if self.criterion != "mbic":
-            return float(self.prices(n, d)[parents].sum())
+            return float(self.penalties(n, d)[parents].sum())
         from scipy.special import gammaln
 
         edges, pairs = int(parents.sum()), d * (d - 1) / 2

@@ -67,11 +67,11 @@ def _newton_step(objective: Objective, B: Matrix, residual: float) -> tuple[Matr
     """One step on the entries that are nonzero or want to be; None where no length of it helps."""
     from scipy.sparse.linalg import LinearOperator, cg
 
-    grad, prices = _gradient(objective, B), np.asarray(objective.l1_weights)
-    entering = (B == 0) & (np.abs(grad) > prices) & (np.asarray(objective.free) != 0)
+    grad, penalties = _gradient(objective, B), np.asarray(objective.l1_weights)
+    entering = (B == 0) & (np.abs(grad) > penalties) & (np.asarray(objective.free) != 0)
     active = (B != 0) | entering
     sign = np.where(B != 0, np.sign(B), -np.sign(grad))
-    F = (grad + prices * sign)[active]
+    F = (grad + penalties * sign)[active]
 
     def hessian_times(v: Vector) -> Vector:
         size = np.abs(v).max()

@@ -125,34 +125,36 @@ class _Split:
 
     def __init__(self, objective: Objective, scale: Matrix | None = None) -> None:
         self.shape = objective.S.shape
-        prices = to_numpy(objective.l1_weights)
+        penalties = to_numpy(objective.l1_weights)
         free = to_numpy(objective.free) != 0
-        self.plain = np.nonzero((free & (prices == 0)).ravel())[0]
-        self.priced = np.nonzero((free & (prices > 0)).ravel())[0]
+        self.plain = np.nonzero((free & (penalties == 0)).ravel())[0]
+        self.penalized = np.nonzero((free & (penalties > 0)).ravel())[0]
         self.scale: Matrix = np.sqrt(np.diagonal(to_numpy(objective.S)))[:, None] if scale is None else scale
-        self.prices: Vector = (prices / self.scale).ravel()[self.priced]
-        self.bounds = [(None, None)] * len(self.plain) + [(0.0, None)] * (2 * len(self.priced))
+        self.penalties: Vector = (penalties / self.scale).ravel()[self.penalized]
+        self.bounds = [(None, None)] * len(self.plain) + [(0.0, None)] * (2 * len(self.penalized))
 
     def join(self, B: Matrix) -> Vector:
         """Variables of a matrix."""
         flat = (B * self.scale).ravel()
-        return np.concatenate([flat[self.plain], np.maximum(flat[self.priced], 0), np.maximum(-flat[self.priced], 0)])
+        return np.concatenate(
+            [flat[self.plain], np.maximum(flat[self.penalized], 0), np.maximum(-flat[self.penalized], 0)]
+        )
 
     def matrix(self, x: Vector) -> Matrix:
         """Matrix of the variables."""
         flat = np.zeros(self.shape[0] * self.shape[1])
-        k, p = len(self.plain), len(self.priced)
+        k, p = len(self.plain), len(self.penalized)
         flat[self.plain] = x[:k]
-        flat[self.priced] = x[k : k + p] - x[k + p :]
+        flat[self.penalized] = x[k : k + p] - x[k + p :]
         return flat.reshape(self.shape) / self.scale
 
     def penalty_and_grad(self, x: Vector, grad: Matrix) -> tuple[float, Vector]:
         """Linear penalty of the variables, and the gradient of all with that of the smooth part."""
-        flat, k, p = (grad / self.scale).ravel(), len(self.plain), len(self.priced)
+        flat, k, p = (grad / self.scale).ravel(), len(self.plain), len(self.penalized)
         positive, negative = x[k : k + p], x[k + p :]
-        penalty = float(self.prices @ (positive + negative))
-        priced = flat[self.priced]
-        return penalty, np.concatenate([flat[self.plain], priced + self.prices, self.prices - priced])
+        size = float(self.penalties @ (positive + negative))
+        penalized = flat[self.penalized]
+        return size, np.concatenate([flat[self.plain], penalized + self.penalties, self.penalties - penalized])
 
 
 class _Run:

@@ -4,11 +4,12 @@ The paper drops weights below omega = 0.3 (section 4.2), a number in the units o
 effects are known to be larger. Here the candidates are the graphs along all thresholds, each refitted by least squares,
 and the one with the lowest score
 
-    2 n L(refitted weights) + price of the edges
+    2 n L(refitted weights) + penalty on the edges
 
 is taken. Then edges are dropped whose likelihood ratio, what the deviance 2 n L gains without them, is below their
-price. Weights are compared in units of the noise, B_ij sigma_i / sigma_j with sigma_j^2 = (M'SM)_jj and M = I - raw B:
-neither step depends on the units of the columns, and under equal noise variances these are the weights as they are.
+penalty. Weights are compared in units of the noise, B_ij sigma_i / sigma_j with sigma_j^2 = (M'SM)_jj and
+M = I - raw B: neither step depends on the units of the columns. Under equal noise variances these are the weights
+as they are.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _MOST_PARENTS = 1 / 3
 
 @dataclass(frozen=True, eq=False)
 class ChosenEdges:
-    """The edges that pay their price.
+    """The edges that pay their penalty.
 
     Parameters
     ----------
@@ -44,9 +45,9 @@ class ChosenEdges:
     threshold : float
         The smallest raw weight kept, in absolute value; infinite where none is.
     scores : ndarray of shape (candidates,)
-        2 n L + price of the candidates along the thresholds, the sparsest first.
+        2 n L + penalty of the candidates along the thresholds, the sparsest first.
     dropped : int
-        Edges of the best candidate that did not pay their price one by one.
+        Edges of the best candidate that did not pay their penalty one by one.
     cut : int
         Raw weights before the last one of the best candidate that were passed over because they closed cycles.
     """
@@ -62,7 +63,7 @@ def choose_edges(
     raw: Matrix,
     moments: Moments,
     likelihood: Likelihood,
-    price: L0,
+    penalty: L0,
     required: BoolMatrix | None = None,
     cycles: CycleRemoval = "gentle",
 ) -> ChosenEdges:
@@ -76,8 +77,8 @@ def choose_edges(
         The data.
     likelihood : Likelihood
         The noise model.
-    price : L0
-        The price of edges.
+    penalty : L0
+        The penalty per edge.
     required : ndarray of shape (d, d), bool, optional
         Edges that stay whatever they are worth; they must be acyclic.
     cycles : {"gentle", "paper"}
@@ -98,10 +99,10 @@ def choose_edges(
         raise ValueError("a likelihood ratio needs acyclic candidates; with cycles='none' give a number as threshold")
     d, n, S = moments.d, moments.n, moments.covariance
     graph = np.zeros((d, d), dtype=bool) if required is None else required.copy()
-    fixed, prices = graph.copy(), price.prices(n, d)
+    fixed, penalties = graph.copy(), penalty.penalties(n, d)
     r, parents = regress_on_parents(graph, S)[1], graph.sum(axis=0)
     most_parents = max(1, int(n * _MOST_PARENTS))
-    scores, steps, cut = [_score(r, parents, likelihood, prices, n)], [], [0]
+    scores, steps, cut = [_score(r, parents, likelihood, penalties, n)], [], [0]
     closing = 0
     reaches = _reachable(graph)
     for i, j in _in_order(raw, moments, fixed):
@@ -117,12 +118,12 @@ def choose_edges(
         parents[j] += 1
         r[j] = max(residual_variance(S, j, graph[:, j]), np.finfo(float).tiny)
         steps.append((i, j))
-        scores.append(_score(r, parents, likelihood, prices, n))
+        scores.append(_score(r, parents, likelihood, penalties, n))
         cut.append(closing)
     best = int(np.argmin(scores))
     for i, j in steps[best:]:
         graph[i, j] = False
-    dropped = _drop_the_unpaid(graph, fixed, moments, likelihood, prices)
+    dropped = _drop_the_unpaid(graph, fixed, moments, likelihood, penalties)
     kept = np.abs(raw[graph & ~fixed])
     weights = regress_on_parents(graph, S)[0]
     return ChosenEdges(weights, float(kept.min(initial=np.inf)), np.array(scores), dropped, cut[best])
@@ -147,14 +148,14 @@ def _reachable(graph: BoolMatrix) -> BoolMatrix:
     return reaches
 
 
-def _score(r: Vector, parents: NDArray[np.intp], likelihood: Likelihood, prices: Vector, n: int) -> float:
-    return 2 * n * float(likelihood.on_dag(r)) + float(prices[parents].sum())
+def _score(r: Vector, parents: NDArray[np.intp], likelihood: Likelihood, penalties: Vector, n: int) -> float:
+    return 2 * n * float(likelihood.on_dag(r)) + float(penalties[parents].sum())
 
 
 def _drop_the_unpaid(
-    graph: BoolMatrix, fixed: BoolMatrix, moments: Moments, likelihood: Likelihood, prices: Vector
+    graph: BoolMatrix, fixed: BoolMatrix, moments: Moments, likelihood: Likelihood, penalties: Vector
 ) -> int:
-    """Drop the edge that is worth least against its price, in place, until each is worth its own; return how many."""
+    """Drop the edge that is worth least against its penalty, in place, until each is worth its own; return how many."""
     n, S, dropped = moments.n, moments.covariance, 0
     r = regress_on_parents(graph, S)[1]
     without = np.zeros_like(S)  # [i, j]: residual variance of j, should i -> j go
@@ -169,7 +170,7 @@ def _drop_the_unpaid(
         changed[np.arange(len(free)), free[:, 1]] = without[tuple(free.T)]
         ratios = 2 * n * (likelihood.on_dag(changed) - likelihood.on_dag(r))
         parents = graph.sum(axis=0)[free[:, 1]]
-        gain = prices[parents] - prices[parents - 1] - ratios
+        gain = penalties[parents] - penalties[parents - 1] - ratios
         k = int(np.argmax(gain))
         if gain[k] <= 0:
             return dropped

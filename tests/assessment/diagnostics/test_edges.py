@@ -19,7 +19,7 @@ def frame():
     return pd.DataFrame(simulate(7, 800, "ER1", random_state=6).data, columns=list("abcdefg"))
 
 
-def test_every_edge_pays_its_price(frame):
+def test_every_edge_pays_its_penalty(frame):
     for noise in ("ev", "nv"):
         model = Golem(noise).fit(frame)
         names = model.moments_.names
@@ -50,7 +50,7 @@ def test_reversing_an_undecided_edge_alone_costs_nothing_where_it_is_covered():
     assert edge_loss(model_ev, i, j).reverse > 10
 
 
-def test_drop_is_the_likelihood_ratio_less_the_price(frame):
+def test_drop_is_the_likelihood_ratio_less_the_penalty(frame):
     model = Golem("nv", lambda_sparsity="bic").fit(frame)
     i, j = np.argwhere(model.adjacency_)[0]
     X = (frame - frame.mean()).to_numpy()
@@ -107,7 +107,7 @@ def test_free_variances_have_no_certificate(frame):
         certify(Golem("nv").fit(frame))
 
 
-def test_a_solver_object_and_its_word_have_one_price(frame):
+def test_a_solver_object_and_its_word_have_one_penalty(frame):
     losses = []
     for solver in ("order", Order()):
         model = Golem("nv", solver, lambda_sparsity=0.01).fit(frame)

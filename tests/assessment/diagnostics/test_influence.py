@@ -60,10 +60,10 @@ def test_gains_are_those_of_regressions_by_hand(planted):
     assert (edge.source, edge.target) == (0, 1)
     assert edge.gain == pytest.approx(gain_by_hand(X, 1, [0, 2], 0))
     assert edge.gain_without == pytest.approx(gain_by_hand(np.delete(X, edge.rows, axis=0), 1, [0, 2], 0))
-    assert edge.price == pytest.approx(np.log(400) + 2 * np.log(4))
+    assert edge.penalty == pytest.approx(np.log(400) + 2 * np.log(4))
     assert {17, 203, 311} <= set(edge.rows)
     assert len(edge.rows) == 4
-    assert not carried_edges(graph, X, L0(0.0))  # an edge without a price cannot fall below it
+    assert not carried_edges(graph, X, L0(0.0))  # an edge without a penalty cannot fall below it
 
 
 @pytest.mark.parametrize("switch", [0, 1])
@@ -103,4 +103,4 @@ def test_clean_edges_are_carried_by_many_rows_however_weak(seed, weight_scale):
     X = simulate(20, 600, "ER2", weight_scale=weight_scale, random_state=seed).data
     model = Golem("ev").fit(X)
     assert model.adjacency_.any()
-    assert carried_edges(model.adjacency_, X, model.edge_price_) == []
+    assert carried_edges(model.adjacency_, X, model.edge_penalty_) == []

@@ -87,19 +87,19 @@ def test_the_criterion_is_that_of_the_refitted_graph(criterion, solver, drawn):
         for j in range(d):
             parents = centred[:, graph[:, j]]
             residual = centred[:, j] - parents @ np.linalg.lstsq(parents, centred[:, j])[0]
-            expected += n * np.log(np.mean(residual**2)) + L0(criterion).prices(n, d)[parents.shape[1]]
+            expected += n * np.log(np.mean(residual**2)) + L0(criterion).penalties(n, d)[parents.shape[1]]
         assert row["score"] == pytest.approx(expected, rel=1e-9)
         assert row["edges"] == graph.sum()
 
 
-def test_dearer_edges_are_fewer_and_fit_worse(drawn):
+def test_higher_penalties_give_fewer_edges_and_a_worse_fit(drawn):
     model = GolemCV(Golem("nv")).fit(drawn.data)  # d <= 12: every point is the exact minimum
     table = pd.DataFrame(model.path_)
-    deviance = table.score - L0().prices(200, 8)[1] * table.edges
-    assert table.price.is_monotonic_decreasing
+    deviance = table.score - L0().penalties(200, 8)[1] * table.edges
+    assert table.edge_penalty.is_monotonic_decreasing
     assert table.edges.is_monotonic_increasing
     assert deviance.is_monotonic_decreasing
-    np.testing.assert_allclose(table.price, 2 * 200 * table.lambda_sparsity)
+    np.testing.assert_allclose(table.edge_penalty, 2 * 200 * table.lambda_sparsity)
 
 
 def test_auto_compares_noise_models_on_one_scale():
@@ -113,17 +113,17 @@ def test_auto_compares_noise_models_on_one_scale():
 
 @pytest.mark.parametrize("solver", ["order", "lbfgs"])
 def test_held_out_likelihood_by_hand(solver, drawn):
-    prices, n = [0.1, 0.02], 200
+    penalties, n = [0.1, 0.02], 200
     threshold = {} if solver == "order" else {"threshold": "lr", "lambda_dag": 5.0}
     base = Golem("ev", solver, **({} if solver == "order" else {"lambda_dag": 5.0}))
-    model = GolemCV(base, "cv", lambda_sparsity=prices, cv=4, random_state=3).fit(drawn.data)
+    model = GolemCV(base, "cv", lambda_sparsity=penalties, cv=4, random_state=3).fit(drawn.data)
     folds = np.array_split(np.random.default_rng(3).permutation(n), 4)
-    for row, price in zip(model.path_, prices, strict=True):
+    for row, penalty in zip(model.path_, penalties, strict=True):
         scores = []
         for fold in folds:
             train = np.delete(drawn.data, fold, axis=0)
             factor = n / len(train)
-            own = price * (factor if solver == "order" else np.sqrt(factor))
+            own = penalty * (factor if solver == "order" else np.sqrt(factor))
             sem = Golem("ev", solver, lambda_sparsity=own, **threshold).fit(train).sem_
             scores.append(multivariate_normal(train.mean(axis=0), sem.covariance).logpdf(drawn.data[fold]).mean())
         assert row["score"] == pytest.approx(np.mean(scores), rel=1e-6)
@@ -139,10 +139,10 @@ def test_cross_validation_takes_the_sparsest_within_one_standard_error(drawn):
 
 @pytest.mark.parametrize("select", ["bic", "cv", "stability"])
 def test_a_choice_among_equal_graphs_is_not_at_their_border(select):
-    """Strong edges and many rows: a wide range of prices gives the true graph."""
+    """Strong edges and many rows: a wide range of penalties gives the true graph."""
     drawn = simulate(6, 2000, "ER1", "gaussian-ev", random_state=1)
-    prices = np.geomspace(10, 100, 9)
-    grid = {"lambda_sparsity": list(prices / 4000)} | ({"pairs": 3} if select == "stability" else {})
+    penalties = np.geomspace(10, 100, 9)
+    grid = {"lambda_sparsity": list(penalties / 4000)} | ({"pairs": 3} if select == "stability" else {})
     model = GolemCV(Golem("ev"), select, **grid).fit(drawn.data)
     table = pd.DataFrame(model.path_)
     assert table.edges.nunique() == 1
@@ -177,7 +177,7 @@ def test_graphs_that_cannot_differ_are_no_reason_for_a_warning():
 def test_cross_validation_goes_over_both_penalties(drawn):
     model = GolemCV(Golem("ev", LBFGS(tolerance=1e-2)), "cv", cv=2, lambda_sparsity=[0.05, 0.02]).fit(drawn.data)
     assert [(row["lambda_sparsity"], row["lambda_dag"]) for row in model.path_] == [
-        (price, dag) for price in (0.05, 0.02) for dag in (1.0, 5.0, 25.0)
+        (penalty, dag) for penalty in (0.05, 0.02) for dag in (1.0, 5.0, 25.0)
     ]
     assert set(model.best_params_) == {"lambda_sparsity", "lambda_dag", "threshold"}
 
@@ -193,14 +193,14 @@ def test_thresholds_share_the_solve(drawn):
 
 
 def test_frequencies_are_those_of_a_plain_loop(drawn):
-    price, n = 0.02, 199
+    penalty, n = 0.02, 199
     data = drawn.data[:n]  # an odd row is left out of every pair
-    model = GolemCV(Golem("ev"), "stability", lambda_sparsity=[price], pairs=5, stable=0.7, random_state=9).fit(data)
+    model = GolemCV(Golem("ev"), "stability", lambda_sparsity=[penalty], pairs=5, stable=0.7, random_state=9).fit(data)
     rng, joined, directed = np.random.default_rng(9), np.zeros((8, 8)), np.zeros((8, 8))
     for _ in range(5):
         shuffled = rng.permutation(n)
         for half in (shuffled[:99], shuffled[99:198]):
-            graph = Golem("ev", lambda_sparsity=price * n / 99).fit(data[half]).adjacency_
+            graph = Golem("ev", lambda_sparsity=penalty * n / 99).fit(data[half]).adjacency_
             for i in range(8):
                 for j in range(8):
                     directed[i, j] += graph[i, j]
@@ -271,7 +271,7 @@ def test_an_interrupted_path_is_no_answer(drawn):
         (GolemCV(select="cv", cv=1), "at least 2"),
         (GolemCV(select="stability", pairs=0), "at least 1"),
         (GolemCV(select="stability", stable=0.5), "above 0.5"),
-        (GolemCV(criterion="aic"), "price of edges is one of"),
+        (GolemCV(criterion="aic"), "penalty per edge is one of"),
         (GolemCV(Golem(lambda_sparsity="bic")), "leave one of them out"),
         (GolemCV(Golem(solver="lbfgs", threshold=0.3), threshold=[0.1]), "leave one of them out"),
         (GolemCV(Golem(solver="lbfgs", cycles="none")), "cycles='none'"),
@@ -301,8 +301,8 @@ def test_held_out_likelihood_is_that_of_what_was_observed(drawn):
     scores = []
     for fold in np.array_split(np.random.default_rng(3).permutation(200), 4):
         train = Moments.from_rows(np.delete(X, fold, axis=0), missing="em")
-        price = 0.02 * model.moments_.n / train.n
-        sem, total = Golem("ev", lambda_sparsity=price).fit(train).sem_, 0.0
+        penalty = 0.02 * model.moments_.n / train.n
+        sem, total = Golem("ev", lambda_sparsity=penalty).fit(train).sem_, 0.0
         for row in X[fold]:
             seen = ~np.isnan(row)
             if seen.any():

@@ -28,12 +28,12 @@ def test_an_edge_keeps_its_price_on_fewer_rows():
 
 @pytest.mark.parametrize(("n", "d"), [(100, 20), (10_000, 2), (5, 3), (1000, 500)])
 def test_the_default_prices_hold_that_of_the_default(n, d):
-    prices = 2 * n * np.array(default_penalties(True, n, d))
-    usual = L0().prices(n, d)[1]
-    assert np.isclose(prices, usual).sum() == 1
-    assert np.all(np.diff(prices) > 0)
-    assert prices.max() == pytest.approx(2 * usual)
-    assert prices.min() <= 2 + 1e-12
+    penalties = 2 * n * np.array(default_penalties(True, n, d))
+    usual = L0().penalties(n, d)[1]
+    assert np.isclose(penalties, usual).sum() == 1
+    assert np.all(np.diff(penalties) > 0)
+    assert penalties.max() == pytest.approx(2 * usual)
+    assert penalties.min() <= 2 + 1e-12
 
 
 def test_grids_go_from_dear_to_cheap_edges():
@@ -58,7 +58,7 @@ def test_the_criterion_of_equal_variances_is_the_likelihood_with_one_variance():
     deviance = -2 * norm(scale=np.sqrt(np.mean(residuals**2))).logpdf(residuals).sum()
     # Up to a constant: n d (log 2 pi + 1), and d/2 log of a sum instead of a mean.
     constant = 200 * 6 * (np.log(2 * np.pi) + 1 - np.log(6))
-    edges = L0("bic").prices(200, 6)[1] * model.adjacency_.sum()
+    edges = L0("bic").penalties(200, 6)[1] * model.adjacency_.sum()
     assert information_criterion(model, L0("bic")) == pytest.approx(deviance - constant + edges, rel=1e-9)
 
 

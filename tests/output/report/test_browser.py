@@ -349,7 +349,7 @@ def test_no_graph_is_set_against_itself(open_page, tmp_path):
 @pytest.mark.parametrize("several", [False, True])
 def test_the_path_of_a_selection_is_drawn(open_page, chain, tmp_path, several):
     path = [
-        {"price": 2.0**k, "score": abs(k - 3.0), "edges": 9 - k, "chosen": k == 3}
+        {"edge_penalty": 2.0**k, "score": abs(k - 3.0), "edges": 9 - k, "chosen": k == 3}
         | ({"threshold": t} if several else {})
         for t in ((0.1, 0.2) if several else (0.1,))
         for k in range(6)

@@ -22,7 +22,7 @@ def drawn(d, n, graph="ER2", seed=0, noise="gaussian-ev"):
     return covariance(sample.data), sample.sem.adjacency
 
 
-def price(d, n):
+def penalty(d, n):
     return np.arange(d) * (math.log(n) + 2 * math.log(d))
 
 
@@ -94,14 +94,14 @@ def test_torch_equals_numpy(masked):
         order_t, U_t = variance_order(torch.asarray(S), before)
         assert np.array_equal(order, order_t.numpy())
         np.testing.assert_allclose(U_t.numpy(), U, rtol=1e-9, atol=1e-11)
-        fit, fit_t = (fit_equal_variances(cov, 600, price(150, 600)) for cov in (S, torch.asarray(S)))
+        fit, fit_t = (fit_equal_variances(cov, 600, penalty(150, 600)) for cov in (S, torch.asarray(S)))
         np.testing.assert_allclose(fit_t.weights, fit.weights, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("graph", ["ER1", "ER4", "SF4"])
 def test_no_single_edge_improves_the_score(graph):
     d, n = 12, 150
-    # Prices a little above the screen leave many edges near the margin, where a wrong test would show.
+    # Penalties a little above the screen leave many edges near the margin, where a wrong test would show.
     penalty = 6.0 * np.arange(d) + 0.1 * np.arange(d) ** 1.5
     for seed in range(30):
         S, _ = drawn(d, n, graph, seed)
@@ -122,7 +122,7 @@ def test_weights_and_variances_are_least_squares():
     d, n = 30, 500
     X = simulate(d, n, "ER4", random_state=1).data
     X = X - X.mean(axis=0)
-    fit = fit_equal_variances(covariance(X), n, price(d, n))
+    fit = fit_equal_variances(covariance(X), n, penalty(d, n))
     assert np.all(np.diff(np.argsort(fit.order)[np.argwhere(fit.weights)], axis=1) > 0)
     for j in range(d):
         parents = np.nonzero(fit.weights[:, j])[0]
@@ -137,7 +137,7 @@ def test_weights_and_variances_are_least_squares():
 def test_population_covariance_is_recovered_exactly(graph, d):
     for seed in range(4):
         sem = random_sem(d, graph, random_state=seed)
-        fit = fit_equal_variances(sem.covariance, 100_000, price(d, 100_000))
+        fit = fit_equal_variances(sem.covariance, 100_000, penalty(d, 100_000))
         assert np.array_equal(fit.weights != 0, sem.adjacency)
         np.testing.assert_allclose(fit.weights, sem.weights, atol=1e-6)
 
@@ -147,14 +147,14 @@ def test_permuting_the_columns_permutes_the_answer():
     for seed in range(6):
         S, _ = drawn(25, 300, "ER4", seed)
         p = rng.permutation(25)
-        fit, permuted = (fit_equal_variances(cov, 300, price(25, 300)) for cov in (S, S[np.ix_(p, p)]))
+        fit, permuted = (fit_equal_variances(cov, 300, penalty(25, 300)) for cov in (S, S[np.ix_(p, p)]))
         np.testing.assert_allclose(permuted.weights, fit.weights[np.ix_(p, p)], rtol=1e-8, atol=1e-11)
         assert np.array_equal(p[permuted.order], fit.order)
 
 
 def test_a_common_unit_changes_nothing_but_the_variances():
     S, _ = drawn(25, 300, seed=1)
-    fit, scaled = (fit_equal_variances(cov, 300, price(25, 300)) for cov in (S, 1e6 * S))
+    fit, scaled = (fit_equal_variances(cov, 300, penalty(25, 300)) for cov in (S, 1e6 * S))
     np.testing.assert_allclose(scaled.weights, fit.weights, rtol=1e-9)
     np.testing.assert_allclose(scaled.residual_variances, 1e6 * fit.residual_variances)
 
@@ -166,7 +166,7 @@ def test_masks_are_never_violated():
         S, _ = drawn(d, 80, "ER2", trial)
         required = random_dag(d, "ER1", rng) & (rng.random((d, d)) < rng.random())
         allowed = (rng.random((d, d)) < rng.random()) | required
-        # A low price tempts the search to use every edge it may.
+        # A low penalty tempts the search to use every edge it may.
         fit = fit_equal_variances(S, 80, np.arange(d) * rng.choice([0.1, 5.0, 1e6]), allowed, required)
         found = fit.weights != 0
         assert not np.any(found & ~allowed)
@@ -196,8 +196,8 @@ def test_a_required_edge_is_followed_against_the_data():
 
 def test_growing_finds_what_the_screen_missed():
     S, _ = drawn(40, 500, "ER4", 2)
-    fit = fit_equal_variances(S, 500, price(40, 500))
-    from_nothing = fit_order(S, 500, fit.order, price(40, 500))
+    fit = fit_equal_variances(S, 500, penalty(40, 500))
+    from_nothing = fit_order(S, 500, fit.order, penalty(40, 500))
     assert np.array_equal(from_nothing.weights != 0, fit.weights != 0)
 
 
@@ -211,13 +211,13 @@ def test_tiny_problems(d):
 def test_few_rows_and_singular_covariances_are_refused():
     S, _ = drawn(20, 15)
     with pytest.raises(ValueError, match="more than 20 rows; there are 15"):
-        fit_equal_variances(S, 15, price(20, 15))
+        fit_equal_variances(S, 15, penalty(20, 15))
     with pytest.raises(ValueError, match="singular"):
         variance_order(S)
     X = np.random.default_rng(0).standard_normal((100, 3))
     X = np.column_stack([X, X @ [1.0, 2.0, 3.0]])
     with pytest.raises(ValueError, match="singular"):
-        fit_equal_variances(covariance(X), 100, price(4, 100))
+        fit_equal_variances(covariance(X), 100, penalty(4, 100))
     with pytest.raises(ValueError, match="finite"):
         variance_order(np.diag([1.0, np.nan]))
     with pytest.raises(ValueError, match="positive"):
@@ -229,7 +229,7 @@ def test_fewer_rows_than_nodes_work_from_an_order():
     sem = random_sem(d, "ER1", random_state=4)
     S = covariance(sem.sample(n, 1))
     order, _ = variance_order(S + 0.3 * np.eye(d))
-    fit = fit_order(S, n, order, price(d, n))
+    fit = fit_order(S, n, order, penalty(d, n))
     assert fit.ending == "settled"
     assert np.all(fit.residual_variances > 0)
     assert (fit.weights != 0).sum(axis=0).max() <= n // 2
@@ -254,17 +254,17 @@ def test_a_hub_with_a_hundred_parents_is_found():
     n = 2000
     E = rng.standard_normal((n, d))
     S = covariance(E @ np.linalg.inv(np.eye(d) - B))
-    fit = fit_equal_variances(S, n, price(d, n))
+    fit = fit_equal_variances(S, n, penalty(d, n))
     assert np.array_equal(fit.weights[:, 149] != 0, adjacency[:, 149])
 
 
 def test_swaps_mend_a_disturbed_order():
     S, truth = drawn(30, 2000, "ER2", 5)
-    good = fit_equal_variances(S, 2000, price(30, 2000))
+    good = fit_equal_variances(S, 2000, penalty(30, 2000))
     for k in range(0, 28, 3):
         disturbed = good.order.copy()
         disturbed[[k, k + 1]] = disturbed[[k + 1, k]]
-        assert np.array_equal(fit_order(S, 2000, disturbed, price(30, 2000)).weights != 0, truth)
+        assert np.array_equal(fit_order(S, 2000, disturbed, penalty(30, 2000)).weights != 0, truth)
 
 
 @pytest.mark.parametrize("constrained", [False, True])
@@ -294,7 +294,7 @@ def test_the_step_that_a_gpu_replays_gives_the_same_order(constrained, monkeypat
 def test_weights_are_least_squares_to_rounding_in_ill_conditioned_data():
     data = simulate(50, 1000, "ER4", weight_scale=1.5, random_state=0).data
     S = covariance(data)
-    fit = fit_equal_variances(S, 1000, price(50, 1000))
+    fit = fit_equal_variances(S, 1000, penalty(50, 1000))
     assert np.linalg.cond(S) > 1e9
     for j in range(50):
         parents = np.nonzero(fit.weights[:, j])[0]
@@ -311,11 +311,11 @@ def test_under_knowledge_no_single_edge_lowers_the_score_any_more():
         free = {(i, j) for i in range(d) for j in range(d) if i != j} - set(required)
         known = Knowledge.of(d, [edge for edge in sorted(free) if rng.random() < 0.2], required)
         model = Golem("ev", knowledge=known).fit(simulate(d, n, "ER2", random_state=seed).data)
-        S, prices = model.moments_.covariance, model.edge_price_.prices(n, d)
+        S, penalties = model.moments_.covariance, model.edge_penalty_.penalties(n, d)
 
-        def score(graph, S=S, prices=prices):
+        def score(graph, S=S, penalties=penalties):
             r = [residual_variance(S, j, np.nonzero(graph[:, j])[0]) for j in range(d)]
-            return n * d * np.log(np.sum(r)) + prices[graph.sum(axis=0)].sum()
+            return n * d * np.log(np.sum(r)) + penalties[graph.sum(axis=0)].sum()
 
         reached = score(model.adjacency_)
         for i, j in np.argwhere(~model.adjacency_ & ~known.forbidden & ~np.eye(d, dtype=bool)):

@@ -83,7 +83,7 @@ def test_the_search_finds_the_minimum_over_all_dags(seed, tau, all_dags):
 
     def score(dag):
         r = np.array([residual_variance(S, j, dag[:, j]) for j in range(4)])
-        return float(likelihood.on_dag(r)) + sparsity.prices(n, 4)[dag.sum(axis=0)].sum() / (2 * n)
+        return float(likelihood.on_dag(r)) + sparsity.penalties(n, 4)[dag.sum(axis=0)].sum() / (2 * n)
 
     assert solution.noise_choice.kind == "tied"
     assert solution.terms["score"] == pytest.approx(min(map(score, all_dags(4))), abs=1e-9)
@@ -91,9 +91,9 @@ def test_the_search_finds_the_minimum_over_all_dags(seed, tau, all_dags):
 
 def test_a_price_for_whole_graphs_counts_the_choice_of_the_edges():
     parents = np.array([0, 1, 2, 3])  # all six pairs: there is nothing to choose
-    assert L0().graph_price(parents, 100) == pytest.approx(6 * np.log(100))
-    assert L0().graph_price(np.array([0, 1, 0, 0]), 100) == pytest.approx(np.log(100) + 2 * np.log(6))
-    assert L0("ebic").graph_price(parents, 100) == pytest.approx(L0("ebic").prices(100, 4)[parents].sum())
+    assert L0().graph_penalty(parents, 100) == pytest.approx(6 * np.log(100))
+    assert L0().graph_penalty(np.array([0, 1, 0, 0]), 100) == pytest.approx(np.log(100) + 2 * np.log(6))
+    assert L0("ebic").graph_penalty(parents, 100) == pytest.approx(L0("ebic").penalties(100, 4)[parents].sum())
 
 
 @pytest.mark.parametrize("d", [10, 25])  # exact, and by search

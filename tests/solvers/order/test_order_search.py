@@ -15,11 +15,11 @@ from golem.solvers.order.order_search import OrderSearchResult, search_orders
 
 
 def edge_penalty(n, d, gamma=1.0):
-    return L0("ebic", gamma).prices(n, d)
+    return L0("ebic", gamma).penalties(n, d)
 
 
 def linear_penalty(n, d):
-    return L0("mbic").prices(n, d)
+    return L0("mbic").penalties(n, d)
 
 
 def covariance(d, n=1000, graph="ER1", seed=0, **options):

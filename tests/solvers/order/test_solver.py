@@ -1,4 +1,4 @@
-"""The order solver as a user meets it: exactness on small graphs, invariances, prices, starts, interruptions."""
+"""The order solver as a user meets it: exactness on small graphs, invariances, penalties, starts, interruptions."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from golem.solvers import Order, Status
 from golem.solvers.order.covered_edges import prefer_equal_variances
 
 
-def best_of_all(dags, S, n, prices, equal_variances):
+def best_of_all(dags, S, n, penalties, equal_variances):
     """Lowest score over every DAG."""
     d = len(S)
     best = np.inf
     for dag in dags:
         r = np.array([residual_variance(S, j, dag[:, j]) for j in range(d)])
         fit = n * d * np.log(r.sum()) if equal_variances else n * np.log(r).sum()
-        best = min(best, fit + prices[dag.sum(axis=0)].sum())
+        best = min(best, fit + penalties[dag.sum(axis=0)].sum())
     return best / (2 * n)
 
 
@@ -35,7 +35,7 @@ def test_the_search_finds_the_minimum_over_all_dags(seed, all_dags):
     S, n = moments.covariance, moments.n
     for likelihood in (GaussianEV(), GaussianNV()):
         solution = Order().solve(moments, likelihood, L0("bic"))
-        exact = best_of_all(all_dags(4), S, n, L0("bic").prices(n, 4), isinstance(likelihood, GaussianEV))
+        exact = best_of_all(all_dags(4), S, n, L0("bic").penalties(n, 4), isinstance(likelihood, GaussianEV))
         assert solution.terms["score"] >= exact - 1e-9
         if isinstance(likelihood, GaussianNV):  # EV orders greedily, which has no such promise
             assert solution.terms["score"] == pytest.approx(exact, abs=1e-6)
@@ -77,9 +77,10 @@ def test_weights_are_least_squares_on_the_parents():
         np.testing.assert_allclose(model.weights_[parents, j], expected, atol=1e-8)
 
 
-def test_prices_order_the_number_of_edges():
+def test_higher_penalties_give_fewer_edges():
     data = simulate(30, 200, "ER2", "gaussian-nv", random_state=2).data
-    edges = [Golem(lambda_sparsity=price).fit(data).adjacency_.sum() for price in (0.0005, "bic", "ebic", "mbic", 10.0)]
+    penalties = (0.0005, "bic", "ebic", "mbic", 10.0)
+    edges = [Golem(lambda_sparsity=penalty).fit(data).adjacency_.sum() for penalty in penalties]
     assert edges == sorted(edges, reverse=True)
     assert edges[0] > edges[-1] == 0
 
@@ -87,11 +88,11 @@ def test_prices_order_the_number_of_edges():
 def test_l0_prices_are_the_textbooks():
     n, d = 500, 6
     k = np.arange(d)
-    np.testing.assert_allclose(L0("bic").prices(n, d), k * np.log(n))
+    np.testing.assert_allclose(L0("bic").penalties(n, d), k * np.log(n))
     choices = np.array([np.log(float(len(list(itertools.combinations(range(d - 1), j))))) for j in k])
-    np.testing.assert_allclose(L0("ebic", gamma=0.5).prices(n, d), k * np.log(n) + choices)
-    np.testing.assert_allclose(L0("mbic").prices(n, d), k * (np.log(n) + 2 * np.log(d)))
-    np.testing.assert_allclose(L0(0.25).prices(n, d), 2 * n * 0.25 * k)
+    np.testing.assert_allclose(L0("ebic", gamma=0.5).penalties(n, d), k * np.log(n) + choices)
+    np.testing.assert_allclose(L0("mbic").penalties(n, d), k * (np.log(n) + 2 * np.log(d)))
+    np.testing.assert_allclose(L0(0.25).penalties(n, d), 2 * n * 0.25 * k)
 
 
 @pytest.mark.parametrize("noise", ["ev", "nv"])

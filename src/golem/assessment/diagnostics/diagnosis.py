@@ -82,7 +82,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     else:
         findings.append(odd_values.find_odd_values(moments.names, rows))
         findings.append(noise.find_normality(model, residuals, rows))
-        findings.append(influence.find_influence(graph, rows, model.edge_price_, moments.names, numbers))
+        findings.append(influence.find_influence(graph, rows, model.edge_penalty_, moments.names, numbers))
     return Diagnosis([*findings, directions.LIMITS])
 
 

@@ -44,8 +44,8 @@ class EdgeLoss:
 def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
     """Tell what the score loses by dropping or reversing one edge of a fitted model.
 
-    The score is that of the order solver, 2 n L(B) + price of the edges (`model.edge_price_`), under the model's noise
-    assumption, with the remaining weights refitted.
+    The score is that of the order solver, 2 n L(B) + penalty on the edges (`model.edge_penalty_`), under the model's
+    noise assumption, with the remaining weights refitted.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def drop_losses(model: Golem) -> Matrix:
     check_is_fitted(model, "moments_")
     graph, moments = model.adjacency_, model.moments_
     S, n, d = moments.covariance, moments.n, moments.d
-    prices = model.edge_price_.prices(n, d)
+    penalties = model.edge_penalty_.penalties(n, d)
 
     def residual(j: int, parents: BoolMatrix) -> float:
         try:
@@ -108,7 +108,7 @@ def drop_losses(model: Golem) -> Matrix:
         others, without = graph[:, j].copy(), r.copy()
         others[i] = False
         without[j] = residual(int(j), others)
-        saved = prices[others.sum() + 1] - prices[others.sum()]
+        saved = penalties[others.sum() + 1] - penalties[others.sum()]
         losses[i, j] = 2 * n * (float(model.likelihood_.on_dag(without)) - now) - saved
     return losses
 
@@ -140,9 +140,9 @@ def certify(model: Golem, tolerance: float = 1e-6) -> Certificate:
 
 
 def _deviance(model: Golem, graph: BoolMatrix) -> float:
-    """2 n L(B) + the price of the edges, at the best weights for a graph."""
+    """2 n L(B) + the penalty on the edges, at the best weights for a graph."""
     moments = model.moments_
     S, n, d = moments.covariance, moments.n, moments.d
-    prices = model.edge_price_.prices(n, d)
+    penalties = model.edge_penalty_.penalties(n, d)
     r: NDArray[np.float64] = np.array([residual_variance(S, j, graph[:, j]) for j in range(d)])
-    return float(2 * n * model.likelihood_.on_dag(r) + prices[graph.sum(axis=0)].sum())
+    return float(2 * n * model.likelihood_.on_dag(r) + penalties[graph.sum(axis=0)].sum())

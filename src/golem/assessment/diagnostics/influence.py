@@ -18,7 +18,7 @@ _VANISHED = 1e-10
 
 @dataclass(frozen=True)
 class CarriedEdge:
-    """An edge that pays its price with all rows, and not without a few.
+    """An edge that pays its penalty with all rows, and not without a few.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class CarriedEdge:
         The rows that carry it, numbered from 0, the most influential first.
     gain, gain_without : float
         What the edge gains in deviance with all rows, and without these.
-    price : float
+    penalty : float
         What it must gain to be worth its place.
     """
 
@@ -37,10 +37,10 @@ class CarriedEdge:
     rows: tuple[int, ...]
     gain: float
     gain_without: float
-    price: float
+    penalty: float
 
 
-def carried_edges(graph: BoolMatrix, X: Matrix, edge_price: L0 | None = None) -> list[CarriedEdge]:
+def carried_edges(graph: BoolMatrix, X: Matrix, edge_penalty: L0 | None = None) -> list[CarriedEdge]:
     """Find the edges that a few rows carry.
 
     With u the residual of i on the other parents of j, e that of j on all parents, b the weight and h the leverage,
@@ -52,7 +52,7 @@ def carried_edges(graph: BoolMatrix, X: Matrix, edge_price: L0 | None = None) ->
     The first finds single rows, the second rows that hide behind each other. By either measure the rows that do most
     for the edge, at most 1 in 100 and at most 5, are left out together and the regression is done again. The edge is
     carried by them if its gain in deviance, n log of the ratio of the residual variances without and with it, then
-    falls below its price, and below half of what it was: a gain just above the price is a weak edge, not one of few
+    falls below its penalty, and below half of what it was: a gain just above the penalty is a weak edge, not one of few
     rows.
 
     Parameters
@@ -61,8 +61,8 @@ def carried_edges(graph: BoolMatrix, X: Matrix, edge_price: L0 | None = None) ->
         A DAG.
     X : ndarray of shape (n, d)
         Rows.
-    edge_price : L0, optional
-        The price of edges; by default that of `Golem`.
+    edge_penalty : L0, optional
+        The penalty per edge; by default that of `Golem`.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def carried_edges(graph: BoolMatrix, X: Matrix, edge_price: L0 | None = None) ->
     [(7, True)]
     """
     n, d = X.shape
-    prices = (L0() if edge_price is None else edge_price).prices(n, d)
+    penalties = (L0() if edge_penalty is None else edge_penalty).penalties(n, d)
     most = min(_MOST_ROWS, max(1, int(_LARGEST_SHARE * n)))
     X = X - X.mean(axis=0)
     found = []
@@ -93,21 +93,21 @@ def carried_edges(graph: BoolMatrix, X: Matrix, edge_price: L0 | None = None) ->
         both = X[:, [*parents, j]]
         scatter = both.T @ both
         gains = _gains(scatter, n)
-        price = float(prices[len(parents)] - prices[len(parents) - 1])
+        penalty = float(penalties[len(parents)] - penalties[len(parents) - 1])
         for k, i in enumerate(parents):
             tried = [(_gain_without(both[top[:, k]], scatter, n, k), top[:, k]) for top in tops]
             without, rows = min(tried, key=lambda pair: pair[0])
             rows = rows[np.argsort(-savings[rows, k])]
-            if gains[k] >= price > without and without < _LARGEST_LOSS * gains[k]:
-                found.append(CarriedEdge(int(i), int(j), tuple(rows.tolist()), float(gains[k]), without, price))
+            if gains[k] >= penalty > without and without < _LARGEST_LOSS * gains[k]:
+                found.append(CarriedEdge(int(i), int(j), tuple(rows.tolist()), float(gains[k]), without, penalty))
     return found
 
 
 def find_influence(
-    graph: BoolMatrix, X: Matrix, edge_price: L0, names: tuple[str, ...], numbers: NDArray[np.intp]
+    graph: BoolMatrix, X: Matrix, edge_penalty: L0, names: tuple[str, ...], numbers: NDArray[np.intp]
 ) -> Finding:
     """Name the edges that a few rows carry, and the rows by their numbers in the table."""
-    found = sorted(carried_edges(graph, X, edge_price), key=lambda edge: edge.gain_without / edge.gain)
+    found = sorted(carried_edges(graph, X, edge_penalty), key=lambda edge: edge.gain_without / edge.gain)
     if not found:
         return Finding("influential-rows", "ok", "No edge rests on a handful of rows.")
     worst = found[0]
@@ -118,7 +118,7 @@ def find_influence(
         "warning",
         f"{len(found)} of {int(graph.sum())} edges rest on a handful of rows: {names[worst.source]!r} -> "
         f"{names[worst.target]!r} gains {worst.gain:.0f}, and {worst.gain_without:.0f} without rows {rows} (it costs "
-        f"{worst.price:.0f}){others}.",
+        f"{worst.penalty:.0f}){others}.",
         "Look at these rows (the first is 1), and fit without them or on logarithms.",
     )
 

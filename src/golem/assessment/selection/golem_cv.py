@@ -60,7 +60,7 @@ class GolemCV(BaseEstimator):
 
     A path of graphs is learned, from dear edges to cheap ones, and one point of it is chosen:
 
-    - "bic": by an information criterion of the refitted graph on all rows, 2 n L + price of the edges. One pass.
+    - "bic": by an information criterion of the refitted graph on all rows, 2 n L + penalty on the edges. One pass.
     - "cv": by the held-out Gaussian likelihood in K folds; of the settings within one standard error of the best
       (of the differences, fold by fold) that with the fewest edges is taken.
     - "stability": by how well graphs from complementary halves of the rows agree with that of all rows
@@ -70,7 +70,7 @@ class GolemCV(BaseEstimator):
 
     Settings that are equally good, because they give the same graphs, are neighbours, and the middle one is taken.
 
-    With solver="order" the path goes over the price of an edge. With "lbfgs" and "adam" it goes over the weight
+    With solver="order" the path goes over the penalty per edge. With "lbfgs" and "adam" it goes over the weight
     of the l1 norm and, with "cv", that of the DAG penalty; at each point the raw weights become a graph by
     threshold="lr", a likelihood ratio, unless the estimator or `threshold` say otherwise.
 
@@ -81,14 +81,14 @@ class GolemCV(BaseEstimator):
     select : {"bic", "cv", "stability"}
         How to choose.
     lambda_sparsity : sequence of float, optional
-        The grid. Order: lambda in S(B) = L(B) + lambda (number of edges), by default prices 2 n lambda from
+        The grid. Order: lambda in S(B) = L(B) + lambda (number of edges), by default penalties 2 n lambda from
         AIC's 2 to twice that of "mbic". Adam and L-BFGS: weights of ||B||_1, by default 0.002 to 0.1.
     lambda_dag : sequence of float, optional
         Weights of h(B) (Adam, L-BFGS); by default the estimator's own or, with "cv", 1, 5 and 25.
     threshold : sequence of float or "lr", optional
         Thresholds (Adam, L-BFGS); by default the estimator's own or "lr".
     criterion : {"mbic", "ebic", "bic"}, optional
-        The price of edges with "bic"; by default "mbic", k (log n + 2 log d), which is the EBIC that Foygel and Drton
+        The penalty per edge with "bic"; by default "mbic", k (log n + 2 log d), which is the EBIC that Foygel and Drton
         (2010) give for graphs (see `golem.score.sparsity.L0`).
     cv : int, optional
         Number of folds; by default 5. Rows are shuffled first.
@@ -115,7 +115,7 @@ class GolemCV(BaseEstimator):
         agreement of halves and whole (higher is better).
     path_ : list of dict
         A row a setting, ready for `pandas.DataFrame`: the parameters, `edges` on all rows, `score` and `chosen`;
-        `price` of an edge, 2 n lambda (order); with "cv" `standard_error` of the score's distance from the best; with
+        `edge_penalty`, 2 n lambda (order); with "cv" `standard_error` of the score's distance from the best; with
         "stability" `stable_edges` and `expected_false`, a bound on how many of these are false
         (`golem.assessment.selection.stability.Frequencies.expected_false`).
     adjacency_frequency_, direction_frequency_ : ndarray of shape (d, d)
@@ -203,8 +203,8 @@ class GolemCV(BaseEstimator):
         score = {"bic": self._by_criterion, "cv": self._by_folds, "stability": self._by_halves}[self.select]
         rows, best = score(template, moments, sample, settings)
         for k, (row, setting) in enumerate(zip(rows, settings, strict=True)):
-            price = {"price": 2 * moments.n * setting.lambda_sparsity} if is_counted(template) else {}
-            rows[k] = setting.parameters | price | row | {"chosen": k == best}
+            penalty = {"edge_penalty": 2 * moments.n * setting.lambda_sparsity} if is_counted(template) else {}
+            rows[k] = setting.parameters | penalty | row | {"chosen": k == best}
         own = {} if template.threshold is None else {"threshold": template.threshold}
         self.selection_ = Selection(self.select, own | settings[best].parameters, rows)
         return self.selection_
@@ -300,15 +300,15 @@ class GolemCV(BaseEstimator):
 
     def _grid(self, model: Golem, moments: Moments) -> list[Setting]:
         """Return the settings of the path."""
-        prices = self.lambda_sparsity
-        if prices is None:
-            prices = default_penalties(is_counted(model), moments.n, moments.d)
+        penalties = self.lambda_sparsity
+        if penalties is None:
+            penalties = default_penalties(is_counted(model), moments.n, moments.d)
         dag: Sequence[float | None] = (None,)
         if self.lambda_dag is not None:
             dag = self.lambda_dag
         elif self.select == "cv" and not is_counted(model) and model.lambda_dag is None:
             dag = DAG_PENALTIES
-        return grid(prices, dag, (None,) if self.threshold is None else self.threshold)
+        return grid(penalties, dag, (None,) if self.threshold is None else self.threshold)
 
     def _by_criterion(
         self, model: Golem, moments: Moments, sample: Sample | None, settings: list[Setting]
@@ -321,7 +321,7 @@ class GolemCV(BaseEstimator):
         strict = [True] * len(rows)
         if is_counted(model) and moments.n <= moments.d:
             # The likelihood has no bound then, and graphs of cheaper edges beat any criterion by the number of these.
-            least = float(criterion.prices(moments.n, moments.d)[1]) * (1 - 1e-9)
+            least = float(criterion.penalties(moments.n, moments.d)[1]) * (1 - 1e-9)
             strict = [2 * moments.n * setting.lambda_sparsity >= least for setting in settings]
         return rows, middle_of_the_best([(keeps, -row["score"]) for keeps, row in zip(strict, rows, strict=True)])
 
@@ -368,7 +368,7 @@ class GolemCV(BaseEstimator):
             if highest > -np.inf:
                 warnings.warn(
                     f"graphs of halves of the rows and that of all rows agree by {highest:.2f} at most, which edges of "
-                    "noise do as well: the halves confirm no price, and that with the lowest mbic was taken, as with "
+                    "noise do as well: the halves confirm no penalty, and that with the lowest mbic was taken, as with "
                     "select='bic'",
                     DataWarning,
                     stacklevel=4,

@@ -23,9 +23,9 @@ from golem.score.sparsity import L0
 from golem.solvers import Status
 from golem.solvers.order.noise_choice import NoiseScores
 
-# AIC's price of an edge, and how far beyond that of "mbic" the default path goes.
-_LEAST_PRICE, _MOST_PRICE = 2.0, 2.0
-_PRICES_BELOW, _PRICES_ABOVE = 9, 3
+# AIC's penalty per edge, and how far beyond that of "mbic" the default path goes.
+_LEAST_PENALTY, _MOST_PENALTY = 2.0, 2.0
+_PENALTIES_BELOW, _PENALTIES_ABOVE = 9, 3
 L1_PENALTIES = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
 
 
@@ -45,7 +45,7 @@ class Setting:
     def for_rows(self, n: int, of: int, counted: bool) -> Setting:
         """Return the setting for n rows that means what this one means for all.
 
-        An edge keeps its price in units of the deviance, 2 n lambda. A penalty on weights follows the noise of the
+        An edge keeps its penalty in units of the deviance, 2 n lambda. A penalty on weights follows the noise of the
         gradient, which goes with 1 / sqrt(n).
         """
         factor = of / n if counted else float(np.sqrt(of / n))
@@ -55,19 +55,19 @@ class Setting:
 def grid(
     lambda_sparsity: Sequence[float], lambda_dag: Sequence[float | None], threshold: Sequence[Any]
 ) -> list[Setting]:
-    """Return all settings, the highest price of edges first."""
-    prices = sorted({float(value) for value in lambda_sparsity}, reverse=True)
-    return [Setting(*values) for values in itertools.product(prices, lambda_dag, threshold)]
+    """Return all settings, the highest penalty per edge first."""
+    penalties = sorted({float(value) for value in lambda_sparsity}, reverse=True)
+    return [Setting(*values) for values in itertools.product(penalties, lambda_dag, threshold)]
 
 
 def default_penalties(counted: bool, n: int, d: int) -> list[float]:
-    """Prices of an edge from AIC's to twice that of "mbic", as lambda = price / (2n); or weights of the l1 norm."""
+    """Penalties per edge from AIC's to twice that of "mbic", as lambda = penalty / (2n); or weights of the l1 norm."""
     if not counted:
         return list(L1_PENALTIES)
-    usual = float(L0().prices(n, d)[1])
-    below = np.geomspace(min(_LEAST_PRICE, usual / 2), usual, _PRICES_BELOW)
-    above = np.geomspace(usual, _MOST_PRICE * usual, _PRICES_ABOVE + 1)[1:]
-    return [float(price) / (2 * n) for price in (*below, *above)]
+    usual = float(L0().penalties(n, d)[1])
+    below = np.geomspace(min(_LEAST_PENALTY, usual / 2), usual, _PENALTIES_BELOW)
+    above = np.geomspace(usual, _MOST_PENALTY * usual, _PENALTIES_ABOVE + 1)[1:]
+    return [float(penalty) / (2 * n) for penalty in (*below, *above)]
 
 
 def fit_path(model: Golem, moments: Moments, settings: Sequence[Setting], all_rows: int) -> Iterator[Golem]:
@@ -109,8 +109,8 @@ def graphs_on_path(model: Golem, moments: Moments, settings: Sequence[Setting], 
 def middle_of_the_best(scores: Sequence[tuple[float, ...]]) -> int:
     """Position of the highest score, and of several the middle one, or the one before the middle.
 
-    Prices that give the same graphs score alike. From the middle of them it is farthest to another graph, on other rows
-    as well, such as those that a bootstrap draws.
+    Penalties that give the same graphs score alike. From the middle of them it is farthest to another graph, on other
+    rows as well, such as those that a bootstrap draws.
     """
     ties = [k for k, score in enumerate(scores) if score == max(scores)]
     return ties[(len(ties) - 1) // 2]
@@ -127,18 +127,18 @@ def _fit_quietly(model: Golem, moments: Moments) -> Golem:
     return model
 
 
-def information_criterion(model: Golem, price: L0) -> float:
-    """Deviance 2 n L of the refitted graph + the price of its edges; lower is better.
+def information_criterion(model: Golem, penalty: L0) -> float:
+    """Deviance 2 n L of the refitted graph + the penalty on its edges; lower is better.
 
     Under noise="auto" graphs of one path may come with different noise models: the score is then the lowest of the
     three that `golem.solvers.order.noise_choice` puts on one scale.
     """
     graph, moments = model.adjacency_, model.moments_
     n, parents = moments.n, graph.sum(axis=0)
-    edges = float(price.prices(n, moments.d)[parents].sum())
+    edges = float(penalty.penalties(n, moments.d)[parents].sum())
     if model.noise_choice_ is None:
         r = regress_on_parents(graph, moments.covariance)[1]
         return 2 * n * float(model.likelihood_.on_dag(r)) + edges
-    scores = NoiseScores(moments, price, GaussianTied(n))
+    scores = NoiseScores(moments, penalty, GaussianTied(n))
     lowest = min(scores.equal(graph), scores.tied(graph), scores.free(graph)[0])
-    return lowest - price.graph_price(parents, n) + edges
+    return lowest - penalty.graph_penalty(parents, n) + edges

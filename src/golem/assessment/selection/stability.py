@@ -4,7 +4,7 @@ Two things are counted apart, over all halves: how often two nodes are joined (a
 from one to the other in the graph found (direction). A fit to half of the rows sees less than one to all of them, so
 the halves are the judges, and the graph is learned from all rows: at the penalty at which they confirm it best.
 
-It is not enough that the halves agree among themselves. At a high price they do: none of them can pay for more than
+It is not enough that the halves agree among themselves. At a high penalty they do: none of them can pay for more than
 the strongest edges, and all of them have these. The graph of all rows, whose edges weigh twice as much, then has edges
 that no half confirms, and that tells.
 """
@@ -18,8 +18,8 @@ import numpy as np
 
 from golem.runtime.types import BoolMatrix, Matrix
 
-# What edges of noise reach. One that passes on all rows, z^2 above the price, has z / sqrt(2) with variance 1/2 on half
-# of them: it passes there about every second time at the lowest prices, and less often at others.
+# What edges of noise reach. One that passes on all rows, z^2 above the penalty, has z / sqrt(2) with variance 1/2 on
+# half of them: it passes there about every second time at the lowest penalties, and less often at others.
 CONFIRMED = 0.5
 # Agreements that differ by less, as a share of what is missing to full agreement, are taken for equal. Over 25 pairs
 # the standard error of the difference between neighbours on the path is 0.04 to 0.09 of it (docs/selection.md).

@@ -113,7 +113,7 @@ def fit_equal_variances(
     n : int
         Number of rows behind S, more than d.
     penalty : array of shape (d,)
-        `penalty[k]` is the price of k parents, such as k (log n + 2 log d).
+        `penalty[k]` is the penalty of k parents, such as k (log n + 2 log d).
     allowed, required : ndarray of shape (d, d), bool, optional
         `allowed[i, j]`: the edge i -> j may be. `required[i, j]`: it must be.
     deadline : float
@@ -146,7 +146,7 @@ def fit_equal_variances(
         variances = xp.linalg.diagonal(factor) ** 2
         del factor
         # The t-statistic of a true edge shrinks where other predecessors are correlated with the parent, so
-        # the screen is far below the price of an edge, and growing finds what it missed. The second bound lets a few
+        # the screen is far below the penalty per edge, and growing finds what it missed. The second bound lets a few
         # false candidates a node pass, whatever the number of nodes.
         step = float(np.diff(np.asarray(penalty, dtype=float))[0]) if d > 1 else 0.0
         precisions = xp.sum(W * W, axis=0)
@@ -195,7 +195,7 @@ def fit_order(
 
         n d log(1 + delta / R) - (penalty[k] - penalty[k-1]):
 
-    to first order n delta / s2 with the common variance s2 = R / d, a squared t-statistic, against the price.
+    to first order n delta / s2 with the common variance s2 = R / d, a squared t-statistic, against the penalty.
     Nodes see each other through R alone, so a sweep treats them in parallel at the R it began with, until
     nothing changes: edges dropped (or added) together lower the score at least by the sum of what each does
     alone. Then nodes move in the order where turning an edge lowers the score.
@@ -226,12 +226,12 @@ def fit_order(
     if screen is not None:
         parents, number = _lists(screen.children, screen.causes, d)
         residuals, precisions = screen.variances.copy(), screen.precisions
-    price = np.asarray(penalty, dtype=float)
+    penalties = np.asarray(penalty, dtype=float)
     steps = np.full(d + 1, np.inf)
-    # Regressions on more than n / 2 parents say nothing any more. Where the price falls with k, as the EBIC's
+    # Regressions on more than n / 2 parents say nothing any more. Where the penalty falls with k, as the EBIC's
     # does near k = d, an edge is free.
     most = min(d - 1, n // 2)
-    steps[1 : most + 1] = np.maximum(np.diff(price)[:most], 0)
+    steps[1 : most + 1] = np.maximum(np.diff(penalties)[:most], 0)
     with np.errstate(over="ignore"):
         bounds = np.expm1(steps / (n * d)), -np.expm1(-steps / (n * d))
     weights = np.zeros(parents.shape)
@@ -263,7 +263,7 @@ def fit_order(
             last = _last_parents(choice)
             known = repeat(choice), repeat(order), repeat(last)
             list(each(kernels.find_wanting, *known, share(order), repeat(total), repeat(wanting)))
-            if kernels.turn_edges(choice, order, price, float(n * d), last, wanting) == 0:
+            if kernels.turn_edges(choice, order, penalties, float(n * d), last, wanting) == 0:
                 ending = "settled"
                 break
         else:
@@ -271,7 +271,7 @@ def fit_order(
     filled = np.arange(choice.parents.shape[1]) < choice.number[:, None]
     # Adding and dropping parents has cost the kernels' weights some digits.
     fit = regress_along(np.repeat(np.arange(d), choice.number), choice.parents[filled], C)
-    score = n * d * math.log(fit.residual_variances.mean()) + float(price[choice.number].sum())
+    score = n * d * math.log(fit.residual_variances.mean()) + float(penalties[choice.number].sum())
     return EqualVarianceFit(order, fit, score, ending)
 
 

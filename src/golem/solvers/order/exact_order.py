@@ -1,6 +1,6 @@
 """The exact minimum over all DAGs for a few nodes, by dynamic programming over sets of nodes.
 
-With free noise variances a node costs n log r_j(P) + price[|P|], and the residual variance of j given P is a ratio of
+With free noise variances a node costs n log r_j(P) + penalty[|P|], and the residual variance of j given P is a ratio of
 determinants, r_j(P) = det S[P + j] / det S[P]. The determinants of all 2^d sets give every cost; the best parents
 within every set, and then the best last node of every set, follow by recursion (Silander and Myllymäki 2006).
 """
@@ -41,19 +41,19 @@ class ExactOrders:
 
     def minimum(
         self,
-        prices: Vector,
+        penalties: Vector,
         allowed: BoolMatrix | None = None,
         required: BoolMatrix | None = None,
         most_parents: int | None = None,
         centre: float | Vector = 0.0,
         spread: float = np.inf,
     ) -> BoolMatrix:
-        """Return a DAG that minimizes sum_j n log r_j + price, over all DAGs that the masks allow.
+        """Return a DAG that minimizes sum_j n log r_j + penalty, over all DAGs that the masks allow.
 
         Parameters
         ----------
-        prices : ndarray of shape (d,)
-            Price of k parents.
+        penalties : ndarray of shape (d,)
+            Penalty of k parents.
         allowed, required : ndarray of shape (d, d), bool, optional
             Edges that may be, and that must be (acyclic).
         most_parents : int, optional
@@ -72,7 +72,7 @@ class ExactOrders:
         members, sizes = self.members, self.sizes
         d = members.shape[1]
         away = self.log_r - np.broadcast_to(centre, d)[:, None]
-        cost = self.n * self.log_r + away**2 / spread + prices[np.minimum(sizes, d - 1)]
+        cost = self.n * self.log_r + away**2 / spread + penalties[np.minimum(sizes, d - 1)]
         cost[members.T] = np.inf
         needed = np.zeros(d, dtype=int) if required is None else required.sum(axis=0)
         for j in range(d):

@@ -47,8 +47,8 @@ class OrderProblem:
     ----------
     moments : Moments
         The data.
-    prices : ndarray of shape (d,)
-        Price of k parents.
+    penalties : ndarray of shape (d,)
+        Penalty of k parents.
     allowed, required : ndarray of shape (d, d), bool, optional
         Edges that may be, and that must be.
     random_state : int or Generator
@@ -58,7 +58,7 @@ class OrderProblem:
     """
 
     moments: Moments
-    prices: Vector
+    penalties: Vector
     allowed: BoolMatrix | None = None
     required: BoolMatrix | None = None
     random_state: int | np.random.Generator = 0
@@ -79,7 +79,7 @@ def find_order(
     time_limit: float | None = None,
     stage: str = "",
 ) -> FoundGraph:
-    """Minimize sum_j n log r_j + price over orders and parents, plus (log r_j - centre)^2 / spread under a prior."""
+    """Minimize sum_j n log r_j + penalty over orders and parents, plus (log r_j - centre)^2 / spread under a prior."""
     moments, n, d = problem.moments, problem.moments.n, problem.moments.d
     centre, spread = (0.0, np.inf) if prior is None else (prior.centre, prior.spread)
     log_variances = np.log(moments.variances)
@@ -87,7 +87,7 @@ def find_order(
         # Near n parents the likelihood is unbounded; with fewer than 2 d rows the minimum is one under this cap.
         most = max(1, (n - 2) // 2)
         masks = problem.allowed, problem.required
-        graph = problem.exact.minimum(problem.prices, *masks, most, centre - log_variances, spread)
+        graph = problem.exact.minimum(problem.penalties, *masks, most, centre - log_variances, spread)
         return FoundGraph(graph, Status.EXACT if most >= d - 1 else Status.SEARCHED)
     from golem.solvers.order.order_search import planned_perturbations, search_orders
 
@@ -105,7 +105,7 @@ def find_order(
     found = search_orders(
         moments.covariance,
         n,
-        problem.prices,
+        problem.penalties,
         allowed=problem.allowed,
         required=problem.required,
         starts=starts,

@@ -3,7 +3,7 @@
 All three are scored on one scale, that of the deviance. With l_j = log r_j the log residual variances of a graph,
 m_j = log S_jj the log variances of the columns, and v = tau^2 + 2/n,
 
-    fit(graph) = n sum_j l_j + price of the graph
+    fit(graph) = n sum_j l_j + penalty of the graph
     equal      = fit + sum_j (l_j - mu)^2 / (2/n) + d log(2/n) + log d
     tied       = fit + sum_j (l_j - mu)^2 / v + d log v + 2 log d                    v estimated
     free       = fit + the lesser of  d log 2 + d                                    scales are arbitrary
@@ -112,9 +112,9 @@ class NoiseScores:
         return self._residuals[key]
 
     def fit(self, graph: BoolMatrix, r: Vector) -> float:
-        """N sum_j log r_j + the price of the graph."""
+        """N sum_j log r_j + the penalty of the graph."""
         n = self.moments.n
-        return float(n * np.log(r).sum()) + self.sparsity.graph_price(graph.sum(axis=0), n)
+        return float(n * np.log(r).sum()) + self.sparsity.graph_penalty(graph.sum(axis=0), n)
 
     def equal(self, graph: BoolMatrix) -> float:
         """Score with tau = 0."""
@@ -156,5 +156,5 @@ class NoiseScores:
 
     def _tied(self, graph: BoolMatrix, likelihood: GaussianTied) -> float:
         r = self.residuals(graph)
-        price = self.sparsity.graph_price(graph.sum(axis=0), self.moments.n)
-        return 2 * self.moments.n * float(likelihood.on_dag(r)) + price
+        penalty = self.sparsity.graph_penalty(graph.sum(axis=0), self.moments.n)
+        return 2 * self.moments.n * float(likelihood.on_dag(r)) + penalty

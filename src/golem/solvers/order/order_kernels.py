@@ -34,7 +34,7 @@ class Problem(NamedTuple):
 
     S: Any
     n: float
-    # penalty[k] is the price of k parents; one more pays if it lowers r by more than the share threshold[k].
+    # penalty[k] is the penalty of k parents; one more pays if it lowers r by more than the share threshold[k].
     penalty: Any
     threshold: Any
     allowed: Any
@@ -117,12 +117,12 @@ def gain_window(problem: Problem, j: int, r: float, k: int) -> Any:
         return problem.threshold[k], 1.0
     # f(x) = n x + tightness (x - centre)^2 is convex in x = log r: it has fallen far enough between two roots.
     slope = problem.n + 2.0 * problem.tightness * (np.log(max(r, TINY)) - problem.centre[j])
-    price = problem.penalty[k + 1] - problem.penalty[k]
-    discriminant = slope * slope - 4.0 * problem.tightness * price
+    step = problem.penalty[k + 1] - problem.penalty[k]
+    discriminant = slope * slope - 4.0 * problem.tightness * step
     if slope <= 0.0 or discriminant < 0.0:
         return 1.0, 1.0
     both = slope + np.sqrt(discriminant)
-    return 1.0 - np.exp(-2.0 * price / both), 1.0 - np.exp(-both / (2.0 * problem.tightness))
+    return 1.0 - np.exp(-2.0 * step / both), 1.0 - np.exp(-both / (2.0 * problem.tightness))
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Search over orders of the nodes: likelihood-NV with a price on every edge (paper, section 3, with l0 instead of l1).
+"""Search over orders of the nodes: likelihood-NV with a penalty per edge (paper, section 3, with l0 instead of l1).
 
 Given an order of the nodes, log|det(I - B)| = 0 and the score splits into one regression a node,
 
@@ -106,7 +106,7 @@ def search_orders(
     n : int
         Number of rows it came from.
     penalty : array of shape (d,)
-        Price of k parents; see `golem.score.sparsity.L0.prices`.
+        Penalty of k parents; see `golem.score.sparsity.L0.penalties`.
     allowed, required : array of shape (d, d), optional
         Masks: edges i -> j that may be, and that must be.
     starts : sequence
@@ -207,9 +207,9 @@ class _Search:
         random_state: int | np.random.Generator,
     ) -> None:
         d = len(S)
-        price = np.asarray(penalty, dtype=float)
-        if S.shape != (d, d) or price.shape != (d,):
-            raise ValueError(f"a penalty of shape ({d},) is needed for a covariance of {S.shape}; got {price.shape}")
+        penalties = np.asarray(penalty, dtype=float)
+        if S.shape != (d, d) or penalties.shape != (d,):
+            raise ValueError(f"the penalty must have shape ({d},); got {penalties.shape}")
         off_diagonal = ~np.eye(d, dtype=bool)
         may = off_diagonal if allowed is None else np.asarray(allowed, dtype=bool) & off_diagonal
         must = np.zeros((d, d), dtype=bool) if required is None else np.asarray(required, dtype=bool)
@@ -227,8 +227,8 @@ class _Search:
         self.problem = kernels.Problem(
             S=np.ascontiguousarray(R),
             n=float(n),
-            penalty=price,
-            threshold=-np.expm1(-np.append(np.diff(price), np.inf) / n),
+            penalty=penalties,
+            threshold=-np.expm1(-np.append(np.diff(penalties), np.inf) / n),
             allowed=np.ascontiguousarray(may.T),
             required=np.ascontiguousarray(must.T),
             centre=centre - np.log(variances),
@@ -250,7 +250,7 @@ class _Search:
         )
         self.work, self.own = _scratch(d, most), _scratch(d, most)
         # A walk that climbs by several edges' worth seldom ends lower; perturbations give up there.
-        self.barrier = 6.0 * float(price[1] - price[0]) if d > 1 else 0.0
+        self.barrier = 6.0 * float(penalties[1] - penalties[0]) if d > 1 else 0.0
         self.runs: list[_Run] = []
         self.sweeps = self.perturbations = 0
         self.r2 = self._fill_blankets()

@@ -34,7 +34,7 @@ from golem.solvers.solution import Callback, Progress, Solution, Status, TracePo
 
 @dataclass(frozen=True)
 class Order:
-    """Search over orders of the nodes for the minimum of L(B) + the price of the edges.
+    """Search over orders of the nodes for the minimum of L(B) + the penalty on the edges.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Order:
         likelihood : GaussianEV, GaussianNV or GaussianTied
             The noise model. The last lets the data choose between all three (`Solution.noise_choice`).
         sparsity : L0
-            The price of edges.
+            The penalty per edge.
         init : array of shape (d,) or (d, d), optional
             An order of the nodes, causes first, or a graph, as a start. It may come from the scales of the columns,
             which the search itself does not look at.
@@ -92,8 +92,8 @@ class Order:
         compile_search(likelihood, moments.d)  # before the clock starts: it happens once, and is no part of the solve
         began = time.perf_counter()
         seed = 0 if random_state is None else random_state
-        prices = sparsity.prices(moments.n, moments.d)
-        problem = OrderProblem(moments, prices, allowed, required, seed, callback)
+        penalties = sparsity.penalties(moments.n, moments.d)
+        problem = OrderProblem(moments, penalties, allowed, required, seed, callback)
         choice: NoiseChoice | None = None
         if isinstance(likelihood, GaussianEV):
             found = self._equal_variances(problem, start)
@@ -105,7 +105,7 @@ class Order:
         else:
             found = self._free_variances(problem, start, stage)
         fit = found.regressions or regressions(found.graph, moments.covariance)
-        terms = _terms(fit, likelihood, prices, moments.n)
+        terms = _terms(fit, likelihood, penalties, moments.n)
         seconds = time.perf_counter() - began
         trace = (*found.trace, TracePoint(found.perturbations, seconds, terms))
         status = found.status
@@ -133,9 +133,9 @@ class Order:
         deadline = time.perf_counter() + (np.inf if self.time_limit is None else self.time_limit)
         if init is None:
             working = self.placement.put(S) if n > problem.moments.d else None
-            fit = learn_equal_variances(S, n, problem.prices, *masks, deadline, working)
+            fit = learn_equal_variances(S, n, problem.penalties, *masks, deadline, working)
         else:
-            fit = fit_order(S, n, init, problem.prices, *masks, deadline=deadline)
+            fit = fit_order(S, n, init, problem.penalties, *masks, deadline=deadline)
         status = {
             "settled": Status.SEARCHED,
             "unsettled": Status.STALLED,
@@ -193,9 +193,9 @@ def as_order(init: NDArray[Any], d: int) -> NDArray[np.intp]:
     return given.astype(np.intp)
 
 
-def _terms(fit: Regressions, likelihood: Likelihood, prices: Vector, n: int) -> dict[str, float]:
+def _terms(fit: Regressions, likelihood: Likelihood, penalties: Vector, n: int) -> dict[str, float]:
     """Terms of the score on a DAG, where log|det(I - B)| and h vanish and are not computed."""
     L = float(likelihood.on_dag(fit.residual_variances))
-    price = float(prices[fit.number_of_parents].sum()) / (2 * n)
+    penalty = float(penalties[fit.number_of_parents].sum()) / (2 * n)
     size = float(np.abs(fit.weights).sum())
-    return {"likelihood": L, "sparsity": price, "dag": 0.0, "score": L + price, "l1": size, "h": 0.0}
+    return {"likelihood": L, "sparsity": penalty, "dag": 0.0, "score": L + penalty, "l1": size, "h": 0.0}

@@ -150,5 +150,5 @@ class _TiedSearch:
             _, factor = robust_variance_order(moments.covariance, moments.n, precedence(moments.d, *masks))
             return None, np.diagonal(factor) ** 2
         deadline = math.inf if self._deadline is None else self._deadline
-        fit = learn_equal_variances(moments.covariance, moments.n, self.problem.prices, *masks, deadline)
+        fit = learn_equal_variances(moments.covariance, moments.n, self.problem.penalties, *masks, deadline)
         return fit.graph, np.maximum(fit.residual_variances, np.finfo(float).eps * moments.variances)

@@ -2,9 +2,9 @@
 
 Import this module only where a search runs, as it brings numba with it. The score is
 
-    scale * log R + sum_j price[k_j],    R = sum of the residual variances, k_j = number of parents of j.
+    scale * log R + sum_j penalty[k_j],    R = sum of the residual variances, k_j = number of parents of j.
 
-With the other nodes held, an edge that changes R by delta is worth its price when delta / R reaches a bound
+With the other nodes held, an edge that changes R by delta is worth its penalty when delta / R reaches a bound
 that depends on k alone: `drop_below[k]` for leaving k parents, `add_above[k]` for reaching k.
 """
 
@@ -384,7 +384,7 @@ def turned_variances(
 
 
 @kernel
-def turn(choice: Choice, order: Array, price: Array, scale: float, at: int, to: int, total: float) -> float:
+def turn(choice: Choice, order: Array, penalty: Array, scale: float, at: int, to: int, total: float) -> float:
     """Make v, at place `to`, a parent of u, at place `at`, if that pays; return the new R."""
     parents, number, residuals = choice.parents, choice.number, choice.residuals
     u, v = order[at], order[to]
@@ -406,7 +406,7 @@ def turn(choice: Choice, order: Array, price: Array, scale: float, at: int, to: 
     fit_v, m_v, r_v, _, _ = improve(choice, v, shared, count, rest + residuals[u], _ONLY_SHRINK)
     shared[count] = v
     fit_u, m_u, r_u, _, _ = improve(choice, u, shared, count + 1, rest + r_v, _ONLY_SHRINK)
-    gain = price[number[u]] + price[number[v]] - price[m_u] - price[m_v]
+    gain = penalty[number[u]] + penalty[number[v]] - penalty[m_u] - penalty[m_v]
     gain -= scale * np.log((rest + r_u + r_v) / total)
     if gain <= _LEAST_GAIN or max(m_u, m_v) > parents.shape[1]:
         return total
@@ -476,7 +476,7 @@ def find_wanting(choice: Choice, order: Array, last: Array, nodes: Array, total:
 
 
 @entry
-def turn_edges(choice: Choice, order: Array, price: Array, scale: float, last: Array, wanting: Array) -> int:
+def turn_edges(choice: Choice, order: Array, penalty: Array, scale: float, last: Array, wanting: Array) -> int:
     """Turn edges, or make edges into earlier nodes, where that lowers the score; count the changes.
 
     An edge u -> v can be turned if no other path leads from u to v: v and its ancestors then move before u,
@@ -506,9 +506,9 @@ def turn_edges(choice: Choice, order: Array, price: Array, scale: float, last: A
             rest = total - residuals[u] - residuals[v]
             best = rest + turned_variances(S, u, v, fit, k_v, parents[u], number[u], residuals[v])
             # At best u needs none of its old parents any more, and v a few less.
-            if scale * np.log(best / total) > price[number[u]] + price[min(k_v, _SPARED)]:
+            if scale * np.log(best / total) > penalty[number[u]] + penalty[min(k_v, _SPARED)]:
                 continue
-            turned = turn(choice, order, price, scale, at, to, total)
+            turned = turn(choice, order, penalty, scale, at, to, total)
             moved = order[at] != u
             if moved:
                 total = turned
@@ -525,7 +525,7 @@ def turn_edges(choice: Choice, order: Array, price: Array, scale: float, last: A
             to = wanted_parent(choice, order, last, at, to, total, c)
             if to == d:
                 break
-            turned = turn(choice, order, price, scale, at, to, total)
+            turned = turn(choice, order, penalty, scale, at, to, total)
             moved = order[at] != u
             if moved:
                 total = turned

@@ -39,7 +39,7 @@ function termChart(term, trace, title) {
 // The score along the path of a selection, with a ring at the choice; a line a combination of the other settings.
 function selectionChart() {
   const { path } = content.selection;
-  const penalty = path[0].price === undefined ? "lambda_sparsity" : "price";
+  const penalty = path[0].edge_penalty === undefined ? "lambda_sparsity" : "edge_penalty";
   const points = path.filter((row) => Number.isFinite(row.score) && row[penalty] > 0);
   if (points.length < 2) return;
   const [width, height, left, right, top, bottom] = [520, 190, 62, 14, 12, 38];
@@ -54,7 +54,7 @@ function selectionChart() {
   const lines = new Map();
   for (const row of points) lines.set(label(row), [...(lines.get(label(row)) ?? []), row]);
   const text = (place, words) => make("text", place, words);
-  const name = penalty === "price" ? "price of an edge, in units of the deviance" : "weight of the l1 norm";
+  const name = penalty === "edge_penalty" ? "penalty per edge, in units of the deviance" : "weight of the l1 norm";
   const chosen = points.find((row) => row.chosen);
   const chart = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "path-chart",
     "aria-label": `Score by ${name}` + (chosen ? `; chosen: ${number(chosen[penalty])} with ${plural(chosen.edges, "edge")} and the score ${number(chosen.score, 5)}` : "") },
@@ -69,7 +69,7 @@ function selectionChart() {
     for (const row of rows) {
       if (bar(row)) group.append(make("line", { class: "bar", x1: x(row[penalty]), x2: x(row[penalty]), y1: y(row.score - bar(row)), y2: y(row.score + bar(row)) }));
       group.append(make("circle", { cx: x(row[penalty]), cy: y(row.score), r: 3 },
-        make("title", {}, `${words ? words + ", " : ""}${penalty === "price" ? "price" : "lambda"} ${number(row[penalty])}: score ${number(row.score, 5)}, ${plural(row.edges, "edge")}`)));
+        make("title", {}, `${words ? words + ", " : ""}${penalty === "edge_penalty" ? "penalty" : "lambda"} ${number(row[penalty])}: score ${number(row.score, 5)}, ${plural(row.edges, "edge")}`)));
     }
     chart.append(group);
   });
