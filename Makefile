@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-torch test-distributed test-handover handover-environment test-browser browser lint format docs bench clean
+.PHONY: help demo test test-slow test-torch test-distributed test-export export-environment test-browser browser lint format docs bench clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -33,10 +33,10 @@ $(VENV)/.installed-distributed: $(VENV)/.installed-dev
 	@touch $@
 
 # pgmpy, DoWhy and causal-learn want versions of their own.
-HANDOVER ?= .venv-handover
-$(HANDOVER)/.installed: pyproject.toml
-	$(PYTHON) -m venv $(HANDOVER)
-	$(HANDOVER)/bin/python -m pip install --quiet --editable '.[test-handover]'
+EXPORT ?= .venv-export
+$(EXPORT)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(EXPORT)
+	$(EXPORT)/bin/python -m pip install --quiet --editable '.[test-export]'
 	@touch $@
 
 $(VENV)/.installed-browser: $(VENV)/.installed-dev
@@ -58,10 +58,10 @@ test-torch: $(VENV)/.installed-torch  ## Run the tests that need torch (CPU tens
 test-distributed: $(VENV)/.installed-distributed  ## Run the tests that need Dask (clusters of this machine)
 	$(BIN)/python -m pytest -m 'distributed and not slow and not gpu'
 
-test-handover: $(HANDOVER)/.installed  ## Run the tests of graphs in pgmpy, DoWhy, causal-learn and pydot
-	$(HANDOVER)/bin/python -m pytest -m handover
+test-export: $(EXPORT)/.installed  ## Run the tests of graphs in pgmpy, DoWhy, causal-learn and pydot
+	$(EXPORT)/bin/python -m pytest -m export
 
-handover-environment: $(HANDOVER)/.installed
+export-environment: $(EXPORT)/.installed
 
 # Playwright drives the Chromium of the system; Debian's is installed where there is none and we may.
 browser: $(VENV)/.installed-browser
@@ -90,5 +90,5 @@ bench: $(VENV)/.installed  ## Time Adam and L-BFGS (a quick run; see docs/benchm
 	$(BIN)/python benchmarks/adam_speed.py --quick
 
 clean:  ## Remove the environment and what the tools left behind
-	rm -rf $(VENV) $(HANDOVER) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output dist
+	rm -rf $(VENV) $(EXPORT) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

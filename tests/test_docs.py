@@ -31,7 +31,7 @@ def test_pages_run_without_other_packages(page, tmp_path):
         assert_alike(printed, block["printed"] or "")
 
 
-@pytest.mark.handover
+@pytest.mark.export
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("page", run_pages.PAGES)
 def test_pages_run_with_the_packages_they_name(page, tmp_path):

@@ -1,4 +1,4 @@
-"""The packages that graphs are handed over to read them: pgmpy, DoWhy, causal-learn, pydot. `make test-handover`."""
+"""The packages that graphs are exported to read them: pgmpy, DoWhy, causal-learn, pydot. `make test-export`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from golem.readers import read_graph
 from golem.simulate import simulate
 
 # Not all of these packages keep up with the deprecations of NumPy, pandas and NetworkX.
-pytestmark = [pytest.mark.handover, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.export, pytest.mark.filterwarnings("ignore")]
 NAMES = ("a b", "<é>", "n+1", "x;y", "alone", "it's")
 examples = settings(deadline=None, max_examples=25)
 

@@ -47,7 +47,7 @@ def export(
 
     `.graphml` NetworkX, igraph, Cytoscape, Gephi; `.gml` DoWhy, NetworkX, igraph; `.dot` or `.gv` Graphviz, DoWhy,
     pydot; `.txt` causal-learn, Tetrad; `.json` the graph of a graph.json alone; `.csv` a table of edges;
-    `--to pgmpy` a LinearGaussianBayesianNetwork of pgmpy; `--to matrix` a table of weights. docs/handover.md tells what
+    `--to pgmpy` a LinearGaussianBayesianNetwork of pgmpy; `--to matrix` a table of weights. docs/export.md tells what
     each of them keeps, and `golem score` reads them all.
     """
     from golem.graphs.formats import format_of, read_graph

@@ -74,7 +74,7 @@ def export_graph(model: Any, path: str | Path, format: str | None = None, *, cpd
     path : str or Path
         The file. It is written whole or not at all.
     format : {"graphml", "gml", "dot", "pgmpy", "causal-learn", "json", "csv", "matrix"}, optional
-        By default what the ending of the file stands for. docs/handover.md tells what each keeps.
+        By default what the ending of the file stands for. docs/export.md tells what each keeps.
     cpdag : bool
         Write the Markov equivalence class of the graph, without weights: an edge whose direction the class leaves
         open is undirected (causal-learn) or stands there in both directions.
