@@ -7,7 +7,8 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.graphs.dag import member_of_class
+from golem.data.knowledge import Knowledge
+from golem.graphs.dag import meek_closure, member_of_class
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import GaussianNV, Likelihood
 from golem.score.objective import grouped
@@ -15,6 +16,15 @@ from golem.score.regression import conditional_variance, regress_on_parents
 
 _LEAST_EVIDENCE = 2.0
 _MOST_MEMBERS = 100
+
+
+def open_directions(adjacency: BoolMatrix, equivalence_class: BoolMatrix, knowledge: Knowledge) -> BoolMatrix:
+    """Return the edges that the equivalence class leaves undirected, less those that knowledge directs."""
+    graph = equivalence_class
+    if not knowledge.is_empty:
+        known = adjacency & (knowledge.required | knowledge.forbidden.T)
+        graph = meek_closure(graph & ~(graph & graph.T & known.T))
+    return adjacency & graph & graph.T
 
 
 def without_evidence(

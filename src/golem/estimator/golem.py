@@ -18,7 +18,7 @@ from golem.data.inputs import read_data, read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice, require_choice
 from golem.data.moments import Moments
-from golem.directions.equivalence_class import without_evidence
+from golem.directions.equivalence_class import open_directions, without_evidence
 from golem.estimator.settings import (
     ACYCLICITIES,
     MATRICES,
@@ -28,7 +28,7 @@ from golem.estimator.settings import (
     placement_for,
     start_matrix,
 )
-from golem.graphs.dag import cpdag, meek_closure
+from golem.graphs.dag import cpdag
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.gpu import LARGE
 from golem.runtime.types import BoolMatrix, Matrix
@@ -401,7 +401,7 @@ class Golem(BaseEstimator):
             self.cpdag_ = cpdag(self.adjacency_)
         except ValueError:
             return  # cycles="none" left a cycle: there is neither an equivalence class nor a model
-        self._explain(_undecided(self.adjacency_, self.cpdag_, knowledge))
+        self._explain(open_directions(self.adjacency_, self.cpdag_, knowledge))
 
     def _explain(self, open_directions: BoolMatrix) -> None:
         """Set what a reader wants to know beyond the graph; a bootstrap does without."""
@@ -433,12 +433,3 @@ def plain_model(model: Any) -> Golem:
     if not isinstance(chosen, Golem):
         raise ValueError(f"this is for a Golem, or for a GolemCV once it is fitted; got {type(model).__name__}")
     return chosen
-
-
-def _undecided(adjacency: BoolMatrix, equivalence_class: BoolMatrix, knowledge: Knowledge) -> BoolMatrix:
-    """Edges that the equivalence class leaves undirected, less those that knowledge directs."""
-    graph = equivalence_class
-    if not knowledge.is_empty:
-        known = adjacency & (knowledge.required | knowledge.forbidden.T)
-        graph = meek_closure(graph & ~(graph & graph.T & known.T))
-    return adjacency & graph & graph.T
