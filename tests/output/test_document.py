@@ -14,7 +14,6 @@ from golem.output.document import list_edges
 from golem.output.result_files import save
 from golem.output.settings_document import settings
 from golem.readers import read_graph
-from golem.runtime.files import replacing
 from golem.simulate import simulate
 from golem.solvers import Adam
 
@@ -63,18 +62,3 @@ def test_settings_of_any_kind_are_json():
     assert recorded["solver"]["batch_size"] == 5
     assert recorded["knowledge"]["required"] == [["x0", "x1"]]
     assert recorded["init"] == [[0.0, 0.0], [0.0, 0.0]]
-
-
-def test_a_failed_write_leaves_the_old_file(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("old")
-
-    def fail_half_way():
-        with replacing(path) as temporary:
-            temporary.write_text("half")
-            raise RuntimeError("boom")
-
-    with pytest.raises(RuntimeError, match="boom"):
-        fail_half_way()
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]

@@ -244,7 +244,7 @@ def test_a_record_without_a_folder_is_looked_up_here_and_beside_it(finished, mon
     assert "the data are the same" in golem("fit", "--from", "out/graph.json", "-o", "beside").output
 
 
-def test_a_price_chosen_for_other_data_is_told(tmp_path, monkeypatch):
+def test_a_penalty_chosen_for_other_data_is_told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, n in (("few", 100), ("many", 400)):
         golem("simulate", "--d", 5, "--n", n, "-o", name, "-q")
