@@ -1,5 +1,4 @@
 """Bundled data; a short path to `golem.data.datasets`."""
 
-from golem.data.datasets import Dataset, load_sachs
-
-__all__ = ["Dataset", "load_sachs"]
+from golem.data.datasets import *  # noqa: F403
+from golem.data.datasets import __all__ as __all__

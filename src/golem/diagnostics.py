@@ -1,41 +1,4 @@
 """Questions to ask of a fitted model; a short path to `golem.assessment.diagnostics`."""
 
-from golem.assessment.diagnostics import (
-    LARGEST_REFIT,
-    CarriedEdge,
-    Diagnosis,
-    EdgeLoss,
-    EqualVariances,
-    Finding,
-    Level,
-    Survival,
-    carried_edges,
-    certify,
-    diagnose,
-    drop_losses,
-    edge_loss,
-    equal_variances_test,
-    sortability,
-    standardized_refit,
-    survival,
-)
-
-__all__ = [
-    "LARGEST_REFIT",
-    "CarriedEdge",
-    "Diagnosis",
-    "EdgeLoss",
-    "EqualVariances",
-    "Finding",
-    "Level",
-    "Survival",
-    "carried_edges",
-    "certify",
-    "diagnose",
-    "drop_losses",
-    "edge_loss",
-    "equal_variances_test",
-    "sortability",
-    "standardized_refit",
-    "survival",
-]
+from golem.assessment.diagnostics import *  # noqa: F403
+from golem.assessment.diagnostics import __all__ as __all__

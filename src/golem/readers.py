@@ -1,29 +1,4 @@
 """Files and clusters to tables, moments and graphs; a short path to `golem.data.readers`."""
 
-from golem.data.readers import (
-    NamedGraph,
-    Paths,
-    Table,
-    TableFiles,
-    moments_from_dask,
-    moments_from_file,
-    read_graph,
-    read_table,
-    rows_of,
-    shards_from_file,
-    shards_of,
-)
-
-__all__ = [
-    "NamedGraph",
-    "Paths",
-    "Table",
-    "TableFiles",
-    "moments_from_dask",
-    "moments_from_file",
-    "read_graph",
-    "read_table",
-    "rows_of",
-    "shards_from_file",
-    "shards_of",
-]
+from golem.data.readers import *  # noqa: F403
+from golem.data.readers import __all__ as __all__

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from golem.runtime.types import BoolMatrix
 
+__all__ = ["Dataset", "load_sachs"]
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:

@@ -19,6 +19,20 @@ from golem.graphs.dag import as_adjacency, cycle_text, find_cycle, is_dag
 from golem.graphs.dag import cpdag as to_cpdag
 from golem.runtime.types import BoolMatrix
 
+__all__ = [
+    "GraphScores",
+    "as_estimate",
+    "as_truth",
+    "evaluate",
+    "f1",
+    "fdr",
+    "precision",
+    "shd",
+    "shd_c",
+    "sid",
+    "tpr",
+]
+
 
 def shd(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False, normalize: bool = False) -> float:
     """Structural Hamming distance: additions, deletions and reversals, each counted once.

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.types import BoolMatrix, Matrix
 
+__all__ = ["Simulation", "erdos_renyi", "random_dag", "random_sem", "random_weights", "scale_free", "simulate"]
+
 RandomState = int | np.random.Generator | None
 NoiseName = Literal["gaussian-ev", "gaussian-nv", "exponential", "gumbel"]
 NOISES: tuple[NoiseName, ...] = ("gaussian-ev", "gaussian-nv", "exponential", "gumbel")
