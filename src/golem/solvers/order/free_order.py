@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from golem.data.moments import Moments
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.regression import Regressions
+from golem.solvers.order.effort import Effort
 from golem.solvers.order.exact_order import LARGEST_EXACT, ExactOrders
 from golem.solvers.solution import Callback, Progress, Status, TracePoint
-
-Effort = Literal["fast", "default", "thorough"]
-EFFORTS: tuple[Effort, ...] = ("fast", "default", "thorough")
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,9 @@ from golem.score.likelihood import GaussianEV, GaussianTied, Likelihood
 from golem.score.regression import Regressions, regressions
 from golem.score.sparsity import L0
 from golem.solvers.order.covered_edges import prefer_equal_variances
+from golem.solvers.order.effort import EFFORTS, Effort
 from golem.solvers.order.exact_order import LARGEST_EXACT
-from golem.solvers.order.free_order import EFFORTS, Effort, FoundGraph, OrderProblem, find_order
+from golem.solvers.order.free_order import FoundGraph, OrderProblem, find_order
 from golem.solvers.order.noise_choice import NoiseChoice
 from golem.solvers.order.tied_order import choose_and_search
 from golem.solvers.solution import Callback, Progress, Solution, Status, TracePoint

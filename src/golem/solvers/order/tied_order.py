@@ -18,8 +18,9 @@ from golem.runtime.types import BoolMatrix, Vector
 from golem.score.likelihood import GaussianTied
 from golem.score.sparsity import L0
 from golem.solvers.order.covered_edges import prefer_equal_variances
+from golem.solvers.order.effort import Effort
 from golem.solvers.order.exact_order import LARGEST_EXACT
-from golem.solvers.order.free_order import Effort, FoundGraph, OrderProblem, Prior, find_order
+from golem.solvers.order.free_order import FoundGraph, OrderProblem, Prior, find_order
 from golem.solvers.order.noise_choice import NoiseChoice, NoiseScores
 from golem.solvers.solution import Status
 
