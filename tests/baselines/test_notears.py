@@ -176,7 +176,7 @@ def test_the_callback_sees_h_fall(drawn):
         ({"threshold": np.nan}, "threshold must be at least 0"),
         ({"h_tolerance": 0.0}, "h_tolerance must be positive"),
         ({"time_limit": -1.0}, "time_limit must be positive"),
-        ({"knowledge": Knowledge.none(3)}, r"knowledge masks must have shape \(6, 6\)"),
+        ({"knowledge": Knowledge.of(3)}, r"knowledge masks must have shape \(6, 6\)"),
     ],
 )
 def test_parameters_out_of_range_are_refused(parameters, words, drawn):

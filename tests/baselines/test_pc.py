@@ -76,7 +76,7 @@ def test_conservative_pc_is_causal_learns_but_for_contradictions_and_triples_wit
         model = fitted(k)
         moments = moments_of(k)
         test = FisherZ(moments.standardized().covariance, moments.n, 0.01, moments.names)
-        adjacent, _ = find_skeleton(test, Knowledge.none(moments.d), moments.d)
+        adjacent, _ = find_skeleton(test, Knowledge.of(moments.d), moments.d)
         separated = find_separators(test, adjacent, moments.d)
         every = set(unshielded(adjacent))
         unseparated = {t for t in every if (t[0], t[2]) not in separated}

@@ -34,7 +34,7 @@ def test_the_reverse_of_a_required_edge_is_forbidden():
 
 
 def test_no_knowledge_allows_all_but_loops():
-    known = Knowledge.none(3)
+    known = Knowledge.of(3)
     assert known.is_empty
     np.testing.assert_array_equal(known.allowed, ~np.eye(3, dtype=bool))
     assert not Knowledge.of(3, forbidden=[(0, 1)]).is_empty

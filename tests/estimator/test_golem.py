@@ -303,7 +303,7 @@ def test_the_same_yardsticks_for_every_solver(drawn):
         ({"cycles": "all"}, "cycles must be one of"),
         ({"device": "gpu"}, "device='gpu' is no device: there are 'cpu', 'cuda' .* and, for a fit, 'auto'"),
         ({"device": "cuda"}, "device='cuda' is for solver='adam' and for solver='order' with noise='ev'"),
-        ({"knowledge": Knowledge.none(3)}, r"knowledge masks must have shape \(4, 4\)"),
+        ({"knowledge": Knowledge.of(3)}, r"knowledge masks must have shape \(4, 4\)"),
     ],
 )
 def test_bad_parameters_are_refused_before_any_work(parameters, message):

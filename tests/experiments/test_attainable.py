@@ -23,7 +23,6 @@ from golem.experiments.statements import (
     check_equal_variances,
     check_lemma,
     check_theorems,
-    precision,
     quartic_has_root,
 )
 from golem.graphs.dag import cpdag, is_dag
@@ -65,9 +64,7 @@ def test_columns_that_change_places_make_graphs_alike():
 @pytest.mark.parametrize("edges", dags_up_to_relabelling(3))
 def test_dags_are_judged_as_by_regressions(edges, rng):
     sem = model(edges, 3, rng)
-    found = {
-        g.tobytes() for one in attain(precision(sem), len(edges)) if one.attained for g in graphs_of(one.family, 3)
-    }
+    found = {g.tobytes() for one in attain(sem.precision, len(edges)) if one.attained for g in graphs_of(one.family, 3)}
     expected = {
         g.tobytes() for g in digraphs(3) if is_dag(g) and g.sum() <= len(edges) and dag_generates(g, sem.covariance)
     }
@@ -76,7 +73,7 @@ def test_dags_are_judged_as_by_regressions(edges, rng):
 
 def test_the_zeros_of_theta_rule_out_no_graph_that_generates_it(rng):
     sem = model(((0, 1), (1, 2), (1, 3)), 4, rng)
-    theta = scaled(precision(sem))
+    theta = scaled(sem.precision)
     left = set(candidate_families(theta, 3))
     members = [g for g in digraphs(4) if is_dag(g) and np.array_equal(cpdag(g), cpdag(sem.adjacency))]
     assert len(members) == 4
@@ -146,7 +143,7 @@ def test_tangent_spaces_of_equivalent_chains_agree_and_those_of_a_collider_do_no
         np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]]),
     )
     sem = LinearSEM(0.8 * chain, np.ones(3))
-    theta = precision(sem)
+    theta = sem.precision
     bases = {}
     for name, graph in (("chain", chain), ("fork", fork)):
         one = next(a for a in attain(theta, 2) if a.family == support_family(graph.astype(bool)))

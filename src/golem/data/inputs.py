@@ -88,7 +88,7 @@ def read_knowledge(knowledge: Knowledge | NamedKnowledge | None, names: Sequence
     """
     d = len(names)
     if knowledge is None:
-        return Knowledge.none(d)
+        return Knowledge.of(d)
     if isinstance(knowledge, NamedKnowledge):
         return knowledge.resolve(names)
     if not isinstance(knowledge, Knowledge):

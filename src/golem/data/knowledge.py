@@ -66,11 +66,6 @@ class Knowledge:
             raise ValueError(_cyclic(cycle_text(cycle)))
 
     @classmethod
-    def none(cls, d: int) -> Knowledge:
-        """No knowledge but that no node causes itself."""
-        return cls.of(d)
-
-    @classmethod
     def of(
         cls,
         d: int,
@@ -81,7 +76,7 @@ class Knowledge:
         """Build the masks from lists of edges and tiers of node numbers.
 
         No edge goes from a node of a later tier to one of an earlier tier; nodes in no tier are free. The reverse
-        of a required edge is forbidden, as is every edge from a node to itself.
+        of a required edge is forbidden, as is every edge from a node to itself; `Knowledge.of(d)` forbids nothing more.
         """
         forbidden_mask, required_mask = np.eye(d, dtype=bool), np.zeros((d, d), dtype=bool)
         for mask, edges in ((forbidden_mask, forbidden), (required_mask, required)):

@@ -105,14 +105,11 @@ class GaussianFit:
         The estimates.
     log_likelihoods : tuple of float
         Log-likelihood of the observed values before each step, in the units of the standardized columns.
-    converged : bool
-        Whether the last step changed next to nothing.
     """
 
     mean: NDArray[np.float64]
     covariance: _Matrix
     log_likelihoods: tuple[float, ...]
-    converged: bool
 
 
 def require_choice(missing: str) -> None:
@@ -201,7 +198,7 @@ def fit_gaussian(X: _Matrix, names: Sequence[str], start: tuple[_Vector, _Matrix
             stacklevel=5,
         )
     mean, covariance = centre + scale * point[0], point[1:] * np.outer(scale, scale)
-    return GaussianFit(mean, covariance, tuple(likelihoods), converged)
+    return GaussianFit(mean, covariance, tuple(likelihoods))
 
 
 def observed_log_likelihood(X: _Matrix, mean: _Vector, covariance: _Matrix) -> float:

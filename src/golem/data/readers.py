@@ -38,11 +38,10 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Numeric rows with column names, and whether the names were made up because the file had none."""
+    """Numeric rows with column names."""
 
     values: Matrix
     names: tuple[str, ...]
-    made_up_names: bool = False
 
 
 def read_table(
@@ -79,7 +78,7 @@ def rows_of(table: TableFiles, *, most_bytes: float = math.inf, progress: Progre
                     )
                 if progress is not None:
                     progress(done, table.size)
-    return Table(np.concatenate(values), table.names, table.made_up_names)
+    return Table(np.concatenate(values), table.names)
 
 
 def moments_from_file(

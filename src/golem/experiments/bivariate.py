@@ -19,7 +19,7 @@ import numpy as np
 
 from golem.estimator.settings import PAPER_THRESHOLD
 from golem.experiments.engine.task import Grid, Row, Task
-from golem.experiments.experiment import Experiment, Table, Verdict
+from golem.experiments.experiment import Experiment, Table, Verdict, not_run
 from golem.experiments.figures import BLACK, BLUE, GREEN, GREY, VERMILLION
 from golem.experiments.stationary_points import PlaneScore, StationaryPoint, indices, stationary_points
 from golem.experiments.tables import distinct, done, where
@@ -226,14 +226,10 @@ def _number(row: Row, name: str) -> float:
     return math.nan if value is None else float(value)
 
 
-def _nothing(claim: str) -> Verdict:
-    return Verdict(claim, "Not run.", None)
-
-
 def _is_truth(claim: str, rows: Table) -> Verdict:
     """Tell whether the global minimizer is B0, and the next minimum higher."""
     if not rows:
-        return _nothing(claim)
+        return not_run(claim)
     distance = max(_number(row, "distance") for row in rows)
     gap = min(_number(row, "gap") for row in rows)
     measured = (
@@ -249,7 +245,7 @@ def _residual(rows: Table) -> float:
 
 def _cyclic_least_squares(rows: Table) -> Verdict:
     if not rows:
-        return _nothing(CLAIMS[1])
+        return not_run(CLAIMS[1])
     away = max(
         math.hypot(_number(r, "b") - _number(r, "b0"), _number(r, "c") - _number(r, "b0") / (_number(r, "b0") ** 2 + 1))
         for r in rows
@@ -261,7 +257,7 @@ def _cyclic_least_squares(rows: Table) -> Verdict:
 
 def _shrunk_truth(rows: Table) -> Verdict:
     if not rows:
-        return _nothing(CLAIMS[3])
+        return not_run(CLAIMS[3])
     right = [row for row in rows if not row["cyclic"] and row["b"] != 0]
     shrinkage = max(_number(row, "distance") for row in rows)
     gap = min(_number(row, "gap") for row in rows)
@@ -276,7 +272,7 @@ def _shrunk_truth(rows: Table) -> Verdict:
 
 def _three_points(rows: Table) -> Verdict:
     if not rows:
-        return _nothing(CLAIMS[4])
+        return not_run(CLAIMS[4])
     away, tie, kinds = 0.0, 0.0, True
     for row in rows:
         b0, points = _number(row, "b0"), read_points(row)
@@ -298,7 +294,7 @@ def _soft_is_enough(squares: Table, likelihood: Table) -> Verdict:
         for name, rows in (("least squares", squares), ("likelihood-EV", likelihood))
     }
     if not all(counts.values()):
-        return _nothing(CLAIMS[5])
+        return not_run(CLAIMS[5])
     measured = "Cyclic global minimizers with the soft penalties l1, DAG or both: " + ", ".join(
         f"{name} {sum(cyclic)} of {len(cyclic)}" for name, cyclic in counts.items()
     )
@@ -322,7 +318,7 @@ def _soft_is_enough(squares: Table, likelihood: Table) -> Verdict:
 def _unequal(rows: Table) -> Verdict:
     bare = where(rows, penalty="none")
     if not bare:
-        return _nothing(CLAIMS[6])
+        return not_run(CLAIMS[6])
     away = min(_number(row, "distance") for row in bare)
     soft = where(rows, penalty="l1+dag")
     kept = [(abs(_number(row, "b")) >= PAPER_THRESHOLD, abs(_number(row, "c")) >= PAPER_THRESHOLD) for row in soft]
@@ -339,7 +335,7 @@ def _unequal(rows: Table) -> Verdict:
 
 def _free_variances(rows: Table) -> Verdict:
     if not rows:
-        return _nothing(CLAIMS[7])
+        return not_run(CLAIMS[7])
     small = max(min(abs(_number(row, "b")), abs(_number(row, "c"))) for row in rows)
     turned = sum(abs(_number(row, "c")) > abs(_number(row, "b")) for row in rows)
     cyclic = sum(bool(row["cyclic"]) for row in rows)

@@ -38,6 +38,11 @@ class Verdict:
         return word if self.mode == "full" else f"{word} ({self.mode} run)"
 
 
+def not_run(claim: str) -> Verdict:
+    """Return the verdict on a claim of which the table has no rows."""
+    return Verdict(claim, "Not run.", None)
+
+
 @dataclass(frozen=True)
 class Experiment:
     """An experiment; a module of its own holds one under the name EXPERIMENT.

@@ -38,18 +38,11 @@ def check_lemma(nodes: int, rng: np.random.Generator) -> Row:
     return {"graphs": len(graphs), "largest": float(sizes.max())}
 
 
-def precision(sem: LinearSEM) -> Matrix:
-    """Return Theta = (I - B) Omega^-1 (I - B)'."""
-    M = np.eye(sem.d) - sem.weights
-    theta: Matrix = M / sem.noise_variances @ M.T
-    return theta
-
-
 def check_theorems(sem: LinearSEM, rng: np.random.Generator, starts: int = 24) -> Row:
     """Search all directed graphs with at most the true number of edges for those that generate the distribution."""
     truth, d = sem.adjacency, sem.d
     most = int(truth.sum())
-    tried = attain(precision(sem), most, starts, rng)
+    tried = attain(sem.precision, most, starts, rng)
     attained = [one for one in tried if one.attained]
     fewest = min(one.edges for one in attained)
     sparsest = [one for one in attained if one.edges == fewest]
@@ -90,7 +83,7 @@ def _tangent_of(one: Attainment, sem: LinearSEM) -> tuple[int, float]:
 
 def excess_likelihood(one: Attainment, sem: LinearSEM) -> float:
     """Return the largest |L(B) - L(B0)| of likelihood-NV over the graphs of a family, B read off Q."""
-    theta = precision(sem)
+    theta = sem.precision
     Q = one.Q * np.sqrt(np.diagonal(theta))[:, None]
     lowest = float(np.linalg.slogdet(sem.covariance)[1]) / 2
     largest = 0.0
@@ -116,7 +109,7 @@ def _columns(support: BoolMatrix, wanted: BoolMatrix) -> list[int]:
 def check_equal_variances(sem: LinearSEM, rng: np.random.Generator, starts: int = 24) -> Row:
     """Search all directed graphs, whatever their number of edges, for those that generate it with equal variances."""
     truth = sem.adjacency
-    tried = attain_with_equal_variances(precision(sem), starts, rng)
+    tried = attain_with_equal_variances(sem.precision, starts, rng)
     attained = [graph for graph, residual in tried if residual <= ATTAINED]
     refused = [residual for _, residual in tried if residual > ATTAINED]
     fewest = min(int(graph.sum()) for graph in attained)
@@ -145,7 +138,7 @@ def check_appendix_a(rng: np.random.Generator, starts: int = 24, draws: int = 10
     worst = 0.0
     for _ in range(draws):
         sem = LinearSEM(random_weights(np.triu(np.ones((3, 3), dtype=bool), 1), rng), rng.uniform(1, 2, 3) ** 2)
-        theta = precision(sem)
+        theta = sem.precision
         family = next(one for one in attain(theta, 3, starts, rng) if one.family == cycle)
         searched += family.attained
         solved += quartic_has_root(theta)

@@ -22,7 +22,7 @@ import numpy as np
 
 from golem.experiments.attainable import ATTAINED, dags_up_to_relabelling
 from golem.experiments.engine.task import Grid, Row, Task
-from golem.experiments.experiment import Experiment, Table, Verdict
+from golem.experiments.experiment import Experiment, Table, Verdict, not_run
 from golem.experiments.figures import BLACK, BLUE, GREY, ORANGE, VERMILLION
 from golem.experiments.statements import check_appendix_a, check_equal_variances, check_lemma, check_theorems
 from golem.experiments.tables import distinct, done, where
@@ -201,10 +201,6 @@ def verdicts(table: Table) -> list[Verdict]:
     ]
 
 
-def _nothing(claim: str) -> Verdict:
-    return Verdict(claim, "Not run.", None)
-
-
 def _counted(rows: Table) -> str:
     """Say how much was searched, and with what precision."""
     graphs = sum(int(row["graphs"] or 0) for row in rows)
@@ -223,7 +219,7 @@ def _counted(rows: Table) -> str:
 
 def _lemma(rows: Table) -> Verdict:
     if not rows:
-        return _nothing(CLAIMS[0])
+        return not_run(CLAIMS[0])
     largest = max(float(row["largest"] or 0) for row in rows)
     graphs = sum(int(row["graphs"] or 0) for row in rows)
     nodes = " and ".join(map(str, distinct(rows, "nodes")))
@@ -235,7 +231,7 @@ def _lemma(rows: Table) -> Verdict:
 
 def _theorem_1(rows: Table) -> Verdict:
     if not rows:
-        return _nothing(CLAIMS[1])
+        return not_run(CLAIMS[1])
     cyclic = sum(int(row["cyclic"] or 0) for row in rows)
     same = sum(bool(row["is_markov_class"]) for row in rows)
     measured = (
@@ -247,7 +243,7 @@ def _theorem_1(rows: Table) -> Verdict:
 
 def _theorem_2(rows: Table) -> Verdict:
     if not rows:
-        return _nothing(CLAIMS[2])
+        return not_run(CLAIMS[2])
     equal = sum(row["fewest_edges"] == row["true_edges"] for row in rows)
     excess = max(float(row["excess_likelihood"] or 0) for row in rows)
     measured = (
@@ -259,7 +255,7 @@ def _theorem_2(rows: Table) -> Verdict:
 
 def _cyclic(rows: Table) -> Verdict:
     if not rows:
-        return _nothing(CLAIMS[3])
+        return not_run(CLAIMS[3])
     some = [row for row in rows if row["cyclic"]]
     most = max(int(row["cyclic"] or 0) for row in rows)
     without = min(int(row["acyclic"] or 0) for row in rows)
@@ -272,7 +268,7 @@ def _cyclic(rows: Table) -> Verdict:
 
 def _corollary(rows: Table) -> Verdict:
     if not rows:
-        return _nothing(CLAIMS[4])
+        return not_run(CLAIMS[4])
     same = sum(bool(row["is_markov_class"]) for row in rows)
     full = sum(bool(row["full_dimension"]) for row in rows)
     sine = max(float(row["largest_sine"] or 0) for row in rows)
@@ -286,7 +282,7 @@ def _corollary(rows: Table) -> Verdict:
 
 def _appendix_a(rows: Table) -> Verdict:
     if not rows:
-        return _nothing(CLAIMS[5])
+        return not_run(CLAIMS[5])
     total, attained, quartic, agree = (
         sum(int(r[k] or 0) for r in rows) for k in ("graphs", "attained", "quartic", "agree")
     )
@@ -299,7 +295,7 @@ def _appendix_a(rows: Table) -> Verdict:
 
 def _equal_variances(rows: Table) -> Verdict:
     if not rows:
-        return _nothing(CLAIMS[6])
+        return not_run(CLAIMS[6])
     alone = sum(bool(row["is_truth"]) for row in rows)
     single = sum(row["acyclic"] == 1 for row in rows)
     cyclic = [int(row["cyclic"] or 0) for row in rows]

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golem.assessment.diagnostics import drop_losses
-from golem.output.settings_document import moments_hash, plain, versions
-from golem.output.settings_document import settings as settings  # the name is part of this module
+from golem.output.settings_document import moments_hash, plain, settings, versions
 from golem.runtime.messages import quoted
 from golem.runtime.types import BoolMatrix
 from golem.runtime.version import __version__

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+from array_api_compat import device
 from numpy.typing import NDArray
 
 from golem.runtime.arrays import namespace
@@ -70,7 +70,7 @@ class Objective:
         object.__setattr__(self, "_all_penalized", bool((penalized == allowed).all()))
         # Masks of ones and zeros in the numbers' own type and place: one product masks a gradient anywhere.
         for name, mask in (("_free", allowed), ("_penalized", penalized)):
-            object.__setattr__(self, name, xp.zeros_like(self.S) + xp.asarray(mask, device=_device(self.S)))
+            object.__setattr__(self, name, xp.zeros_like(self.S) + xp.asarray(mask, device=device(self.S)))
 
     @property
     def d(self) -> int:
@@ -194,9 +194,3 @@ def graph_scores(B: Matrix, S: Matrix, n: int) -> dict[str, float]:
         constant = n * d * (1 + np.log(2 * np.pi))
         scores[f"bic_{noise}"] = float(deviance[noise] + constant + (edges + variances[noise] + d) * np.log(n))
     return scores
-
-
-def _device(array: Array) -> Any:
-    import array_api_compat
-
-    return array_api_compat.device(array)

@@ -46,8 +46,6 @@ class ChosenEdges:
         The smallest raw weight kept, in absolute value; infinite where none is.
     scores : ndarray of shape (candidates,)
         2 n L + penalty of the candidates along the thresholds, the sparsest first.
-    dropped : int
-        Edges of the best candidate that did not pay their penalty one by one.
     cut : int
         Raw weights before the last one of the best candidate that were passed over because they closed cycles.
     """
@@ -55,7 +53,6 @@ class ChosenEdges:
     weights: Matrix
     threshold: float
     scores: Vector
-    dropped: int
     cut: int
 
 
@@ -123,10 +120,10 @@ def choose_edges(
     best = int(np.argmin(scores))
     for i, j in steps[best:]:
         graph[i, j] = False
-    dropped = _drop_the_unpaid(graph, fixed, moments, likelihood, penalties)
+    _drop_the_unpaid(graph, fixed, moments, likelihood, penalties)
     kept = np.abs(raw[graph & ~fixed])
     weights = regress_on_parents(graph, S)[0]
-    return ChosenEdges(weights, float(kept.min(initial=np.inf)), np.array(scores), dropped, cut[best])
+    return ChosenEdges(weights, float(kept.min(initial=np.inf)), np.array(scores), cut[best])
 
 
 def _in_order(raw: Matrix, moments: Moments, fixed: BoolMatrix) -> NDArray[np.intp]:
@@ -154,9 +151,9 @@ def _score(r: Vector, parents: NDArray[np.intp], likelihood: Likelihood, penalti
 
 def _drop_the_unpaid(
     graph: BoolMatrix, fixed: BoolMatrix, moments: Moments, likelihood: Likelihood, penalties: Vector
-) -> int:
-    """Drop the edge that is worth least against its penalty, in place, until each is worth its own; return how many."""
-    n, S, dropped = moments.n, moments.covariance, 0
+) -> None:
+    """Drop the edge that is worth least against its penalty, in place, until each is worth its own."""
+    n, S = moments.n, moments.covariance
     r = regress_on_parents(graph, S)[1]
     without = np.zeros_like(S)  # [i, j]: residual variance of j, should i -> j go
     stale = range(len(S))
@@ -165,7 +162,7 @@ def _drop_the_unpaid(
             without[:, j] = _variances_without_each(S, j, graph[:, j], r[j])
         free = np.argwhere(graph & ~fixed)
         if not len(free):
-            return dropped
+            return
         changed = np.repeat(r[None, :], len(free), axis=0)
         changed[np.arange(len(free)), free[:, 1]] = without[tuple(free.T)]
         ratios = 2 * n * (likelihood.on_dag(changed) - likelihood.on_dag(r))
@@ -173,9 +170,9 @@ def _drop_the_unpaid(
         gain = penalties[parents] - penalties[parents - 1] - ratios
         k = int(np.argmax(gain))
         if gain[k] <= 0:
-            return dropped
+            return
         i, j = free[k]
-        graph[i, j], r[j], stale, dropped = False, without[i, j], range(j, j + 1), dropped + 1
+        graph[i, j], r[j], stale = False, without[i, j], range(j, j + 1)
 
 
 def _variances_without_each(S: Matrix, j: int, parents: BoolMatrix, r: float) -> Vector:

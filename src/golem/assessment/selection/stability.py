@@ -34,8 +34,6 @@ class Frequencies:
     ----------
     direction : ndarray of shape (d, d)
         [i, j]: share of graphs with i -> j.
-    halves : int
-        Number of graphs.
 
     Examples
     --------
@@ -46,13 +44,12 @@ class Frequencies:
     """
 
     direction: Matrix
-    halves: int
 
     @classmethod
     def of(cls, graphs: Iterable[BoolMatrix]) -> Frequencies:
         """Count the edges of graphs."""
         stack = np.stack(list(graphs)) != 0
-        return cls(stack.mean(axis=0), len(stack))
+        return cls(stack.mean(axis=0))
 
     @property
     def adjacency(self) -> Matrix:

@@ -26,8 +26,6 @@ class GraphFormat:
 
     Parameters
     ----------
-    meaning : str
-        What it is, for whom.
     extensions : tuple of str
         Endings of files that stand for it; of a format without any the name must be given.
     write, read : callable
@@ -36,7 +34,6 @@ class GraphFormat:
         Regular expression of how the text begins, after comments.
     """
 
-    meaning: str
     extensions: tuple[str, ...]
     write: Callable[[NamedGraph], str]
     read: Callable[[str], NamedGraph]
@@ -45,30 +42,24 @@ class GraphFormat:
 
 # The first whose beginning fits reads a file; what fits none is taken for CSV.
 FORMATS: dict[str, GraphFormat] = {
-    "graphml": GraphFormat("NetworkX, igraph, Cytoscape, Gephi", (".graphml",), write_graphml, read_graphml, "<"),
+    "graphml": GraphFormat((".graphml",), write_graphml, read_graphml, "<"),
     "gml": GraphFormat(
-        "DoWhy, NetworkX, igraph",
         (".gml",),
         write_gml,
         read_gml,
         r'(?:Creator\s+"[^"]*"\s+)?(?:Version\s+\S+\s+)?graph\s*\[',
     ),
     "dot": GraphFormat(
-        "Graphviz, DoWhy, pydot",
         (".dot", ".gv"),
         write_dot,
         read_dot,
         r'(?i:(?:strict\s+)?(?:di)?graph)\s*(?:"(?:\\.|[^"\\])*"|[\w.]*)\s*\{',
     ),
-    "pgmpy": GraphFormat(
-        "pgmpy's LinearGaussianBayesianNetwork.load", (), write_pgmpy, read_pgmpy, r'\{(?=[\s\S]*"cpds"\s*:)'
-    ),
-    "causal-learn": GraphFormat(
-        "causal-learn's txt2generalgraph, Tetrad", (".txt",), write_causal_learn, read_causal_learn, "Graph Nodes:"
-    ),
-    "json": GraphFormat("golem's graph.json, the graph alone", (".json",), write_json, read_json, r"\{"),
-    "csv": GraphFormat("a table of edges", (".csv",), write_edge_list, read_csv, ""),
-    "matrix": GraphFormat("a table of weights, CSV", (), write_matrix, read_csv, ""),
+    "pgmpy": GraphFormat((), write_pgmpy, read_pgmpy, r'\{(?=[\s\S]*"cpds"\s*:)'),
+    "causal-learn": GraphFormat((".txt",), write_causal_learn, read_causal_learn, "Graph Nodes:"),
+    "json": GraphFormat((".json",), write_json, read_json, r"\{"),
+    "csv": GraphFormat((".csv",), write_edge_list, read_csv, ""),
+    "matrix": GraphFormat((), write_matrix, read_csv, ""),
 }
 
 
