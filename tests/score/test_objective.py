@@ -58,7 +58,7 @@ def test_stationarity_vanishes_at_the_optimum_of_a_lasso():
 
 def test_a_covariance_can_be_replaced_for_one_evaluation(objective, rng):
     B = np.zeros((4, 4))
-    value, _ = objective.value_and_grad(B, np.eye(4))
+    value, _ = objective.smooth_value_and_grad(B, np.eye(4))
     assert value == pytest.approx(2 * np.log(4))
 
 

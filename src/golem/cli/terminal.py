@@ -31,6 +31,8 @@ err = Console(stderr=True, highlight=False, markup=False)
 CLOSE_CALL = 10.0
 # Replicates below which shares and intervals are too coarse to be read.
 _FEW = 20
+# Edges of a comparison that are printed; agreement.csv has all.
+_MOST_EDGES = 30
 
 
 @contextlib.contextmanager
@@ -161,7 +163,7 @@ def _print_bootstrap(bootstrap: Bootstrap) -> None:
     )
 
 
-def print_comparison(comparison: Comparison, most_edges: int = 30) -> None:
+def print_comparison(comparison: Comparison) -> None:
     """Print the table of a comparison, what was warned of, and where the methods agree."""
     from rich.table import Table
     from rich.text import Text
@@ -177,13 +179,13 @@ def print_comparison(comparison: Comparison, most_edges: int = 30) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("edge", "", "", f"of {len(learned)} methods", "directed otherwise"):
         table.add_column(heading, overflow="fold")
-    for edge in found[:most_edges]:
+    for edge in found[:_MOST_EDGES]:
         others = [f"{edge[name]} {name}" for name in learned if edge[name] in ("<-", "--")]
         table.add_row(Text(edge["source"]), "->", Text(edge["target"]), str(edge["methods"]), ", ".join(others))
     out.print("\nWhere they agree:")
     out.print(table)
-    if len(found) > most_edges:
-        out.print(f"... and {len(found) - most_edges} more edges in agreement.csv")
+    if len(found) > _MOST_EDGES:
+        out.print(f"... and {len(found) - _MOST_EDGES} more edges in agreement.csv")
 
 
 def print_consensus(scores: GraphScores, truth: Any, model: Golem) -> None:
@@ -273,13 +275,13 @@ def print_path(selection: Selection) -> None:
     out.print()
 
 
-def print_json(model: Golem, supplement: Supplement, more: dict[str, Any] | None = None) -> None:
+def print_json(model: Golem, supplement: Supplement, more: dict[str, Any]) -> None:
     """Print the summary, the edges and what was found beside them as one line of JSON."""
     from golem.output.document import list_edges, summary
 
     found = [vars(edge) for edge in list_edges(model, supplement.bootstrap)]
     beside = {name: value for name, value in supplement.document().items() if value is not None}
-    print(json.dumps(summary(model) | {"edge_list": found} | beside | (more or {}), allow_nan=False))  # noqa: T201
+    print(json.dumps(summary(model) | {"edge_list": found} | beside | more, allow_nan=False))  # noqa: T201
 
 
 def shown(value: float | None) -> str:

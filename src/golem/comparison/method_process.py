@@ -63,7 +63,7 @@ class Outcome:
 class MethodProcess:
     """A child process that learns from one set of data; use it in a `with` block."""
 
-    def __init__(self, rows: Matrix | None, moments: Moments, knowledge: Knowledge | None = None) -> None:
+    def __init__(self, rows: Matrix | None, moments: Moments, knowledge: Knowledge) -> None:
         self._temporary = tempfile.TemporaryDirectory(prefix="golem-compare-")
         self._folder = Path(self._temporary.name)
         self._child: subprocess.Popen[bytes] | None = None
@@ -72,12 +72,12 @@ class MethodProcess:
             "shift": moments.shift,
             "offset": moments.offset,
             "scatter": moments.scatter,
+            "forbidden": knowledge.forbidden,
+            "required": knowledge.required,
             "names": np.array(moments.names),
         }
         if rows is not None:
             parts["rows"] = rows
-        if knowledge is not None:
-            parts |= {"forbidden": knowledge.forbidden, "required": knowledge.required}
         np.savez(self._folder / "data.npz", **parts)
 
     def __enter__(self) -> Self:
@@ -193,17 +193,17 @@ def serve(folder: Path) -> None:
         columns = tuple(map(str, stored["names"]))
         moments = Moments(int(stored["n"]), stored["shift"], stored["offset"], stored["scatter"], columns)
         rows = stored.get("rows")
-        masks = Knowledge(stored["forbidden"], stored["required"]) if "required" in stored else None
+        knowledge = Knowledge(stored["forbidden"], stored["required"])
     while True:
         name = names.get()
         prepare(name)
         (folder / f"{name}.ready").touch()
-        arrays = _answer(name, rows, moments, masks)
+        arrays = _answer(name, rows, moments, knowledge)
         np.savez(folder / "unfinished.npz", **arrays)
         (folder / "unfinished.npz").rename(folder / f"{name}.npz")
 
 
-def _answer(name: str, rows: Matrix | None, moments: Moments, knowledge: Knowledge | None) -> dict[str, Any]:
+def _answer(name: str, rows: Matrix | None, moments: Moments, knowledge: Knowledge) -> dict[str, Any]:
     """Run a method, and describe its answer, or its failure, in arrays."""
     about: dict[str, Any] = {"error": ""}
     arrays: dict[str, Any] = {}

@@ -6,7 +6,7 @@ methods apart without them. Ours are dashed with open markers, the paper's metho
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -232,7 +232,6 @@ def metric_rows(
     methods: Sequence[str] | None = None,
     log_x: bool = False,
     log_y: Sequence[str] = (),
-    title: str = "",
 ) -> Figure:
     """Draw panels with a row for each value of a column, and a metric in each column of panels."""
     from matplotlib.figure import Figure
@@ -253,17 +252,13 @@ def metric_rows(
                 axes.set_ylabel(_named(rows, value), fontsize=10)
             if i == len(down) - 1:
                 axes.set_xlabel(LABELS.get(x, x), fontsize=9)
-    legend(figure, names, title)
+    legend(figure, names)
     return figure
 
 
-def legend(figure: Figure, methods: Sequence[str], title: str = "", renamed: Mapping[str, str] | None = None) -> None:
-    """Put one legend under all panels, and a title above them."""
+def legend(figure: Figure, methods: Sequence[str]) -> None:
+    """Put one legend under all panels."""
     from matplotlib.lines import Line2D
 
-    handles = [
-        Line2D([], [], label=(renamed or {}).get(name, name), **STYLES.get(name, _OTHER).options()) for name in methods
-    ]
+    handles = [Line2D([], [], label=name, **STYLES.get(name, _OTHER).options()) for name in methods]
     figure.legend(handles=handles, loc="outside lower center", ncols=min(6, len(handles)), frameon=False, fontsize=9)
-    if title:
-        figure.suptitle(title, fontsize=11)

@@ -19,6 +19,8 @@ from golem.score.likelihood import Likelihood
 Points = NDArray[np.float64]
 # Newton runs to the floor of the arithmetic; what is left above this is no stationary point.
 TOLERANCE = 1e-9
+# Starts fill the square [-8, 8]^2; points up to four times as far out are kept.
+_REACH = 8.0
 _DIFFERENCE = 1e-5
 _SAME_POINT = 1e-5
 _ITERATIONS = 50
@@ -102,7 +104,7 @@ class StationaryPoint:
         return self.b != 0 and self.c != 0
 
 
-def stationary_points(score: PlaneScore, reach: float = 8.0, starts: int = 33) -> list[StationaryPoint]:
+def stationary_points(score: PlaneScore, starts: int = 33) -> list[StationaryPoint]:
     """Find the stationary points by Newton's method from a grid, lowest score first.
 
     With an l1 penalty a point is stationary when zero is in its subdifferential: where a coordinate is zero, the
@@ -112,10 +114,8 @@ def stationary_points(score: PlaneScore, reach: float = 8.0, starts: int = 33) -
     ----------
     score : PlaneScore
         The score.
-    reach : float
-        Starts fill the square [-reach, reach]^2; points further out are not looked for.
     starts : int
-        Starts along a side of it.
+        Starts along a side of the square that they fill.
 
     Examples
     --------
@@ -127,10 +127,10 @@ def stationary_points(score: PlaneScore, reach: float = 8.0, starts: int = 33) -
     found: list[StationaryPoint] = []
     for signs in _faces(score):
         free = np.array([sign != 0 for sign in signs])
-        ticks = [_ticks(reach, starts if free.all() else 8 * starts, sign) for sign in signs]
+        ticks = [_ticks(starts if free.all() else 8 * starts, sign) for sign in signs]
         grid = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1).reshape(-1, 2)
         slope = score.lambda_l1 * np.nan_to_num(np.array(signs, dtype=float))
-        for point in _distinct(_newton(score, grid, free, slope), reach):
+        for point in _distinct(_newton(score, grid, free, slope)):
             known = _certified(score, point, signs, free, slope)
             if known is not None and not any(np.hypot(p.b - known.b, p.c - known.c) < _SAME_POINT for p in found):
                 found.append(known)
@@ -160,12 +160,12 @@ def _faces(score: PlaneScore) -> list[tuple[float, float]]:
     return [(float(b), float(c)) for b, c in product((-1, 0, 1), repeat=2)]
 
 
-def _ticks(reach: float, count: int, sign: float) -> Points:
+def _ticks(count: int, sign: float) -> Points:
     """Return starts along a coordinate, closer together near zero, of one sign where that is given."""
     if sign == 0:
         return np.zeros(1)
     # An even number keeps the starts off the axes.
-    ticks: Points = reach * np.sinh(np.linspace(-3, 3, count + count % 2)) / np.sinh(3)
+    ticks: Points = _REACH * np.sinh(np.linspace(-3, 3, count + count % 2)) / np.sinh(3)
     kept: Points = ticks if np.isnan(sign) else ticks[np.sign(ticks) == sign]
     return kept
 
@@ -191,10 +191,10 @@ def _newton(score: PlaneScore, points: Points, free: NDArray[np.bool_], slope: P
     return solved
 
 
-def _distinct(points: Points, reach: float) -> list[Points]:
+def _distinct(points: Points) -> list[Points]:
     """Return one point of every cluster."""
     distinct: list[Points] = []
-    for point in points[np.abs(points).max(axis=1, initial=0.0) <= 4 * reach]:
+    for point in points[np.abs(points).max(axis=1, initial=0.0) <= 4 * _REACH]:
         if not any(np.abs(point - other).max() < _SAME_POINT for other in distinct):
             distinct.append(point)
     return distinct

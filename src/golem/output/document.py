@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from golem.assessment.diagnostics import Diagnosis
     from golem.estimator.golem import Golem
 
+# Points of the solve that graph.json keeps.
+_MOST_POINTS = 200
+
 
 @dataclasses.dataclass(frozen=True)
 class Edge:
@@ -231,10 +234,10 @@ def graph_document(model: Golem, supplement: Supplement | None = None) -> dict[s
     return summary(model) | document | (supplement or Supplement()).document()
 
 
-def trace(model: Golem, most: int = 200) -> list[dict[str, Any]]:
+def trace(model: Golem) -> list[dict[str, Any]]:
     """Return the terms of the objective along the solve, at evenly spaced points, the last among them."""
     points = model.solution_.trace
-    kept = np.unique(np.linspace(0, len(points) - 1, min(most, len(points))).round().astype(int))
+    kept = np.unique(np.linspace(0, len(points) - 1, min(_MOST_POINTS, len(points))).round().astype(int))
     return [
         {
             "iteration": points[k].iteration,

@@ -112,9 +112,9 @@ class Objective:
         absorb(grad, sign, self.lambda_sparsity)
         return self.lambda_sparsity * size
 
-    def value_and_grad(self, B: Array, S: Array | None = None) -> tuple[Array, Array]:
+    def value_and_grad(self, B: Array) -> tuple[Array, Array]:
         """Value and masked (sub)gradient of S(B), for B that is zero where no weight is allowed."""
-        value, grad = self.smooth_value_and_grad(B, S)
+        value, grad = self.smooth_value_and_grad(B)
         return value + self.add_sparsity(B, grad), grad
 
     def terms(self, B: Array) -> Mapping[str, Array]:

@@ -51,14 +51,12 @@ def prefer_equal_variances(
     return graph
 
 
-def _covered_edges(
-    graph: BoolMatrix, S: Matrix, fixed: BoolMatrix | None = None
-) -> Iterator[tuple[int, int, float, float]]:
+def _covered_edges(graph: BoolMatrix, S: Matrix, fixed: BoolMatrix) -> Iterator[tuple[int, int, float, float]]:
     """Yield the covered edges i -> j with the variances that j first and then i would have, were they reversed.
 
     The caller may reverse the edge before asking for the next.
     """
-    for i, j in np.argwhere(graph if fixed is None else graph & ~fixed):
+    for i, j in np.argwhere(graph & ~fixed):
         parents = graph[:, i].copy()
         parents[i] = True
         if np.array_equal(parents, graph[:, j]):
