@@ -13,7 +13,7 @@ from golem.data.checks import require_learnable
 from golem.data.inputs import read_data, read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.moments import Moments
-from golem.graphs.dag import cpdag, member_of_class
+from golem.graphs.dag import cpdag
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.objective import residual_variances
@@ -97,15 +97,8 @@ class Baseline(BaseEstimator, ABC):
         noise_variances = residual_variances(weights, self.moments_.covariance)
         self.sem_ = LinearSEM.from_moments(weights, noise_variances, self.moments_)
 
-    def _present_class(self, equivalence_class: BoolMatrix, member: BoolMatrix | None = None) -> None:
-        """Set the attributes that follow from an equivalence class, or from what is nearly one.
-
-        Without a `member` a DAG is looked for that has the edges and exactly the colliders of the class.
-        """
+    def _present_class(self, equivalence_class: BoolMatrix, member: BoolMatrix | None) -> None:
+        """Set the attributes that follow from an equivalence class, or from what is nearly one and has no member."""
         self.cpdag_ = np.array(equivalence_class, dtype=bool)
-        if member is None:
-            try:
-                member = member_of_class(self.cpdag_)
-            except ValueError:
-                return
-        self.adjacency_ = member
+        if member is not None:
+            self.adjacency_ = member

@@ -70,8 +70,7 @@ def _source(data: Any, missing: MissingChoice) -> Source:
     reader = BaseEstimator()
     reader.missing = missing
     moments, rows = read_data(reader, to_numpy(data) if is_tensor(data) else data, incomplete=True)
-    if rows is None:
-        raise ValueError("rows are needed to draw them again")
+    assert rows is not None  # a table was given, and its incomplete rows are kept
     return IncompleteRows(moments, rows) if np.isnan(rows).any() else Rows(moments, rows)
 
 

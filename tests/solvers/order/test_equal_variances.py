@@ -208,9 +208,9 @@ def test_tiny_problems(d):
     assert sorted(fit.order) == list(range(d))
 
 
-def test_few_rows_and_singular_covariances_are_refused():
+def test_singular_covariances_are_refused():
     S, _ = drawn(20, 15)
-    with pytest.raises(ValueError, match="more than 20 rows; there are 15"):
+    with pytest.raises(ValueError, match="singular"):
         fit_equal_variances(S, 15, penalty(20, 15))
     with pytest.raises(ValueError, match="singular"):
         variance_order(S)

@@ -138,8 +138,6 @@ def naming(path: Path) -> Iterator[None]:
     """Put the file's name before what is wrong with it."""
     try:
         yield
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: not a text file in UTF-8; save it as CSV or Parquet") from None
     except FileNotFoundError:
         raise ValueError(f"{path}: no such file") from None
     except OSError as error:

@@ -125,8 +125,8 @@ def fit_equal_variances(
     Raises
     ------
     ValueError
-        If n <= d or S is singular, where regressions on all predecessors do not exist (`variance_order` of a
-        regularized S and `fit_order` do without), or if required edges have a cycle or are not allowed.
+        If S is singular, as it is from d rows or fewer: regressions on all predecessors do not exist then
+        (`learn_equal_variances` does without); or if required edges have a cycle or are not allowed.
 
     Examples
     --------
@@ -137,8 +137,6 @@ def fit_equal_variances(
     """
     working = S if working is None else working
     xp, d = namespace(working), S.shape[0]
-    if n <= d:
-        raise ValueError(f"ordering {d} variables by variance needs more than {d} rows; there are {n}")
     before = precedence(d, allowed, required)
     with blas_threads_for(d):
         order, factor = variance_order(working, before)
