@@ -34,7 +34,7 @@ VALUES = np.array([[1.5, -2.0, 3e-5], [4.0, 5.25, 6.0]])
         ("# a,b,c\n1.5,-2,3e-5\n4,5.25,6\n", "abc"),
         ("sep=;\na;b;c\n1,5;-2;0,00003\n4;5,25;6\n", "abc"),
         ("\ufeffSEP=,\r\na,b,c\r\n1.5,-2,3e-5\r\n4,5.25,6\r\n", "abc"),
-        ('"sep=:"\n1.5:-2:3e-5\n4:5.25:6\n', ["x0", "x1", "x2"]),
+        ('"sep=|"\n1.5|-2|3e-5\n4|5.25|6\n', ["x0", "x1", "x2"]),
     ],
 )
 def test_text_tables_are_understood(tmp_path, text, names):

@@ -222,12 +222,6 @@ def test_a_file_without_a_header_among_others_is_named(tmp_path, rng):
         moments_from_file(tmp_path, header=True)
 
 
-def test_years_above_whole_numbers_are_names_where_another_file_says_so(tmp_path):
-    (tmp_path / "1.csv").write_text("2019,2020\n1.5,2.5\n2.5,0.5\n")
-    (tmp_path / "2.csv").write_text("2019,2020\n1,2\n2,5\n")
-    assert moments_from_file(tmp_path).n == 4
-
-
 def test_numbers_of_all_kinds_are_read(tmp_path):
     columns = {
         "i": pa.array([1, 2, 4]),

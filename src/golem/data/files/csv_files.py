@@ -99,8 +99,7 @@ class CsvFile:
         decimal_comma = form.decimal_comma
         if like is not None and like.form.separator == form.separator:
             decimal_comma |= like.form.decimal_comma  # a few lines without a decimal mark tell nothing
-        repeats_names = like is not None and not like.made_up_names and sorted(names) == sorted(like.names)
-        has_header = form.has_header or repeats_names if header is None else header
+        has_header = form.has_header if header is None else header
         return cls(
             path,
             path.stat().st_size,

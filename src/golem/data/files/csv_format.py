@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from golem.runtime.files import DECIMAL_COMMA
 
 _SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
-_SEPARATOR_LINE = re.compile(r'"?sep=([,;|:~^!#&\t ])"?', re.IGNORECASE)
+_SEPARATOR_LINE = re.compile(r'"?sep=([,;|\t])"?', re.IGNORECASE)
 _LINES = 50
 THOUSANDS_REMEDY = "if commas mark thousands, write the numbers without them"
 _WORDS = ("", "na", "nan", "n/a", "null", "none", "#n/a")
@@ -127,8 +127,7 @@ def _difference(numbered: dict[int, str], separators: Sequence[str]) -> str:
     counts = {number: len(split_line(line, separator)) for number, line in numbered.items()}
     first, *others = counts
     other = next(number for number in others if counts[number] != counts[first])
-    by = _SEPARATORS.get(separator, repr(separator))
-    return f"line {first} has {counts[first]} by {by}, line {other} has {counts[other]}"
+    return f"line {first} has {counts[first]} by {_SEPARATORS[separator]}, line {other} has {counts[other]}"
 
 
 def _open_quotes(numbered: dict[int, str]) -> str:

@@ -19,7 +19,7 @@ _TOKEN = re.compile(
     r"""(?P<skip>//[^\n]*|/\*.*?\*/|^\#[^\n]*|\s+)
     | (?P<quoted>"(?:\\[\s\S]|[^"\\])*")
     | (?P<html><)
-    | (?P<mark>->|--|[\[\]{};,=:+])
+    | (?P<mark>->|--|[\[\]{};,=:])
     | (?P<word>-?(?:\.\d+|\d+(?:\.\d*)?)(?![\w.])|[^\W\d]\w*)""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
@@ -144,14 +144,11 @@ class _Reader:
         return self.tokens[self.position - 1].text.lower()
 
     def name(self) -> str:
-        """Go past a name; quoted pieces are joined by +."""
+        """Go past a name."""
         if not self.token.is_name:
             raise ValueError(f"expected a name, and found {self.token.text or 'the end of the file'!r}")
         self.position += 1
-        text = self.tokens[self.position - 1].text
-        while self.take("+"):
-            text += self.name()
-        return text
+        return self.tokens[self.position - 1].text
 
     def graph(self) -> None:
         self.word("strict")

@@ -46,7 +46,7 @@ _ENDS = (("source", "target"), ("from", "to"), ("cause", "effect"))
 def read_csv(text: str) -> NamedGraph:
     """Read an edge list, which has the header source,target[,weight,...], or a named weight matrix.
 
-    The two columns of an edge list may also be called from,to or cause,effect. Where semicolons, tabs or bars separate,
+    The two columns of an edge list may also be called from,to or cause,effect. Where semicolons or tabs separate,
     `0,5` is a number.
     """
     rows, separator = _split(text)
@@ -64,7 +64,7 @@ def read_csv(text: str) -> NamedGraph:
 
 def _split(text: str) -> tuple[list[list[str]], str]:
     """Split a text into rows, at commas or, where the first row has none, at another separator that it has."""
-    for separator in ",;\t|":
+    for separator in ",;\t":
         lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         rows = [[field.strip() for field in row] for row in lines if row]
         if rows and len(rows[0]) > 1:
