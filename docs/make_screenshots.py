@@ -17,7 +17,7 @@ from golem import Golem, Moments
 from golem.comparison.report import report_comparison
 from golem.comparison.run import compare
 from golem.datasets import load_sachs
-from golem.graphs.formats import NamedGraph
+from golem.graphs.named_graph import NamedGraph
 from golem.output.report import report_model
 from golem.simulate import simulate
 

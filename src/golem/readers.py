@@ -1,4 +1,28 @@
-"""Files and clusters to tables, moments and graphs; a short path to `golem.data.readers`."""
+"""Files and clusters to tables, moments and graphs; a short path to their homes."""
 
-from golem.data.readers import *  # noqa: F403
-from golem.data.readers import __all__ as __all__
+from golem.data.files.table_files import Paths, TableFiles
+from golem.data.readers import (
+    Table,
+    moments_from_dask,
+    moments_from_file,
+    read_table,
+    rows_of,
+    shards_from_file,
+    shards_of,
+)
+from golem.graphs.formats import read_graph
+from golem.graphs.named_graph import NamedGraph
+
+__all__ = [
+    "NamedGraph",
+    "Paths",
+    "Table",
+    "TableFiles",
+    "moments_from_dask",
+    "moments_from_file",
+    "read_graph",
+    "read_table",
+    "rows_of",
+    "shards_from_file",
+    "shards_of",
+]

@@ -19,10 +19,11 @@ from golem.assessment.bootstrap import Bootstrap, bootstrap
 from golem.assessment.diagnostics import Diagnosis, diagnose
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.files.standard_input import STANDARD_INPUT, spooled
+from golem.data.files.table_files import TableFiles
 from golem.data.inputs import read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge, read_edge
 from golem.data.moments import Moments
-from golem.data.readers import Table, TableFiles, rows_of, shards_of
+from golem.data.readers import Table, rows_of, shards_of
 from golem.data.resampling import Source, merged, rows_of_moments
 from golem.estimator.golem import Golem
 from golem.output.document import Supplement

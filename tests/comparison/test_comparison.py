@@ -23,7 +23,7 @@ from golem.comparison.registry import METHODS
 from golem.comparison.result import Comparison, Row
 from golem.comparison.run import compare, compare_file, default_methods, missing_peers
 from golem.graphs.dag import cpdag
-from golem.graphs.formats import NamedGraph
+from golem.graphs.named_graph import NamedGraph
 from golem.simulate import simulate
 
 # Fake packages, found by the child through PYTHONPATH: one hangs, one raises, one takes its process down.

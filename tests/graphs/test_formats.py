@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from golem.graphs.formats import FORMATS, NamedGraph, format_of, read_graph
+from golem.graphs.formats import FORMATS, format_of, read_graph
+from golem.graphs.named_graph import NamedGraph
 
 # Whatever UTF-8 can hold: quotes, line breaks, control characters, right-to-left marks.
 hostile_names = st.one_of(

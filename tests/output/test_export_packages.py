@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from golem import LinearSEM
 from golem.graphs.dag import cpdag
-from golem.graphs.formats import FORMATS, NamedGraph
+from golem.graphs.formats import FORMATS
+from golem.graphs.named_graph import NamedGraph
 from golem.output.export import export_graph, from_causal_learn, graph_text, named_graph, to_causal_learn, to_networkx
 from golem.readers import read_graph
 from golem.simulate import simulate

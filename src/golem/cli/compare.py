@@ -72,7 +72,7 @@ def compare(
     from golem.comparison.report import report_comparison
     from golem.comparison.run import compare_file, missing_peers
     from golem.data.files.standard_input import spooled
-    from golem.data.readers import TableFiles
+    from golem.data.files.table_files import TableFiles
     from golem.workflow import title_of, with_edges
 
     chosen = [name.strip() for part in methods for name in part.split(",") if name.strip()]

@@ -32,7 +32,7 @@ def demo(
     from golem.data.moments import Moments
     from golem.estimator.golem import Golem
     from golem.graphs import metrics
-    from golem.graphs.formats import NamedGraph
+    from golem.graphs.named_graph import NamedGraph
     from golem.output.document import Supplement
     from golem.workflow import check, learn, was_interrupted, write
 

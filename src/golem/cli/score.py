@@ -36,8 +36,8 @@ def score(
 ) -> None:
     """Compare an estimated graph with the truth: SHD, SHD-C, SID, TPR, FDR, precision, F1."""
     from golem.cli.terminal import err
-    from golem.data.readers import read_graph
     from golem.graphs import metrics
+    from golem.graphs.formats import read_graph
     from golem.runtime.messages import quoted
 
     with user_errors():

@@ -25,7 +25,6 @@ from typing import Any, Self
 
 import numpy as np
 
-import golem
 from golem.comparison.other_packages import Estimate
 from golem.comparison.registry import learn, prepare
 from golem.data.knowledge import Knowledge
@@ -72,9 +71,9 @@ class MethodProcess:
             "shift": moments.shift,
             "offset": moments.offset,
             "scatter": moments.scatter,
+            "names": np.array(moments.names),
             "forbidden": knowledge.forbidden,
             "required": knowledge.required,
-            "names": np.array(moments.names),
         }
         if rows is not None:
             parts["rows"] = rows
@@ -116,7 +115,7 @@ class MethodProcess:
         """Return the child, a new one where there is none."""
         if self._child is not None and self._child.poll() is None:
             return self._child
-        paths = [str(Path(golem.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+        paths = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
         with (self._folder / "log.txt").open("wb") as log:
             self._child = subprocess.Popen(
                 # -P: a file of the user's folder must not stand in for a module.

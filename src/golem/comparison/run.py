@@ -19,15 +19,17 @@ from golem.comparison.other_packages import PEERS, Estimate
 from golem.comparison.registry import METHODS, named_table, require_known
 from golem.comparison.result import Comparison, Row, Step
 from golem.data.checks import require_learnable
+from golem.data.files.table_files import Paths, TableFiles
 from golem.data.inputs import read_knowledge, require_shape
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.data.readers import Paths, TableFiles, read_graph, rows_of
+from golem.data.readers import rows_of
 from golem.data.table_input import rows_and_names
 from golem.graphs import metrics
 from golem.graphs.dag import as_adjacency
-from golem.graphs.formats import NamedGraph
+from golem.graphs.formats import read_graph
+from golem.graphs.named_graph import NamedGraph
 from golem.output.settings_document import versions
 from golem.runtime.types import BoolMatrix
 from golem.runtime.version import __version__

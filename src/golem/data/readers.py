@@ -1,4 +1,4 @@
-"""Files and clusters to tables, moments and graphs: the face of `golem.data.files` and `golem.graphs.formats`."""
+"""Files and clusters to tables and moments: the face of `golem.data.files`."""
 
 from __future__ import annotations
 
@@ -14,26 +14,11 @@ from golem.data.files.streaming import Progress, moments_of_shards, plan, read_h
 from golem.data.files.table_files import Paths, TableFiles
 from golem.data.missing import MissingChoice, require_choice
 from golem.data.moments import Moments
-from golem.graphs.formats import NamedGraph, read_graph
 from golem.runtime.machine import physical_memory
 from golem.runtime.types import Matrix
 
 if TYPE_CHECKING:
     from distributed import Client
-
-__all__ = [
-    "NamedGraph",
-    "Paths",
-    "Table",
-    "TableFiles",
-    "moments_from_dask",
-    "moments_from_file",
-    "read_graph",
-    "read_table",
-    "rows_of",
-    "shards_from_file",
-    "shards_of",
-]
 
 
 @dataclass(frozen=True, eq=False)

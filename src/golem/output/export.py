@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golem.graphs.dag import cycle_text, find_cycle, is_dag
-from golem.graphs.formats import FORMATS, NamedGraph, format_of
+from golem.graphs.formats import FORMATS, format_of
+from golem.graphs.named_graph import NamedGraph
 from golem.model.linear_sem import LinearSEM
 from golem.output.document import list_edges
 from golem.runtime.files import write_text

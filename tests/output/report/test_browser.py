@@ -13,7 +13,7 @@ import pytest
 from golem.comparison.other_packages import Estimate
 from golem.comparison.report import report_comparison
 from golem.comparison.result import Comparison, Row
-from golem.graphs.formats import NamedGraph
+from golem.graphs.named_graph import NamedGraph
 from golem.output.report import report_document
 from golem.simulate import random_dag
 

@@ -13,7 +13,7 @@ import pytest
 from golem import Golem, Knowledge
 from golem.comparison.report import report_comparison
 from golem.diagnostics import edge_loss
-from golem.graphs.formats import NamedGraph
+from golem.graphs.named_graph import NamedGraph
 from golem.output.document import graph_document
 from golem.output.report import read_document, report_document
 from golem.output.report.content import model_content, shortened

@@ -15,8 +15,6 @@ from golem.graphs.formats.pgmpy_json import read_pgmpy, write_pgmpy
 from golem.graphs.formats.tables import read_csv, read_json, write_edge_list, write_json, write_matrix
 from golem.graphs.named_graph import NamedGraph
 
-__all__ = ["FORMATS", "GraphFormat", "NamedGraph", "format_of", "read_graph"]
-
 _COMMENTS = re.compile(r"\s+|//[^\n]*|/\*.*?\*/|#[^\n]*", re.DOTALL)
 
 

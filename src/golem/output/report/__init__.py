@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from golem.graphs.formats import NamedGraph, read_graph
+from golem.graphs.formats import read_graph
+from golem.graphs.named_graph import NamedGraph
 from golem.output.document import Supplement, graph_document
 from golem.output.report.content import model_content
 from golem.output.report.page import render

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from golem.graphs.formats import NamedGraph
 from golem.graphs.metrics import as_estimate, as_truth
+from golem.graphs.named_graph import NamedGraph
 from golem.output.layout import causal_order, layered_layout
 from golem.runtime.types import BoolMatrix, Matrix
 
