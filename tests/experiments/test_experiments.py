@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from golem.experiments import EXPERIMENTS, Grid, Task, load
+from golem.experiments.analysis.inference import is_lower, mean
+from golem.experiments.analysis.outputs import judge, verdict_text
+from golem.experiments.analysis.tables import average, contrast, interaction, metric, paired
 from golem.experiments.engine.child import row_of
 from golem.experiments.engine.store import flat
-from golem.experiments.inference import is_lower, mean
 from golem.experiments.learners import prepare_method
-from golem.experiments.outputs import judge, verdict_text
-from golem.experiments.tables import average, contrast, interaction, metric, paired
 
 
 def table_of(experiment, tasks):

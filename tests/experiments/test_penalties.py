@@ -3,7 +3,7 @@
 import pytest
 
 from golem.experiments import Grid, load
-from golem.experiments.inference import Mean, within
+from golem.experiments.analysis.inference import Mean, within
 from golem.experiments.learners import build, settings
 from golem.experiments.penalties import difference
 

@@ -21,8 +21,8 @@ from golem.runtime.interrupts import holding_interrupts, terminating_softly
 
 if TYPE_CHECKING:
     from golem.experiments import Experiment, Options, Summary
+    from golem.experiments.analysis.outputs import Published
     from golem.experiments.engine.runner import Progress
-    from golem.experiments.outputs import Published
 
 EXAMPLE = "golem experiment identifiable --sizes 10,20 --seeds 3 -o out/"
 # Seconds for a task; of a quick run a method that takes longer is left out, so that it stays quick.
@@ -112,8 +112,8 @@ def experiment(
     `verdict.md`: each claim, what was measured, and whether it holds. `--plot` remakes them without running anything.
     """
     from golem.experiments import EXPERIMENTS, Grid, load, run
+    from golem.experiments.analysis.outputs import publish, republish
     from golem.experiments.engine.store import Store
-    from golem.experiments.outputs import publish, republish
 
     if name is None or list_all:
         for known in EXPERIMENTS:

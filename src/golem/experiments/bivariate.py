@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golem.estimator.settings import PAPER_THRESHOLD
+from golem.experiments.analysis.figures import BLACK, BLUE, GREEN, GREY, VERMILLION
+from golem.experiments.analysis.tables import distinct, done, where
 from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table, Verdict, not_run
-from golem.experiments.figures import BLACK, BLUE, GREEN, GREY, VERMILLION
 from golem.experiments.stationary_points import PlaneScore, StationaryPoint, indices, stationary_points
-from golem.experiments.tables import distinct, done, where
 from golem.model.simulation import random_weights
 from golem.score.likelihood import GaussianEV, GaussianNV, LeastSquares, Likelihood
 from golem.score.objective import PAPER_PENALTIES

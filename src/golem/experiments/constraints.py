@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from golem.estimator.settings import PAPER_THRESHOLD
-from golem.experiments import figures, sweep
-from golem.experiments.comparisons import better, difference, is_there, join, metric_label, not_run, present
+from golem.experiments import sweep
+from golem.experiments.analysis import figures
+from golem.experiments.analysis.comparisons import better, difference, is_there, join, metric_label, not_run, present
+from golem.experiments.analysis.inference import MIN_SEEDS, all_hold, is_higher, is_lower, within
+from golem.experiments.analysis.tables import average, distinct, done, interaction, metric, paired, where
 from golem.experiments.engine.store import DONE
 from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Table, Verdict
-from golem.experiments.inference import MIN_SEEDS, all_hold, is_higher, is_lower, within
 from golem.experiments.learners import Learned, learn, measurements
-from golem.experiments.tables import average, distinct, done, interaction, metric, paired, where
 from golem.graphs import metrics
 from golem.graphs.dag import is_dag
 from golem.score.acyclicity import Expm

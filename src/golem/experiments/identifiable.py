@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from golem.experiments import figures, sweep
-from golem.experiments.comparisons import (
+from golem.experiments import sweep
+from golem.experiments.analysis import figures
+from golem.experiments.analysis.comparisons import (
     CONSISTENTLY,
     MOST,
     VISIBLE,
@@ -27,10 +28,10 @@ from golem.experiments.comparisons import (
     not_run,
     present,
 )
+from golem.experiments.analysis.inference import all_hold, is_higher, is_lower, mean_over_seeds, within
+from golem.experiments.analysis.tables import average, contrast, distinct, done, interaction, metric, where
 from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Table, Verdict
-from golem.experiments.inference import all_hold, is_higher, is_lower, mean_over_seeds, within
-from golem.experiments.tables import average, contrast, distinct, done, interaction, metric, where
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

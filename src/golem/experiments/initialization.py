@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from golem.experiments import figures, sweep
-from golem.experiments.comparisons import LARGE, better, claim_better, difference, is_there, not_run, present
+from golem.experiments import sweep
+from golem.experiments.analysis import figures
+from golem.experiments.analysis.comparisons import LARGE, better, claim_better, difference, is_there, not_run, present
+from golem.experiments.analysis.tables import done, metric, where
 from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Table, Verdict
 from golem.experiments.learners import Learned, learn, measurements
-from golem.experiments.tables import done, metric, where
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

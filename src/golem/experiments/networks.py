@@ -13,14 +13,15 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from golem.data.moments import Moments
-from golem.experiments import figures, sweep
-from golem.experiments.comparisons import claim_better, is_there, means, not_run, present
+from golem.experiments import sweep
+from golem.experiments.analysis import figures
+from golem.experiments.analysis.comparisons import claim_better, is_there, means, not_run, present
+from golem.experiments.analysis.inference import all_hold, is_lower, within
+from golem.experiments.analysis.tables import average, contrast, distinct, done, paired, where
 from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table, Verdict
-from golem.experiments.inference import all_hold, is_lower, within
 from golem.experiments.learners import Learned, is_descent, learn, learn_batch, measurements
 from golem.experiments.network_files import digest, network_file, read_network
-from golem.experiments.tables import average, contrast, distinct, done, paired, where
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.types import Matrix
 from golem.score.objective import graph_scores

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from golem.experiments import figures, sweep
-from golem.experiments.comparisons import (
+from golem.experiments import sweep
+from golem.experiments.analysis import figures
+from golem.experiments.analysis.comparisons import (
     LARGE,
     MOST,
     claim_better,
@@ -21,9 +22,9 @@ from golem.experiments.comparisons import (
     not_run,
     present,
 )
+from golem.experiments.analysis.tables import where
 from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Table, Verdict
-from golem.experiments.tables import where
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

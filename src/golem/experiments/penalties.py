@@ -18,13 +18,13 @@ import numpy as np
 
 from golem.estimator.settings import PAPER_THRESHOLD
 from golem.experiments import sweep
-from golem.experiments.comparisons import VISIBLE, missing, not_run
+from golem.experiments.analysis.comparisons import VISIBLE, missing, not_run
+from golem.experiments.analysis.figures import BLUE, ORANGE, VERMILLION
+from golem.experiments.analysis.inference import Mean, all_hold, is_higher, is_lower, within
+from golem.experiments.analysis.tables import average, contrast, distinct, done, metric, where
 from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table, Verdict
-from golem.experiments.figures import BLUE, ORANGE, VERMILLION
-from golem.experiments.inference import Mean, all_hold, is_higher, is_lower, within
 from golem.experiments.learners import learn, measurements
-from golem.experiments.tables import average, contrast, distinct, done, metric, where
 from golem.graphs.dag import is_dag
 from golem.score.acyclicity import Expm
 from golem.score.objective import PAPER_PENALTIES

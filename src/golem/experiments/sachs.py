@@ -18,12 +18,12 @@ import numpy as np
 from golem.comparison.registry import METHODS as ALL_METHODS
 from golem.data.datasets import load_sachs
 from golem.experiments import sweep
-from golem.experiments.comparisons import missing, not_run
+from golem.experiments.analysis.comparisons import missing, not_run
+from golem.experiments.analysis.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
+from golem.experiments.analysis.tables import distinct, done, where
 from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table, Verdict
-from golem.experiments.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
 from golem.experiments.learners import is_descent, learn, learn_batch, measurements
-from golem.experiments.tables import distinct, done, where
 from golem.runtime.types import Matrix
 
 if TYPE_CHECKING:

@@ -12,14 +12,15 @@ import math
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from golem.experiments import figures, sweep
-from golem.experiments.comparisons import VISIBLE, is_there, join, means, not_run, present
+from golem.experiments import sweep
+from golem.experiments.analysis import figures
+from golem.experiments.analysis.comparisons import VISIBLE, is_there, join, means, not_run, present
+from golem.experiments.analysis.inference import MIN_SEEDS, is_higher, mean, within
+from golem.experiments.analysis.tables import average, contrast, distinct, done, paired, where
 from golem.experiments.engine.store import DONE, TIMEOUT
 from golem.experiments.engine.task import Grid, Row, Task, Value
 from golem.experiments.experiment import Experiment, Table, Verdict
-from golem.experiments.inference import MIN_SEEDS, is_higher, mean, within
 from golem.experiments.learners import learn, measurements
-from golem.experiments.tables import average, contrast, distinct, done, paired, where
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

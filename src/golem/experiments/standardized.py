@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from golem.experiments import figures, sweep
-from golem.experiments.comparisons import claim_better, missing, not_run, present
+from golem.experiments import sweep
+from golem.experiments.analysis import figures
+from golem.experiments.analysis.comparisons import claim_better, missing, not_run, present
+from golem.experiments.analysis.inference import Mean, all_hold, is_higher, within
+from golem.experiments.analysis.tables import contrast, where
 from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Table, Verdict
-from golem.experiments.inference import Mean, all_hold, is_higher, within
-from golem.experiments.tables import contrast, where
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from golem.experiments.analysis.figures import BLACK, BLUE, GREY, ORANGE, VERMILLION
+from golem.experiments.analysis.tables import distinct, done, where
 from golem.experiments.attainable import ATTAINED, dags_up_to_relabelling
 from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table, Verdict, not_run
-from golem.experiments.figures import BLACK, BLUE, GREY, ORANGE, VERMILLION
 from golem.experiments.statements import check_appendix_a, check_equal_variances, check_lemma, check_theorems
-from golem.experiments.tables import distinct, done, where
 from golem.model.linear_sem import LinearSEM
 from golem.model.simulation import random_weights
 from golem.runtime.types import BoolMatrix

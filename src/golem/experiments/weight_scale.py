@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from golem.experiments import figures, sweep
-from golem.experiments.comparisons import (
+from golem.experiments import sweep
+from golem.experiments.analysis import figures
+from golem.experiments.analysis.comparisons import (
     better,
     claim_better,
     difference,
@@ -21,10 +22,10 @@ from golem.experiments.comparisons import (
     not_run,
     present,
 )
+from golem.experiments.analysis.inference import all_hold, within
+from golem.experiments.analysis.tables import average, distinct, metric
 from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Table, Verdict
-from golem.experiments.inference import all_hold, within
-from golem.experiments.tables import average, distinct, metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

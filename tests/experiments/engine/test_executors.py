@@ -10,9 +10,9 @@ import pytest
 
 import golem
 from golem.experiments import Grid, Options, load, run
+from golem.experiments.analysis.tables import read_store
 from golem.experiments.engine.executors import Dask, Local
 from golem.experiments.engine.store import Store
-from golem.experiments.tables import read_store
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")

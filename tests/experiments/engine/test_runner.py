@@ -16,12 +16,12 @@ import pytest
 
 import golem
 from golem.experiments import Grid, Options, load, run
+from golem.experiments.analysis.outputs import publish, republish
+from golem.experiments.analysis.tables import read_csv, read_store
 from golem.experiments.engine.child import Batch, Child
 from golem.experiments.engine.executors import Local
 from golem.experiments.engine.provenance import THREAD_VARIABLES
 from golem.experiments.engine.store import Store
-from golem.experiments.outputs import publish, republish
-from golem.experiments.tables import read_csv, read_store
 
 HERE = Path(__file__).parents[1]
 TOY = "toys.toy_experiment"

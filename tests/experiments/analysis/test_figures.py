@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from golem.experiments import figures
+from golem.experiments.analysis import figures
 from golem.experiments.bivariate import figure as bivariate_figure
 from golem.experiments.identifiable import METHODS as IDENTIFIABLE
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from golem.experiments.analysis.inference import Mean, mean, mean_over_seeds, seed_means
 from golem.experiments.engine.store import DONE, Store, flat
 from golem.experiments.engine.task import Row, Task, Value
 from golem.experiments.experiment import Table
-from golem.experiments.inference import Mean, mean, mean_over_seeds, seed_means
 from golem.runtime.files import csv_text, write_text
 
 # Columns that end the table, in this order.

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from golem.experiments.analysis.inference import MIN_SEEDS
+from golem.experiments.analysis.tables import distinct, done, read_csv, read_store, where, write_csv
 from golem.experiments.engine.store import DONE, Store
 from golem.experiments.engine.task import Grid
 from golem.experiments.experiment import Experiment, Table, Verdict
-from golem.experiments.inference import MIN_SEEDS
-from golem.experiments.tables import distinct, done, read_csv, read_store, where, write_csv
 from golem.runtime.files import replacing, write_text
 
 _PICTURES: dict[str, dict[str, Any]] = {"figure.png": {"dpi": 130}, "figure.svg": {"metadata": {"Date": None}}}

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from golem.experiments.analysis.tables import average, distinct, done, where
 from golem.experiments.experiment import Table
-from golem.experiments.tables import average, distinct, done, where
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

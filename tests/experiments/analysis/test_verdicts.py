@@ -3,9 +3,9 @@
 import pytest
 
 from golem.experiments import load
-from golem.experiments.comparisons import Settings, claim_better, join
+from golem.experiments.analysis.comparisons import Settings, claim_better, join
+from golem.experiments.analysis.outputs import judge
 from golem.experiments.experiment import Verdict
-from golem.experiments.outputs import judge
 
 NOISE = (0, 1, -1, 1, 0)
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from golem.experiments.analysis.inference import Mean, all_hold, is_lower, within
+from golem.experiments.analysis.tables import average, distinct, paired, where
 from golem.experiments.experiment import Table, Verdict
-from golem.experiments.inference import Mean, all_hold, is_lower, within
-from golem.experiments.tables import average, distinct, paired, where
 
 # Errors a node that one would see in the figures of the paper, where SHDs reach several: less is no difference.
 VISIBLE = 0.1
@@ -145,7 +145,7 @@ def settings(table: Table, by: Sequence[str]) -> list[dict[str, Any]]:
 
 def metric_label(metric: str) -> str:
     """Name a metric in a sentence."""
-    from golem.experiments.figures import LABELS
+    from golem.experiments.analysis.figures import LABELS
 
     return LABELS.get(metric, metric)
 
