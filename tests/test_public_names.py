@@ -36,7 +36,7 @@ PUBLIC = {
     "golem.output": (
         "Supplement export_graph from_causal_learn from_networkx list_edges save to_causal_learn to_networkx"
     ),
-    "golem.output.report": "read_document report_document report_model write_page",
+    "golem.output.report": "report_document report_model write_page",
     "golem.score": (
         "L0 L1 Acyclicity Expm GaussianEV GaussianNV GaussianTied LeastSquares Likelihood LogDet Objective Polynomial "
         "Sparsity"

@@ -26,11 +26,12 @@ from golem.data.moments import Moments
 from golem.data.readers import Table, rows_of, shards_of
 from golem.data.resampling import Source, merged, rows_of_moments
 from golem.estimator.golem import Golem
-from golem.output.document import Supplement
+from golem.graphs.graph_document import GraphDocument
+from golem.output.document import Supplement, describe
 from golem.output.figures import plot_model, plot_path
 from golem.output.repeat import Repeat, Run
-from golem.output.report import report_model
-from golem.output.result_files import path_text, save, save_figure
+from golem.output.report import report_document
+from golem.output.result_files import path_text, save_document, save_figure
 from golem.runtime.files import require_writable, write_text
 from golem.runtime.interrupts import holding_interrupts
 from golem.runtime.progress import Progress
@@ -63,6 +64,8 @@ class FitResult:
         The folder with the files.
     supplement : Supplement
         Which files were read, the bootstrap and the diagnosis, where there are any.
+    document : GraphDocument
+        The content of graph.json.
     selection : Selection, optional
         How the settings were chosen.
     certificate : Certificate, optional
@@ -76,6 +79,7 @@ class FitResult:
     model: Golem
     output: Path
     supplement: Supplement
+    document: GraphDocument
     selection: Selection | None = None
     certificate: Certificate | None = None
     repeat: Repeat | None = None
@@ -162,7 +166,7 @@ def fit_file(
                 model.selection_ = selection
             interrupted, found = was_interrupted(model), None
             if bootstrap and not interrupted:
-                write(model, folder, supplement, title=title)  # whatever becomes of the resampling
+                write(model, folder, describe(model, supplement), title=title)  # whatever becomes of the resampling
                 source: Source | list[Moments] = rows_of_moments(moments, rows_of(table).values) if by_rows else shards
                 found = _resample(model, source, bootstrap, random_state, folder, progress)
                 interrupted = found is None or found.interrupted
@@ -171,11 +175,13 @@ def fit_file(
             if diagnose and not was_interrupted(model):
                 checked = check(model, lambda: rows_of(table).values if in_memory else None, progress)
             supplement = dataclasses.replace(supplement, bootstrap=found, diagnosis=checked)
-            write(model, folder, supplement, title=title)
+            document = describe(model, supplement)
+            write(model, folder, document, title=title)
     return FitResult(
         model,
         folder,
         supplement,
+        document,
         selection=selection,
         certificate=model.certify() if certificate else None,
         interrupted=interrupted,
@@ -202,10 +208,17 @@ def repeat_fit(
         `diagnose`, `certificate`, `scheduler` and `progress`, as for `fit_file`.
     """
     run = Run.read(record)
-    reading = {key: run.data[key] for key in ("columns", "drop", "header", "na")}
-    resamples, seed = bootstrap or run.bootstrap["requested"], run.bootstrap["seed"]
     result = fit_file(
-        data or run.paths(), output, run.model(), bootstrap=resamples, random_state=seed, **reading, **options
+        data or run.paths(),
+        output,
+        run.model(),
+        columns=run.data.columns,
+        drop=run.data.drop,
+        header=run.data.header,
+        na=run.data.na,
+        bootstrap=bootstrap or run.resamples,
+        random_state=run.seed,
+        **options,
     )
     return dataclasses.replace(result, repeat=run.compare(result.model))
 
@@ -320,14 +333,14 @@ def _resample(
         raise ValueError(f"{error}. The graph of all rows is in {output}, without a bootstrap") from None
 
 
-def write(model: Golem, output: Path, supplement: Supplement, **report_options: Any) -> None:
+def write(model: Golem, output: Path, document: GraphDocument, **report_options: Any) -> None:
     """Write the result files, the picture and the page; a Ctrl-C waits until they are safe."""
     with holding_interrupts():
-        if getattr(model, "selection_", None) is None:
+        if document.selection is None:
             for of_another_run in ("path.csv", "path.png"):
                 (output / of_another_run).unlink(missing_ok=True)
-        save(model, output, supplement)
-        report_model(model, output / "report.html", supplement, **report_options)
+        save_document(document, output)
+        report_document(document, output / "report.html", **report_options)
         save_figure(lambda figure: plot_model(model, figure), output / "graph.png")
 
 

@@ -374,8 +374,10 @@ def test_causal_learns_other_arrow():
         ("hello\n", "its first line has a single field"),
         (";a;b\na;0;0,5\nb;0\n", "row 2 of the weights has 1 of them, for 2 names"),
         (",a,b\na,0,x\nb,0,0\n", "the weights of row 'a' are not all numbers"),
-        ('{"names": ["a", "b"], "weights": [[0, 1], [0]]}', "row 2 of the weights has 1 of them, for 2 names"),
-        ('{"names": ["a"], "weights": [[NaN]]}', "a weight is not finite"),
+        ('{"names": ["a", "b"], "weights": [[0, 1], [0]]}', "row 2 of the weights must have 2 numbers, one per name"),
+        ('{"names": ["a"], "weights": [[NaN]]}', "JSON is malformed"),
+        ('{"names": ["a", "b"], "weights": [[0, 1], [0, "x"]]}', "the weights are not all numbers"),
+        ('{"names": ["a"]}', "a graph needs `names` and `weights`"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(tmp_path, text, message):

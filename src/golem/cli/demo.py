@@ -33,7 +33,7 @@ def demo(
     from golem.estimator.golem import Golem
     from golem.graphs import metrics
     from golem.graphs.named_graph import NamedGraph
-    from golem.output.document import Supplement
+    from golem.output.document import Supplement, describe
     from golem.workflow import check, learn, was_interrupted, write
 
     with user_errors():
@@ -46,14 +46,15 @@ def demo(
         with telling_warnings(quiet):
             learn(model, moments, progress)
         supplement = Supplement(diagnosis=check(model, lambda: rows, progress))
+        document = describe(model, supplement)
         consensus = NamedGraph.from_class(sachs.truth, tuple(sachs.names))
-        write(model, output, supplement, title="Sachs protein data", other=("consensus", consensus))
+        write(model, output, document, title="Sachs protein data", other=("consensus", consensus))
     scores = metrics.evaluate(sachs.truth, model.adjacency_)
     if as_json:
-        print_json(model, supplement, {"consensus": vars(scores)})
+        print_json(document, {"consensus": vars(scores)})
     elif not quiet:
         out.print("Sachs et al. (2005): 853 cells, 11 proteins and phospholipids, log intensities\n")
-        print_summary(model, supplement)
+        print_summary(model, supplement, document)
         print_consensus(scores, sachs.truth, model)
         print_saved(output)
     if was_interrupted(model):

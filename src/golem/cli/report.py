@@ -31,14 +31,14 @@ def report(
 
     With `--truth` or `--compare` edges are marked as true, missing, extra or reversed.
     """
-    from golem.graphs.formats import read_graph
-    from golem.output.report import read_document, report_document
+    from golem.graphs.formats import read_graph, read_graph_document
+    from golem.output.report import report_document
 
     with user_errors():
         if output.is_dir():
             raise ValueError(f"{output} is a folder; name a file with -o, such as {output / 'report.html'}")
         require_writable(output.parent)
-        document = read_document(graph)
+        document = read_graph_document(graph)
         true_graph = None if truth is None else read_graph(truth)
         other = None if compare is None else (str(compare), read_graph(compare))
         report_document(

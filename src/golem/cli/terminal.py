@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from golem.assessment.selection import Selection
     from golem.comparison.result import Comparison
     from golem.estimator.golem import Golem
+    from golem.graphs.graph_document import GraphDocument
     from golem.graphs.metrics import GraphScores
     from golem.output.document import Edge, Supplement
     from golem.workflow import FitResult
@@ -49,17 +50,16 @@ def telling_warnings(quiet: bool) -> Iterator[None]:
         yield
 
 
-def print_summary(model: Golem, supplement: Supplement) -> None:
+def print_summary(model: Golem, supplement: Supplement, document: GraphDocument) -> None:
     """Print the edges, how often they came back, what they rest on, and how the solve went."""
     from rich.table import Table
     from rich.text import Text
 
-    from golem.output.document import list_edges, summary
+    from golem.output.document import Edge
 
     bootstrap = supplement.bootstrap
-
-    about = summary(model)
-    found = list_edges(model, bootstrap)
+    about = document.plain()
+    found = [Edge(**row) for row in about["edge_table"]]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("edge", "", ""):
         table.add_column(heading, overflow="fold")
@@ -214,7 +214,7 @@ def print_fit(result: FitResult) -> None:
     """Print everything about a fit: the path, the summary, the certificate, the comparison with an earlier run."""
     if result.selection is not None:
         print_path(result.selection)
-    print_summary(result.model, result.supplement)
+    print_summary(result.model, result.supplement, result.document)
     proof = result.certificate
     if proof is not None:
         out.print(
@@ -235,7 +235,7 @@ def print_fit_json(result: FitResult) -> None:
         more["certificate"] = {name: getattr(result.certificate, name) for name in numbers}
     if result.repeat is not None:
         more["repeat"] = vars(result.repeat)
-    print_json(result.model, result.supplement, more)
+    print_json(result.document, more)
 
 
 def print_path(selection: Selection) -> None:
@@ -275,13 +275,15 @@ def print_path(selection: Selection) -> None:
     out.print()
 
 
-def print_json(model: Golem, supplement: Supplement, more: dict[str, Any]) -> None:
-    """Print the summary, the edges and what was found beside them as one line of JSON."""
-    from golem.output.document import list_edges, summary
-
-    found = [vars(edge) for edge in list_edges(model, supplement.bootstrap)]
-    beside = {name: value for name, value in supplement.document().items() if value is not None}
-    print(json.dumps(summary(model) | {"edge_list": found} | beside | more, allow_nan=False))  # noqa: T201
+def print_json(document: GraphDocument, more: dict[str, Any]) -> None:
+    """Print what a document tells, without its long lists but the edges, as one line of JSON."""
+    about = document.plain()
+    for key in ("names", "weighted", "noise_variances", "intercepts", "raw_weights", "trace"):
+        del about[key]
+    for key in ("data", "bootstrap", "diagnostics"):
+        if about[key] is None:
+            del about[key]
+    print(json.dumps(about | {"edge_list": about.pop("edge_table")} | more, allow_nan=False))  # noqa: T201
 
 
 def shown(value: float | None) -> str:

@@ -1,25 +1,36 @@
-"""The graph document: everything about a fitted model, as plain data for graph.json, the terminal and the report."""
+"""From a fitted model to its graph document, which graph.json, the terminal and the report show."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import msgspec
 import numpy as np
 
-from golem.assessment.diagnostics import drop_losses
-from golem.output.settings_document import moments_hash, plain, settings, versions
+from golem.assessment.bootstrap import Bootstrap
+from golem.assessment.diagnostics import Diagnosis, drop_losses
+from golem.assessment.selection import Selection
+from golem.estimator.golem import Golem, is_counted
+from golem.graphs.graph_document import (
+    BootstrapRecord,
+    FindingRecord,
+    GraphDocument,
+    NoiseRecord,
+    SelectionRecord,
+    SourceRecord,
+    StatusRecord,
+    TraceRecord,
+    sparse,
+)
+from golem.output.settings_document import plain, settings, versions
 from golem.runtime.messages import quoted
 from golem.runtime.types import BoolMatrix
 from golem.runtime.version import __version__
 from golem.score.likelihood import GaussianEV
-from golem.solvers import Status
-
-if TYPE_CHECKING:
-    from golem.assessment.bootstrap import Bootstrap
-    from golem.assessment.diagnostics import Diagnosis
-    from golem.estimator.golem import Golem
+from golem.solvers import Status, TracePoint
+from golem.solvers.paper_recipe import NOISE_MODELS
 
 # Points of the solve that graph.json keeps.
 _MOST_POINTS = 200
@@ -64,14 +75,6 @@ class Supplement:
     data: Mapping[str, Any] | None = None
     bootstrap: Bootstrap | None = None
     diagnosis: Diagnosis | None = None
-
-    def document(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "data": None if self.data is None else dict(self.data),
-            "bootstrap": None if self.bootstrap is None else bootstrap_document(self.bootstrap),
-            "diagnostics": None if self.diagnosis is None else self.diagnosis.records(),
-        }
 
 
 def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
@@ -122,54 +125,66 @@ def _confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, float]:
     return dict(zip(FROM_BOOTSTRAP, map(float, numbers), strict=True))
 
 
-def bootstrap_document(bootstrap: Bootstrap) -> dict[str, Any]:
-    """Return a bootstrap as JSON can hold it: every ordered pair that some replicate joins, and the consensus."""
-    names = bootstrap.names
-    pairs = np.argwhere(bootstrap.direction_frequency > 0)
-    return {
-        "replicates": bootstrap.replicates,
-        "requested": bootstrap.requested,
-        "unit": bootstrap.unit,
-        "seed": bootstrap.seed,
-        "level": bootstrap.level,
-        "em": bootstrap.em,
-        "edges": [{"source": names[i], "target": names[j]} | _confidence(bootstrap, i, j) for i, j in pairs],
-        "consensus": [[names[i], names[j]] for i, j in np.argwhere(bootstrap.consensus)],
-    }
-
-
-def summary(model: Golem) -> dict[str, Any]:
-    """Return everything about a fitted model but its matrices, ready for JSON."""
+def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocument:
+    """Describe a fitted model: everything that graph.json, the report and the terminal show."""
+    supplement = supplement or Supplement()
+    bootstrap, diagnosis, selection = supplement.bootstrap, supplement.diagnosis, getattr(model, "selection_", None)
     solution, moments, recorded = model.solution_, model.moments_, settings(model)
-    return {
-        "format": "golem-graph",
-        "format_version": 1,
-        "golem": __version__,
-        "n": moments.n,
-        "d": moments.d,
-        "edges": int(model.adjacency_.sum()),
-        "undecided": int(_directions(model, "undecided_").sum()),
-        "by_variance": int(_directions(model, "by_variance_").sum()),
-        "noise": _noise(model),
-        "missing": _missing(model),
-        "status": {"name": solution.status.name.lower(), "message": solution.status.value},
-        "interrupted": solution.status is Status.INTERRUPTED,
-        "objective": {name: _number(value) for name, value in solution.terms.items()},
-        "bic": _number(model.sem_.bic(moments, equal_variances=isinstance(model.likelihood_, GaussianEV)))
-        if hasattr(model, "sem_")
-        else None,
-        "cut_edges": solution.cut_edges,
-        "iterations": solution.iterations,
-        "seconds": solution.seconds,
-        "stationarity": _number(solution.stationarity),
-        "settings": recorded,
-        "used": used(model),
-        "selection": _selection(model),
-        "graph_scores": dict(solution.graph_scores or {}),
-        "knowledge": recorded["knowledge"],
-        "moments_hash": moments_hash(moments),
-        "versions": versions(),
-    }
+    sem = getattr(model, "sem_", None)
+    equal = isinstance(model.likelihood_, GaussianEV)
+    same = model.raw_weights_ is model.weights_ or np.array_equal(model.raw_weights_, model.weights_)
+    return GraphDocument(
+        golem=__version__,
+        n=moments.n,
+        d=moments.d,
+        edges=int(model.adjacency_.sum()),
+        undecided=int(_directions(model, "undecided_").sum()),
+        by_variance=int(_directions(model, "by_variance_").sum()),
+        noise=_noise(model),
+        missing=_missing(model),
+        status=StatusRecord(name=solution.status.name.lower(), message=solution.status.value),
+        interrupted=solution.status is Status.INTERRUPTED,
+        objective=_numbers(solution.terms),
+        bic=None if sem is None else _number(sem.bic(moments, equal_variances=equal)),
+        cut_edges=solution.cut_edges,
+        iterations=solution.iterations,
+        seconds=solution.seconds,
+        stationarity=_number(solution.stationarity),
+        settings=recorded,
+        used=used(model),
+        selection=None if selection is None else _selection(selection),
+        graph_scores=_numbers(solution.graph_scores or {}),
+        knowledge=recorded["knowledge"],
+        moments_hash=moments.fingerprint,
+        versions=versions(),
+        data=None if supplement.data is None else SourceRecord(**supplement.data),
+        bootstrap=None if bootstrap is None else _bootstrap(bootstrap),
+        diagnostics=None if diagnosis is None else [FindingRecord(**row) for row in diagnosis.records()],
+        names=list(moments.names),
+        noise_variances=None if sem is None else sem.noise_variances.tolist(),
+        intercepts=None if sem is None else sem.intercepts.tolist(),
+        edge_table=[dataclasses.asdict(edge) for edge in list_edges(model, bootstrap)],
+        raw_weights=None if same else sparse(model.raw_weights_),
+        trace=_trace(solution.trace),
+    )
+
+
+def _bootstrap(bootstrap: Bootstrap) -> BootstrapRecord:
+    """Describe a bootstrap."""
+    names = bootstrap.names
+    return BootstrapRecord(
+        replicates=bootstrap.replicates,
+        requested=bootstrap.requested,
+        unit=bootstrap.unit,
+        seed=bootstrap.seed,
+        level=bootstrap.level,
+        em=bootstrap.em,
+        edges=[
+            {"source": names[i], "target": names[j], **_confidence(bootstrap, i, j)}
+            for i, j in np.argwhere(bootstrap.direction_frequency > 0)
+        ],
+        consensus=[(names[i], names[j]) for i, j in np.argwhere(bootstrap.consensus)],
+    )
 
 
 def _missing(model: Golem) -> dict[str, Any] | None:
@@ -178,21 +193,18 @@ def _missing(model: Golem) -> dict[str, Any] | None:
     return None if record is None else dataclasses.asdict(record) | {"sentence": record.sentence}
 
 
-def _noise(model: Golem) -> dict[str, Any]:
+def _noise(model: Golem) -> NoiseRecord:
     """Return the noise model used and, where it was chosen, why."""
     choice = model.noise_choice_
-    used = {"model": plain(model.likelihood_)}
+    used = NoiseRecord(model=plain(model.likelihood_))
     if choice is None:
         return used
-    scores = {name: _number(score) for name, score in choice.scores.items()}
-    return used | {"kind": choice.kind, "tau": choice.tau, "scores": scores, "reason": choice.reason}
+    scores = _numbers(choice.scores)
+    return msgspec.structs.replace(used, kind=choice.kind, tau=choice.tau, scores=scores, reason=choice.reason)
 
 
 def used(model: Golem) -> dict[str, Any]:
     """Return the penalties that a fit used, with the defaults filled in."""
-    from golem.estimator.golem import is_counted
-    from golem.solvers.paper_recipe import NOISE_MODELS
-
     if is_counted(model):
         return {"edge_penalty": plain(model.edge_penalty_)}
     paper = NOISE_MODELS[model.noise]
@@ -205,47 +217,27 @@ def used(model: Golem) -> dict[str, Any]:
     }
 
 
-def _selection(model: Golem) -> dict[str, Any] | None:
-    """Return how the settings were chosen, where they were."""
-    chosen = getattr(model, "selection_", None)
-    if chosen is None:
-        return None
+def _selection(selection: Selection) -> SelectionRecord:
+    """Return how the settings were chosen."""
     rows = [
         {name: _number(value) if isinstance(value, float) else value for name, value in row.items()}
-        for row in chosen.path
+        for row in selection.path
     ]
-    return {"method": chosen.method, "chosen": chosen.chosen, "path": rows}
+    return SelectionRecord(method=selection.method, chosen=selection.chosen, path=rows)
 
 
-def graph_document(model: Golem, supplement: Supplement | None = None) -> dict[str, Any]:
-    """Return the whole content of graph.json."""
-    sem = getattr(model, "sem_", None)
-    found = list_edges(model, None if supplement is None else supplement.bootstrap)
-    document = {
-        "names": list(model.moments_.names),
-        "weights": model.weights_.tolist(),
-        "raw_weights": model.raw_weights_.tolist(),
-        "noise_variances": None if sem is None else sem.noise_variances.tolist(),
-        "intercepts": None if sem is None else sem.intercepts.tolist(),
-        "undecided_edges": [[edge.source, edge.target] for edge in found if edge.undecided],
-        "edge_table": [dataclasses.asdict(edge) for edge in found],
-        "trace": trace(model),
-    }
-    return summary(model) | document | (supplement or Supplement()).document()
-
-
-def trace(model: Golem) -> list[dict[str, Any]]:
+def _trace(points: Sequence[TracePoint]) -> list[TraceRecord]:
     """Return the terms of the objective along the solve, at evenly spaced points, the last among them."""
-    points = model.solution_.trace
     kept = np.unique(np.linspace(0, len(points) - 1, min(_MOST_POINTS, len(points))).round().astype(int))
     return [
-        {
-            "iteration": points[k].iteration,
-            "seconds": points[k].seconds,
-            "terms": {name: _number(value) for name, value in points[k].terms.items()},
-        }
+        TraceRecord(iteration=points[k].iteration, seconds=points[k].seconds, terms=_numbers(points[k].terms))
         for k in kept
     ]
+
+
+def _numbers(values: Mapping[Any, Any]) -> dict[str, float | None]:
+    """Return numbers by name, None for what is not finite."""
+    return {str(name): _number(value) for name, value in values.items()}
 
 
 def _number(value: Any) -> float | None:

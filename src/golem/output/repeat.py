@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import glob
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from golem.estimator.golem import Golem, is_counted
-from golem.graphs.formats import read_graph
-from golem.output.settings_document import model_from, moments_hash, versions
+from golem.graphs.formats import read_graph_document
+from golem.graphs.graph_document import GraphDocument, SourceRecord
+from golem.graphs.named_graph import NamedGraph
+from golem.output.settings_document import model_from, versions
 from golem.runtime.version import __version__
 
 _SAME_WEIGHT = 1e-6
@@ -77,7 +75,7 @@ class Run:
     """A run as its graph.json tells it."""
 
     path: Path
-    content: Mapping[str, Any]
+    document: GraphDocument
 
     @classmethod
     def read(cls, path: str | Path) -> Run:
@@ -88,26 +86,22 @@ class Run:
         ValueError
             If the file is none.
         """
-        path = Path(path)
-        read_graph(path)  # says what is wrong with a file that is no graph
-        text = path.read_text(encoding="utf-8-sig")
-        content: Any = json.loads(text) if text.lstrip().startswith("{") else None
-        if not isinstance(content, dict) or not isinstance(content.get("settings"), dict):
+        document = read_graph_document(path)
+        if document.settings is None:
             raise ValueError(f"{path}: holds no settings; a run is repeated from the graph.json that golem wrote")
-        return cls(path, content)
+        return cls(Path(path), document)
 
     def model(self) -> Golem:
         """Make the estimator with the same settings."""
         try:
-            return model_from(self.content["settings"])
+            return model_from(self.document.settings or {})
         except (ValueError, TypeError) as error:
             raise ValueError(f"{self.path}: {error}") from None
 
     @property
-    def data(self) -> dict[str, Any]:
-        """Which files were read, and how: paths, columns, drop, header, na; and the folder that paths start from."""
-        nothing: dict[str, Any] = {"paths": [], "columns": None, "drop": [], "header": None, "na": [], "folder": None}
-        return nothing | (self.content.get("data") or {})
+    def data(self) -> SourceRecord:
+        """Which files were read, and how."""
+        return self.document.data or SourceRecord()
 
     def paths(self) -> list[str]:
         """Find the files that were read: from the folder of that run, from here, or beside the record.
@@ -117,16 +111,16 @@ class Run:
         ValueError
             If the record names none, or one that is in none of these places.
         """
-        if not self.data["paths"]:
+        if not self.data.paths:
             raise ValueError(f"{self.path}: does not say which files it came from; name them")
-        if "-" in self.data["paths"]:
+        if "-" in self.data.paths:
             raise ValueError(f"{self.path}: its table came from standard input; pipe it in again, and name it as -")
-        return [self._found(path) for path in self.data["paths"]]
+        return [self._found(path) for path in self.data.paths]
 
     def _found(self, path: str) -> str:
         """Find one file, folder or pattern."""
         beside = self.path.parent
-        was_in = [] if self.data["folder"] is None else [beside / str(self.data["folder"])]
+        was_in = [] if self.data.folder is None else [beside / str(self.data.folder)]
         places = [str(os.path.normpath(place / path)) for place in (*was_in, Path(), beside)]
         for place in places:
             if os.path.exists(place) or (glob.has_magic(place) and glob.glob(place, recursive=True)):
@@ -135,31 +129,33 @@ class Run:
         raise ValueError(f"{self.path}: its data {path} are not there (no {tried}); name the files beside --from")
 
     @property
-    def bootstrap(self) -> dict[str, Any]:
-        """How many resamples were asked for, None where none were, and the seed to draw them."""
-        seed = self.content["settings"].get("random_state")
-        nothing: dict[str, Any] = {"requested": None, "seed": 0 if seed is None else seed}
-        return nothing | (self.content.get("bootstrap") or {})
+    def resamples(self) -> int | None:
+        """How many resamples were asked for."""
+        return None if self.document.bootstrap is None else self.document.bootstrap.requested
+
+    @property
+    def seed(self) -> int:
+        """The seed to draw them with."""
+        known = None if self.document.bootstrap is None else self.document.bootstrap.seed
+        seed = (self.document.settings or {}).get("random_state") if known is None else known
+        return 0 if seed is None else seed
 
     def compare(self, model: Golem) -> Repeat:
         """Compare a fitted model with the record."""
-        before, after = tuple(self.content["names"]), model.moments_.names
-        names = tuple(dict.fromkeys(before + after))
-        then, now = np.zeros((2, len(names), len(names)))
-        for weights, columns, aligned in ((self.content["weights"], before, then), (model.weights_, after, now)):
-            index = [names.index(name) for name in columns]
-            aligned[np.ix_(index, index)] = weights
-        new, lost = int(np.sum((now != 0) & (then == 0))), int(np.sum((now == 0) & (then != 0)))
-        recorded = self.content.get("moments_hash")
-        was = {"golem": self.content.get("golem"), **(self.content.get("versions") or {})}
+        before, after = self.document.graph(), NamedGraph.from_weights(model.weights_, model.moments_.names)
+        then, now = ({ends[:2]: ends[2]["weight"] for ends in graph.edge_list()} for graph in (before, after))
+        largest = max(map(abs, then.values()), default=0.0) or 1.0
+        difference = max((abs(now.get(ends, 0.0) - then.get(ends, 0.0)) for ends in now | then), default=0.0)
+        recorded = self.document.moments_hash
+        was = {"golem": self.document.golem, **(self.document.versions or {})}
         here = {"golem": __version__, **versions()}
         return Repeat(
             record=str(self.path),
-            same_data=None if recorded is None else recorded == moments_hash(model.moments_),
-            same_graph=not new and not lost,
-            new_edges=new,
-            lost_edges=lost,
-            largest_difference=float(np.abs(now - then).max() / (np.abs(then).max() or 1.0)),
+            same_data=None if recorded is None else recorded == model.moments_.fingerprint,
+            same_graph=now.keys() == then.keys(),
+            new_edges=len(now.keys() - then.keys()),
+            lost_edges=len(then.keys() - now.keys()),
+            largest_difference=difference / largest,
             other_versions={
                 name: f"{was[name]} then, {here[name]} now" for name in here if name in was and was[name] != here[name]
             },
@@ -168,10 +164,10 @@ class Run:
 
     def _remarks(self, model: Golem) -> Iterator[str]:
         """Say where settings that were chosen for the old data may not suit the new."""
-        selection, n = self.content.get("selection"), self.content.get("n")
+        selection, n = self.document.selection, self.document.n
         if selection:
             yield (
-                f"The choice of --select {selection['method']} was taken over, not made again; to choose anew, run "
+                f"The choice of --select {selection.method} was taken over, not made again; to choose anew, run "
                 "golem fit with --select."
             )
         if is_counted(model) and isinstance(model.lambda_sparsity, int | float) and n and n != model.moments_.n:

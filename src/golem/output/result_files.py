@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from golem.assessment.selection import Selection
 from golem.estimator.golem import Golem
-from golem.output.document import FROM_BOOTSTRAP, Edge, Supplement, graph_document
+from golem.graphs.formats.tables import write_matrix
+from golem.graphs.graph_document import GraphDocument
+from golem.output.document import FROM_BOOTSTRAP, Edge, Supplement, describe
 from golem.runtime.files import csv_text, replacing, write_text
 
 if TYPE_CHECKING:
@@ -20,20 +21,21 @@ if TYPE_CHECKING:
 
 def save(model: Golem, folder: str | Path, supplement: Supplement | None = None) -> list[Path]:
     """Write graph.json, edges.csv and weights.csv into a folder, each whole or not at all."""
+    return save_document(describe(model, supplement), folder)
+
+
+def save_document(document: GraphDocument, folder: str | Path) -> list[Path]:
+    """Write graph.json, edges.csv and weights.csv of a model that has been described."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    names = model.moments_.names
-    document = graph_document(model, supplement)
     header = [field.name for field in dataclasses.fields(Edge)]
-    if supplement is None or supplement.bootstrap is None:
+    if document.bootstrap is None:
         header = header[: -len(FROM_BOOTSTRAP)]
-    table = [[edge[name] for name in header] for edge in document["edge_table"]]
+    table = [[edge[name] for name in header] for edge in document.edge_table]
     contents = {
-        "graph.json": json.dumps(document, indent=1, allow_nan=False) + "\n",
+        "graph.json": document.text(),
         "edges.csv": csv_text([header, *table]),
-        "weights.csv": csv_text(
-            [["", *names], *([name, *row] for name, row in zip(names, model.weights_, strict=True))]
-        ),
+        "weights.csv": write_matrix(document.graph()),
     }
     for name, content in contents.items():
         write_text(folder / name, content)

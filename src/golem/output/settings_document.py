@@ -1,10 +1,8 @@
-"""The settings document: parameters of an estimator as JSON and back, and a hash of the data they were used on."""
+"""The settings document: parameters of an estimator as JSON and back."""
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 import platform
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from golem.data.knowledge import Knowledge, NamedKnowledge
-from golem.data.moments import Moments
 from golem.estimator.golem import Golem
 from golem.runtime.devices import Placement
 from golem.runtime.messages import quoted
@@ -24,7 +21,6 @@ from golem.solvers import LBFGS, Adam, Order
 
 # What settings may be made of; a file names nothing else into being.
 _TYPES: dict[str, Any] = {kind.__name__: kind for kind in (Order, Adam, LBFGS, Expm, Polynomial, LogDet, L0, Placement)}
-_DIGITS = 8
 
 
 def settings(model: Golem) -> dict[str, Any]:
@@ -95,38 +91,6 @@ def _restored(value: Any) -> Any:
         return _TYPES[value["type"]](**fields)
     except TypeError as error:
         raise ValueError(f"the settings hold a {value['type']} of another version of golem ({error})") from None
-
-
-def moments_hash(moments: Moments) -> str:
-    """Return a hash of the number of rows, the names, the means and the covariances, to about 8 digits.
-
-    Digits beyond are left out because the order of a sum changes them: rows in memory and rows in a file have the same
-    hash, with very few exceptions (numbers at the border of two roundings). It guards against other data, other rows
-    or other columns, not against a change of one value among a billion.
-
-    Examples
-    --------
-    >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> whole, parts = Moments.from_rows(X), Moments.from_rows(X[:20]) + Moments.from_rows(X[20:])
-    >>> moments_hash(whole) == moments_hash(parts) != moments_hash(Moments.from_rows(X[1:]))
-    True
-    """
-    deviation = np.sqrt(moments.variances)
-    unit = np.outer(deviation, deviation)
-    correlation = np.divide(moments.covariance, unit, out=np.zeros_like(unit), where=unit > 0)
-    above = correlation[np.triu_indices(moments.d, 1)]
-    mean = [_to_digits(m, max(abs(m), s)) for m, s in zip(moments.mean, deviation, strict=True)]
-    told = {"n": moments.n, "names": moments.names, "mean": mean, "deviation": [_to_digits(s, s) for s in deviation]}
-    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
-    digest.update(np.rint(above * 10.0**_DIGITS).astype("<i8").tobytes())
-    return f"sha256:{digest.hexdigest()}"
-
-
-def _to_digits(value: float, size: float) -> str:
-    """Write a number with the digits that count in one of some size."""
-    exponent = int(f"{size:.{_DIGITS}e}".partition("e")[2])
-    # The sum with 0 turns -0 into 0.
-    return f"{round(value / 10.0 ** (exponent - _DIGITS)) + 0}e{exponent}"
 
 
 def versions() -> dict[str, str]:

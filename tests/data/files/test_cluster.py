@@ -183,7 +183,7 @@ def test_fit_on_a_cluster_writes_what_fit_here_writes(client, folder, tmp_path):
         result = CliRunner().invoke(app, ["fit", str(folder), "-o", str(output), *options])
         assert result.exit_code == 0, result.output
         content = json.loads((output / "graph.json").read_text())
-        results.append({key: content[key] for key in ("names", "weights", "n")})
+        results.append({key: content[key] for key in ("names", "edge_table", "n")})
     assert results[0] == results[1]
 
 

@@ -13,6 +13,7 @@ import pytest
 from golem.comparison.other_packages import Estimate
 from golem.comparison.report import report_comparison
 from golem.comparison.result import Comparison, Row
+from golem.graphs.graph_document import document_of as checked
 from golem.graphs.named_graph import NamedGraph
 from golem.output.report import report_document
 from golem.simulate import random_dag
@@ -20,6 +21,11 @@ from golem.simulate import random_dag
 pytestmark = pytest.mark.browser
 MINUS = "\N{MINUS SIGN}"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def write_report(content, path, **options):
+    """Write the page of plain data, as a graph.json of version 1 has them."""
+    return report_document(checked(content), path, **options)
 
 
 @pytest.fixture(scope="session")
@@ -100,7 +106,7 @@ def choose_edge(page, source, target):
 
 
 def test_the_slider_fades_edges_and_counts_them(open_page, chain, tmp_path):
-    page = open_page(report_document(chain, tmp_path / "r.html"))
+    page = open_page(write_report(chain, tmp_path / "r.html"))
     assert page.locator("#graph .node").count() == 4
     assert shown_edges(page) == 3
     assert page.locator("#counts").inner_text().startswith("3 of 3 edges")
@@ -116,7 +122,7 @@ def test_a_threshold_below_the_chosen_one_brings_edges_back(open_page, chain, tm
     raw = np.array(chain["weights"])
     raw[1, 3] = 0.1
     chain |= {"raw_weights": raw.tolist(), "used": {"threshold": 0.15}}
-    page = open_page(report_document(chain, tmp_path / "r.html"))
+    page = open_page(write_report(chain, tmp_path / "r.html"))
     assert shown_edges(page) == 3
     mark = page.locator("#mark").evaluate("mark => Number(mark.style.getPropertyValue('--at'))")
     assert mark == pytest.approx(np.sqrt(0.15), abs=1e-3)
@@ -136,7 +142,7 @@ def test_a_bootstrap_has_a_slider_on_frequency(open_page, chain, tmp_path):
             for a, b, f in pairs
         ],
     }  # fmt: skip
-    page = open_page(report_document(chain, tmp_path / "r.html"))
+    page = open_page(write_report(chain, tmp_path / "r.html"))
     opacity = [page.locator(f'[data-edge="{k}"]').evaluate("e => +e.style.opacity") for k in ("0>1", "1>2", "0>2")]
     assert opacity == sorted(opacity, reverse=True)
     set_slider(page, "#frequency", 50)
@@ -159,7 +165,7 @@ def test_an_edge_that_is_always_joined_stays_where_its_direction_is_open(open_pa
     chain["edge_table"][1]["by_variance"] = True  # A -> C
     share = {"direction_frequency": 0.5, "adjacency_frequency": 1.0}
     chain["bootstrap"] = {"edges": [{"source": a, "target": b} | share for a, b in ("AB", "BC", "AC")]}
-    page = open_page(report_document(chain, tmp_path / "r.html"))
+    page = open_page(write_report(chain, tmp_path / "r.html"))
     opacity = [page.locator(f'[data-edge="{k}"]').evaluate("e => +e.style.opacity") for k in ("0>1", "1>2", "0>2")]
     assert opacity == pytest.approx([1, 0.6, 0.6])
     set_slider(page, "#frequency", 60)
@@ -173,7 +179,7 @@ def test_an_edge_that_is_always_joined_stays_where_its_direction_is_open(open_pa
 
 
 def test_a_click_on_a_node_or_an_edge_tells_about_it(open_page, chain, tmp_path):
-    page = open_page(report_document(chain, tmp_path / "r.html"))
+    page = open_page(write_report(chain, tmp_path / "r.html"))
     page.locator('[data-node="2"]').click()
     text = page.locator("#details").inner_text()
     assert f"C = 0.5 {MINUS} 1 · B + 0.2 · A + noise" in " ".join(text.split())
@@ -191,7 +197,7 @@ def test_a_click_on_a_node_or_an_edge_tells_about_it(open_page, chain, tmp_path)
 
 
 def test_the_keyboard_reaches_everything(open_page, chain, tmp_path):
-    page = open_page(report_document(chain, tmp_path / "r.html"))
+    page = open_page(write_report(chain, tmp_path / "r.html"))
     page.keyboard.press("/")
     page.keyboard.type("a")
     page.keyboard.press("Enter")
@@ -233,7 +239,7 @@ def test_hostile_names_are_shown_and_never_run(open_page, tmp_path):
         diagnostics=[{"name": HOSTILE[0], "level": HOSTILE[2], "finding": HOSTILE[1], "remedy": HOSTILE[5]}],
     )  # fmt: skip
     graph = NamedGraph.from_weights(weights, tuple(HOSTILE))
-    path = report_document(document, tmp_path / "r.html", title=HOSTILE[1], truth=graph, other=(HOSTILE[0], graph))
+    path = write_report(document, tmp_path / "r.html", title=HOSTILE[1], truth=graph, other=(HOSTILE[0], graph))
     page = open_page(path)
     assert page.locator("h1").inner_text() == HOSTILE[1]
     titles = page.locator("#graph .node title").evaluate_all("all => all.map(one => one.textContent)")
@@ -252,7 +258,7 @@ def test_hostile_names_are_shown_and_never_run(open_page, tmp_path):
 
 
 def test_a_policy_stops_scripts_that_are_not_ours(browser, chain, tmp_path):
-    path = report_document(chain, tmp_path / "r.html")
+    path = write_report(chain, tmp_path / "r.html")
     path.write_text(path.read_text().replace("</main>", "<script>document.title = 'taken'</script></main>"))
     page = browser.new_page()
     page.goto(path.as_uri())
@@ -261,7 +267,7 @@ def test_a_policy_stops_scripts_that_are_not_ours(browser, chain, tmp_path):
 
 
 def test_a_graph_without_edges_opens(open_page, tmp_path):
-    page = open_page(report_document(document_of(np.zeros((3, 3))), tmp_path / "r.html"))
+    page = open_page(write_report(document_of(np.zeros((3, 3))), tmp_path / "r.html"))
     assert page.locator("#graph .node").count() == 3
     assert page.locator("#counts").inner_text().startswith("0 of 0 edges")
     page.locator("#isolated").uncheck()
@@ -272,7 +278,7 @@ def test_a_graph_without_edges_opens(open_page, tmp_path):
 def test_a_truth_marks_edges(open_page, chain, tmp_path):
     truth = np.zeros((4, 4))
     truth[0, 1] = truth[2, 1] = truth[0, 3] = 1  # right, reversed, missing; A -> C is extra
-    page = open_page(report_document(chain, tmp_path / "r.html", truth=NamedGraph.from_weights(truth, tuple("ABCD"))))
+    page = open_page(write_report(chain, tmp_path / "r.html", truth=NamedGraph.from_weights(truth, tuple("ABCD"))))
     kinds = {kind: page.locator(f"#graph .edge.{kind}").count() for kind in ("true", "reversed", "extra", "missing")}
     assert kinds == {"true": 1, "reversed": 1, "extra": 1, "missing": 1}
     assert "1 true, 1 reversed, 1 extra, 1 missing against truth" in page.locator("#counts").inner_text()
@@ -286,20 +292,20 @@ def test_an_open_direction_is_right_both_ways(open_page, chain, tmp_path):
     chain["edge_table"][0]["undecided"] = True
     truth = np.zeros((4, 4))
     truth[1, 0] = 1
-    page = open_page(report_document(chain, tmp_path / "r.html", truth=NamedGraph.from_weights(truth, tuple("ABCD"))))
+    page = open_page(write_report(chain, tmp_path / "r.html", truth=NamedGraph.from_weights(truth, tuple("ABCD"))))
     assert page.locator("#graph .edge.true.undecided").count() == 1
     assert page.locator("#graph .edge.missing").count() == 0
 
 
 def test_convergence_has_a_chart_a_term(open_page, chain, tmp_path):
     steps = [{"iteration": k, "seconds": k / 10, "terms": {"score": 5.0 / (k + 1), "h": 10.0**-k}} for k in range(6)]
-    page = open_page(report_document(chain | {"trace": steps}, tmp_path / "r.html"))
+    page = open_page(write_report(chain | {"trace": steps}, tmp_path / "r.html"))
     assert page.locator("#trace figure").count() == 2
     assert len(page.locator("#trace polyline").first.get_attribute("points").split()) == 6
     assert "log scale" in page.locator("#trace").inner_text()
     # A search tells its own score on the way, which is no value of the objective.
     search = [{"iteration": k, "seconds": 0.1, "terms": {"score": -k}} for k in range(3)]
-    page = open_page(report_document(chain | {"trace": [*search, steps[-1]]}, tmp_path / "r.html"))
+    page = open_page(write_report(chain | {"trace": [*search, steps[-1]]}, tmp_path / "r.html"))
     assert page.locator("#trace figure").count() == 1
     assert len(page.locator("#trace polyline").get_attribute("points").split()) == 3
     assert "At the end" in page.locator("#trace").inner_text()
@@ -358,7 +364,7 @@ def test_the_path_of_a_selection_is_drawn(open_page, chain, tmp_path, several):
     if several:
         path[3]["chosen"] = False
     chain["selection"] = {"method": "bic", "chosen": {}, "path": path}
-    page = open_page(report_document(chain, tmp_path / "r.html"))
+    page = open_page(write_report(chain, tmp_path / "r.html"))
     assert page.locator("#selection polyline").count() == 1 + several
     assert page.locator("#selection circle:not(.choice)").count() == len(path) - 1
     ring = page.locator("#selection circle.choice")
@@ -372,7 +378,7 @@ def test_the_path_of_a_selection_is_drawn(open_page, chain, tmp_path, several):
 
 def test_a_thousand_nodes_are_there_within_three_seconds(open_page, tmp_path):
     weights = random_dag(1000, "ER4", 0) * np.random.default_rng(0).uniform(0.5, 2, size=(1000, 1000))
-    path = report_document(document_of(weights, raw_weights=weights.tolist()), tmp_path / "r.html")
+    path = write_report(document_of(weights, raw_weights=weights.tolist()), tmp_path / "r.html")
     assert path.stat().st_size < 2_000_000
     seconds = []
     for _ in range(3):
@@ -396,7 +402,7 @@ def test_a_thousand_nodes_are_there_within_three_seconds(open_page, tmp_path):
 
 
 def test_the_matrix_tells_and_chooses(open_page, chain, tmp_path):
-    page = open_page(report_document(chain, tmp_path / "r.html"))
+    page = open_page(write_report(chain, tmp_path / "r.html"))
     matrix = page.locator("#matrix")
     matrix.scroll_into_view_if_needed()
     # Causal order A, B, C, D; rows are causes. The labels take the margin.
@@ -419,7 +425,7 @@ def test_the_matrix_tells_and_chooses(open_page, chain, tmp_path):
 @pytest.mark.parametrize("width", [1000, 1220, 1400])
 def test_the_graph_of_a_large_page_is_seen_at_once(open_page, tmp_path, width):
     weights = random_dag(400, "ER2", 0) * 1.0
-    page = open_page(report_document(document_of(weights), tmp_path / "r.html"))
+    page = open_page(write_report(document_of(weights), tmp_path / "r.html"))
     page.set_viewport_size({"width": width, "height": 800})
     box = {part: page.locator("#" + part).bounding_box() for part in ("search", "graph", "details", "matrix")}
     assert all(box[part]["y"] < 300 for part in ("search", "graph", "details"))
@@ -441,7 +447,7 @@ def test_a_wide_table_scrolls_in_a_narrow_window(open_page, chain, tmp_path):
         "edges": [{"source": "A", "target": "B", "direction_frequency": 0.5, "adjacency_frequency": 1.0,
                    "weight_low": 0.1, "weight_high": 0.7}],
     }  # fmt: skip
-    page = open_page(report_document(chain, tmp_path / "r.html"))
+    page = open_page(write_report(chain, tmp_path / "r.html"))
     page.set_viewport_size({"width": 400, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     last = page.locator("#edge-table th").last
@@ -453,13 +459,13 @@ def test_a_wide_table_scrolls_in_a_narrow_window(open_page, chain, tmp_path):
 
 def test_a_dense_graph_opens_on_its_matrix(open_page, tmp_path):
     weights = np.triu(np.ones((60, 60)), k=1)
-    page = open_page(report_document(document_of(weights), tmp_path / "r.html"))
+    page = open_page(write_report(document_of(weights), tmp_path / "r.html"))
     assert page.locator("body.large").count() == 1
     assert page.locator("#graph .node").count() == 60
 
 
 def test_views_zoom_drag_and_isolated_nodes(open_page, chain, tmp_path):
-    page = open_page(report_document(chain, tmp_path / "r.html"))
+    page = open_page(write_report(chain, tmp_path / "r.html"))
     place = "document.querySelector('[data-node=\"0\"]').getAttribute('transform')"
     before = page.evaluate(place)
     box = page.locator('[data-node="0"]').bounding_box()
@@ -483,7 +489,7 @@ def test_views_zoom_drag_and_isolated_nodes(open_page, chain, tmp_path):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_both_themes_are_legible(open_page, chain, tmp_path, scheme):
-    page = open_page(report_document(chain, tmp_path / "r.html"), color_scheme=scheme)
+    page = open_page(write_report(chain, tmp_path / "r.html"), color_scheme=scheme)
     ground = "getComputedStyle(document.documentElement).backgroundColor"
     ink = "getComputedStyle(document.documentElement).color"
     first = page.evaluate(ground)
@@ -506,7 +512,7 @@ def contrast(*colours):
 def test_pictures_can_be_saved(open_page, tmp_path):
     weights = np.zeros((3, 3))
     weights[0, 1], weights[1, 2] = 1, -1
-    page = open_page(report_document(document_of(weights, ["<a>", "b&", 'c"']), tmp_path / "r.html"))
+    page = open_page(write_report(document_of(weights, ["<a>", "b&", 'c"']), tmp_path / "r.html"))
     with page.expect_download() as download:
         page.locator("#save-svg").click()
     root = ElementTree.parse(download.value.path()).getroot()
@@ -521,7 +527,7 @@ def test_pictures_can_be_saved(open_page, tmp_path):
 
 
 def test_it_can_be_printed(open_page, chain, tmp_path):
-    page = open_page(report_document(chain, tmp_path / "r.html"), color_scheme="dark")
+    page = open_page(write_report(chain, tmp_path / "r.html"), color_scheme="dark")
     page.emulate_media(media="print")
     assert not page.locator(".toolbar").is_visible()
     assert page.locator("#graph .node").first.is_visible()

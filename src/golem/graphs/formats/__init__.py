@@ -13,6 +13,7 @@ from golem.graphs.formats.gml import read_gml, write_gml
 from golem.graphs.formats.graphml import read_graphml, write_graphml
 from golem.graphs.formats.pgmpy_json import read_pgmpy, write_pgmpy
 from golem.graphs.formats.tables import read_csv, read_json, write_edge_list, write_json, write_matrix
+from golem.graphs.graph_document import GraphDocument, read_document
 from golem.graphs.named_graph import NamedGraph
 
 _COMMENTS = re.compile(r"\s+|//[^\n]*|/\*.*?\*/|#[^\n]*", re.DOTALL)
@@ -90,15 +91,7 @@ def read_graph(path: str | Path) -> NamedGraph:
     ValueError
         If the file holds none of these.
     """
-    path = Path(path)
-    if path.is_dir():
-        raise ValueError(f"{path}: a folder; name the graph in it, such as {path / 'graph.json'}")
-    if not path.is_file():
-        raise ValueError(f"{path}: no such file")
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: not a text file; a graph is a text file in a format of golem's") from None
+    text = _text_of(Path(path))
     name = _recognized(text)
     try:
         return FORMATS[name].read(text)
@@ -110,6 +103,37 @@ def read_graph(path: str | Path) -> NamedGraph:
                 f"square table of weights with names, or {', '.join(list(FORMATS)[:-3])} ({reason})"
             ) from None
         raise ValueError(f"{path}: not a graph in the format {name}: {reason}") from None
+
+
+def read_graph_document(path: str | Path) -> GraphDocument:
+    """Read the graph.json of a fit, with everything that it tells about the graph.
+
+    Raises
+    ------
+    ValueError
+        If the file is none.
+    """
+    text = _text_of(Path(path))
+    if not text.lstrip().startswith("{"):
+        raise ValueError(f"{path}: a plain graph; this needs the graph.json that `golem fit` writes")
+    try:
+        document = read_document(text)
+        document.graph()
+    except ValueError as error:
+        raise ValueError(f"{path}: not a graph.json as `golem fit` writes it ({error})") from None
+    return document
+
+
+def _text_of(path: Path) -> str:
+    """Read a text file."""
+    if path.is_dir():
+        raise ValueError(f"{path}: a folder; name the graph in it, such as {path / 'graph.json'}")
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file")
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: not a text file; a graph is a text file in a format of golem's") from None
 
 
 def _recognized(text: str) -> str:

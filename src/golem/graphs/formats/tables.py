@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from golem.graphs.graph_document import GraphDocument, read_document
 from golem.graphs.named_graph import NamedGraph
 from golem.runtime.files import DECIMAL_COMMA, csv_text
 from golem.runtime.messages import counted, quoted
@@ -80,48 +80,13 @@ def _with_points(cells: list[str], separator: str) -> list[str]:
 
 
 def write_json(graph: NamedGraph) -> str:
-    """Text of a JSON file with the keys of graph.json that belong to the graph."""
-    edges = [{"source": source, "target": target} | attributes for source, target, attributes in graph.edge_list()]
-    document = {
-        "format": "golem-graph",
-        "format_version": 1,
-        "names": list(graph.names),
-        "weighted": graph.weighted,
-        "weights": graph.weights.tolist(),
-        "noise_variances": None if graph.noise_variances is None else graph.noise_variances.tolist(),
-        "intercepts": None if graph.intercepts is None else graph.intercepts.tolist(),
-        "edge_table": edges,
-    }
-    return json.dumps(document, indent=1, allow_nan=False) + "\n"
+    """Text of a graph.json that holds the graph alone."""
+    return GraphDocument.of_graph(graph).text()
 
 
 def read_json(text: str) -> NamedGraph:
     """Read a graph.json, or any JSON object with `names` and `weights`."""
-    content = json.loads(text)
-    graph = _from_matrix(content["weights"], content["names"])
-    weighted = bool(content.get("weighted", True))
-    edges = {(source, target): dict(attributes) for source, target, attributes in graph.edge_list()}
-    for row in content.get("edge_table") or []:
-        # A key that is null was not computed.
-        attributes = {name: value for name, value in row.items() if value is not None}
-        edges.setdefault((row["source"], row["target"]), {"weight": 0.0}).update(attributes)
-    for row in (content.get("bootstrap") or {}).get("edges", []):
-        if (row["source"], row["target"]) in edges:
-            edges[row["source"], row["target"]] |= row
-    for source, target in content.get("undecided_edges") or []:
-        edges[source, target]["undecided"] = True
-    if content.get("undecided_edges") is not None:
-        for attributes in edges.values():
-            attributes.setdefault("undecided", False)
-    if not weighted:
-        for attributes in edges.values():
-            attributes.pop("weight", None)
-    nodes: list[dict[str, Any]] = [{} for _ in graph.names]
-    for key, column in (("noise_variances", "noise_variance"), ("intercepts", "intercept")):
-        for node, value in zip(nodes, content.get(key) or [], strict=False):
-            node[column] = value
-    listed = ((source, target, attributes) for (source, target), attributes in edges.items())
-    return NamedGraph.from_lists(graph.names, listed, nodes)
+    return read_document(text).graph()
 
 
 def _from_matrix(weights: Any, names: list[str], row_names: list[str] | None = None) -> NamedGraph:

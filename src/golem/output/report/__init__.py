@@ -7,14 +7,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from golem.graphs.formats import read_graph
+from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
-from golem.output.document import Supplement, graph_document
+from golem.output.document import Supplement, describe
 from golem.output.report.content import model_content
 from golem.output.report.page import render
 from golem.runtime.files import write_text
@@ -23,7 +21,7 @@ from golem.runtime.version import __version__
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
 
-__all__ = ["read_document", "report_document", "report_model", "write_page"]
+__all__ = ["report_document", "report_model", "write_page"]
 
 
 def report_model(model: Golem, path: str | Path, supplement: Supplement | None = None, **options: Any) -> Path:
@@ -40,11 +38,11 @@ def report_model(model: Golem, path: str | Path, supplement: Supplement | None =
     **options
         `truth`, `other` and `title`, as in `report_document`.
     """
-    return report_document(graph_document(model, supplement), path, **options)
+    return report_document(describe(model, supplement), path, **options)
 
 
 def report_document(
-    document: Mapping[str, Any],
+    document: GraphDocument,
     path: str | Path,
     *,
     truth: NamedGraph | None = None,
@@ -55,8 +53,8 @@ def report_document(
 
     Parameters
     ----------
-    document : mapping
-        The content of graph.json; parts that were not computed may be missing.
+    document : GraphDocument
+        The content of graph.json (`golem.graphs.formats.read_graph_document`); parts that were not computed are None.
     path : str or Path
         The HTML file to write, whole or not at all; its folder is made where there is none.
     truth : NamedGraph, optional
@@ -73,7 +71,7 @@ def report_document(
         other an edge from a variable to itself.
     """
     content = model_content(document, truth, other)
-    page = render("model.html", content, title=title, document=document, version=__version__)
+    page = render("model.html", content, title=title, document=document.plain(), version=__version__)
     return write_page(Path(path), page)
 
 
@@ -82,34 +80,3 @@ def write_page(path: Path, page: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, page)
     return path
-
-
-def read_document(path: str | Path) -> dict[str, Any]:
-    """Read graph.json.
-
-    Raises
-    ------
-    ValueError
-        If the file holds no graph document.
-    """
-    graph = read_graph(path)
-    text = Path(path).read_text(encoding="utf-8-sig")
-    if not text.lstrip().startswith("{"):
-        raise ValueError(f"{path}: a report is made from graph.json, as `golem fit` writes it; this is a plain graph")
-    document: dict[str, Any] = json.loads(text)
-    _require_shapes(document, set(graph.names), path)
-    return document | {"names": list(graph.names), "weights": graph.weights.tolist()}
-
-
-def _require_shapes(document: Mapping[str, Any], names: set[str], path: str | Path) -> None:
-    """Raise where a part of a document is not of the kind that `golem fit` writes."""
-    tables = ("settings", "used", "noise", "status", "objective", "missing", "data", "bootstrap", "versions",
-              "knowledge", "selection")  # fmt: skip
-    lists = ("edge_table", "trace", "diagnostics", "noise_variances", "intercepts", "raw_weights")
-    for kind, keys in ((dict, tables), (list, lists)):
-        for key in keys:
-            if not isinstance(document.get(key), kind | None):
-                raise ValueError(f"{path}: {key} is no {'table' if kind is dict else 'list'}, as `golem fit` writes it")
-    for row in document.get("edge_table") or ():
-        if not isinstance(row, dict) or not {row.get("source"), row.get("target")} <= names:
-            raise ValueError(f"{path}: the edge table has edges between other variables than the graph")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from golem.graphs.graph_document import GraphDocument
 from golem.graphs.metrics import as_estimate, as_truth
 from golem.graphs.named_graph import NamedGraph
 from golem.output.layout import causal_order, layered_layout
@@ -26,14 +27,14 @@ EDGE_COLUMNS = (
 
 
 def model_content(
-    document: Mapping[str, Any], truth: NamedGraph | None = None, other: tuple[str, NamedGraph] | None = None
+    document: GraphDocument, truth: NamedGraph | None = None, other: tuple[str, NamedGraph] | None = None
 ) -> dict[str, Any]:
     """Return the data of a page about one model.
 
     Parameters
     ----------
-    document : mapping
-        The content of graph.json; every key but `names` and `weights` may be missing.
+    document : GraphDocument
+        The content of graph.json.
     truth : NamedGraph, optional
         The true graph.
     other : tuple of str and NamedGraph, optional
@@ -45,26 +46,18 @@ def model_content(
         If one of them has variables that the document does not have, the truth a cycle, or the other an edge from a
         variable to itself.
     """
-    names = tuple(document["names"])
-    weights = np.array(document["weights"], dtype=float).reshape(len(names), len(names))
-    rows = _edge_rows(document, weights, names)
-    adjacency = weights != 0
-    index = {name: k for k, name in enumerate(names)}
-    for row in rows:
-        # An edge that must be there has its place even where its weight is zero.
-        adjacency[index[row["source"]], index[row["target"]]] = True
-    graphs = [graph_entry("learned", rows, names)]
+    names, adjacency = tuple(document.names), document.graph().adjacency
+    graphs = [graph_entry("learned", document.edge_table, names)]
     references = [] if truth is None else [("truth", as_truth(truth.aligned(names), names))]
     if other is not None:
         references.append((other[0], as_estimate(other[1].aligned(names), names, other[0])))
     if references:
         as_estimate(adjacency, names, "the learned graph")
     graphs += [graph_entry(label, plain_rows(graph, names), names) for label, graph in references]
-    consensus = (document.get("bootstrap") or {}).get("consensus")
-    if consensus is not None:
-        rows_of_consensus = [{"source": source, "target": target} for source, target in consensus]
-        graphs.append(graph_entry("consensus of the bootstrap", rows_of_consensus, names))
-    used = document.get("used") or {}
+    if document.bootstrap is not None and document.bootstrap.consensus is not None:
+        rows = [{"source": source, "target": target} for source, target in document.bootstrap.consensus]
+        graphs.append(graph_entry("consensus of the bootstrap", rows, names))
+    used, shown = document.used or {}, document.plain()
     return drawing(names, adjacency) | {
         "kind": "model",
         "graphs": graphs,
@@ -74,10 +67,10 @@ def model_content(
         "chosen": used.get("threshold", 0.0),
         # A threshold that was used is one on the weights themselves; else the units of the columns would decide.
         "measure": "weight" if "threshold" in used else "standardized_weight",
-        "noise_variances": rounded(document.get("noise_variances")),
-        "intercepts": rounded(document.get("intercepts")),
-        "trace": rounded(document.get("trace")),
-        "selection": rounded(document.get("selection")),
+        "noise_variances": rounded(document.noise_variances),
+        "intercepts": rounded(document.intercepts),
+        "trace": rounded(shown["trace"]),
+        "selection": rounded(shown["selection"]),
     }
 
 
@@ -118,18 +111,6 @@ def _columns(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
-def _edge_rows(document: Mapping[str, Any], weights: Matrix, names: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return the rows of edges.csv, with the frequencies and intervals of a bootstrap where there was one."""
-    rows = document.get("edge_table")
-    if rows is None:
-        undecided = {tuple(pair) for pair in document.get("undecided_edges") or ()}
-        rows = [row | {"undecided": (row["source"], row["target"]) in undecided}
-                for row in plain_rows(weights != 0, names, weights)]  # fmt: skip
-    resampled = (document.get("bootstrap") or {}).get("edges") or ()
-    by_pair = {(edge["source"], edge["target"]): edge for edge in resampled}
-    return [dict(row) | dict(by_pair.get((row["source"], row["target"]), {})) for row in rows]
-
-
 def plain_rows(graph: BoolMatrix, names: tuple[str, ...], weights: Matrix | None = None) -> list[dict[str, Any]]:
     """Edges of a matrix; those in both directions appear once and are undirected."""
     rows = []
@@ -141,7 +122,7 @@ def plain_rows(graph: BoolMatrix, names: tuple[str, ...], weights: Matrix | None
     return rows
 
 
-def graph_entry(name: str, rows: list[dict[str, Any]], names: tuple[str, ...]) -> dict[str, Any]:
+def graph_entry(name: str, rows: Sequence[Mapping[str, Any]], names: tuple[str, ...]) -> dict[str, Any]:
     """Pack edges as a table with the columns that are known."""
     index = {variable: k for k, variable in enumerate(names)}
     columns = [column for column in ("undirected", *EDGE_COLUMNS) if _known(rows, column)]
@@ -155,16 +136,13 @@ def _known(rows: Iterable[Mapping[str, Any]], column: str) -> bool:
     return any(row.get(column) not in (None, False) for row in rows)
 
 
-def _candidates(document: Mapping[str, Any], adjacency: BoolMatrix) -> list[list[Any]]:
+def _candidates(document: GraphDocument, adjacency: BoolMatrix) -> list[list[Any]]:
     """Return the largest raw weights that are no edges: below the threshold, or cut because of a cycle."""
-    raw = document.get("raw_weights")
-    if raw is None:
-        return []
-    left = np.where(adjacency, 0.0, np.array(raw, dtype=float).reshape(adjacency.shape))
-    pairs = np.argwhere(np.abs(left) > 1e-3 * np.abs(left).max(initial=0))
-    sizes = np.abs(left[pairs[:, 0], pairs[:, 1]])
-    strongest = pairs[np.argsort(-sizes, kind="stable")[: min(MOST_CANDIDATES, 3 * int(adjacency.sum()) + 20)]]
-    return [[int(i), int(j), rounded(float(left[i, j]))] for i, j in strongest]
+    left = [entry for entry in document.raw_weights or () if not adjacency[entry[0], entry[1]]]
+    largest = max((abs(weight) for *_, weight in left), default=0.0)
+    strongest = sorted((entry for entry in left if abs(entry[2]) > 1e-3 * largest), key=lambda entry: -abs(entry[2]))
+    most = min(MOST_CANDIDATES, 3 * int(adjacency.sum()) + 20)
+    return [[i, j, rounded(weight)] for i, j, weight in strongest[:most]]
 
 
 def rounded(value: Any) -> Any:

@@ -1,0 +1,254 @@
+"""The graph document, the content of graph.json: its keys are defined, checked, written and read here alone.
+
+A document describes a graph and, where it comes from a fit, everything else a reader needs: how the fit went, its
+settings, the bootstrap, the findings. Version 2 lists the edges; version 1 had matrices with every zero, and is still
+read. What is not known is null.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike
+
+from golem.graphs.named_graph import NamedGraph
+from golem.runtime.messages import counted
+
+FORMAT_VERSION = 2
+# An edge has source, target and weight, and further columns of any name.
+EdgeRow = dict[str, str | bool | float | None]
+Numbers = dict[str, float | None]
+
+
+class SourceRecord(msgspec.Struct, kw_only=True):
+    """Which files were read, and how; `folder` is where the paths start from, seen from the document."""
+
+    paths: list[str] = []
+    folder: str | None = None
+    columns: list[str] | None = None
+    drop: list[str] = []
+    header: bool | None = None
+    na: list[str] = []
+
+
+class NoiseRecord(msgspec.Struct, kw_only=True):
+    """The noise model used and, where it was chosen, why."""
+
+    model: dict[str, Any] | None = None
+    kind: str | None = None
+    tau: float | None = None
+    scores: Numbers | None = None
+    reason: str | None = None
+
+
+class StatusRecord(msgspec.Struct, kw_only=True):
+    """How a solve ended."""
+
+    name: str | None = None
+    message: str | None = None
+
+
+class SelectionRecord(msgspec.Struct, kw_only=True):
+    """How the settings were chosen: a row per setting."""
+
+    method: str | None = None
+    chosen: dict[str, Any] = {}
+    path: list[dict[str, Any]] = []
+
+
+class BootstrapRecord(msgspec.Struct, kw_only=True):
+    """A bootstrap: its columns for every ordered pair that some replicate joins, and the consensus graph."""
+
+    replicates: int | None = None
+    requested: int | None = None
+    unit: str | None = None
+    seed: int | None = None
+    level: float | None = None
+    em: bool = False
+    edges: list[EdgeRow] = []
+    consensus: list[tuple[str, str]] | None = None
+
+
+class FindingRecord(msgspec.Struct, kw_only=True):
+    """One finding of a diagnosis."""
+
+    name: str
+    level: str
+    finding: str
+    remedy: str = ""
+
+
+class TraceRecord(msgspec.Struct, kw_only=True):
+    """The terms of the objective at one iteration."""
+
+    iteration: int
+    seconds: float
+    terms: Numbers
+
+
+class GraphDocument(msgspec.Struct, kw_only=True):
+    """The content of graph.json.
+
+    `raw_weights` are the weights before rounding, as (source, target, weight) with the numbers of the variables; null
+    where nothing was rounded.
+    """
+
+    format: Literal["golem-graph"] = "golem-graph"
+    format_version: int = FORMAT_VERSION
+    golem: str | None = None
+    n: int | None = None
+    d: int | None = None
+    edges: int | None = None
+    undecided: int | None = None
+    by_variance: int | None = None
+    noise: NoiseRecord | None = None
+    missing: dict[str, Any] | None = None
+    status: StatusRecord | None = None
+    interrupted: bool | None = None
+    objective: Numbers | None = None
+    bic: float | None = None
+    cut_edges: int | None = None
+    iterations: int | None = None
+    seconds: float | None = None
+    stationarity: float | None = None
+    settings: dict[str, Any] | None = None
+    used: dict[str, Any] | None = None
+    selection: SelectionRecord | None = None
+    graph_scores: Numbers | None = None
+    knowledge: dict[str, list[list[str]]] | None = None
+    moments_hash: str | None = None
+    versions: dict[str, str] | None = None
+    data: SourceRecord | None = None
+    bootstrap: BootstrapRecord | None = None
+    diagnostics: list[FindingRecord] | None = None
+    names: list[str]
+    weighted: bool = True
+    noise_variances: list[float] | None = None
+    intercepts: list[float] | None = None
+    edge_table: list[EdgeRow] = []
+    raw_weights: list[tuple[int, int, float]] | None = None
+    trace: list[TraceRecord] | None = None
+
+    @classmethod
+    def of_graph(cls, graph: NamedGraph) -> GraphDocument:
+        """Describe a graph alone."""
+        return cls(
+            names=list(graph.names),
+            weighted=graph.weighted,
+            noise_variances=None if graph.noise_variances is None else graph.noise_variances.tolist(),
+            intercepts=None if graph.intercepts is None else graph.intercepts.tolist(),
+            edge_table=[{"source": source, "target": target, **row} for source, target, row in graph.edge_list()],
+        )
+
+    def graph(self) -> NamedGraph:
+        """Return the graph.
+
+        Raises
+        ------
+        ValueError
+            If names repeat, an edge has no ends or stands there twice, or weights are not finite numbers.
+        """
+        known = [{key: value for key, value in row.items() if value is not None} for row in self.edge_table]
+        edges = [(str(row.pop("source", "")), str(row.pop("target", "")), row) for row in known]
+        nodes: list[dict[str, float]] = [{} for _ in self.names]
+        for column, values in (("noise_variance", self.noise_variances), ("intercept", self.intercepts)):
+            for node, value in zip(nodes, values or [], strict=False):
+                node[column] = value
+        return NamedGraph.from_lists(self.names, edges, nodes)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the document as plain data."""
+        return dict(msgspec.to_builtins(self))
+
+    def text(self) -> str:
+        """Return the text of graph.json; numbers that are not finite become null."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=1).decode() + "\n"
+
+
+def read_document(text: str | bytes) -> GraphDocument:
+    """Read the text of a graph.json of any version, or of a JSON object with `names` and `weights`.
+
+    Raises
+    ------
+    ValueError
+        If it is no such document, with the place of what is wrong.
+    """
+    try:
+        return document_of(msgspec.json.decode(text))
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ValueError(str(error)) from None
+
+
+def document_of(content: Any) -> GraphDocument:
+    """Check plain data, such as those of a JSON file, and return the document.
+
+    Raises
+    ------
+    ValueError
+        If a key has a value of the wrong kind, or the version is unknown.
+    """
+    if not isinstance(content, dict):
+        raise ValueError("a graph document is a JSON object")
+    version = content.get("format_version", 1)
+    if not isinstance(version, int) or version > FORMAT_VERSION:
+        raise ValueError(f"format version {version!r} is newer than this version of golem reads; update golem")
+    try:
+        return msgspec.convert(content if version == FORMAT_VERSION else _upgraded(content), GraphDocument)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from None
+
+
+def sparse(matrix: ArrayLike) -> list[tuple[int, int, float]]:
+    """List the entries of a matrix that are not zero as (row, column, value)."""
+    B = np.asarray(matrix, dtype=float)
+    rows, columns = np.nonzero(B)
+    return list(zip(rows.tolist(), columns.tolist(), B[rows, columns].tolist(), strict=True))
+
+
+def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
+    """Turn the matrices of version 1 into lists of edges."""
+    names = content.get("names")
+    if not isinstance(names, list) or "weights" not in content:
+        raise ValueError("a graph needs `names` and `weights`, or `names` and an `edge_table` with format_version 2")
+    weights = _matrix(content["weights"], names, "the weights")
+    weighted = bool(content.get("weighted", True))
+    rows: dict[tuple[Any, Any], EdgeRow] = {
+        (names[i], names[j]): {"weight": weight} if weighted else {} for i, j, weight in sparse(weights)
+    }
+    resampled = (content.get("bootstrap") or {}).get("edges") or []
+    for listed in (content.get("edge_table") or [], [row for row in resampled if _ends(row) in rows]):
+        for row in listed:
+            columns = rows.setdefault(_ends(row), {"weight": 0.0} if weighted else {})
+            columns.update({key: value for key, value in row.items() if value is not None})  # null was not computed
+    for source, target in content.get("undecided_edges") or []:
+        rows[source, target]["undecided"] = True
+    raw = content.get("raw_weights")
+    dense = None if raw is None else _matrix(raw, names, "the raw weights")
+    kept = {key: value for key, value in content.items() if key not in ("weights", "undecided_edges")}
+    return kept | {
+        "format_version": FORMAT_VERSION,
+        "edge_table": [{"source": ends[0], "target": ends[1]} | row for ends, row in rows.items()],
+        "raw_weights": None if dense is None or np.array_equal(dense, weights) else sparse(dense),
+    }
+
+
+def _ends(row: Any) -> tuple[Any, Any]:
+    """Return source and target of a row."""
+    if not isinstance(row, dict) or not isinstance(row.get("source"), str) or not isinstance(row.get("target"), str):
+        raise ValueError("every edge needs a source and a target")
+    return row["source"], row["target"]
+
+
+def _matrix(rows: Any, names: list[Any], what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Check that rows of numbers make a square matrix over the names."""
+    if not isinstance(rows, list) or len(rows) != len(names):
+        raise ValueError(f"{what} must have a row for each of {counted(len(names), 'name')}")
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, list) or len(row) != len(names):
+            raise ValueError(f"row {number} of {what} must have {counted(len(names), 'number')}, one per name")
+    try:
+        return np.array(rows, dtype=float).reshape(len(names), len(names))
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{what} are not all numbers") from None
