@@ -16,6 +16,7 @@ from golem import DataWarning, Golem, GolemCV, Knowledge, Moments, metrics
 from golem.baselines import PC
 from golem.estimator.settings import chosen_solver, placement_for
 from golem.graphs.dag import is_dag
+from golem.runtime.devices import Placement
 from golem.score.acyclicity import LogDet
 from golem.simulate import random_dag, simulate
 from golem.solvers import LBFGS, Adam, Order, Status
@@ -543,3 +544,11 @@ def test_the_recipe_is_exact_unless_acceleration_is_asked_for():
     assert Golem.paper("nv", accelerate=True, device="cuda").check_settings()[1].accelerate is True
     with pytest.raises(ValueError, match="on the solver itself"):
         Golem.paper("nv", accelerate=True, solver="adam")
+
+
+@pytest.mark.parametrize(("settings", "matrices"), [({"lambda_dag": 0.0, "acyclicity": "logdet"}, 48), ({}, 48)])
+def test_the_memory_of_replayed_steps_is_asked_for(settings, matrices, monkeypatch):
+    asked = []
+    monkeypatch.setattr(Placement, "require_memory", lambda self, count, *rest: asked.append(count))
+    Golem("ev", "adam", max_iter=2, **settings).fit(simulate(5, 50, random_state=0).data)
+    assert asked == [matrices]

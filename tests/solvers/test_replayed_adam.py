@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from golem import Moments
+from golem.runtime.gpu import LARGE
 from golem.score.acyclicity import Expm, LogDet, Polynomial
 from golem.score.likelihood import GaussianEV, GaussianNV
 from golem.score.objective import Objective
@@ -146,3 +147,14 @@ def test_nothing_is_held_after_a_solve(replayed, monkeypatch):
         assert made[0]() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("acyclicity", [Expm(), Polynomial()])
+@pytest.mark.parametrize("lambda_dag", [0.0, 5.0])
+@pytest.mark.parametrize("d", [10, LARGE])
+def test_memory_is_asked_for_by_the_rule_that_decides_on_replaying(acyclicity, lambda_dag, d, monkeypatch):
+    monkeypatch.setattr(replayed_adam, "can_replay", lambda array: True)
+    objective = Objective(np.eye(d), GaussianEV(), acyclicity=acyclicity, lambda_dag=lambda_dag)
+    asked = Adam().peak_matrices(acyclicity, lambda_dag, d)
+    assert asked == (48 if replayed_adam.pays_to_replay(objective) else 24)
+    assert Adam(batch_size=5).peak_matrices(acyclicity, lambda_dag, d) == 24

@@ -21,7 +21,6 @@ from golem.data.moments import Moments
 from golem.directions.equivalence_class import open_directions, without_evidence
 from golem.estimator.settings import (
     ACYCLICITIES,
-    MATRICES,
     PAPER_THRESHOLD,
     chosen_solver,
     named,
@@ -30,9 +29,8 @@ from golem.estimator.settings import (
 )
 from golem.graphs.dag import cpdag
 from golem.model.linear_sem import LinearSEM
-from golem.runtime.gpu import LARGE
 from golem.runtime.types import BoolMatrix, Matrix
-from golem.score.acyclicity import Acyclicity, Expm
+from golem.score.acyclicity import Acyclicity
 from golem.score.likelihood import GaussianEV
 from golem.score.objective import PAPER_PENALTIES, graph_scores, residual_variances
 from golem.score.sparsity import L0, Criterion
@@ -348,7 +346,7 @@ class Golem(BaseEstimator):
                 )
             init = solver.solve(moments, GaussianEV(), sparsity, allowed=allowed, required=required).weights
         placement = placement_for(self, solver, moments.d)
-        placement.require_memory(MATRICES["order"], moments.d, "The order")
+        placement.require_memory(solver.PEAK_MATRICES, moments.d, "The order")
         return dataclasses.replace(solver, placement=placement).solve(
             moments,
             noise.likelihood(moments.n),
@@ -366,8 +364,9 @@ class Golem(BaseEstimator):
         acyclicity = "expm" if self.acyclicity is None else self.acyclicity
         h = named(ACYCLICITIES, acyclicity, "acyclicity") if isinstance(acyclicity, str) else acyclicity
         placement = placement_for(self, solver, d)
-        replayed = d < LARGE and isinstance(h, Expm) and isinstance(solver, Adam) and solver.batch_size is None
-        placement.require_memory(MATRICES["adam, replayed" if replayed else "adam"], d, "Adam", stack)
+        if isinstance(solver, Adam):
+            lambda_dag = self._penalized(NOISE_MODELS[self.noise]).lambda_dag
+            placement.require_memory(solver.peak_matrices(h, lambda_dag, d), d, "Adam", stack)
         return PaperRecipe(solver, h, self.knowledge_, placement, self.random_state, self.callback)
 
     def _round(self) -> Matrix:

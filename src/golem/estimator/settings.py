@@ -22,8 +22,6 @@ CYCLE_REMOVALS = ("paper", "gentle", "none")
 PAPER_THRESHOLD = 0.3
 # Below these sizes a GPU is no faster than a few cores (docs/scale.md).
 GPU_PAYS_FROM = {"order": 1000, "adam": 200}
-# Matrices on the device at the peak: measured, and rounded up.
-MATRICES = {"order": 6, "adam": 24, "adam, replayed": 48}
 
 
 class Settings(Protocol):

@@ -17,8 +17,9 @@ from golem.runtime.in_place import add_squares, minus_ratio, move_towards
 from golem.runtime.matrix_functions import EXACT, MatrixFunctions, using
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Array
+from golem.score.acyclicity import Acyclicity
 from golem.score.objective import Objective
-from golem.solvers.replayed_adam import ReplayedAdam, pays_to_replay
+from golem.solvers.replayed_adam import ReplayedAdam, is_replayable, pays_to_replay
 from golem.solvers.solution import Callback, Recorder, Solution, Status
 
 _MOST_HALVINGS = 40
@@ -76,6 +77,10 @@ class Adam:
                 "Adam needs beta1 and beta2 from 0 to below 1, epsilon > 0 and tolerance >= 0; got "
                 f"{self.beta1}, {self.beta2}, {self.epsilon} and {self.tolerance}"
             )
+
+    def peak_matrices(self, acyclicity: Acyclicity, lambda_dag: float, d: int) -> int:
+        """Return how many (d, d) matrices a solve holds on a GPU at most: measured, and rounded up."""
+        return 48 if self.batch_size is None and is_replayable(acyclicity, lambda_dag, d) else 24
 
     def solve(
         self,

@@ -16,7 +16,7 @@ from golem.runtime.gpu.cuda_graphs import ReplayedStep, can_replay
 from golem.runtime.gpu.planned_exponential import PlannedExponential
 from golem.runtime.matrix_functions import using
 from golem.runtime.types import Array
-from golem.score.acyclicity import Expm
+from golem.score.acyclicity import Acyclicity, Expm
 from golem.score.objective import Objective
 
 _TRIES = 3
@@ -30,8 +30,12 @@ Moved = Callable[[Array, Array, Array, Array, Any, Any], Array]
 
 def pays_to_replay(objective: Objective) -> bool:
     """Tell whether steps on an objective can be replayed and gain by it."""
-    known = isinstance(objective.acyclicity, Expm) or not objective.lambda_dag
-    return known and can_replay(objective.S) and objective.d < LARGE
+    return can_replay(objective.S) and is_replayable(objective.acyclicity, objective.lambda_dag, objective.d)
+
+
+def is_replayable(acyclicity: Acyclicity, lambda_dag: float, d: int) -> bool:
+    """Tell whether steps on d variables are replayed where the device allows it: without a look at the host."""
+    return (isinstance(acyclicity, Expm) or not lambda_dag) and d < LARGE
 
 
 class ReplayedAdam:

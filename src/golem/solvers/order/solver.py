@@ -12,7 +12,7 @@ import dataclasses
 import functools
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,9 @@ class Order:
     placement : Placement
         Device and number type for the order and the screening under equal variances; the rest runs on the CPU.
     """
+
+    # (d, d) matrices on the device at the peak: measured, and rounded up.
+    PEAK_MATRICES: ClassVar[int] = 6
 
     effort: Effort = "default"
     time_limit: float | None = None
