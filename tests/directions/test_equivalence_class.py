@@ -9,7 +9,7 @@ from golem import Knowledge, Moments
 from golem.directions.equivalence_class import open_directions, random_member, without_evidence
 from golem.graphs.dag import cpdag
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied
-from golem.score.regression import residual_variance
+from golem.score.regression import regressions
 from golem.simulate import simulate
 
 
@@ -26,7 +26,7 @@ def test_edges_without_evidence_point_the_other_way_in_a_member_that_is_nearly_a
         S = Moments.from_rows(drawn.data).covariance
 
         def deviance(graph, S=S):
-            r = np.array([residual_variance(S, j, graph[:, j]) for j in range(4)])
+            r = regressions(graph, S).residual_variances
             return 2 * n * float(likelihood.on_dag(r))
 
         graph = min(members(drawn.sem.adjacency, all_dags(4)), key=deviance)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from golem.graphs.dag import is_dag
 from golem.score.acyclicity import Expm, LogDet, Polynomial
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, LeastSquares
-from golem.score.objective import residual_variances
+from golem.score.regression import residual_variances
 from golem.score.sparsity import L1
 from golem.simulate import random_dag, random_weights
 

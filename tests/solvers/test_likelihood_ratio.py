@@ -8,8 +8,7 @@ import pytest
 from golem import Golem, Knowledge, Moments, metrics
 from golem.graphs.dag import is_dag
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied
-from golem.score.objective import residual_variances
-from golem.score.regression import least_squares_weights
+from golem.score.regression import regressions, residual_variances
 from golem.score.sparsity import L0
 from golem.simulate import simulate
 from golem.solvers.likelihood_ratio import choose_edges
@@ -65,7 +64,7 @@ def test_every_edge_is_worth_its_price_and_refitted(noise, solved):
     chosen = choose_edges(raws[noise], moments, likelihood, penalty)
     graph = chosen.weights != 0
     assert is_dag(graph)
-    np.testing.assert_allclose(chosen.weights, least_squares_weights(graph, moments.covariance), atol=1e-12)
+    np.testing.assert_allclose(chosen.weights, regressions(graph, moments.covariance).matrix, atol=1e-12)
     score = deviance_and_penalty(graph, moments, likelihood, penalty)
     assert score <= chosen.scores.min() + 1e-8
     for i, j in np.argwhere(graph):
@@ -92,7 +91,7 @@ def test_small_effects_are_kept_where_a_fixed_threshold_drops_them():
     assert metrics.shd(truth, ratio.weights_) == 0 < metrics.shd(truth, fixed.weights_)
     assert 0 < ratio.threshold_ < fixed.threshold_ == 0.3
     assert np.all(np.abs(ratio.raw_weights_[ratio.adjacency_]) >= ratio.threshold_)
-    np.testing.assert_allclose(ratio.weights_, least_squares_weights(truth, ratio.moments_.covariance), atol=1e-12)
+    np.testing.assert_allclose(ratio.weights_, regressions(truth, ratio.moments_.covariance).matrix, atol=1e-12)
 
 
 def test_fewer_rows_than_columns_give_a_sparse_graph():

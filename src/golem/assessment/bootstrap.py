@@ -33,7 +33,7 @@ from golem.runtime.machine import available_cores
 from golem.runtime.threads import interruptible_map
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.likelihood import GaussianNV
-from golem.score.regression import least_squares_weights
+from golem.score.regression import regressions
 from golem.solvers import Status
 
 Report = Callable[[int, int], None]
@@ -274,7 +274,7 @@ class _Work:
         if undecided.any():
             # Weights and effects of a tie-break that is always the same would look certain.
             member = random_member(graph, undecided, rng)
-            B = np.where((member == graph).all(axis=0), B, least_squares_weights(member, model.moments_.covariance))
+            B = np.where((member == graph).all(axis=0), B, regressions(member, model.moments_.covariance).matrix)
         edges = np.nonzero(B)
         effects = np.linalg.inv(np.eye(len(B)) - B)
         np.fill_diagonal(effects, 0.0)

@@ -16,7 +16,7 @@ from golem.data.moments import Moments
 from golem.graphs.dag import cpdag
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.types import BoolMatrix, Matrix
-from golem.score.objective import residual_variances
+from golem.score.regression import residual_variances
 from golem.solvers.rounding import with_required
 
 

@@ -10,7 +10,7 @@ from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.moments import Moments
 from golem.runtime.types import Matrix
 from golem.score.objective import graph_scores
-from golem.score.regression import least_squares_weights
+from golem.score.regression import regressions
 
 
 class FGS(Baseline):
@@ -100,7 +100,7 @@ class FGS(Baseline):
         self._present_class(search.run().matrix(), search.member())
         self.n_scores_ = scores.computed
         S = moments.covariance
-        self.bic_ = graph_scores(least_squares_weights(self.adjacency_, S), S, moments.n)["bic_nv"]
+        self.bic_ = graph_scores(regressions(self.adjacency_, S).matrix, S, moments.n)["bic_nv"]
 
     def _penalty(self, n: int, d: int) -> float:
         """Return what an edge costs, in units of -2 log-likelihood."""

@@ -21,7 +21,7 @@ from golem.data.moments import Moments
 from golem.graphs.pdag import bits_to_columns
 from golem.runtime.types import Matrix
 from golem.score.objective import graph_scores
-from golem.score.regression import least_squares_weights
+from golem.score.regression import regressions
 
 
 class PC(Baseline):
@@ -134,4 +134,4 @@ class PC(Baseline):
             )
         else:
             S = moments.covariance
-            self.bic_ = graph_scores(least_squares_weights(self.adjacency_, S), S, n)["bic_nv"]
+            self.bic_ = graph_scores(regressions(self.adjacency_, S).matrix, S, n)["bic_nv"]

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.runtime.types import Matrix, Vector
+from golem.score.regression import regressions
 
 Indices = NDArray[np.intp]
 
@@ -44,16 +45,14 @@ def regress_along(order: Sequence[int], moments: Moments, knowledge: Knowledge, 
             "method, which knowledge cannot change; leave the edge out of the knowledge, or use another method"
         )
     R, scale = moments.standardized().covariance, np.sqrt(moments.variances)
-    weights = np.zeros((moments.d, moments.d))
+    graph = np.zeros((moments.d, moments.d), dtype=bool)
     for j in order:
         before: Indices = np.nonzero(knowledge.allowed[:, j] & (place < place[j]))[0]
         parents = before
         if select:
             parents = before[adaptive_lasso(R, moments.n, before, j, knowledge.required[before, j])]
-        if len(parents):
-            standardized = np.linalg.solve(R[np.ix_(parents, parents)], R[parents, j])
-            weights[parents, j] = standardized * scale[j] / scale[parents]
-    return weights
+        graph[parents, j] = True
+    return regressions(graph, R).matrix * scale / scale[:, None]
 
 
 def adaptive_lasso(

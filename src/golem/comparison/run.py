@@ -34,7 +34,7 @@ from golem.output.settings_document import versions
 from golem.runtime.types import BoolMatrix
 from golem.runtime.version import __version__
 from golem.score.objective import graph_scores
-from golem.score.regression import least_squares_weights
+from golem.score.regression import regressions
 
 TIME_LIMIT = 120.0
 
@@ -227,7 +227,7 @@ def _row(name: str, outcome: Outcome, moments: Moments, truth: BoolMatrix | None
     row = replace(row, edges=int(np.sum(np.triu(graph | graph.T)) if estimate.is_class else graph.sum()))
     # A node with as many parents as there are rows has no residual variance, and the graph no BIC.
     if estimate.member is not None and estimate.member.sum(axis=0).max() < n - 1:
-        row = replace(row, bic=graph_scores(least_squares_weights(estimate.member, S), S, n)["bic_nv"])
+        row = replace(row, bic=graph_scores(regressions(estimate.member, S).matrix, S, n)["bic_nv"])
         if estimate.weights is not None:
             scores = graph_scores(estimate.weights, S, n)
             row = replace(row, score_ev=scores["paper_score_ev"], score_nv=scores["paper_score_nv"])

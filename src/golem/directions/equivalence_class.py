@@ -11,8 +11,7 @@ from golem.data.knowledge import Knowledge
 from golem.graphs.dag import meek_closure, member_of_class
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import GaussianNV, Likelihood
-from golem.score.objective import grouped
-from golem.score.regression import conditional_variance, regress_on_parents
+from golem.score.regression import regressions, residual_variance
 
 _LEAST_EVIDENCE = 2.0
 _MOST_MEMBERS = 100
@@ -52,19 +51,13 @@ def without_evidence(
     from scipy.sparse.csgraph import connected_components
 
     weak = np.zeros_like(adjacency)
-    r = regress_on_parents(adjacency, S)[1]
+    r = regressions(adjacency, S).residual_variances
     _, labels = connected_components(csr_array(undirected), directed=False)
-    for _, nodes in grouped(*_sorted_by(labels)):
-        if len(nodes) > 1:
-            block = np.ix_(nodes, nodes)
-            weak[block] |= _undecided_within(nodes, adjacency, undirected[block], S, n, likelihood, r)
+    for label in np.nonzero(np.bincount(labels) > 1)[0]:
+        nodes = np.nonzero(labels == label)[0]
+        block = np.ix_(nodes, nodes)
+        weak[block] |= _undecided_within(nodes, adjacency, undirected[block], S, n, likelihood, r)
     return weak
-
-
-def _sorted_by(labels: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Labels in order, and what bears them."""
-    order = np.argsort(labels, kind="stable")
-    return labels[order], order
 
 
 def _undecided_within(
@@ -84,10 +77,10 @@ def _undecided_within(
 
     def variance(j: int, parents: BoolMatrix) -> float:
         where = np.concatenate([outside[j], nodes[parents]])
-        return conditional_variance(S, nodes[j], where)
+        return residual_variance(S, nodes[j], where)
 
     def cost(r: Vector) -> float:
-        return 2 * n * float(likelihood.on_dag(np.maximum(r, np.finfo(float).tiny)))
+        return 2 * n * float(likelihood.on_dag(r))
 
     weak = np.zeros_like(graph)
     waiting = [(cost(r), 0, graph, r)]

@@ -32,7 +32,8 @@ from golem.model.linear_sem import LinearSEM
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.acyclicity import Acyclicity
 from golem.score.likelihood import GaussianEV
-from golem.score.objective import PAPER_PENALTIES, graph_scores, residual_variances
+from golem.score.objective import PAPER_PENALTIES, graph_scores
+from golem.score.regression import residual_variances
 from golem.score.sparsity import L0, Criterion
 from golem.solvers import LBFGS, Adam, Callback, Order, Solution
 from golem.solvers.likelihood_ratio import ChosenEdges, choose_edges

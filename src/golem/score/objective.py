@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from array_api_compat import device
-from numpy.typing import NDArray
 
 from golem.runtime.arrays import namespace
 from golem.runtime.in_place import absorb, add_entrywise, clear_diagonal
-from golem.runtime.types import Array, Matrix, Vector
+from golem.runtime.types import Array, Matrix
 from golem.score.acyclicity import Acyclicity, Expm
 from golem.score.likelihood import Likelihood
+from golem.score.regression import residual_variances
 from golem.score.sparsity import L1, Sparsity
-
-_SPARSE_FROM = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,30 +147,6 @@ class Objective:
 
 # lambda_1 and lambda_2 of the paper (appendix F), by noise model.
 PAPER_PENALTIES = {"ev": (2e-2, 5.0), "nv": (2e-3, 5.0)}
-
-
-def residual_variances(B: Matrix, S: Matrix) -> Vector:
-    """Residual variances r_j = (M'SM)_jj of the nodes, M = I - B, kept from vanishing where n <= d."""
-    d = len(B)
-    if d < _SPARSE_FROM:
-        M = np.eye(d) - B
-        r = np.einsum("ij,ij->j", M, S @ M)
-    else:
-        # The weights of a large graph are few: node by node, not by a product of dense matrices.
-        r = np.diagonal(S).copy()
-        children, causes = np.nonzero(np.ascontiguousarray((B != 0).T))
-        for j, where in grouped(children, causes):
-            b = B[where, j]
-            r[j] += b @ (S[np.ix_(where, where)] @ b) - 2 * (S[j, where] @ b)
-    return np.asarray(np.maximum(r, np.finfo(float).tiny))
-
-
-def grouped(keys: NDArray[np.intp], values: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """Yield each of the sorted keys with its values."""
-    if not len(keys):
-        return
-    distinct, starts = np.unique(keys, return_index=True)
-    yield from zip(map(int, distinct), np.split(values, starts[1:]), strict=True)
 
 
 def graph_scores(B: Matrix, S: Matrix, n: int) -> dict[str, float]:

@@ -1,7 +1,12 @@
-"""Regression of nodes on their parents, by least squares."""
+"""Regression of nodes on their parents, by least squares from a covariance S: weights b = S_PP^-1 S_Pj.
+
+Parents can be collinear where edges are required. Where S_PP is singular the weights are those of least norm, and the
+residual variance is what it is without the redundant parents.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +14,12 @@ from numpy.typing import NDArray
 
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 
+Indices = NDArray[np.intp]
+
 _STACK_NUMBERS = 1 << 22
+# From this many nodes on, weights are few enough for a product of dense matrices to be a waste.
+_SPARSE_FROM = 500
+_LEAST_VARIANCE = np.finfo(float).tiny
 
 
 class Regressions(NamedTuple):
@@ -19,13 +29,13 @@ class Regressions(NamedTuple):
     `residual_variances` (d,) are those of the nodes given their parents.
     """
 
-    children: NDArray[np.intp]
-    causes: NDArray[np.intp]
+    children: Indices
+    causes: Indices
     weights: Vector
     residual_variances: Vector
 
     @property
-    def number_of_parents(self) -> NDArray[np.intp]:
+    def number_of_parents(self) -> Indices:
         """Parents of each node."""
         return np.bincount(self.children, minlength=len(self.residual_variances))
 
@@ -46,49 +56,93 @@ class Regressions(NamedTuple):
 
 
 def regressions(adjacency: BoolMatrix, S: Matrix) -> Regressions:
-    """Regress every node on its parents."""
-    children, causes = np.nonzero(np.ascontiguousarray(adjacency.T))
-    return regress_along(children, causes, S)
+    """Regress every node on its parents in a graph."""
+    return regress_edges(*_edges(adjacency), S)
 
 
-def regress_along(children: NDArray[np.intp], causes: NDArray[np.intp], S: Matrix) -> Regressions:
+def regress_lists(parents: NDArray[np.int64], number: NDArray[np.int64], S: Matrix) -> Regressions:
+    """Regress every node j on the first `number[j]` nodes in row j of `parents`."""
+    filled = np.arange(parents.shape[1]) < number[:, None]
+    return regress_edges(np.repeat(np.arange(len(S)), number), parents[filled], S)
+
+
+def regress_edges(children: Indices, causes: Indices, S: Matrix) -> Regressions:
     """Regress every node on its parents, given as edges, those into one child one after the other."""
-    r = np.diagonal(S).copy()
-    weights = np.zeros(len(children))
-    count = np.bincount(children, minlength=len(S))
+    r, weights = np.diagonal(S).copy(), np.zeros(len(children))
+    for nodes, edges in _stacks(children, len(S)):
+        weights[edges], r[nodes] = _regress(S, nodes, causes[edges])
+    return Regressions(children, causes, weights, np.maximum(r, _LEAST_VARIANCE))
+
+
+def residual_variance(S: Matrix, j: int, parents: Indices) -> float:
+    """Variance of a node given others."""
+    return float(max(_regress(S, np.array([j]), parents[None, :])[1][0], _LEAST_VARIANCE))
+
+
+def variances_without_each(S: Matrix, j: int, parents: Indices) -> Vector:
+    """Residual variances of a node without each of its parents P in turn: r_j + b_i^2 / (S_PP^-1)_ii."""
+    try:
+        inverse = np.linalg.inv(S[np.ix_(parents, parents)])
+    except np.linalg.LinAlgError:
+        return np.array([residual_variance(S, j, np.delete(parents, i)) for i in range(len(parents))])
+    b = inverse @ S[parents, j]
+    return np.asarray(residual_variance(S, j, parents) + b**2 / np.diagonal(inverse))
+
+
+def residual_variances(B: Matrix, S: Matrix) -> Vector:
+    """Residual variances r_j = (M'SM)_jj of the nodes under any weights B, M = I - B; kept positive where n <= d."""
+    d = len(B)
+    if d < _SPARSE_FROM:
+        M = np.eye(d) - B
+        r = np.einsum("ij,ij->j", M, S @ M)
+    else:
+        r = np.diagonal(S).copy()
+        children, causes = _edges(B != 0)
+        for nodes, edges in _stacks(children, d):
+            parents = causes[edges]
+            b = B[parents, nodes[:, None]]
+            block, target = _blocks(S, nodes, parents)
+            r[nodes] += np.einsum("mi,mi->m", b, (block @ b[..., None])[..., 0] - 2 * target)
+    return np.asarray(np.maximum(r, _LEAST_VARIANCE))
+
+
+def _edges(adjacency: BoolMatrix) -> tuple[Indices, Indices]:
+    """Children and causes of the edges, those into one child one after the other."""
+    children, causes = np.nonzero(np.ascontiguousarray(adjacency.T))
+    return children, causes
+
+
+def _stacks(children: Indices, d: int) -> Iterator[tuple[Indices, Indices]]:
+    """Yield nodes with equally many parents, and the places of the edges into each of them, a row per node.
+
+    The regressions are small, and a call costs more than they do: so many are made at once.
+    """
+    count = np.bincount(children, minlength=d)
     first = np.cumsum(count) - count
-    # All nodes with as many parents at once: the regressions are small, and a call costs more than they do.
     for k in np.unique(count[count > 0]):
         nodes = np.nonzero(count == k)[0]
         for some in np.array_split(nodes, -(-len(nodes) * k * k // _STACK_NUMBERS)):
-            edges = first[some, None] + np.arange(k)
-            where = causes[edges]
-            # Rows of a symmetric S lie together in memory, its columns do not.
-            target = S[some[:, None], where]
-            b = np.linalg.solve(S[where[:, :, None], where[:, None, :]], target[..., None])[..., 0]
-            weights[edges] = b
-            r[some] -= np.einsum("ij,ij->i", target, b)
-    return Regressions(children, causes, weights, np.maximum(r, np.finfo(float).tiny))
+            yield some, first[some, None] + np.arange(k)
 
 
-def regress_on_parents(adjacency: BoolMatrix, S: Matrix) -> tuple[Matrix, Vector]:
-    """Weights of every node on its parents by least squares, and the residual variances."""
-    found = regressions(adjacency, S)
-    return found.matrix, found.residual_variances
+def _blocks(S: Matrix, nodes: Indices, parents: Indices) -> tuple[Matrix, Matrix]:
+    """S_PP and S_Pj of each node j, whose parents P are a row."""
+    # Rows of a symmetric S lie together in memory, its columns do not.
+    return S[parents[:, :, None], parents[:, None, :]], S[nodes[:, None], parents]
 
 
-def least_squares_weights(adjacency: BoolMatrix, S: Matrix) -> Matrix:
-    """Weights of every node on its parents, by least squares."""
-    return regressions(adjacency, S).matrix
+def _regress(S: Matrix, nodes: Indices, parents: Indices) -> tuple[Matrix, Vector]:
+    """Weights (m, k) and residual variances (m,) of m nodes, each on the k parents in its row."""
+    blocks, targets = _blocks(S, nodes, parents)
+    b = _solve(blocks, targets)
+    return b, S[nodes, nodes] - np.einsum("mi,mi->m", targets, b)
 
 
-def residual_variance(S: Matrix, j: int, parents: BoolMatrix) -> float:
-    """Variance of a node given its parents."""
-    return conditional_variance(S, j, np.nonzero(parents)[0])
-
-
-def conditional_variance(S: Matrix, j: int, where: NDArray[np.intp]) -> float:
-    """Variance of a node given some others."""
-    if not len(where):
-        return float(S[j, j])
-    return float(S[j, j] - S[j, where] @ np.linalg.solve(S[np.ix_(where, where)], S[where, j]))
+def _solve(blocks: Matrix, targets: Matrix) -> Matrix:
+    try:
+        return np.asarray(np.linalg.solve(blocks, targets[..., None])[..., 0])
+    except np.linalg.LinAlgError:
+        if len(blocks) == 1:
+            return np.asarray(np.linalg.lstsq(blocks[0], targets[0])[0][None])
+        # One by one, so that the weights of a node do not depend on the company it is in.
+        return np.concatenate([_solve(blocks[i : i + 1], targets[i : i + 1]) for i in range(len(blocks))])

@@ -23,8 +23,7 @@ from golem.data.moments import Moments
 from golem.graphs.dag import topological_order
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import Likelihood
-from golem.score.objective import residual_variances
-from golem.score.regression import regress_on_parents, residual_variance
+from golem.score.regression import regressions, residual_variance, residual_variances, variances_without_each
 from golem.score.sparsity import L0
 from golem.solvers.rounding import CycleRemoval
 
@@ -97,7 +96,7 @@ def choose_edges(
     d, n, S = moments.d, moments.n, moments.covariance
     graph = np.zeros((d, d), dtype=bool) if required is None else required.copy()
     fixed, penalties = graph.copy(), penalty.penalties(n, d)
-    r, parents = regress_on_parents(graph, S)[1], graph.sum(axis=0)
+    r, parents = regressions(graph, S).residual_variances, graph.sum(axis=0)
     most_parents = max(1, int(n * _MOST_PARENTS))
     scores, steps, cut = [_score(r, parents, likelihood, penalties, n)], [], [0]
     closing = 0
@@ -113,7 +112,7 @@ def choose_edges(
         graph[i, j] = True
         reaches[reaches[:, i]] |= reaches[j]
         parents[j] += 1
-        r[j] = max(residual_variance(S, j, graph[:, j]), np.finfo(float).tiny)
+        r[j] = residual_variance(S, j, np.nonzero(graph[:, j])[0])
         steps.append((i, j))
         scores.append(_score(r, parents, likelihood, penalties, n))
         cut.append(closing)
@@ -122,7 +121,7 @@ def choose_edges(
         graph[i, j] = False
     _drop_the_unpaid(graph, fixed, moments, likelihood, penalties)
     kept = np.abs(raw[graph & ~fixed])
-    weights = regress_on_parents(graph, S)[0]
+    weights = regressions(graph, S).matrix
     return ChosenEdges(weights, float(kept.min(initial=np.inf)), np.array(scores), cut[best])
 
 
@@ -154,12 +153,13 @@ def _drop_the_unpaid(
 ) -> None:
     """Drop the edge that is worth least against its penalty, in place, until each is worth its own."""
     n, S = moments.n, moments.covariance
-    r = regress_on_parents(graph, S)[1]
+    r = regressions(graph, S).residual_variances
     without = np.zeros_like(S)  # [i, j]: residual variance of j, should i -> j go
     stale = range(len(S))
     while True:
         for j in stale:
-            without[:, j] = _variances_without_each(S, j, graph[:, j], r[j])
+            where = np.nonzero(graph[:, j])[0]
+            without[where, j] = variances_without_each(S, j, where)
         free = np.argwhere(graph & ~fixed)
         if not len(free):
             return
@@ -173,14 +173,3 @@ def _drop_the_unpaid(
             return
         i, j = free[k]
         graph[i, j], r[j], stale = False, without[i, j], range(j, j + 1)
-
-
-def _variances_without_each(S: Matrix, j: int, parents: BoolMatrix, r: float) -> Vector:
-    """Residual variance of a node without each of its parents: r + b_i^2 / (S_pp^-1)_ii (0 for other nodes)."""
-    where = np.nonzero(parents)[0]
-    found = np.zeros(len(S))
-    if len(where):
-        inverse = np.linalg.inv(S[np.ix_(where, where)])
-        b = inverse @ S[where, j]
-        found[where] = r + b**2 / np.diagonal(inverse)
-    return found

@@ -10,8 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from golem import DataWarning, Golem, Knowledge, Moments, metrics
 from golem.graphs.dag import cpdag, is_dag
 from golem.score.likelihood import GaussianNV, GaussianTied
-from golem.score.objective import residual_variances
-from golem.score.regression import residual_variance
+from golem.score.regression import regressions, residual_variances
 from golem.score.sparsity import L0
 from golem.simulate import simulate
 from golem.solvers import Order, Status
@@ -82,7 +81,7 @@ def test_the_search_finds_the_minimum_over_all_dags(seed, tau, all_dags):
     solution = Order().solve(moments, likelihood, sparsity)
 
     def score(dag):
-        r = np.array([residual_variance(S, j, dag[:, j]) for j in range(4)])
+        r = regressions(dag, S).residual_variances
         return float(likelihood.on_dag(r)) + sparsity.penalties(n, 4)[dag.sum(axis=0)].sum() / (2 * n)
 
     assert solution.noise_choice.kind == "tied"
@@ -248,7 +247,7 @@ def test_undecided_edges_point_the_other_way_in_a_member_as_good(noise, all_dags
         S, n = model.moments_.covariance, model.moments_.n
 
         def deviance(dag, S=S, n=n, likelihood=model.likelihood_):
-            r = np.array([residual_variance(S, j, dag[:, j]) for j in range(4)])
+            r = regressions(dag, S).residual_variances
             return 2 * n * float(likelihood.on_dag(r))
 
         members = [dag for dag in all_dags(4) if np.array_equal(cpdag(dag), model.cpdag_)]

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from golem import DataWarning, Golem, Moments, metrics
 from golem.graphs.dag import cpdag, is_dag, topological_order
 from golem.score.likelihood import GaussianEV, GaussianNV
-from golem.score.regression import residual_variance
+from golem.score.regression import regressions
 from golem.score.sparsity import L0
 from golem.simulate import random_sem, simulate
 from golem.solvers import Order, Status
@@ -20,7 +20,7 @@ def best_of_all(dags, S, n, penalties, equal_variances):
     d = len(S)
     best = np.inf
     for dag in dags:
-        r = np.array([residual_variance(S, j, dag[:, j]) for j in range(d)])
+        r = regressions(dag, S).residual_variances
         fit = n * d * np.log(r.sum()) if equal_variances else n * np.log(r).sum()
         best = min(best, fit + penalties[dag.sum(axis=0)].sum())
     return best / (2 * n)

@@ -15,7 +15,7 @@ from golem.estimator.golem import Golem, plain_model
 from golem.runtime.messages import quoted
 from golem.runtime.names import positions
 from golem.runtime.types import Matrix
-from golem.score.regression import least_squares_weights
+from golem.score.regression import regressions
 
 # Beyond this number of columns the graph is not fitted again.
 LARGEST_REFIT = 500
@@ -66,7 +66,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
         rows = complete if len(complete) > 1 else None
     if rows is not None:
         centred = rows - rows.mean(axis=0)
-        residuals = centred - centred @ least_squares_weights(graph, moments.covariance)
+        residuals = centred - centred @ regressions(graph, moments.covariance).matrix
     findings = [
         units.find_units(model, refit, LARGEST_REFIT),
         noise.find_equal_variances(model, residuals),

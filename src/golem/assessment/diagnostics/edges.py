@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from golem.graphs.dag import is_dag
@@ -14,7 +13,7 @@ from golem.model.interventions import number_of
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.likelihood import GaussianEV
 from golem.score.objective import PAPER_PENALTIES, Objective
-from golem.score.regression import residual_variance
+from golem.score.regression import regressions, residual_variance
 from golem.solvers.certificate import Certificate
 from golem.solvers.certificate import certify as polish_to_certificate
 
@@ -77,8 +76,7 @@ def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
 def drop_losses(model: Golem) -> Matrix:
     """Tell what the score loses by dropping each edge: `edge_loss(...).drop` of all edges, 0 where there is none.
 
-    Only the residual variance of the edge's target changes, so that all edges cost little more than one. NaN where the
-    parents of some node are collinear.
+    Only the residual variance of the edge's target changes, so that all edges cost little more than one.
 
     Examples
     --------
@@ -95,20 +93,13 @@ def drop_losses(model: Golem) -> Matrix:
     S, n, d = moments.covariance, moments.n, moments.d
     penalties = model.edge_penalty_.penalties(n, d)
 
-    def residual(j: int, parents: BoolMatrix) -> float:
-        try:
-            return max(residual_variance(S, j, parents), float(np.finfo(float).tiny))
-        except np.linalg.LinAlgError:
-            return float("nan")
-
-    r: NDArray[np.float64] = np.array([residual(j, graph[:, j]) for j in range(d)])
+    r = regressions(graph, S).residual_variances
     now = float(model.likelihood_.on_dag(r))
     losses = np.zeros((d, d))
     for i, j in np.argwhere(graph):
-        others, without = graph[:, j].copy(), r.copy()
-        others[i] = False
-        without[j] = residual(int(j), others)
-        saved = penalties[others.sum() + 1] - penalties[others.sum()]
+        parents, without = np.nonzero(graph[:, j])[0], r.copy()
+        without[j] = residual_variance(S, j, parents[parents != i])
+        saved = penalties[len(parents)] - penalties[len(parents) - 1]
         losses[i, j] = 2 * n * (float(model.likelihood_.on_dag(without)) - now) - saved
     return losses
 
@@ -144,5 +135,5 @@ def _deviance(model: Golem, graph: BoolMatrix) -> float:
     moments = model.moments_
     S, n, d = moments.covariance, moments.n, moments.d
     penalties = model.edge_penalty_.penalties(n, d)
-    r: NDArray[np.float64] = np.array([residual_variance(S, j, graph[:, j]) for j in range(d)])
+    r = regressions(graph, S).residual_variances
     return float(2 * n * model.likelihood_.on_dag(r) + penalties[graph.sum(axis=0)].sum())

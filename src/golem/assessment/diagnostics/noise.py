@@ -13,7 +13,7 @@ from golem.data.moments import Moments
 from golem.runtime.messages import quoted
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianTied
-from golem.score.regression import regress_on_parents
+from golem.score.regression import regressions
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
@@ -70,7 +70,7 @@ def equal_variances_test(graph: BoolMatrix, moments: Moments, excess_kurtosis: f
         raise ValueError(
             f"n = {n} rows leave no degrees of freedom for a node with {int(graph.sum(axis=0).max())} parents"
         )
-    s2 = regress_on_parents(graph, moments.covariance)[1] * n / freedom
+    s2 = regressions(graph, moments.covariance).residual_variances * n / freedom
     total = freedom.sum()
     ratio = total * np.log((freedom * s2).sum() / total) - (freedom * np.log(s2)).sum()
     correction = 1 + ((1 / freedom).sum() - 1 / total) / (3 * (d - 1))

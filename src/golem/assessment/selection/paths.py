@@ -18,7 +18,7 @@ from golem.data.moments import Moments
 from golem.estimator.golem import Golem, is_counted
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.likelihood import GaussianTied
-from golem.score.regression import regress_on_parents
+from golem.score.regression import regressions
 from golem.score.sparsity import L0
 from golem.solvers import Status
 from golem.solvers.order.noise_choice import NoiseScores
@@ -137,7 +137,7 @@ def information_criterion(model: Golem, penalty: L0) -> float:
     n, parents = moments.n, graph.sum(axis=0)
     edges = float(penalty.penalties(n, moments.d)[parents].sum())
     if model.noise_choice_ is None:
-        r = regress_on_parents(graph, moments.covariance)[1]
+        r = regressions(graph, moments.covariance).residual_variances
         return 2 * n * float(model.likelihood_.on_dag(r)) + edges
     scores = NoiseScores(moments, penalty, GaussianTied(n))
     lowest = min(scores.equal(graph), scores.tied(graph), scores.free(graph)[0])

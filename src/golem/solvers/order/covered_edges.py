@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from golem.runtime.types import BoolMatrix, Matrix
-from golem.score.regression import residual_variance
+from golem.score.regression import regressions, residual_variance
 
 _LEAST_GAIN = 1e-9
 _MOST_ROUNDS = 100
@@ -37,7 +37,7 @@ def prefer_equal_variances(
         fixed |= ~allowed.T
     if required is not None:
         fixed |= required
-    r = np.array([residual_variance(S, j, graph[:, j]) for j in range(len(graph))])
+    r = regressions(graph, S).residual_variances
     for _ in range(_MOST_ROUNDS):
         changed = False
         for i, j, first, second in _covered_edges(graph, S, fixed):
@@ -61,6 +61,6 @@ def _covered_edges(graph: BoolMatrix, S: Matrix, fixed: BoolMatrix) -> Iterator[
         parents[i] = True
         if np.array_equal(parents, graph[:, j]):
             parents[i] = False
-            first = residual_variance(S, j, parents)
+            first = residual_variance(S, j, np.nonzero(parents)[0])
             parents[j] = True
-            yield int(i), int(j), first, residual_variance(S, i, parents)
+            yield int(i), int(j), first, residual_variance(S, i, np.nonzero(parents)[0])

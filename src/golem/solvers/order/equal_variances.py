@@ -21,7 +21,7 @@ from golem.runtime.arrays import namespace, to_numpy
 from golem.runtime.machine import available_cores
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Array, BoolMatrix, Matrix, Vector
-from golem.score.regression import Regressions, regress_along
+from golem.score.regression import Regressions, regress_lists
 from golem.solvers.order.variance_order import (
     inverse_factor,
     precedence,
@@ -266,9 +266,8 @@ def fit_order(
                 break
         else:
             ending = "unsettled"
-    filled = np.arange(choice.parents.shape[1]) < choice.number[:, None]
     # Adding and dropping parents has cost the kernels' weights some digits.
-    fit = regress_along(np.repeat(np.arange(d), choice.number), choice.parents[filled], C)
+    fit = regress_lists(choice.parents, choice.number, C)
     score = n * d * math.log(fit.residual_variances.mean()) + float(penalties[choice.number].sum())
     return EqualVarianceFit(order, fit, score, ending)
 

@@ -26,7 +26,7 @@ import numpy as np
 from golem.data.moments import Moments
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
-from golem.score.regression import residual_variance
+from golem.score.regression import regressions
 from golem.score.sparsity import L0
 
 NoiseKind = Literal["equal", "tied", "free"]
@@ -106,8 +106,7 @@ class NoiseScores:
         """Residual variances of a graph, kept from vanishing where n <= d."""
         key = graph.tobytes()
         if key not in self._residuals:
-            S = self.moments.covariance
-            r = np.array([residual_variance(S, j, graph[:, j]) for j in range(len(graph))])
+            r = regressions(graph, self.moments.covariance).residual_variances
             self._residuals[key] = np.maximum(r, self._floor)
         return self._residuals[key]
 

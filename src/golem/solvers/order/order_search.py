@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from golem.graphs.dag import is_dag, topological_order
 from golem.runtime.types import Matrix, Vector
+from golem.score.regression import regress_lists
 from golem.solvers.order import order_kernels as kernels
 from golem.solvers.order.effort import EFFORTS, Effort
 
@@ -142,7 +143,7 @@ def search_orders(
     best = search.leader().best
     return OrderSearchResult(
         order=best.order.astype(np.intp),
-        weights=_refit(S, best),
+        weights=regress_lists(best.parents, best.count, S).matrix,
         score=float(best.cost.sum()),
         ending=ending,
         perturbations=search.perturbations,
@@ -386,20 +387,6 @@ class _Search:
             self._next_report = seconds + 0.2
         if self._limit is not None and seconds >= self._limit:
             raise TimeoutError
-
-
-def _refit(S: Matrix, state: kernels.State) -> Matrix:
-    """Least squares weights of every node on its parents."""
-    B = np.zeros_like(S)
-    for j in range(len(S)):
-        parents = state.parents[j, : state.count[j]]
-        if len(parents):
-            block, target = S[np.ix_(parents, parents)], S[parents, j]
-            try:
-                B[parents, j] = np.linalg.solve(block, target)
-            except np.linalg.LinAlgError:  # parents that are required and collinear
-                B[parents, j] = np.linalg.lstsq(block, target)[0]
-    return B
 
 
 def _empty_state(d: int, most: int) -> kernels.State:
