@@ -238,7 +238,7 @@ class Golem(BaseEstimator):
         noise, solver = self.check_settings()
         rows = self._prepare(X, solver)
         if isinstance(solver, Order):
-            return self._conclude(self._search(solver, noise), None)
+            return self._conclude(*self._search(solver, noise))
         init = start_matrix(self, self.moments_.d)
         descent = self._descent(solver, self.moments_.d)
         covariance, n = self.moments_.covariance, self.moments_.n
@@ -271,9 +271,7 @@ class Golem(BaseEstimator):
         self.threshold_: float | None = None
         self._describe(solution.weights if is_counted(self) else self._round())
         if not self.solution_.status.is_final:
-            stage = (
-                " (in the solve of GOLEM-EV that was to be the start)" if self.solution_ is self.start_solution_ else ""
-            )
+            stage = " (in the solve of GOLEM-EV that was to be the start)" if solution is start else ""
             warnings.warn(self.solution_.status.value + stage, ConvergenceWarning, stacklevel=3)
         return self
 
@@ -336,8 +334,9 @@ class Golem(BaseEstimator):
         counted = isinstance(solver, Order) and self.lambda_sparsity is not None
         return L0(self.lambda_sparsity) if counted else L0()  # type: ignore[arg-type]
 
-    def _search(self, solver: Order, noise: NoiseModel) -> Solution:
-        """Count edges along orders of the nodes."""
+    def _search(self, solver: Order, noise: NoiseModel) -> tuple[Solution, Solution | None]:
+        """Count edges along orders of the nodes; return the solution and its start."""
+        start: Solution | None = None
         moments, knowledge, sparsity, init = self.moments_, self.knowledge_, self.edge_penalty_, self.init
         allowed, required = (None, None) if knowledge.is_empty else (knowledge.allowed, knowledge.required)
         if isinstance(init, str):
@@ -345,10 +344,13 @@ class Golem(BaseEstimator):
                 raise ValueError(
                     f"init={init!r}: with solver='order' a start is an order, a graph or, for 'nv' and 'auto', 'ev'"
                 )
-            init = solver.solve(moments, GaussianEV(), sparsity, allowed=allowed, required=required).weights
+            start = solver.solve(moments, GaussianEV(), sparsity, allowed=allowed, required=required)
+            if start.status.is_cut_short:
+                return start, start
+            init = start.weights
         placement = placement_for(self, solver, moments.d)
         placement.require_memory(solver.PEAK_MATRICES, moments.d, "The order")
-        return dataclasses.replace(solver, placement=placement).solve(
+        solution = dataclasses.replace(solver, placement=placement).solve(
             moments,
             noise.likelihood(moments.n),
             sparsity,
@@ -359,6 +361,7 @@ class Golem(BaseEstimator):
             callback=self.callback,
             stage="order" if self.noise == "auto" else f"order-{self.noise}",
         )
+        return solution, start
 
     def _descent(self, solver: Adam | LBFGS, d: int, stack: int = 1) -> PaperRecipe:
         """Gather what the gradient solvers need."""

@@ -13,7 +13,7 @@ from golem.runtime.types import Matrix
 from golem.score.acyclicity import Acyclicity
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 from golem.score.objective import PAPER_PENALTIES, Objective
-from golem.solvers import LBFGS, Adam, Callback, Solution, Status
+from golem.solvers import LBFGS, Adam, Callback, Solution
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class PaperRecipe:
         if init is None:
             golem_ev = self.objective(covariance, n, NOISE_MODELS["ev"])
             start = self._solve(golem_ev, None, rows, stage="golem-ev (start)")
-            if start.status in (Status.INTERRUPTED, Status.TIME_LIMIT):
+            if start.status.is_cut_short:
                 return start, start
             init = start.weights
         elif not np.isfinite(float(objective.value_and_grad(self.placement.put(init))[0].sum())):

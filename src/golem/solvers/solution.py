@@ -40,6 +40,11 @@ class Status(Enum):
         final = (Status.CONVERGED, Status.ACYCLIC, Status.COMPLETED, Status.EXACT, Status.AGREED, Status.SEARCHED)
         return self in final
 
+    @property
+    def is_cut_short(self) -> bool:
+        """True where the clock or the user ended the solve: no further stage shall begin."""
+        return self in (Status.TIME_LIMIT, Status.INTERRUPTED)
+
 
 @dataclass(frozen=True)
 class TracePoint:

@@ -11,6 +11,7 @@ from golem.simulate import random_dag, random_sem, random_weights, simulate
 from golem.solvers.order import variance_order as vo
 from golem.solvers.order.equal_variances import fit_equal_variances, fit_order
 from golem.solvers.order.variance_order import inverse_factor, precedence, t_squared, variance_order
+from golem.solvers.solution import Status
 
 
 def covariance(X):
@@ -106,7 +107,7 @@ def test_no_single_edge_improves_the_score(graph):
     for seed in range(30):
         S, _ = drawn(d, n, graph, seed)
         fit = fit_equal_variances(S, n, penalty)
-        assert fit.ending == "settled"
+        assert fit.status is Status.SEARCHED
         found = fit.weights != 0
         assert fit.score == pytest.approx(score_of(S, n, found, penalty), abs=1e-6)
         rank = np.argsort(fit.order)
@@ -129,7 +130,7 @@ def test_weights_and_variances_are_least_squares():
         b = np.linalg.lstsq(X[:, parents], X[:, j])[0]
         np.testing.assert_allclose(fit.weights[parents, j], b, rtol=1e-8)
         rest = X[:, j] - X[:, parents] @ b
-        assert fit.residual_variances[j] == pytest.approx(rest @ rest / n, rel=1e-8)
+        assert fit.regressions.residual_variances[j] == pytest.approx(rest @ rest / n, rel=1e-8)
 
 
 @pytest.mark.parametrize("graph", ["ER1", "ER2", "ER4", "SF4"])
@@ -156,7 +157,7 @@ def test_a_common_unit_changes_nothing_but_the_variances():
     S, _ = drawn(25, 300, seed=1)
     fit, scaled = (fit_equal_variances(cov, 300, penalty(25, 300)) for cov in (S, 1e6 * S))
     np.testing.assert_allclose(scaled.weights, fit.weights, rtol=1e-9)
-    np.testing.assert_allclose(scaled.residual_variances, 1e6 * fit.residual_variances)
+    np.testing.assert_allclose(scaled.regressions.residual_variances, 1e6 * fit.regressions.residual_variances)
 
 
 def test_masks_are_never_violated():
@@ -230,8 +231,8 @@ def test_fewer_rows_than_nodes_work_from_an_order():
     S = covariance(sem.sample(n, 1))
     order, _ = variance_order(S + 0.3 * np.eye(d))
     fit = fit_order(S, n, order, penalty(d, n))
-    assert fit.ending == "settled"
-    assert np.all(fit.residual_variances > 0)
+    assert fit.status is Status.SEARCHED
+    assert np.all(fit.regressions.residual_variances > 0)
     assert (fit.weights != 0).sum(axis=0).max() <= n // 2
 
 

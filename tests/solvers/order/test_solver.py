@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -13,6 +15,7 @@ from golem.score.regression import regressions
 from golem.score.sparsity import L0
 from golem.simulate import random_sem, simulate
 from golem.solvers import Order, Status
+from golem.solvers.order import equal_variances, order_search, variance_kernels
 
 
 def best_of_all(dags, S, n, penalties, equal_variances):
@@ -144,6 +147,67 @@ def test_ctrl_c_in_the_last_call_keeps_the_result(noise):
     with pytest.warns(ConvergenceWarning, match="Interrupted"):
         model = Golem(noise, callback=interrupt).fit(data)
     assert np.array_equal(model.adjacency_, Golem(noise).fit(data).adjacency_)
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def cut_equal_variances(monkeypatch, how):
+    """End what runs under equal variances: at its start, between two sweeps, or by the clock."""
+    if how == "start":
+        monkeypatch.setattr(equal_variances, "variance_order", interrupt)
+    elif how == "sweep":
+        monkeypatch.setattr(variance_kernels, "turn_edges", interrupt)
+    else:
+        monkeypatch.setattr(equal_variances, "time", SimpleNamespace(perf_counter=lambda: np.inf))
+    return Status.TIME_LIMIT if how == "clock" else Status.INTERRUPTED
+
+
+@pytest.mark.parametrize("how", ["start", "sweep", "clock"])
+def test_an_end_under_equal_variances_ends_the_choice_of_the_noise(how, monkeypatch):
+    data = simulate(20, 300, "ER2", random_state=0).data
+    searches = []
+    search = order_search.search_orders
+    monkeypatch.setattr(order_search, "search_orders", lambda *a, **b: searches.append(1) or search(*a, **b))
+    whole = Golem().fit(data)
+    all_searches = len(searches)
+    status = cut_equal_variances(monkeypatch, how)
+    searches.clear()
+    with pytest.warns(ConvergenceWarning, match=status.value[:11]):
+        model = Golem(time_limit=1000).fit(data)
+    assert model.solution_.status is status
+    assert 0 < len(searches) < all_searches
+    assert is_dag(model.weights_)
+    assert model.adjacency_.any()
+    assert set(model.noise_choice_.scores) == set(whole.noise_choice_.scores)
+
+
+@pytest.mark.parametrize("how", ["sweep", "clock"])
+@pytest.mark.parametrize("noise", ["auto", "nv"])
+def test_an_end_under_equal_variances_as_a_start_ends_the_fit(noise, how, monkeypatch):
+    data = simulate(20, 300, "ER2", random_state=0).data
+    whole = Golem(noise, init="ev").fit(data)
+    assert whole.solution_.status.is_final
+    assert np.array_equal(whole.start_solution_.weights, Golem("ev").fit(data).weights_)
+    status = cut_equal_variances(monkeypatch, how)
+    with pytest.warns(ConvergenceWarning, match="that was to be the start"):
+        model = Golem(noise, init="ev", time_limit=1000).fit(data)
+    assert model.solution_.status is status
+    assert model.start_solution_.status is status
+    assert is_dag(model.weights_)
+
+
+@pytest.mark.parametrize("how", ["sweep", "clock"])
+def test_an_end_under_equal_variances_keeps_what_there_is(how, monkeypatch):
+    data = simulate(20, 300, "ER2", random_state=0).data
+    Golem("ev").fit(data)  # compiled before anything is cut
+    status = cut_equal_variances(monkeypatch, how)
+    with pytest.warns(ConvergenceWarning):
+        model = Golem("ev", time_limit=1000).fit(data)
+    assert model.solution_.status is status
+    assert is_dag(model.weights_)
+    assert model.adjacency_.any()
 
 
 @pytest.mark.parametrize("noise", ["ev", "nv"])

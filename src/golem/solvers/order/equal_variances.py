@@ -6,13 +6,11 @@ threshold is put on weights.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +19,8 @@ from golem.runtime.arrays import namespace, to_numpy
 from golem.runtime.machine import available_cores
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Array, BoolMatrix, Matrix, Vector
-from golem.score.regression import Regressions, regress_lists
+from golem.score.regression import regress_lists
+from golem.solvers.order.found_graph import FoundGraph
 from golem.solvers.order.variance_order import (
     inverse_factor,
     precedence,
@@ -29,6 +28,7 @@ from golem.solvers.order.variance_order import (
     t_squared,
     variance_order,
 )
+from golem.solvers.solution import Status
 
 if TYPE_CHECKING:
     from golem.solvers.order import variance_kernels as kernels
@@ -40,46 +40,6 @@ _MOST_SWEEPS = 100
 _ROOM = 16
 # From this many nodes on, threads share the regressions.
 _THREADS_PAY_FROM = 300
-
-Ending = Literal["settled", "unsettled", "time limit", "interrupted"]
-
-
-@dataclass(frozen=True, eq=False)
-class EqualVarianceFit:
-    """A DAG fitted under equal noise variances.
-
-    Attributes
-    ----------
-    order : ndarray of shape (d,)
-        Nodes, causes first.
-    regressions : Regressions
-        Edges, their least-squares weights, and the variance r_j of each node given its parents, divided by n.
-    score : float
-        n d log(sum_j r_j / d) + sum_j penalty[number of parents of j]; lower is better.
-    ending : {"settled", "unsettled", "time limit", "interrupted"}
-        Whether no edge added or dropped along the order, and no edge turned, was found to lower the score any more, or
-        why the sweeps ended before.
-    """
-
-    order: NDArray[np.intp]
-    regressions: Regressions
-    score: float
-    ending: Ending
-
-    @property
-    def graph(self) -> BoolMatrix:
-        """Entry [i, j] tells whether there is an edge i -> j."""
-        return self.regressions.graph
-
-    @property
-    def weights(self) -> Matrix:
-        """B: entry [i, j] is the weight of the edge i -> j, zero where there is none."""
-        return self.regressions.matrix
-
-    @property
-    def residual_variances(self) -> Vector:
-        """Variance of each node given its parents."""
-        return self.regressions.residual_variances
 
 
 class Screen(NamedTuple):
@@ -103,7 +63,7 @@ def fit_equal_variances(
     required: BoolMatrix | None = None,
     deadline: float = math.inf,
     working: Array | None = None,
-) -> EqualVarianceFit:
+) -> FoundGraph:
     """Learn a DAG with equal noise variances from a covariance matrix.
 
     Parameters
@@ -166,7 +126,7 @@ def learn_equal_variances(
     required: BoolMatrix | None = None,
     deadline: float = math.inf,
     working: Array | None = None,
-) -> EqualVarianceFit:
+) -> FoundGraph:
     """Learn a DAG with equal noise variances, also where rows are too few for regressions on all predecessors."""
     d = len(S)
     if n > d:
@@ -185,7 +145,7 @@ def fit_order(
     required: BoolMatrix | None = None,
     screen: Screen | None = None,
     deadline: float = math.inf,
-) -> EqualVarianceFit:
+) -> FoundGraph:
     """Choose parents along an order, fit their weights by least squares, and improve the order.
 
     The score is n d log R + sum_j penalty[k_j], where R is the sum of the residual variances r_j. Dropping an
@@ -209,12 +169,29 @@ def fit_order(
     deadline : float
         Moment of `time.perf_counter()` after which no further sweep begins.
     """
+    C = np.ascontiguousarray(to_numpy(S), dtype=np.float64)
+    order, penalties = np.array(to_numpy(order), dtype=np.intp), np.asarray(penalty, dtype=float)
+    choice = _start(C, n, order, penalties, allowed, required, screen)
+    choice, status = _sweep(choice, order, penalties, n, deadline)
+    # Adding and dropping parents has cost the kernels' weights some digits.
+    fit = regress_lists(choice.parents, choice.number, C)
+    score = len(C) * n * math.log(fit.residual_variances.mean()) + float(penalties[choice.number].sum())
+    return FoundGraph(order, fit, score, status)
+
+
+def _start(
+    C: Matrix,
+    n: int,
+    order: NDArray[np.intp],
+    penalties: Vector,
+    allowed: BoolMatrix | None,
+    required: BoolMatrix | None,
+    screen: Screen | None,
+) -> kernels.Choice:
+    """Return the problem in the form that the kernels take, with the parents to start from."""
     from golem.solvers.order import variance_kernels as kernels  # brings numba
 
-    d = S.shape[0]
-    C = np.ascontiguousarray(to_numpy(S), dtype=np.float64)
-    order = np.array(to_numpy(order), dtype=np.intp)
-    place = np.argsort(order)
+    d, place = len(C), np.argsort(order)
     may, must = (_by_child(mask) for mask in (allowed, required))
     if len(must) and np.any(must & (place[None, :] > place[:, None])):
         raise ValueError("the order places a required edge backwards")
@@ -224,7 +201,6 @@ def fit_order(
     if screen is not None:
         parents, number = _lists(screen.children, screen.causes, d)
         residuals, precisions = screen.variances.copy(), screen.precisions
-    penalties = np.asarray(penalty, dtype=float)
     steps = np.full(d + 1, np.inf)
     # Regressions on more than n / 2 parents say nothing any more. Where the penalty falls with k, as the EBIC's
     # does near k = d, an edge is free.
@@ -235,41 +211,44 @@ def fit_order(
     weights = np.zeros(parents.shape)
     stands = np.full(d, np.inf), np.full(d, -np.inf)
     nodes = C, np.diagonal(C).copy(), place
-    choice = kernels.Choice(*nodes, parents, number, weights, residuals, may, must, precisions, *bounds, *stands)
+    return kernels.Choice(*nodes, parents, number, weights, residuals, may, must, precisions, *bounds, *stands)
+
+
+def _sweep(
+    choice: kernels.Choice, order: NDArray[np.intp], penalties: Vector, n: int, deadline: float
+) -> tuple[kernels.Choice, Status]:
+    """Improve the parents and, in place, the order until nothing changes any more."""
+    from golem.solvers.order import variance_kernels as kernels
+
+    d = len(order)
     workers = available_cores() if d >= _THREADS_PAY_FROM else 1
     wanting = np.zeros(d, dtype=bool)
-    ending: Ending = "unsettled"
-    with ThreadPoolExecutor(workers) as pool, contextlib.suppress(KeyboardInterrupt):
+
+    def share(of: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        # Late nodes have more predecessors: deal them out in turn.
+        return [of[k::workers].copy() for k in range(workers)]
+
+    with ThreadPoolExecutor(workers) as pool:
         # To start a thread takes longer than a sweep over few nodes.
         each: Any = pool.map if workers > 1 else map
-
-        def share(of: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-            # Late nodes have more predecessors: deal them out in turn.
-            return [of[k::workers].copy() for k in range(workers)]
-
-        ending = "interrupted"  # unless the sweeps come to another end
-        for sweep in range(_MOST_SWEEPS):
-            if sweep and time.perf_counter() >= deadline:
-                ending = "time limit"
-                break
-            total = residuals.sum()
-            active = order[((total < stands[0]) | (total > stands[1]))[order]]
-            if len(active):
-                found = each(kernels.select_parents, repeat(choice), share(active), repeat(total))
-                choice = _with_room(choice, max(found))
-                continue
-            last = _last_parents(choice)
-            known = repeat(choice), repeat(order), repeat(last)
-            list(each(kernels.find_wanting, *known, share(order), repeat(total), repeat(wanting)))
-            if kernels.turn_edges(choice, order, penalties, float(n * d), last, wanting) == 0:
-                ending = "settled"
-                break
-        else:
-            ending = "unsettled"
-    # Adding and dropping parents has cost the kernels' weights some digits.
-    fit = regress_lists(choice.parents, choice.number, C)
-    score = n * d * math.log(fit.residual_variances.mean()) + float(penalties[choice.number].sum())
-    return EqualVarianceFit(order, fit, score, ending)
+        try:
+            for sweep in range(_MOST_SWEEPS):
+                if sweep and time.perf_counter() >= deadline:
+                    return choice, Status.TIME_LIMIT
+                total = choice.residuals.sum()
+                active = order[((total < choice.stands_from) | (total > choice.stands_to))[order]]
+                if len(active):
+                    found = each(kernels.select_parents, repeat(choice), share(active), repeat(total))
+                    choice = _with_room(choice, max(found))
+                    continue
+                last = _last_parents(choice)
+                known = repeat(choice), repeat(order), repeat(last)
+                list(each(kernels.find_wanting, *known, share(order), repeat(total), repeat(wanting)))
+                if kernels.turn_edges(choice, order, penalties, float(n * d), last, wanting) == 0:
+                    return choice, Status.SEARCHED
+        except KeyboardInterrupt:
+            return choice, Status.INTERRUPTED
+    return choice, Status.STALLED
 
 
 def _by_child(mask: BoolMatrix | None) -> BoolMatrix:

@@ -47,8 +47,8 @@ class ExactOrders:
         most_parents: int | None = None,
         centre: float | Vector = 0.0,
         spread: float = np.inf,
-    ) -> BoolMatrix:
-        """Return a DAG that minimizes sum_j n log r_j + penalty, over all DAGs that the masks allow.
+    ) -> tuple[BoolMatrix, float]:
+        """Return a DAG that minimizes sum_j n log r_j + penalty, over all DAGs that the masks allow, and the minimum.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class ExactOrders:
         Examples
         --------
         >>> R = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.6], [0.6, 0.6, 1.0]])  # a collider
-        >>> ExactOrders(R, 1000).minimum(np.arange(3) * 7.0).astype(int)
+        >>> ExactOrders(R, 1000).minimum(np.arange(3) * 7.0)[0].astype(int)
         array([[0, 0, 1],
                [0, 0, 1],
                [0, 0, 0]])
@@ -85,7 +85,7 @@ class ExactOrders:
         best_cost, best_parents = _best_subsets(cost)
         return self._best_dag(best_cost, best_parents)
 
-    def _best_dag(self, best_cost: Matrix, best_parents: NDArray[np.int64]) -> BoolMatrix:
+    def _best_dag(self, best_cost: Matrix, best_parents: NDArray[np.int64]) -> tuple[BoolMatrix, float]:
         """Recursion over sets by size: the cheapest DAG on a set takes some node last, its parents within the rest."""
         d = len(best_cost)
         nodes = np.arange(d)
@@ -102,7 +102,7 @@ class ExactOrders:
             j = int(last[left])
             left &= ~(1 << j)
             graph[:, j] = self.members[best_parents[j, left]]
-        return graph
+        return graph, float(total[-1])
 
 
 def _logdets(R: Matrix, members: BoolMatrix, sizes: NDArray[np.intp]) -> Vector:

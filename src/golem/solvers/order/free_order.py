@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from golem.data.moments import Moments
+from golem.graphs.dag import topological_order
 from golem.runtime.types import BoolMatrix, Vector
-from golem.score.regression import Regressions
+from golem.score.regression import regressions
 from golem.solvers.order.effort import Effort
 from golem.solvers.order.exact_order import LARGEST_EXACT, ExactOrders
+from golem.solvers.order.found_graph import FoundGraph
 from golem.solvers.solution import Callback, Progress, Status, TracePoint
 
 
@@ -24,17 +27,6 @@ class Prior:
 
     centre: float
     spread: float
-
-
-@dataclass(frozen=True, eq=False)
-class FoundGraph:
-    """A graph, and how it was found; with its regressions where they were made on the way."""
-
-    graph: BoolMatrix
-    status: Status
-    perturbations: int = 0
-    trace: list[TracePoint] = field(default_factory=list)
-    regressions: Regressions | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +77,9 @@ def find_order(
         # Near n parents the likelihood is unbounded; with fewer than 2 d rows the minimum is one under this cap.
         most = max(1, (n - 2) // 2)
         masks = problem.allowed, problem.required
-        graph = problem.exact.minimum(problem.penalties, *masks, most, centre - log_variances, spread)
-        return FoundGraph(graph, Status.EXACT if most >= d - 1 else Status.SEARCHED)
+        graph, score = problem.exact.minimum(problem.penalties, *masks, most, centre - log_variances, spread)
+        status = Status.EXACT if most >= d - 1 else Status.SEARCHED
+        return FoundGraph(topological_order(graph), regressions(graph, moments.covariance), score, status)
     from golem.solvers.order.order_search import planned_perturbations, search_orders
 
     # The search's score is the deviance of standardized columns; L(B) of the columns as they are differs by this.
@@ -114,10 +107,4 @@ def find_order(
         random_state=problem.random_state,
         on_progress=report,
     )
-    status = {
-        "agreed": Status.AGREED,
-        "exhausted": Status.SEARCHED,
-        "time limit": Status.TIME_LIMIT,
-        "interrupted": Status.INTERRUPTED,
-    }[found.ending]
-    return FoundGraph(found.weights != 0, status, found.perturbations, trace)
+    return dataclasses.replace(found, trace=tuple(trace))

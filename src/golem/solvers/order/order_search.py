@@ -15,7 +15,6 @@ import heapq
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,8 +24,9 @@ from golem.runtime.types import Matrix, Vector
 from golem.score.regression import regress_lists
 from golem.solvers.order import order_kernels as kernels
 from golem.solvers.order.effort import EFFORTS, Effort
+from golem.solvers.order.found_graph import FoundGraph
+from golem.solvers.solution import Status
 
-Ending = Literal["agreed", "exhausted", "time limit", "interrupted"]
 # Scores of ill-conditioned problems carry rounding of this size.
 AGREEMENT = 1e-2
 # Up to this number of nodes a compiled inverse is quicker than to wake the threads of a busy BLAS.
@@ -40,31 +40,6 @@ class SearchProgress:
     seconds: float
     perturbations: int
     score: float
-
-
-@dataclass(frozen=True, eq=False)
-class OrderSearchResult:
-    """The best order found, with its graph.
-
-    Parameters
-    ----------
-    order : ndarray of shape (d,)
-        Nodes, causes first.
-    weights : ndarray of shape (d, d)
-        Least squares weights in the units of the covariance that was given; entry [i, j] is the effect of i on j.
-    score : float
-        sum_j n log(r_j / S_jj) + penalty: the score of the standardized columns.
-    ending : {"agreed", "exhausted", "time limit", "interrupted"}
-        Independent starts reached the same score; all perturbations were tried; or the search was cut short.
-    perturbations : int
-        Work done.
-    """
-
-    order: NDArray[np.intp]
-    weights: Matrix
-    score: float
-    ending: Ending
-    perturbations: int
 
 
 def search_orders(
@@ -81,8 +56,8 @@ def search_orders(
     spread: float = np.inf,
     random_state: int | np.random.Generator = 0,
     on_progress: Callable[[SearchProgress], None] | None = None,
-) -> OrderSearchResult:
-    """Minimize n log r + penalty over orders and parents.
+) -> FoundGraph:
+    """Minimize sum_j n log(r_j / S_jj) + penalty over orders and parents: the score of the standardized columns.
 
     Parameters
     ----------
@@ -131,21 +106,20 @@ def search_orders(
         orders.append(search.start("random"))
     if effort == "fast":
         orders = orders[:1]
-    ending: Ending
     try:
-        ending = search.race(orders, _perturbations_a_start(effort, len(S)))
+        status = search.race(orders, _perturbations_a_start(effort, len(S)))
     except TimeoutError:
-        ending = "time limit"
+        status = Status.TIME_LIMIT
     except KeyboardInterrupt:
         if not search.runs:
             raise
-        ending = "interrupted"
+        status = Status.INTERRUPTED
     best = search.leader().best
-    return OrderSearchResult(
+    return FoundGraph(
         order=best.order.astype(np.intp),
-        weights=regress_lists(best.parents, best.count, S).matrix,
+        regressions=regress_lists(best.parents, best.count, S),
         score=float(best.cost.sum()),
-        ending=ending,
+        status=status,
         perturbations=search.perturbations,
     )
 
@@ -280,7 +254,7 @@ class _Search:
                     heapq.heappush(ready, int(rank[child]))
         return np.array(placed, dtype=np.int64)
 
-    def race(self, orders: Sequence[NDArray[np.int64]], kicks: int) -> Ending:
+    def race(self, orders: Sequence[NDArray[np.int64]], kicks: int) -> Status:
         """Climb from every order, then perturb the run that lies behind until all agree or the kicks are spent."""
         for order in orders:
             run = _Run(self.d, self.most)
@@ -291,20 +265,20 @@ class _Search:
             self._climb(run, (5 * self.barrier, np.inf))
         # Two starts may share a local optimum: they must also have withstood some perturbations, more where cheap.
         least = min(kicks, max(10, min(40, 2000 // self.d)))
-        ending: Ending = "exhausted"
+        status = Status.SEARCHED
         while any(run.kicks < kicks for run in self.runs):
             scores = [run.score for run in self.runs]
             fresh = min(self.runs, key=lambda run: run.kicks)
             agreed = len(scores) > 1 and max(scores) - min(scores) < AGREEMENT
             if agreed and fresh.kicks >= least:
-                ending = "agreed"
+                status = Status.AGREED
                 break
             able = [run for run in self.runs if run.kicks < kicks]
             chosen = fresh if agreed else max(able, key=lambda run: run.score)
             for _ in range(min(5, kicks - chosen.kicks)):
                 self._kick(chosen)
         self._climb(self.leader(), (np.inf,))
-        return ending
+        return status
 
     def leader(self) -> _Run:
         """Return the first run with the lowest score; rounding, which depends on units, does not choose."""

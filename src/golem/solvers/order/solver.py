@@ -8,7 +8,6 @@ and a way in between (`tied_order`).
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import time
 from dataclasses import dataclass, field
@@ -22,12 +21,13 @@ from golem.graphs.dag import is_dag, topological_order
 from golem.runtime.devices import Placement
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianTied, Likelihood
-from golem.score.regression import Regressions, regressions
+from golem.score.regression import Regressions
 from golem.score.sparsity import L0
 from golem.solvers.order.covered_edges import prefer_equal_variances
 from golem.solvers.order.effort import EFFORTS, Effort
 from golem.solvers.order.exact_order import LARGEST_EXACT
-from golem.solvers.order.free_order import FoundGraph, OrderProblem, find_order
+from golem.solvers.order.found_graph import FoundGraph
+from golem.solvers.order.free_order import OrderProblem, find_order
 from golem.solvers.order.noise_choice import NoiseChoice
 from golem.solvers.order.tied_order import choose_and_search
 from golem.solvers.solution import Callback, Progress, Solution, Status, TracePoint
@@ -108,8 +108,7 @@ class Order:
             likelihood = choice.likelihood
         else:
             found = self._free_variances(problem, start, stage)
-        fit = found.regressions or regressions(found.graph, moments.covariance)
-        terms = _terms(fit, likelihood, penalties, moments.n)
+        terms = _terms(found.regressions, likelihood, penalties, moments.n)
         seconds = time.perf_counter() - began
         trace = (*found.trace, TracePoint(found.perturbations, seconds, terms))
         status = found.status
@@ -119,7 +118,7 @@ class Order:
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
         return Solution(
-            weights=fit.matrix,
+            weights=found.weights,
             status=status,
             terms=terms,
             trace=trace,
@@ -137,23 +136,15 @@ class Order:
         deadline = time.perf_counter() + (np.inf if self.time_limit is None else self.time_limit)
         if init is None:
             working = self.placement.put(S) if n > problem.moments.d else None
-            fit = learn_equal_variances(S, n, problem.penalties, *masks, deadline, working)
-        else:
-            fit = fit_order(S, n, init, problem.penalties, *masks, deadline=deadline)
-        status = {
-            "settled": Status.SEARCHED,
-            "unsettled": Status.STALLED,
-            "time limit": Status.TIME_LIMIT,
-            "interrupted": Status.INTERRUPTED,
-        }[fit.ending]
-        return FoundGraph(fit.graph, status, regressions=fit.regressions)
+            return learn_equal_variances(S, n, problem.penalties, *masks, deadline, working)
+        return fit_order(S, n, init, problem.penalties, *masks, deadline=deadline)
 
     def _free_variances(self, problem: OrderProblem, init: NDArray[np.intp] | None, stage: str) -> FoundGraph:
         """Search over orders, then show the member of the class with the higher EV likelihood."""
         starts = ("r2", "random") if init is None else (init, "r2")
         found = find_order(problem, starts, effort=self.effort, time_limit=self.time_limit, stage=stage)
-        shown = prefer_equal_variances(found.graph, problem.moments.covariance, problem.allowed, problem.required)
-        return dataclasses.replace(found, graph=shown)
+        S = problem.moments.covariance
+        return found.with_graph(prefer_equal_variances(found.graph, S, problem.allowed, problem.required), S)
 
 
 def compile_search(likelihood: Likelihood, d: int) -> None:

@@ -7,6 +7,7 @@ only lower the joint score of graph, mean and spread. `noise_choice` decides bet
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from typing import Any
@@ -20,7 +21,8 @@ from golem.score.sparsity import L0
 from golem.solvers.order.covered_edges import prefer_equal_variances
 from golem.solvers.order.effort import Effort
 from golem.solvers.order.exact_order import LARGEST_EXACT
-from golem.solvers.order.free_order import FoundGraph, OrderProblem, Prior, find_order
+from golem.solvers.order.found_graph import FoundGraph
+from golem.solvers.order.free_order import OrderProblem, Prior, find_order
 from golem.solvers.order.noise_choice import NoiseChoice, NoiseScores
 from golem.solvers.solution import Status
 
@@ -44,12 +46,12 @@ def choose_and_search(
 ) -> tuple[FoundGraph, NoiseChoice]:
     """Find a graph under the noise assumption that the data speak for; a given tau leaves no choice."""
     search = _TiedSearch(problem, NoiseScores(problem.moments, sparsity, likelihood), effort, time_limit, stage)
-    search.from_free_variances(init)
-    search.from_equal_variances()
-    search.settle()
-    graph, choice = search.scores.choose(search.candidates, search.free.graph)
-    trace, perturbations = search.free.trace, sum(found.perturbations for found in search.found)
-    return FoundGraph(graph, search.status(choice), perturbations, trace), choice
+    search.find_free(init)
+    try:
+        search.find_tied()
+    except KeyboardInterrupt:  # in a search that had nothing to return yet
+        search.cut = search.cut or Status.INTERRUPTED
+    return search.chosen()
 
 
 class _TiedSearch:
@@ -61,48 +63,63 @@ class _TiedSearch:
         self.problem, self.scores, self.effort, self.stage = problem, scores, effort, stage
         self.candidates: list[BoolMatrix] = []
         self.found: list[FoundGraph] = []
+        # How the first search ended that was cut short: no further one begins.
+        self.cut: Status | None = None
         self._ends: list[BoolMatrix] = []
-        self._deadline = None if time_limit is None else time.perf_counter() + time_limit
+        self._deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
 
-    @property
-    def stopped(self) -> bool:
-        """Whether a search was cut short."""
-        return any(not found.status.is_final for found in self.found)
-
-    def status(self, choice: NoiseChoice) -> Status:
-        """How it ended: the first search that was cut short, else the one that made the choice."""
-        cut = [found.status for found in self.found if not found.status.is_final]
-        if cut:
-            return cut[0]
-        decisive = self.free if choice.kind == "free" else self.found[-1]
-        return decisive.status
-
-    def from_free_variances(self, init: NDArray[np.intp] | None) -> None:
-        """Search without a prior, and from there with one."""
+    def find_free(self, init: NDArray[np.intp] | None) -> None:
+        """Search without a prior."""
         starts: tuple[str | NDArray[Any], ...] = ("r2", "random") if init is None else (init, "r2")
         found = self._find(starts, self.effort, None, 0.5)
-        moments, masks = self.problem.moments, (self.problem.allowed, self.problem.required)
-        graph = prefer_equal_variances(found.graph, moments.covariance, *masks)
-        self.free = FoundGraph(graph, found.status, found.perturbations, found.trace)
-        self.candidates.append(graph)
-        if moments.d > LARGEST_EXACT:  # an exact search gains nothing by a second start
-            self._climb(graph, self.scores.residuals(graph))
+        S, masks = self.problem.moments.covariance, (self.problem.allowed, self.problem.required)
+        self.free = found.with_graph(prefer_equal_variances(found.graph, S, *masks), S)
+        self.candidates.append(self.free.graph)
 
-    def from_equal_variances(self) -> None:
+    def find_tied(self) -> None:
+        """Search with a prior, from both sides."""
+        if self.problem.moments.d > LARGEST_EXACT:  # an exact search gains nothing by a second start
+            self._climb(self.free.graph, self.scores.residuals(self.free.graph))
+        self._from_equal_variances()
+        self._settle()
+
+    def chosen(self) -> tuple[FoundGraph, NoiseChoice]:
+        """Choose between the candidates."""
+        graph, choice = self.scores.choose(self.candidates, self.free.graph)
+        decisive = self.free if choice.kind == "free" else self.found[-1]
+        found = dataclasses.replace(
+            self.free.with_graph(graph, self.problem.moments.covariance),
+            score=choice.scores[choice.kind],
+            status=self.cut or decisive.status,
+            perturbations=sum(found.perturbations for found in self.found),
+        )
+        return found, choice
+
+    def _from_equal_variances(self) -> None:
         """Start from the order that equal variances give."""
-        scale = np.sqrt(self.problem.moments.variances)
-        if self.stopped or scale.max() > _WIDEST_SCALES * scale.min():
+        from golem.solvers.order.equal_variances import learn_equal_variances
+        from golem.solvers.order.variance_order import precedence, robust_variance_order
+
+        moments, masks = self.problem.moments, (self.problem.allowed, self.problem.required)
+        scale = np.sqrt(moments.variances)
+        if self.cut or scale.max() > _WIDEST_SCALES * scale.min():
             return
-        graph, r = self._equal_variances()
-        if graph is None:
+        if moments.d <= LARGEST_EXACT:
+            _, factor = robust_variance_order(moments.covariance, moments.n, precedence(moments.d, *masks))
+            r = np.diagonal(factor) ** 2
             # A prior without spread but for sampling is as good as equal variances, and the search exact.
             mu, _ = self.scores.likelihood.prior(r)
-            graph = self._find((), self.effort, Prior(float(mu), 2 / self.problem.moments.n)).graph
-        self._climb(graph, r)
+            found = self._find((), self.effort, Prior(float(mu), 2 / moments.n))
+        else:
+            found = self._note(
+                learn_equal_variances(moments.covariance, moments.n, self.problem.penalties, *masks, self._deadline)
+            )
+            r = np.maximum(found.regressions.residual_variances, np.finfo(float).eps * moments.variances)
+        self._climb(found.graph, r)
 
-    def settle(self) -> None:
+    def _settle(self) -> None:
         """Search at full effort, unless both sides have come to the same score or a search would be exact anyway."""
-        if self.stopped or self.effort == "fast" or self.problem.moments.d <= LARGEST_EXACT:
+        if self.cut or self.effort == "fast" or self.problem.moments.d <= LARGEST_EXACT:
             return
         ends = sorted(self._ends, key=self.scores.tied)
         if len(ends) < 2 or self.scores.tied(ends[-1]) - self.scores.tied(ends[0]) < _AGREEMENT:
@@ -116,7 +133,7 @@ class _TiedSearch:
         lowest = self.scores.tied(graph)
         self.candidates.append(graph)
         for _ in range(_MOST_ROUNDS):
-            if self.stopped:
+            if self.cut:
                 break
             graph = self._find((graph,), "fast", Prior(mu, v)).graph
             self.candidates.append(graph)
@@ -135,21 +152,13 @@ class _TiedSearch:
         self, starts: tuple[str | NDArray[Any], ...], effort: Effort, prior: Prior | None, share: float = 1.0
     ) -> FoundGraph:
         """Search once, within a share of the time left."""
-        left = None if self._deadline is None else max((self._deadline - time.perf_counter()) * share, 1e-3)
+        left = max((self._deadline - time.perf_counter()) * share, 1e-3)
         stage = f"{self.stage} ({'free' if prior is None else 'tied'} variances)"
-        found = find_order(self.problem, starts, effort=effort, prior=prior, time_limit=left, stage=stage)
+        return self._note(find_order(self.problem, starts, effort=effort, prior=prior, time_limit=left, stage=stage))
+
+    def _note(self, found: FoundGraph) -> FoundGraph:
+        """Keep account of a search."""
         self.found.append(found)
+        if found.status.is_cut_short:
+            self.cut = self.cut or found.status
         return found
-
-    def _equal_variances(self) -> tuple[BoolMatrix | None, Vector]:
-        """Return the graph of equal variances (None for few nodes) and variances to start the prior from."""
-        from golem.solvers.order.equal_variances import learn_equal_variances
-        from golem.solvers.order.variance_order import precedence, robust_variance_order
-
-        moments, masks = self.problem.moments, (self.problem.allowed, self.problem.required)
-        if moments.d <= LARGEST_EXACT:
-            _, factor = robust_variance_order(moments.covariance, moments.n, precedence(moments.d, *masks))
-            return None, np.diagonal(factor) ** 2
-        deadline = math.inf if self._deadline is None else self._deadline
-        fit = learn_equal_variances(moments.covariance, moments.n, self.problem.penalties, *masks, deadline)
-        return fit.graph, np.maximum(fit.residual_variances, np.finfo(float).eps * moments.variances)
