@@ -24,7 +24,7 @@ from golem.data.inputs import read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge, read_edge
 from golem.data.moments import Moments
 from golem.data.readers import Table, rows_of, shards_of
-from golem.data.resampling import Source, merged, rows_of_moments
+from golem.data.resampling import Sample, merged, rows_of_moments
 from golem.estimator.golem import Golem
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import Supplement, describe
@@ -167,7 +167,7 @@ def fit_file(
             interrupted, found = was_interrupted(model), None
             if bootstrap and not interrupted:
                 write(model, folder, describe(model, supplement), title=title)  # whatever becomes of the resampling
-                source: Source | list[Moments] = rows_of_moments(moments, rows_of(table).values) if by_rows else shards
+                source: Sample | list[Moments] = rows_of_moments(moments, rows_of(table).values) if by_rows else shards
                 found = _resample(model, source, bootstrap, random_state, folder, progress)
                 interrupted = found is None or found.interrupted
             in_memory = scheduler is None and moments.n * moments.d <= MOST_NUMBERS
@@ -321,7 +321,7 @@ def check(model: Golem, rows: Callable[[], Matrix | None], progress: Progress = 
 
 
 def _resample(
-    model: Golem, source: Source | list[Moments], replicates: int, seed: int, output: Path, progress: Progress
+    model: Golem, source: Sample | list[Moments], replicates: int, seed: int, output: Path, progress: Progress
 ) -> Bootstrap | None:
     """Bootstrap with progress; None where Ctrl-C left nothing to keep."""
     try:

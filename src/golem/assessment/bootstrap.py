@@ -26,7 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from golem.assessment.consensus import ranked_pairs
 from golem.data.checks import DataWarning, require_learnable
-from golem.data.resampling import IncompleteRows, Source, half_of, resampler
+from golem.data.resampling import IncompleteRows, Sample, half_of, resampler
 from golem.directions.equivalence_class import random_member, without_evidence
 from golem.estimator.golem import Golem, is_counted, plain_model
 from golem.runtime.machine import available_cores
@@ -222,7 +222,7 @@ class _Replica(Golem):
 class _Work:
     """The replicates, each from its own seed, over threads."""
 
-    def __init__(self, model: Golem, source: Source, seed: int) -> None:
+    def __init__(self, model: Golem, source: Sample, seed: int) -> None:
         self.source, self.seed = source, seed
         self._stop = threading.Event()
         searched = model.solver == "order" and model.noise != "ev" and model.effort is None
@@ -296,7 +296,7 @@ class _Work:
         raise AssertionError
 
 
-def _summary(done: Sequence[_Replicate], source: Source, requested: int, seed: int, level: float) -> Bootstrap:
+def _summary(done: Sequence[_Replicate], source: Sample, requested: int, seed: int, level: float) -> Bootstrap:
     """Turn replicates into frequencies, intervals and a consensus."""
     d, count = source.moments.d, len(done)
     shown, half = np.zeros((d, d)), np.zeros((d, d))

@@ -1,13 +1,19 @@
-"""Resampling: moments of rows, or of shards of rows, drawn again with replacement."""
+"""Samples: rows, or shards of rows, that can be drawn again, dealt out to folds, or halved; what comes out are moments.
+
+Complete rows and shards are looked at once for the folds: what is left when one of K folds is out is the sum of the
+other K - 1. Moments from EM do not add up: where rows lack values, EM is run on each half, each resample and on all
+folds but one, and the fold left out is kept as rows, of which what is observed has a likelihood.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import warnings
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +33,7 @@ _BLOCK_NUMBERS = 1 << 17
 FEW_SHARDS = 20
 
 
-def resampler(data: Any, missing: MissingChoice = "error", names: tuple[str, ...] | None = None) -> Source:
+def resampler(data: Any, missing: MissingChoice = "error", names: tuple[str, ...] | None = None) -> Sample:
     """Find out what is to be drawn again: rows, those with missing values refused, left out or kept for EM; or shards.
 
     With names the columns are put in that order. Where either side has no names of its own, they stand for one another
@@ -38,40 +44,50 @@ def resampler(data: Any, missing: MissingChoice = "error", names: tuple[str, ...
     ValueError
         If the data are neither, or their columns are others.
     """
-    source = _source(data, missing)
-    if names is None:
-        return source
-    if len(names) != source.moments.d:
-        raise ValueError(f"the data have {source.moments.d} columns, and the model was fitted to {len(names)}")
-    unnamed = column_names(None, len(names))
-    return source.renamed(names) if unnamed in (names, source.moments.names) else source.ordered(names)
-
-
-def _source(data: Any, missing: MissingChoice) -> Source:
-    """Read what is to be drawn again."""
-    if isinstance(data, Rows | IncompleteRows | Shards):
-        return data
     if isinstance(data, Moments):
         raise ValueError(
             "moments of all rows together cannot be resampled; give the rows, or a list of moments of shards "
             "(golem.readers.shards_from_file)"
         )
-    if isinstance(data, list | tuple) and data and all(isinstance(part, Moments) for part in data):
-        if len(data) == 1:
-            raise ValueError("one shard cannot be resampled; read the file in 20 or more")
-        if len(data) < FEW_SHARDS:
-            warnings.warn(
-                f"{len(data)} shards are few: frequencies are coarse and intervals too narrow. Read the files in "
-                f"{FEW_SHARDS} or more, 100 if you can.",
-                DataWarning,
-                stacklevel=3,
-            )
-        return Shards(tuple(data))
     reader = BaseEstimator()
     reader.missing = missing
-    moments, rows = read_data(reader, to_numpy(data) if is_tensor(data) else data, incomplete=True)
-    assert rows is not None  # a table was given, and its incomplete rows are kept
-    return IncompleteRows(moments, rows) if np.isnan(rows).any() else Rows(moments, rows)
+    sample = read_sample(reader, to_numpy(data) if is_tensor(data) else data)[1]
+    assert sample is not None  # only moments of all rows cannot be drawn from
+    if isinstance(sample, Shards) and len(sample) < FEW_SHARDS:
+        if len(sample) == 1:
+            raise ValueError("one shard cannot be resampled; read the file in 20 or more")
+        warnings.warn(
+            f"{len(sample)} shards are few: frequencies are coarse and intervals too narrow. Read the files in "
+            f"{FEW_SHARDS} or more, 100 if you can.",
+            DataWarning,
+            stacklevel=3,
+        )
+    if names is None:
+        return sample
+    if len(names) != sample.moments.d:
+        raise ValueError(f"the data have {sample.moments.d} columns, and the model was fitted to {len(names)}")
+    unnamed = column_names(None, len(names))
+    return sample.renamed(names) if unnamed in (names, sample.moments.names) else sample.ordered(names)
+
+
+def read_sample(estimator: BaseEstimator, data: Any) -> tuple[Moments, Sample | None]:
+    """Read the moments of all rows, and what can be drawn from; None where there is nothing but these moments.
+
+    The columns are noted on the estimator, and its `missing` obeyed, as in `golem.data.inputs.read_data`.
+    """
+    if are_shards(data):
+        data = Shards(tuple(data))
+    if isinstance(data, Sample):
+        return read_data(estimator, data.moments)[0], data
+    moments, rows = read_data(estimator, data, incomplete=True)
+    if rows is None:
+        return moments, None
+    return moments, IncompleteRows(moments, rows) if np.isnan(rows).any() else Rows(moments, rows)
+
+
+def are_shards(data: Any) -> bool:
+    """Tell moments of shards from anything else."""
+    return isinstance(data, list | tuple) and len(data) > 0 and all(isinstance(part, Moments) for part in data)
 
 
 def rows_of_moments(moments: Moments, values: Matrix) -> Rows | IncompleteRows:
@@ -83,13 +99,99 @@ def rows_of_moments(moments: Moments, values: Matrix) -> Rows | IncompleteRows:
     return Rows(Moments.from_rows(complete, moments.names), complete)
 
 
+class Sample(ABC):
+    """Rows, or shards whose rows stay together, of which some can be taken; `moments` are those of all.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(10, 2))
+    >>> sample = Rows(Moments.from_rows(X), X)
+    >>> [(train.n, test.n) for train, test in sample.folds(3, np.random.default_rng(0))]
+    [(6, 4), (7, 3), (7, 3)]
+    """
+
+    unit: ClassVar[Literal["rows", "shards"]]
+    # The fewest units of each half, and of each fold.
+    _least_in_half: ClassVar[int]
+    _least_in_fold: ClassVar[int]
+    moments: Moments
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of units."""
+
+    @abstractmethod
+    def part(self, which: NDArray[np.intp]) -> Moments:
+        """Moments of some of the units, each once."""
+
+    @abstractmethod
+    def repeated(self, which: NDArray[np.intp]) -> Moments:
+        """Moments of some of the units, some more than once."""
+
+    @abstractmethod
+    def renamed(self, names: tuple[str, ...]) -> Self:
+        """Return the same units with other names of the columns."""
+
+    @abstractmethod
+    def ordered(self, names: tuple[str, ...]) -> Self:
+        """Return the same units with the columns in the order of these names."""
+
+    def draw(self, rng: np.random.Generator) -> Moments:
+        """Moments of as many units, drawn with replacement."""
+        return as_half(self.repeated(rng.integers(len(self), size=len(self))))
+
+    def folds(self, count: int, rng: np.random.Generator) -> Iterator[tuple[Moments, Moments | Matrix]]:
+        """Yield the moments without a fold, and those of the fold or its rows where some lack values.
+
+        The units are shuffled and dealt out.
+
+        Raises
+        ------
+        ValueError
+            If there are too few units.
+        """
+        folds = [self.part(part) for part in self._dealt(count, rng)]
+        for k, fold in enumerate(folds):
+            yield merged(folds[:k] + folds[k + 1 :]), fold
+
+    def halves(self, pairs: int, rng: np.random.Generator) -> Iterator[Moments]:
+        """Yield the moments of complementary halves, two a pair (Shah and Samworth 2013); an odd unit is left out.
+
+        Raises
+        ------
+        ValueError
+            If there are too few units.
+        """
+        self._require(2 * self._least_in_half, "halves")
+        half = len(self) // 2
+        for _ in range(pairs):
+            shuffled = rng.permutation(len(self))
+            yield self.part(shuffled[:half])
+            yield self.part(shuffled[half : 2 * half])
+
+    def _dealt(self, count: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
+        """Deal out the units to folds."""
+        self._require(count * self._least_in_fold, f"{count} folds")
+        return np.array_split(rng.permutation(len(self)), count)
+
+    def _require(self, least: int, what: str) -> None:
+        if len(self) < least:
+            size = "n_samples" if self.unit == "rows" else "shards"
+            raise ValueError(f"{what} need at least {least} {self.unit}; got {size} = {len(self)}")
+
+
 @dataclass(frozen=True, eq=False)
-class _RowsAtHand:
+class _RowsAtHand(Sample):
     """Rows and their moments."""
 
     moments: Moments
     values: Matrix
-    unit: Literal["rows", "shards"] = "rows"
+    unit = "rows"
+    _least_in_half, _least_in_fold = 3, 2
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.values)
 
     def renamed(self, names: tuple[str, ...]) -> Self:
         """Return the same rows with other names."""
@@ -105,7 +207,7 @@ class _RowsAtHand:
 
 @dataclass(frozen=True, eq=False)
 class Rows(_RowsAtHand):
-    """Rows drawn with replacement.
+    """Rows without missing values.
 
     A resample is a vector w of counts, multinomial, and its scatter X_c' diag(w) X_c: no row is copied.
 
@@ -137,18 +239,21 @@ class Rows(_RowsAtHand):
         scatter = (scatter + scatter.T) / 2 - np.outer(offset, offset) * n
         return Moments(n, self.moments.shift, self.moments.offset + offset, scatter, self.moments.names)
 
-    def draw(self, rng: np.random.Generator) -> Moments:
-        """Moments of as many rows, drawn with replacement."""
-        n = len(self.values)
-        return as_half(self.weighted(np.bincount(rng.integers(n, size=n), minlength=n)))
+    def repeated(self, which: NDArray[np.intp]) -> Moments:
+        """Moments of some of the rows, some more than once."""
+        return self.weighted(np.bincount(which, minlength=len(self)))
+
+    def part(self, which: NDArray[np.intp]) -> Moments:
+        """Moments of some of the rows, each once."""
+        return Moments.from_rows(self.values[which], self.moments.names, shift=self.values[0])
 
 
 @dataclass(frozen=True, eq=False)
 class IncompleteRows(_RowsAtHand):
-    """Rows that lack values (NaN), drawn with replacement; the moments of each resample are those of EM.
+    """Rows that lack values (NaN); the moments of each resample are those of EM.
 
-    So the replicates vary by what the missing values leave open as well. EM starts from the moments of all rows, which
-    are near.
+    So the replicates of a bootstrap vary by what the missing values leave open as well. EM starts from the moments of
+    all rows, which are near.
 
     Parameters
     ----------
@@ -166,24 +271,38 @@ class IncompleteRows(_RowsAtHand):
     True
     """
 
-    def draw(self, rng: np.random.Generator) -> Moments:
-        """Moments of as many rows, drawn with replacement."""
-        n = len(self.values)
-        drawn = self.values[rng.integers(n, size=n)]
-        return as_half(Moments.by_em(drawn, self.moments.names, self.moments))
+    def repeated(self, which: NDArray[np.intp]) -> Moments:
+        """Moments of some of the rows, some more than once."""
+        return Moments.by_em(self.values[which], self.moments.names, self.moments)
+
+    def part(self, which: NDArray[np.intp]) -> Moments:
+        """Moments of some of the rows, each once; by EM where these lack values."""
+        if np.isnan(self.values[which]).any():
+            return self.repeated(which)
+        return Moments.from_rows(self.values[which], self.moments.names)
+
+    def folds(self, count: int, rng: np.random.Generator) -> Iterator[tuple[Moments, Matrix]]:
+        """Yield the moments without a fold, and the rows of the fold."""
+        dealt = self._dealt(count, rng)
+        for k, fold in enumerate(dealt):
+            yield self.part(np.concatenate(dealt[:k] + dealt[k + 1 :])), self.values[fold]
 
 
 @dataclass(frozen=True, eq=False)
-class Shards:
-    """Blocks of rows, known by their moments, drawn with replacement (a block bootstrap)."""
+class Shards(Sample):
+    """Blocks of rows, known by their moments; drawn with replacement they are a block bootstrap."""
 
     parts: tuple[Moments, ...]
-    unit: Literal["rows", "shards"] = "shards"
+    moments: Moments = dataclasses.field(init=False)
+    unit = "shards"
+    _least_in_half, _least_in_fold = 2, 1
 
-    @functools.cached_property
-    def moments(self) -> Moments:
-        """Moments of all shards together."""
-        return merged(self.parts)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "moments", merged(self.parts))
+
+    def __len__(self) -> int:
+        """Return the number of shards."""
+        return len(self.parts)
 
     def renamed(self, names: tuple[str, ...]) -> Shards:
         """Return the same shards with other names of the columns."""
@@ -198,13 +317,13 @@ class Shards:
         taken = zip(self.parts, map(int, counts), strict=True)
         return merged([dataclasses.replace(m, n=m.n * w, scatter=m.scatter * w) for m, w in taken if w])
 
-    def draw(self, rng: np.random.Generator) -> Moments:
-        """Moments of as many shards, drawn with replacement."""
-        K = len(self.parts)
-        return as_half(self.weighted(np.bincount(rng.integers(K, size=K), minlength=K)))
+    def repeated(self, which: NDArray[np.intp]) -> Moments:
+        """Moments of some of the shards, some more than once."""
+        return self.weighted(np.bincount(which, minlength=len(self)))
 
-
-Source = Rows | IncompleteRows | Shards
+    def part(self, which: NDArray[np.intp]) -> Moments:
+        """Moments of some of the shards, each once."""
+        return merged([self.parts[k] for k in which])
 
 
 def merged(parts: Sequence[Moments]) -> Moments:

@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from golem.assessment.selection.partition import Sample
 from golem.assessment.selection.paths import (
     Setting,
     default_penalties,
@@ -27,7 +26,7 @@ from golem.data.checks import DataWarning, require_learnable
 from golem.data.inputs import read_data
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.data.resampling import merged
+from golem.data.resampling import Sample, are_shards, merged, read_sample
 from golem.estimator.golem import Golem, is_counted
 from golem.runtime.types import BoolMatrix
 from golem.score.sparsity import L0, Criterion
@@ -182,7 +181,7 @@ class GolemCV(BaseEstimator):
         chosen = self.choose(X).chosen
         self.best_params_, self.path_ = chosen, self.selection_.path
         (self.best_score_,) = (row["score"] for row in self.path_ if row["chosen"])
-        self.estimator_ = clone(self._template()).set_params(**chosen).fit(merged(X) if _are_shards(X) else X)
+        self.estimator_ = clone(self._template()).set_params(**chosen).fit(merged(X) if are_shards(X) else X)
         self.estimator_.selection_ = self.selection_
         for name, value in vars(self.estimator_).items():
             if name.endswith("_") and name not in ("n_features_in_", "feature_names_in_"):
@@ -287,16 +286,13 @@ class GolemCV(BaseEstimator):
 
     def _read(self, X: Any) -> tuple[Moments, Sample | None]:
         """Return the moments of all rows, and what can be divided."""
-        if _are_shards(X):
-            moments, _ = read_data(self, merged(X))
-            return moments, Sample(X, moments.names)
-        moments, rows = read_data(self, X, incomplete=True)
-        if rows is None and self.select != "bic":
+        moments, sample = read_sample(self, X)
+        if sample is None and self.select != "bic":
             raise ValueError(
                 f"select={self.select!r} divides rows, which moments of all of them do not have; use select='bic', or "
                 "give the rows, or moments of shards of them (golem.readers.shards_from_file)"
             )
-        return moments, None if rows is None else Sample(rows, moments.names, moments)
+        return moments, sample
 
     def _grid(self, model: Golem, moments: Moments) -> list[Setting]:
         """Return the settings of the path."""
@@ -397,8 +393,3 @@ class GolemCV(BaseEstimator):
             if self.callback is not None:
                 self.callback(done, total)
             yield result
-
-
-def _are_shards(X: Any) -> bool:
-    """Tell moments of shards from anything else."""
-    return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(part, Moments) for part in X)
