@@ -20,7 +20,7 @@ from golem.assessment.diagnostics import Diagnosis, diagnose
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.files.standard_input import STANDARD_INPUT, spooled
 from golem.data.files.table_files import TableFiles
-from golem.data.inputs import read_knowledge
+from golem.data.inputs import check_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge, read_edge
 from golem.data.moments import Moments
 from golem.data.readers import Table, rows_of, shards_of
@@ -239,17 +239,16 @@ def _add_edges(model: Golem, forbid: Sequence[str], require: Sequence[str], colu
     if forbid or require:
         known = known.by_name(columns) if isinstance(known, Knowledge) else known
         model.set_params(knowledge=with_edges(known, forbid, require, columns))
-    read_knowledge(model.knowledge, columns)
+    check_knowledge(model.knowledge, columns)
 
 
 def with_edges(
     known: NamedKnowledge | None, forbid: Sequence[str], require: Sequence[str], columns: Sequence[str]
 ) -> NamedKnowledge | None:
-    """Add edges such as "A->B" to knowledge by name, and check that all names are columns; None if nothing is known."""
+    """Add edges between columns, such as "A->B", to knowledge by name; None if nothing is known."""
     known = Knowledge.named() if known is None else known
     forbidden, required = ([read_edge(text, columns) for text in texts] for texts in (forbid, require))
     known = known.joined(Knowledge.named(forbidden, required))
-    known.resolve(columns)
     return None if known.is_empty else known
 
 

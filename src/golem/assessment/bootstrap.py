@@ -26,6 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from golem.assessment.consensus import ranked_pairs
 from golem.data.checks import DataWarning, require_learnable
+from golem.data.inputs import read_knowledge
 from golem.data.resampling import IncompleteRows, Sample, half_of, resampler
 from golem.directions.equivalence_class import random_member, without_evidence
 from golem.estimator.golem import Golem, is_counted, plain_model
@@ -226,8 +227,9 @@ class _Work:
         self.source, self.seed = source, seed
         self._stop = threading.Event()
         searched = model.solver == "order" and model.noise != "ev" and model.effort is None
-        # Not a clone: that would copy masks and callbacks, and for each replicate.
-        self._settings = model.get_params(deep=False) | {"callback": self._obey}
+        # Not a clone: that would copy masks and callbacks, and for each replicate. Names become masks once for all.
+        known = read_knowledge(model.knowledge, source.moments.names)
+        self._settings = model.get_params(deep=False) | {"callback": self._obey, "knowledge": known}
         if searched:
             self._settings["effort"] = "fast"
         if is_counted(model) and isinstance(model.lambda_sparsity, int | float):

@@ -20,7 +20,7 @@ from golem.comparison.registry import METHODS, named_table, require_known
 from golem.comparison.result import Comparison, Row, Step
 from golem.data.checks import require_learnable
 from golem.data.files.table_files import Paths, TableFiles
-from golem.data.inputs import read_knowledge, require_shape
+from golem.data.inputs import check_knowledge, read_knowledge, require_shape
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
@@ -152,7 +152,7 @@ def compare_file(
     table = path
     if not isinstance(table, TableFiles):
         table = TableFiles.open(table, columns=columns, drop=drop, header=header, na=na)
-    read_knowledge(options.get("knowledge"), table.names)  # before the rows are read
+    check_knowledge(options.get("knowledge"), table.names)
     graph = None
     if truth is not None:
         named = read_graph(truth)

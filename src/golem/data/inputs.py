@@ -100,6 +100,14 @@ def read_knowledge(knowledge: Knowledge | NamedKnowledge | None, names: Sequence
     return knowledge
 
 
+def check_knowledge(knowledge: Knowledge | NamedKnowledge | None, names: Sequence[str]) -> None:
+    """Raise where `read_knowledge` would, without making masks of names: before a long pass over rows."""
+    if isinstance(knowledge, NamedKnowledge):
+        knowledge.require_columns(names)
+    elif knowledge is not None:
+        read_knowledge(knowledge, names)
+
+
 def require_shape(array: np.ndarray[Any, Any], d: int, what: str) -> None:
     """Raise where a (d, d) matrix is expected and something else comes."""
     if array.shape != (d, d):

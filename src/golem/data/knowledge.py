@@ -232,6 +232,16 @@ class NamedKnowledge:
         )
         return NamedKnowledge(forbidden, required, self.tiers or other.tiers)
 
+    def require_columns(self, names: Sequence[str]) -> None:
+        """Raise a ValueError where it names something that is no column, with the nearest name."""
+        columns = set(names)
+        unknown = [name for name in self.names if name not in columns]
+        if unknown:
+            others = f" (nor are {len(unknown) - 1} other names in it)" if len(unknown) > 1 else ""
+            raise ValueError(
+                f"the knowledge names {unknown[0]!r}, which is no column{others}{_nearest(unknown[0], names)}"
+            )
+
     def resolve(self, names: Sequence[str]) -> Knowledge:
         """Turn it into masks over columns of these names.
 
@@ -240,13 +250,8 @@ class NamedKnowledge:
         ValueError
             If it names something that is no column, with the nearest name.
         """
+        self.require_columns(names)
         where = {name: k for k, name in enumerate(names)}
-        unknown = [name for name in self.names if name not in where]
-        if unknown:
-            others = f" (nor are {len(unknown) - 1} other names in it)" if len(unknown) > 1 else ""
-            raise ValueError(
-                f"the knowledge names {unknown[0]!r}, which is no column{others}{_nearest(unknown[0], names)}"
-            )
         forbidden, required = ([(where[a], where[b]) for a, b in edges] for edges in (self.forbidden, self.required))
         return Knowledge.of(len(where), forbidden, required, [[where[name] for name in tier] for tier in self.tiers])
 

@@ -79,7 +79,7 @@ def standardized_refit(model: Golem) -> Golem:
     searches with effort="fast", unless the model was made with an effort of its own.
     """
     scale = np.sqrt(model.moments_.variances)
-    refit: Golem = clone(model).set_params(callback=None)
+    refit: Golem = clone(model).set_params(callback=None, knowledge=model.knowledge_)
     if is_counted(model):
         refit.set_params(noise="nv", device="cpu", dtype="float64")
         if model.effort is None and isinstance(model.solver, str):

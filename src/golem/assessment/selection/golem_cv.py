@@ -23,7 +23,7 @@ from golem.assessment.selection.paths import (
 )
 from golem.assessment.selection.stability import CONFIRMED, NO_DIFFERENCE, Frequencies
 from golem.data.checks import DataWarning, require_learnable
-from golem.data.inputs import read_data
+from golem.data.inputs import read_data, read_knowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import Sample, are_shards, merged, read_sample
@@ -195,6 +195,8 @@ class GolemCV(BaseEstimator):
         self.check_settings()
         moments, sample = self._read(X)
         template = self._template()
+        # Names become masks once for all fits of the path.
+        template = clone(template).set_params(knowledge=read_knowledge(template.knowledge, moments.names))
         with warnings.catch_warnings():  # the last fit gives them
             warnings.simplefilter("ignore", DataWarning)
             require_learnable(moments, uses_scale=template.noise == "ev" or not is_counted(template))
