@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import threading
 
 import numpy as np
@@ -11,6 +13,7 @@ from typer.testing import CliRunner
 
 from golem import Golem, Knowledge, fit_file
 from golem.cli import app
+from golem.data.knowledge import NamedKnowledge
 from golem.runtime.progress import Progress
 from golem.simulate import simulate
 from golem.workflow import repeat_fit
@@ -85,6 +88,49 @@ def test_a_listener_hears_of_every_stage(data, tmp_path):
 
     fit_file(data, tmp_path / "out", bootstrap=2, progress=Listening())
     assert list(dict.fromkeys(heard)) == ["reading", "waiting", "solving", "counting"]
+
+
+@pytest.fixture(scope="module")
+def opened():
+    """Paths that are opened, by whatever code, from the moment that a test clears the list."""
+    paths = []
+
+    def note(event, arguments):
+        if event == "open" and isinstance(arguments[0], str | os.PathLike):
+            paths.append(os.fspath(arguments[0]))
+
+    sys.addaudithook(note)  # it cannot be taken away again
+    return paths
+
+
+@pytest.mark.parametrize("select", [None, "cv"])
+@pytest.mark.parametrize("missing", ["error", "em"])
+def test_a_small_file_is_read_once_and_names_are_looked_up_once_a_stage(
+    missing, select, data, tmp_path, monkeypatch, opened
+):
+    resolve, resolved = NamedKnowledge.resolve, []
+    monkeypatch.setattr(NamedKnowledge, "resolve", lambda self, names: resolved.append(1) or resolve(self, names))
+    known = tmp_path / "known.json"
+    known.write_text('{"forbidden": [["b", "c"]]}')
+    options = ["--forbid", "a->b", "--knowledge", known, "--missing", missing, "--bootstrap", 2, "-q"]
+    options += ["--select", select] if select else []
+    opened.clear()
+    result = CliRunner().invoke(app, [str(word) for word in ("fit", data, "-o", tmp_path / "out", *options)])
+    assert result.exit_code == 0, result.output
+    # Once for its format and its columns, once for its rows: moments, folds, resamples and checks share these.
+    assert opened.count(str(data)) == 2
+    # Each stage can be called on its own: the choice of the penalty, the fit and the bootstrap, for all their fits.
+    assert len(resolved) == (3 if select else 2)
+
+
+def test_knowledge_of_other_columns_is_refused_before_the_rows_are_read(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("a,b\n" + "1,2\n" * 60 + "oops\n")  # beyond the lines that tell the format
+    known = Knowledge.named(forbidden=[("a", "z")])
+    with pytest.raises(ValueError, match="'z', which is no column"):
+        fit_file(path, tmp_path / "out", Golem(knowledge=known), forbid=["a->b"])
+    with pytest.raises(ValueError, match=r"shape \(2, 2\)"):
+        fit_file(path, tmp_path / "out", Golem(knowledge=Knowledge.of(3)))
 
 
 def test_the_callback_of_the_model_is_its_own_again(data, tmp_path):

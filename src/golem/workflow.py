@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,12 +21,14 @@ from golem.assessment.bootstrap import Bootstrap, bootstrap
 from golem.assessment.diagnostics import Diagnosis, diagnose
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.files.standard_input import STANDARD_INPUT, spooled
+from golem.data.files.streaming import KeptRows
 from golem.data.files.table_files import TableFiles
 from golem.data.inputs import check_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge, read_edge
+from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.data.readers import Table, rows_of, shards_of
-from golem.data.resampling import Sample, merged, rows_of_moments
+from golem.data.readers import rows_of, shards_of
+from golem.data.resampling import Sample, Shards, merged, rows_of_moments
 from golem.estimator.golem import Golem
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import Supplement, describe
@@ -45,7 +49,7 @@ from golem.solvers.paper_recipe import NOISE_MODELS
 # shards of consecutive rows.
 ROWS_UP_TO = 2**28
 SHARDS = 100
-# More are not read a second time for the checks that need rows.
+# More are not kept for the checks that need rows.
 MOST_NUMBERS = 5_000_000
 _SILENT = Progress()
 
@@ -150,30 +154,26 @@ def fit_file(
         if table.made_up_names:
             progress.note(f"No header line found: the columns are named {', '.join(table.names[:2])}, ...")
         _add_edges(model, forbid, require, table.names)
-        by_rows = table.size <= ROWS_UP_TO and scheduler is None
-        with progress.reading(table.size) as show:
-            divided = bool(bootstrap) or select in ("cv", "stability")
-            count = SHARDS if divided and not by_rows else 1
-            shards = shards_of(table, count, missing=model.missing, progress=show, scheduler=scheduler)
+        divided = bool(bootstrap) or select in ("cv", "stability")
+        source = _Source(table, divided, diagnose, scheduler)
+        moments = source.read(model.missing, progress)
         with _naming(paths):
-            moments, title = merged(shards), title_of(paths)
+            title = title_of(paths)
             supplement = Supplement({"paths": paths, "folder": way_back(folder)} | reading)
             selection = None
             if search is not None:
-                selection = choose(search, model, shards, lambda: rows_of(table), folder, progress)
+                selection = choose(search, model, moments if select == "bic" else source.sample, folder, progress)
             learn(model, moments, progress)
             if selection is not None:
                 model.selection_ = selection
             interrupted, found = was_interrupted(model), None
             if bootstrap and not interrupted:
                 write(model, folder, describe(model, supplement), title=title)  # whatever becomes of the resampling
-                source: Sample | list[Moments] = rows_of_moments(moments, rows_of(table).values) if by_rows else shards
-                found = _resample(model, source, bootstrap, random_state, folder, progress)
+                found = _resample(model, source.sample, bootstrap, random_state, folder, progress)
                 interrupted = found is None or found.interrupted
-            in_memory = scheduler is None and moments.n * moments.d <= MOST_NUMBERS
             checked = None
             if diagnose and not was_interrupted(model):
-                checked = check(model, lambda: rows_of(table).values if in_memory else None, progress)
+                checked = check(model, lambda: source.few_rows, progress)
             supplement = dataclasses.replace(supplement, bootstrap=found, diagnosis=checked)
             document = describe(model, supplement)
             write(model, folder, document, title=title)
@@ -223,6 +223,42 @@ def repeat_fit(
     return dataclasses.replace(result, repeat=run.compare(result.model))
 
 
+class _Source:
+    """A table in files, read once: its moments, and the rows or shards that steps after the fit draw from."""
+
+    def __init__(self, table: TableFiles, divided: bool, checked: bool, scheduler: str | None) -> None:
+        self._table, self._scheduler = table, scheduler
+        self._by_rows = table.size <= ROWS_UP_TO and scheduler is None
+        self._shards = SHARDS if divided and not self._by_rows else 1
+        self._kept = KeptRows(math.inf if divided and self._by_rows else MOST_NUMBERS if checked else 0)
+
+    def read(self, missing: MissingChoice, progress: Progress) -> Moments:
+        """Do the pass, and return the moments of all rows."""
+        with progress.reading(self._table.size) as show:
+            self._parts = shards_of(
+                self._table, self._shards, missing=missing, progress=show, scheduler=self._scheduler, keep=self._kept
+            )
+        self._moments = merged(self._parts)
+        return self._moments
+
+    @functools.cached_property
+    def sample(self) -> Sample:
+        """What is drawn: rows, or shards of large files."""
+        return rows_of_moments(self._moments, self._rows) if self._by_rows else Shards(tuple(self._parts))
+
+    @property
+    def few_rows(self) -> Matrix | None:
+        """The rows, where they are few enough to be looked at one by one."""
+        few = self._scheduler is None and self._moments.n * self._moments.d <= MOST_NUMBERS
+        return self._rows if few else None
+
+    @functools.cached_property
+    def _rows(self) -> Matrix:
+        """All rows; those that the pass has not kept are read again."""
+        kept = self._kept.values
+        return rows_of(self._table).values if kept is None else kept
+
+
 def _require_consistent(model: Golem, search: GolemCV | None, certificate: bool, output: Path) -> None:
     """Raise for whatever can be known to be wrong before the rows are read."""
     if certificate and model.noise != "ev":
@@ -253,26 +289,12 @@ def with_edges(
 
 
 def choose(
-    search: GolemCV,
-    model: Golem,
-    shards: list[Moments],
-    rows: Callable[[], Table],
-    output: Path,
-    progress: Progress = _SILENT,
+    search: GolemCV, model: Golem, data: Moments | Sample, output: Path, progress: Progress = _SILENT
 ) -> Selection:
-    """Choose settings of the model, give them to it, and write path.csv and path.png.
-
-    A single shard cannot be divided: the rows are read then, unless a criterion on all of them decides.
-    """
-    import pyarrow as pa
-
-    compile_kernels(model, shards[0].d, progress)
+    """Choose settings of the model, give them to it, and write path.csv and path.png."""
+    compile_kernels(model, (data if isinstance(data, Moments) else data.moments).d, progress)
     parts = {"bic": "graphs of the path", "cv": "folds", "stability": "halves of the rows"}[search.select]
     with progress.counting(parts) as show:
-        data: list[Moments] | pa.Table = shards
-        if len(shards) == 1 and search.select != "bic":
-            table = rows()
-            data = pa.table(dict(zip(table.names, table.values.T, strict=True)))
         search.set_params(callback=show)
         selection = search.choose(data)
     with holding_interrupts():
@@ -320,12 +342,12 @@ def check(model: Golem, rows: Callable[[], Matrix | None], progress: Progress = 
 
 
 def _resample(
-    model: Golem, source: Sample | list[Moments], replicates: int, seed: int, output: Path, progress: Progress
+    model: Golem, sample: Sample, replicates: int, seed: int, output: Path, progress: Progress
 ) -> Bootstrap | None:
     """Bootstrap with progress; None where Ctrl-C left nothing to keep."""
     try:
         with progress.counting("Bootstrap") as show:
-            return bootstrap(model, source, replicates, random_state=seed, callback=show)
+            return bootstrap(model, sample, replicates, random_state=seed, callback=show)
     except KeyboardInterrupt:
         return None
     except ValueError as error:

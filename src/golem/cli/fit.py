@@ -152,7 +152,7 @@ def fit(
         typer.Option(
             "--diagnose/--no-diagnose",
             help="Check what the graph rests on: units, noise, near-copies, single rows. Up to 5 million numbers are "
-            "read again for it.",
+            "kept for it.",
             rich_help_panel=TRUST,
         ),
     ] = True,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from golem.data.files.batches import naming
-from golem.data.files.streaming import Progress, moments_of_shards, plan, read_here
+from golem.data.files.streaming import KeptRows, Progress, moments_of_shards, plan, read_here
 from golem.data.files.table_files import Paths, TableFiles
 from golem.data.missing import MissingChoice, require_choice
 from golem.data.moments import Moments
@@ -165,8 +165,9 @@ def shards_of(
     missing: MissingChoice = "error",
     progress: Progress | None = None,
     scheduler: str | Client | None = None,
+    keep: KeptRows | None = None,
 ) -> list[Moments]:
-    """Do the pass over files that have been opened."""
+    """Do the pass over files that have been opened; `keep` is given the rows that are read here."""
     require_choice(missing)
     if shards < 1:
         raise ValueError(f"the number of shards must be positive; got {shards}")
@@ -177,13 +178,15 @@ def shards_of(
                 "use missing='drop'"
             )
         rows = rows_of(table, most_bytes=physical_memory() / 4, progress=progress)
+        if keep is not None:
+            keep.take(rows.values)
         with naming(table.files[0].path):
             return [Moments.from_rows(rows.values, rows.names, missing=missing)]
     tasks = plan(table, shards, missing)
     if not tasks:
         parts = {}
     elif scheduler is None:
-        parts = read_here(tasks, progress)
+        parts = read_here(tasks, progress, keep)
     else:
         from golem.data.files.cluster import read_on_cluster
 

@@ -95,7 +95,7 @@ def rows_of_moments(moments: Moments, values: Matrix) -> Rows | IncompleteRows:
     absent = np.isnan(values)
     if absent.any() and moments.missing is not None and moments.missing.method == "em":
         return IncompleteRows(moments, values)
-    complete = values[~absent.any(axis=1)]
+    complete = values[~absent.any(axis=1)] if absent.any() else values
     return Rows(Moments.from_rows(complete, moments.names), complete)
 
 

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 
 from golem import DataWarning, Moments
 from golem.data.files import batches, streaming
-from golem.data.files.streaming import merged, plan, read_here, tree_sum
+from golem.data.files.streaming import KeptRows, merged, plan, read_here, tree_sum
 from golem.data.files.table_files import TableFiles, find_files
-from golem.readers import moments_from_dask, moments_from_file, read_table, shards_from_file
+from golem.readers import moments_from_dask, moments_from_file, read_table, shards_from_file, shards_of
 
 
 @pytest.fixture
@@ -161,6 +161,25 @@ def test_progress_counts_every_byte(tmp_path, rng, small_pieces):
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
     assert seen[-1] == (size, size)
     assert len(seen) > 10
+
+
+@pytest.mark.parametrize("missing", ["error", "drop", "em"])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_rows_are_kept_in_their_order_while_there_is_room(kind, missing, tmp_path, rng, small_pieces):
+    X = rows_with_mean(rng, 1e8)
+    if missing != "error":
+        X[3, 1] = X[700, 0] = np.nan
+    path = tmp_path / f"data.{kind}"
+    write_csv(path, X) if kind == "csv" else pq.write_table(table_of(X), path, row_group_size=70)
+    table = TableFiles.open(path)
+    (expected,) = shards_of(table, 1, missing=missing)
+    for room, is_kept in ((X.size, True), (X.size - 1, False)):
+        kept = KeptRows(room)
+        (moments,) = shards_of(table, 1, missing=missing, keep=kept)
+        np.testing.assert_array_equal(moments.scatter, expected.scatter)
+        assert (kept.values is not None) == is_kept
+        if is_kept:
+            np.testing.assert_array_equal(kept.values, X)
 
 
 def test_an_interrupt_ends_the_threads(tmp_path, rng, small_pieces):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from golem.data.files.batches import Batch, Piece, as_floats, block_bytes, first_line, is_numeric, piece_bytes
 from golem.data.files.csv_format import (
@@ -78,12 +78,18 @@ class CsvFile:
 
     @classmethod
     def open(
-        cls, path: Path, header: bool | None = None, like: CsvFile | None = None, na: tuple[str, ...] = ()
+        cls,
+        path: Path,
+        file: BinaryIO,
+        header: bool | None = None,
+        like: CsvFile | None = None,
+        na: tuple[str, ...] = (),
     ) -> CsvFile:
-        """Look at the beginning of a file; `like` is an earlier file of the same table."""
-        with path.open("rb") as file:
-            is_compressed = file.read(2) == _GZIP
-        with _opened(path, is_compressed) as (text, _):
+        """Look at the beginning of a file that is open; `like` is an earlier file of the same table."""
+        file.seek(0)
+        is_compressed = file.read(len(_GZIP)) == _GZIP
+        file.seek(0)
+        with _decompressed(file) if is_compressed else contextlib.nullcontext(file) as text:
             sample, truncated = _sample(text)
         form = sniff_csv(sample, truncated, na)
         begin = len(_BYTE_ORDER_MARK) if sample.startswith(_BYTE_ORDER_MARK) else 0
@@ -160,11 +166,11 @@ class CsvFile:
 
     def _stream(self, size: int) -> Iterator[_Block]:
         """Read a compressed file in blocks of lines of about a size."""
-        with _opened(self.path, compressed=True) as (text, position):
+        with self.path.open("rb") as file, _decompressed(file) as text:
             lines, begin = text.read(self.start).count(b"\n"), 0
             while block := text.read(size):
                 block += text.readline()
-                end = position()
+                end = file.tell()
                 yield _Block(block, begin, end, partial(int, lines))
                 begin, lines = end, lines + block.count(b"\n")
 
@@ -323,17 +329,13 @@ def _unexplained(block: _Block, error: Exception) -> str:
 
 
 @contextlib.contextmanager
-def _opened(path: Path, compressed: bool) -> Iterator[tuple[Any, Callable[[], int]]]:
-    """Open a file for its text, and a function that tells how many of its bytes have been read."""
-    with path.open("rb") as raw:
-        if not compressed:
-            yield raw, raw.tell
-            return
-        try:
-            with gzip.GzipFile(fileobj=raw) as text:
-                yield text, raw.tell
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"a damaged or incomplete compressed file ({first_line(error)})") from None
+def _decompressed(file: BinaryIO) -> Iterator[Any]:
+    """Read the text of a compressed file; one that is damaged is an error that says so."""
+    try:
+        with gzip.GzipFile(fileobj=file) as text:
+            yield text
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"a damaged or incomplete compressed file ({first_line(error)})") from None
 
 
 def _sample(text: Any) -> tuple[bytes, bool]:

@@ -7,19 +7,22 @@ Pieces, batches and the tree of merges depend on the files alone: the same files
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
+
+import numpy as np
 
 from golem.data.files.batches import Batch, Piece, TableFile, batch_rows, naming
 from golem.data.files.table_files import TableFiles
 from golem.data.moments import Moments
 from golem.runtime.machine import available_cores
 from golem.runtime.threads import blas_threads_for
+from golem.runtime.types import Matrix, Vector
 
 Progress = Callable[[int, int], None]
 # Moments of the shards that a part of the rows belongs to.
@@ -78,15 +81,54 @@ def plan(table: TableFiles, shards: int = 1, missing: Literal["error", "drop"] =
     return tasks
 
 
-def part_moments(task: Task, advance: Callable[[int], None] | None = None, ahead: bool = False) -> Parts:
+class KeptRows:
+    """The rows of a pass, kept for what needs them later, unless they are more than so many numbers.
+
+    Then nothing is kept: files can be larger than the memory.
+    """
+
+    def __init__(self, most: float) -> None:
+        self._parts: dict[Task, list[Matrix]] | None = {}
+        self._room, self._lock = most, threading.Lock()
+
+    def begin(self, tasks: list[Task]) -> None:
+        """Fix the order of the rows, whatever piece is read first."""
+        self._parts = {task: [] for task in tasks}
+
+    def add(self, task: Task, columns: list[Vector]) -> None:
+        """Take the next rows of a piece."""
+        with self._lock:
+            self._room -= sum(map(len, columns))
+            if self._room < 0:
+                self._parts = None
+            parts = self._parts
+        if parts is not None and columns:
+            parts[task].append(np.column_stack(columns))
+
+    def take(self, values: Matrix) -> None:
+        """Take all rows at once."""
+        self.values = values if values.size <= self._room else None
+
+    @functools.cached_property
+    def values(self) -> Matrix | None:
+        """All rows, or None where they were not kept."""
+        parts, self._parts = self._parts, None
+        return np.concatenate([block for blocks in parts.values() for block in blocks]) if parts else None
+
+
+def part_moments(
+    task: Task, advance: Callable[[int], None] | None = None, ahead: bool = False, keep: KeptRows | None = None
+) -> Parts:
     """Read a piece, batch by batch; `advance` is told the bytes of each, `ahead` reads the next one meanwhile."""
     parts: Parts = {}
     with naming(task.file.path):
         batches = task.file.batches(task.piece, task.columns)
         for batch in _read_ahead(batches) if ahead else batches:
+            if keep is not None:
+                keep.add(task, batch.columns)
             for shard, begin, end in _cut(batch, task):
                 columns = [column[begin:end] for column in batch.columns]
-                place = partial(_place, batch, begin)
+                place = functools.partial(_place, batch, begin)
                 part = Moments.from_columns(columns, task.names, place, task.missing)
                 parts = merged(parts, {shard: part})
             if advance is not None:
@@ -142,8 +184,10 @@ def moments_of_shards(parts: Parts, shards: int) -> list[Moments]:
     return [parts[shard] for shard in range(shards)]
 
 
-def read_here(tasks: list[Task], progress: Progress | None = None) -> Parts:
+def read_here(tasks: list[Task], progress: Progress | None = None, keep: KeptRows | None = None) -> Parts:
     """Work through the tasks in threads of this process."""
+    if keep is not None:
+        keep.begin(tasks)
     d, total = len(tasks[0].names), tasks[0].total
     stopped, lock, done = threading.Event(), threading.Lock(), 0
 
@@ -159,7 +203,7 @@ def read_here(tasks: list[Task], progress: Progress | None = None) -> Parts:
     def results(pool: ThreadPoolExecutor) -> Iterator[Parts]:
         running: deque[Future[Parts]] = deque()
         for task in tasks:
-            running.append(pool.submit(part_moments, task, advance, len(tasks) < available_cores()))
+            running.append(pool.submit(part_moments, task, advance, len(tasks) < available_cores(), keep))
             if len(running) > threads:  # one more than can run, so that none waits for the merge
                 yield running.popleft().result()
         while running:

@@ -141,9 +141,9 @@ def _open(path: Path, header: bool | None, na: tuple[str, ...], before: Sequence
         raise ValueError("the file is empty")
     with path.open("rb") as file:
         is_parquet = file.read(len(MAGIC)) == MAGIC
-    if is_parquet or path.suffix.lower() in (".parquet", ".pq"):
-        return ParquetFile.open(path, na)
-    return CsvFile.open(path, header, next((file for file in before if isinstance(file, CsvFile)), None), na)
+        if is_parquet or path.suffix.lower() in (".parquet", ".pq"):
+            return ParquetFile.open(path, na)
+        return CsvFile.open(path, file, header, next((file for file in before if isinstance(file, CsvFile)), None), na)
 
 
 def _chosen(file: TableFile, columns: Sequence[str] | None, drop: Sequence[str]) -> tuple[str, ...]:
