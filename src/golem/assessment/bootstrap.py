@@ -16,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,13 +31,13 @@ from golem.data.resampling import IncompleteRows, Sample, half_of, resampler
 from golem.directions.equivalence_class import random_member, without_evidence
 from golem.estimator.golem import Golem, is_counted, plain_model
 from golem.runtime.machine import available_cores
+from golem.runtime.progress import Counter
 from golem.runtime.threads import interruptible_map
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.likelihood import GaussianNV
 from golem.score.regression import regressions
 from golem.solvers import Status
 
-Report = Callable[[int, int], None]
 # A resample that cannot be fitted, such as one in which a rare value is missing, is drawn again so often.
 _MOST_DRAWS = 10
 # Quantiles are taken of so many numbers at a time.
@@ -119,7 +119,7 @@ def bootstrap(
     level: float = 0.95,
     random_state: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
-    callback: Report | None = None,
+    callback: Counter | None = None,
 ) -> Bootstrap:
     """Learn graphs from resampled data, and tell what they agree on.
 
@@ -237,7 +237,7 @@ class _Work:
             n = source.moments.n
             self._settings["lambda_sparsity"] = model.lambda_sparsity * n / half_of(n)
 
-    def run(self, replicates: int, n_jobs: int, callback: Report | None) -> list[_Replicate]:
+    def run(self, replicates: int, n_jobs: int, callback: Counter | None) -> list[_Replicate]:
         """Return the replicates that were done, in their order."""
         from threadpoolctl import threadpool_limits
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
-import time
-from collections.abc import Callable, Iterator, Mapping
-from datetime import timedelta
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from golem.cli.options import Quiet, given_options, names
+from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import INTERRUPTED_EXIT_CODE, user_errors
 from golem.cli.terminal import err, out
 from golem.runtime.files import require_writable
@@ -22,15 +20,12 @@ from golem.runtime.interrupts import holding_interrupts, terminating_softly
 if TYPE_CHECKING:
     from golem.experiments import Experiment, Options, Summary
     from golem.experiments.analysis.outputs import Published
-    from golem.experiments.engine.runner import Progress
 
 EXAMPLE = "golem experiment identifiable --sizes 10,20 --seeds 3 -o out/"
 # Seconds for a task; of a quick run a method that takes longer is left out, so that it stays quick.
 _FULL_LIMIT, _QUICK_LIMIT = 3600.0, 60.0
-_LOG_EVERY = 60.0
 # With --plot nothing runs, and no other option has an effect.
 _FREE_WHEN_PLOTTING = ("name", "output", "quick", "plot", "quiet")
-_COMPILING = "compiling what the first tasks need (once, up to half a minute)"
 
 
 class ExecutorName(StrEnum):
@@ -148,7 +143,7 @@ def experiment(
         }
         summary: Summary | None = None
         try:
-            with _progress(not quiet) as show:
+            with ProgressBars(not quiet).experimenting() as show:
                 summary = run(one, grid, folder, options, show)
         except KeyboardInterrupt:
             err.print("Interrupted. What is there is kept; the same command goes on from here.")
@@ -208,46 +203,6 @@ def _command(name: str, quick: bool, given: Mapping[str, object]) -> str:
         elif value is not None:
             parts += [option, f"{value:g}" if isinstance(value, float) else str(value)]
     return shlex.join(parts)
-
-
-@contextlib.contextmanager
-def _progress(wanted: bool) -> Iterator[Callable[[Progress], None] | None]:
-    """Show a bar with the tasks ended and the time left; a line a minute where the output is no terminal."""
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    if not wanted:
-        yield None
-        return
-    if not err.is_terminal:
-        told = time.monotonic()
-
-        def log(step: Progress) -> None:
-            nonlocal told
-            if not step.latest:
-                err.print(f"{step.ended} of {step.total} tasks, {_COMPILING}", soft_wrap=True)
-            elif time.monotonic() - told > _LOG_EVERY or step.ended == step.total:
-                told = time.monotonic()
-                err.print(f"{step.ended} of {step.total} tasks, {step.failed} failed, {_left(step)}", soft_wrap=True)
-
-        yield log
-        return
-    columns = [BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.description}")]
-    with Bar(*columns, console=err, transient=True) as bar:
-        task = bar.add_task("starting", total=None)
-
-        def show(step: Progress) -> None:
-            failed = f"  {step.failed} failed" if step.failed else ""
-            text = f"{_left(step)}{failed}  {step.latest}" if step.latest else _COMPILING
-            bar.update(task, total=step.total, completed=step.ended, description=text)
-
-        yield show
-
-
-def _left(step: Progress) -> str:
-    if step.seconds_left is None:
-        return "time left unknown"
-    return f"{timedelta(seconds=round(step.seconds_left))} left"
 
 
 def _describe(one: Experiment) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from golem.cli import terminal
@@ -14,6 +16,10 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
     from golem.comparison.result import Step
+    from golem.experiments.engine.runner import RunProgress
+
+_LOG_EVERY = 60.0
+_COMPILING = "compiling what the first tasks need (once, up to half a minute)"
 
 
 class ProgressBars(Progress):
@@ -84,15 +90,37 @@ class ProgressBars(Progress):
     @contextlib.contextmanager
     def comparing(self, time_limit: float | None) -> Iterator[Callable[[Step], None] | None]:
         """Show a bar that counts methods, with the one that runs and its seconds."""
+        limit = "" if time_limit is None else f" of at most {time_limit:g}"
+        with self._steps() as show:
+
+            def tell(step: Step) -> None:
+                running = f"{step.seconds:.0f} s{limit}" if step.seconds else "starting"
+                show(step.number, step.total, f"{step.method}  {running}")
+
+            yield None if show is None else tell
+
+    @contextlib.contextmanager
+    def experimenting(self) -> Iterator[Callable[[RunProgress], None] | None]:
+        """Show a bar with the tasks ended and the time left; a line a minute where the output is not a terminal."""
+        with self._steps() as show:
+
+            def tell(run: RunProgress) -> None:
+                failed = f"  {run.failed} failed" if run.failed else ""
+                text = f"{_left(run)}{failed}  {run.latest}" if run.latest else _COMPILING
+                show(run.ended, run.total, text)
+
+            yield tell if show is not None else _line_a_minute() if self._bars else None
+
+    @contextlib.contextmanager
+    def _steps(self) -> Iterator[Any]:
+        """Show a bar that counts steps; yields what to call with those done, all, and a few words on the latest."""
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
-        limit = "" if time_limit is None else f" of at most {time_limit:g}"
         with self._bar(BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.description}")) as bar:
-            task = None if bar is None else bar.add_task("starting")
+            task = None if bar is None else bar.add_task("starting", total=None)
 
-            def show(step: Step) -> None:
-                running = f"{step.method}  {step.seconds:.0f} s{limit}" if step.seconds else f"{step.method}  starting"
-                bar.update(task, total=step.total, completed=step.number, description=running)
+            def show(done: int, total: int, text: str) -> None:
+                bar.update(task, total=total, completed=done, description=text)
 
             yield None if bar is None else show
 
@@ -112,3 +140,26 @@ def _counter(bar: RichProgress, total: int | None) -> Counter:
     """Return what moves a bar."""
     task = bar.add_task("", total=total)
     return lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _line_a_minute() -> Callable[[RunProgress], None]:
+    """Return what prints where a run stands: at first, every minute and at the end."""
+    told = time.monotonic()
+
+    def log(run: RunProgress) -> None:
+        nonlocal told
+        if not run.latest:
+            terminal.err.print(f"{run.ended} of {run.total} tasks, {_COMPILING}", soft_wrap=True)
+        elif time.monotonic() - told > _LOG_EVERY or run.ended == run.total:
+            told = time.monotonic()
+            text = f"{run.ended} of {run.total} tasks, {run.failed} failed, {_left(run)}"
+            terminal.err.print(text, soft_wrap=True)
+
+    return log
+
+
+def _left(run: RunProgress) -> str:
+    """Say how much time is left."""
+    if run.seconds_left is None:
+        return "time left unknown"
+    return f"{timedelta(seconds=round(run.seconds_left))} left"

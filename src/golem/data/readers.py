@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from golem.data.files.batches import naming
-from golem.data.files.streaming import KeptRows, Progress, moments_of_shards, plan, read_here
+from golem.data.files.streaming import KeptRows, moments_of_shards, plan, read_here
 from golem.data.files.table_files import Paths, TableFiles
 from golem.data.missing import MissingChoice, require_choice
 from golem.data.moments import Moments
 from golem.runtime.machine import physical_memory
+from golem.runtime.progress import Counter
 from golem.runtime.types import Matrix
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def read_table(
     return rows_of(TableFiles.open(path, columns=columns, drop=drop, header=header, na=na))
 
 
-def rows_of(table: TableFiles, *, most_bytes: float = math.inf, progress: Progress | None = None) -> Table:
+def rows_of(table: TableFiles, *, most_bytes: float = math.inf, progress: Counter | None = None) -> Table:
     """Read all rows of files that have been opened into memory.
 
     Raises
@@ -74,7 +75,7 @@ def moments_from_file(
     header: bool | None = None,
     na: Sequence[str] = (),
     missing: MissingChoice = "error",
-    progress: Progress | None = None,
+    progress: Counter | None = None,
     scheduler: str | Client | None = None,
 ) -> Moments:
     r"""Moments of the rows of CSV or Parquet files, in one pass and in bounded memory.
@@ -131,7 +132,7 @@ def shards_from_file(
     header: bool | None = None,
     na: Sequence[str] = (),
     missing: MissingChoice = "error",
-    progress: Progress | None = None,
+    progress: Counter | None = None,
     scheduler: str | Client | None = None,
 ) -> list[Moments]:
     r"""Moments of so many shards of the rows, whose sum is that of `moments_from_file`, in the same single pass.
@@ -163,7 +164,7 @@ def shards_of(
     shards: int,
     *,
     missing: MissingChoice = "error",
-    progress: Progress | None = None,
+    progress: Counter | None = None,
     scheduler: str | Client | None = None,
     keep: KeptRows | None = None,
 ) -> list[Moments]:

@@ -28,6 +28,7 @@ from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import Sample, are_shards, merged, read_sample
 from golem.estimator.golem import Golem, is_counted
+from golem.runtime.progress import Counter
 from golem.runtime.types import BoolMatrix
 from golem.score.sparsity import L0, Criterion
 
@@ -42,7 +43,6 @@ _OF_METHOD: dict[str, tuple[Method, Any]] = {
 }
 # Penalties on cycles that cross-validation compares, around the paper's 5.
 DAG_PENALTIES = (1.0, 5.0, 25.0)
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class GolemCV(BaseEstimator):
         stable: float | None = None,
         random_state: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
-        callback: Progress | None = None,
+        callback: Counter | None = None,
     ) -> None:
         self.estimator = estimator
         self.select = select

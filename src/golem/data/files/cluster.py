@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from golem.data.checks import DataWarning
-from golem.data.files.streaming import Parts, Progress, Task, merged, moments_of_shards, part_moments
+from golem.data.files.streaming import Parts, Task, merged, moments_of_shards, part_moments
 from golem.data.moments import Moments
 from golem.data.table_input import rows_and_names
 from golem.runtime.machine import available_cores
 from golem.runtime.names import column_names
+from golem.runtime.progress import Counter
 from golem.runtime.threads import blas_threads_for
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _CONNECT_SECONDS = 10
 INSTALL = "pip install 'golem-dag[distributed]'"
 
 
-def read_on_cluster(tasks: list[Task], scheduler: str | Client, progress: Progress | None = None) -> Parts:
+def read_on_cluster(tasks: list[Task], scheduler: str | Client, progress: Counter | None = None) -> Parts:
     """Work through the tasks on the workers of a Dask scheduler.
 
     Raises

@@ -21,10 +21,10 @@ from golem.data.files.batches import Batch, Piece, TableFile, batch_rows, naming
 from golem.data.files.table_files import TableFiles
 from golem.data.moments import Moments
 from golem.runtime.machine import available_cores
+from golem.runtime.progress import Counter
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Matrix, Vector
 
-Progress = Callable[[int, int], None]
 # Moments of the shards that a part of the rows belongs to.
 Parts = dict[int, Moments]
 # Threads are for decoding; beyond a few, the disk decides. Their memory together stays below a gigabyte.
@@ -184,7 +184,7 @@ def moments_of_shards(parts: Parts, shards: int) -> list[Moments]:
     return [parts[shard] for shard in range(shards)]
 
 
-def read_here(tasks: list[Task], progress: Progress | None = None, keep: KeptRows | None = None) -> Parts:
+def read_here(tasks: list[Task], progress: Counter | None = None, keep: KeptRows | None = None) -> Parts:
     """Work through the tasks in threads of this process."""
     if keep is not None:
         keep.begin(tasks)

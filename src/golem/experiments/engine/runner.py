@@ -47,7 +47,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Progress:
+class RunProgress:
     """Where a run stands: tasks ended of all, failures among them, and the seconds left as far as one can tell.
 
     `latest` names the task that ended last; it is empty at first, while what the methods need is compiled.
@@ -99,7 +99,7 @@ def run(
     grid: Grid,
     folder: Path,
     options: Options | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[RunProgress], None] | None = None,
 ) -> Summary:
     """Run the tasks of an experiment that have no row in the folder's store yet.
 
@@ -132,7 +132,7 @@ def run(
     held: set[str] = set()
     lost = 0
     if pending and progress is not None:
-        progress(Progress(clock.ended, len(tasks), 0, None, ""))
+        progress(RunProgress(clock.ended, len(tasks), 0, None, ""))
     with contextlib.ExitStack() as ending:
         claims = ending.enter_context(Claims(folder))
         batches = _free(_batches(experiment, pending, options), store, claims, held, clock)
@@ -146,7 +146,7 @@ def run(
                 clock.note(row)
                 if progress is not None:
                     failed = _failures(added)
-                    progress(Progress(clock.ended, len(tasks), failed, clock.seconds_left(), _label(row)))
+                    progress(RunProgress(clock.ended, len(tasks), failed, clock.seconds_left(), _label(row)))
     return Summary(
         total=len(tasks),
         found=len(found),
