@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -11,17 +11,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from golem.assessment.selection.paths import (
-    Setting,
-    default_penalties,
-    fit_path,
-    graphs_on_path,
-    grid,
-    held_out_scores,
-    information_criterion,
-    middle_of_the_best,
-)
-from golem.assessment.selection.stability import CONFIRMED, NO_DIFFERENCE, Frequencies
+from golem.assessment.selection.path_scores import PenaltyPath, by_criterion, by_folds, by_halves
+from golem.assessment.selection.paths import Setting, default_penalties, grid
 from golem.data.checks import DataWarning, require_learnable
 from golem.data.inputs import read_data, read_knowledge
 from golem.data.missing import MissingChoice
@@ -201,8 +192,17 @@ class GolemCV(BaseEstimator):
             warnings.simplefilter("ignore", DataWarning)
             require_learnable(moments, uses_scale=template.noise == "ev" or not is_counted(template))
         settings = self._grid(template, moments)
-        score = {"bic": self._by_criterion, "cv": self._by_folds, "stability": self._by_halves}[self.select]
-        rows, best = score(template, moments, sample, settings)
+        path = PenaltyPath(template, moments, settings, sample, self.n_jobs, self.callback)
+        if self.select == "bic":
+            scored = by_criterion(path, L0(self._own("criterion")))
+        elif self.select == "cv":
+            scored = by_folds(path, self._own("cv"), self._rng())
+        else:
+            scored = by_halves(path, self._own("pairs"), self._own("stable"), self._rng())
+        if scored.frequencies is not None:
+            self.adjacency_frequency_ = scored.frequencies.adjacency
+            self.direction_frequency_ = scored.frequencies.direction
+        rows, best = scored.rows, scored.best
         for k, (row, setting) in enumerate(zip(rows, settings, strict=True)):
             penalty = {"edge_penalty": 2 * moments.n * setting.lambda_sparsity} if is_counted(template) else {}
             rows[k] = setting.parameters | penalty | row | {"chosen": k == best}
@@ -308,90 +308,5 @@ class GolemCV(BaseEstimator):
             dag = DAG_PENALTIES
         return grid(penalties, dag, (None,) if self.threshold is None else self.threshold)
 
-    def _by_criterion(
-        self, model: Golem, moments: Moments, sample: Sample | None, settings: list[Setting]
-    ) -> tuple[list[dict[str, Any]], int]:
-        """Score the path on all rows by an information criterion."""
-        rows, criterion = [], L0(self._own("criterion"))
-        for one in self._progressing(fit_path(model, moments, settings, moments.n), len(settings)):
-            score = information_criterion(one, criterion)
-            rows.append({"edges": int(one.adjacency_.sum()), "score": score})
-        strict = [True] * len(rows)
-        if is_counted(model) and moments.n <= moments.d:
-            # The likelihood has no bound then, and graphs of cheaper edges beat any criterion by the number of these.
-            least = float(criterion.penalties(moments.n, moments.d)[1]) * (1 - 1e-9)
-            strict = [2 * moments.n * setting.lambda_sparsity >= least for setting in settings]
-        return rows, middle_of_the_best([(keeps, -row["score"]) for keeps, row in zip(strict, rows, strict=True)])
-
-    def _by_folds(
-        self, model: Golem, moments: Moments, sample: Sample | None, settings: list[Setting]
-    ) -> tuple[list[dict[str, Any]], int]:
-        """Score the path by the likelihood of folds left out."""
-        assert sample is not None
-        count = self._own("cv")
-        edges = [int(graph.sum()) for graph in graphs_on_path(model, moments, settings, moments.n)]
-        tasks = ((model, *parts, settings, moments.n) for parts in sample.folds(count, self._rng()))
-        scores = np.array(list(self._progressing(self._run(held_out_scores, tasks), count)))
-        mean = scores.mean(axis=0)
-        behind = scores[:, [int(mean.argmax())]] - scores
-        error = behind.std(axis=0, ddof=1) / np.sqrt(count)
-        near = behind.mean(axis=0) <= error
-        return [
-            {"edges": e, "score": float(s), "standard_error": float(d)}
-            for e, s, d in zip(edges, mean, error, strict=True)
-        ], middle_of_the_best(list(zip(near, np.negative(edges), mean, strict=True)))
-
-    def _by_halves(
-        self, model: Golem, moments: Moments, sample: Sample | None, settings: list[Setting]
-    ) -> tuple[list[dict[str, Any]], int]:
-        """Score the path by the agreement of graphs from complementary halves with those of all rows."""
-        assert sample is not None
-        pairs, least = self._own("pairs"), self._own("stable")
-        whole = list(fit_path(model, moments, settings, moments.n))
-        tasks = ((model, half, settings, moments.n) for half in sample.halves(pairs, self._rng()))
-        graphs = list(self._progressing(self._run(graphs_on_path, tasks), 2 * pairs))
-        found = [Frequencies.of(at_setting) for at_setting in zip(*graphs, strict=True)]
-        rows = [
-            {
-                "edges": int(fitted.adjacency_.sum()),
-                "score": one.agreement(fitted.adjacency_),
-                "stable_edges": one.stable(least),
-                "expected_false": one.expected_false(least),
-            }
-            for fitted, one in zip(whole, found, strict=True)
-        ]
-        highest = max(row["score"] for row in rows)
-        if highest <= CONFIRMED:
-            best = middle_of_the_best([(-information_criterion(fitted, L0()),) for fitted in whole])
-            if highest > -np.inf:
-                warnings.warn(
-                    f"graphs of halves of the rows and that of all rows agree by {highest:.2f} at most, which edges of "
-                    "noise do as well: the halves confirm no penalty, and that with the lowest mbic was taken, as with "
-                    "select='bic'",
-                    DataWarning,
-                    stacklevel=4,
-                )
-        else:
-            least = highest - NO_DIFFERENCE * (1 - highest)
-            best = middle_of_the_best([(row["score"] >= least, -row["edges"]) for row in rows])
-        self.adjacency_frequency_, self.direction_frequency_ = found[best].adjacency, found[best].direction
-        return rows, best
-
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng(0 if self.random_state is None else self.random_state)
-
-    def _run(self, task: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """Work through tasks, here or in processes, in order."""
-        if self.n_jobs in (None, 1):
-            return (task(*one) for one in arguments)
-        from joblib import Parallel, delayed
-
-        results: Iterator[Any] = Parallel(self.n_jobs, return_as="generator")(delayed(task)(*one) for one in arguments)
-        return results
-
-    def _progressing(self, results: Iterator[Any], total: int) -> Iterator[Any]:
-        """Tell the callback of every result."""
-        for done, result in enumerate(results, start=1):
-            if self.callback is not None:
-                self.callback(done, total)
-            yield result

@@ -1,0 +1,146 @@
+"""Three ways to score a path: by an information criterion, by held-out likelihood, by the agreement of halves."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from golem.assessment.selection.paths import (
+    Setting,
+    fit_path,
+    graphs_on_path,
+    held_out_scores,
+    information_criterion,
+    middle_of_the_best,
+)
+from golem.assessment.selection.stability import CONFIRMED, NO_DIFFERENCE, Frequencies
+from golem.data.checks import DataWarning
+from golem.data.moments import Moments
+from golem.data.resampling import Sample
+from golem.estimator.golem import Golem, is_counted
+from golem.runtime.progress import Counter
+from golem.score.sparsity import L0
+
+
+@dataclass(frozen=True, eq=False)
+class PenaltyPath:
+    """Settings to be tried, on what, and how the work is done.
+
+    Parameters
+    ----------
+    model : Golem
+        All other settings.
+    moments : Moments
+        Those of all rows.
+    settings : list of Setting
+        The path.
+    sample : Sample, optional
+        What can be divided; a criterion needs none.
+    n_jobs : int, optional
+        Processes, 1 by default.
+    callback : callable, optional
+        Called with the number of paths done and of all.
+    """
+
+    model: Golem
+    moments: Moments
+    settings: list[Setting]
+    sample: Sample | None
+    n_jobs: int | None = None
+    callback: Counter | None = None
+
+    def fits(self) -> Iterator[Golem]:
+        """Yield the model fitted to all rows at every setting."""
+        return fit_path(self.model, self.moments, self.settings, self.moments.n)
+
+    def on_parts(self, task: Callable[..., Any], parts: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """Do a task of `golem.assessment.selection.paths` for parts of the rows, here or in processes, in order."""
+        arguments = ((self.model, *part, self.settings, self.moments.n) for part in parts)
+        if self.n_jobs in (None, 1):
+            return (task(*one) for one in arguments)
+        from joblib import Parallel, delayed
+
+        results: Iterator[Any] = Parallel(self.n_jobs, return_as="generator")(delayed(task)(*one) for one in arguments)
+        return results
+
+    def progressing(self, results: Iterator[Any], total: int) -> Iterator[Any]:
+        """Tell the callback of every result."""
+        for done, result in enumerate(results, start=1):
+            if self.callback is not None:
+                self.callback(done, total)
+            yield result
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A row for every setting of a path, the position of the best, and how often its edges came back in halves."""
+
+    rows: list[dict[str, Any]]
+    best: int
+    frequencies: Frequencies | None = None
+
+
+def by_criterion(path: PenaltyPath, criterion: L0) -> Scored:
+    """Score the path on all rows by an information criterion."""
+    rows, n, d = [], path.moments.n, path.moments.d
+    for one in path.progressing(path.fits(), len(path.settings)):
+        rows.append({"edges": int(one.adjacency_.sum()), "score": information_criterion(one, criterion)})
+    strict = [True] * len(rows)
+    if is_counted(path.model) and n <= d:
+        # The likelihood has no bound then, and graphs of cheaper edges beat any criterion by the number of these.
+        least = float(criterion.penalties(n, d)[1]) * (1 - 1e-9)
+        strict = [2 * n * setting.lambda_sparsity >= least for setting in path.settings]
+    return Scored(rows, middle_of_the_best([(keeps, -row["score"]) for keeps, row in zip(strict, rows, strict=True)]))
+
+
+def by_folds(path: PenaltyPath, count: int, rng: np.random.Generator) -> Scored:
+    """Score the path by the likelihood of folds left out."""
+    assert path.sample is not None
+    edges = [int(one.adjacency_.sum()) for one in path.fits()]
+    results = path.on_parts(held_out_scores, path.sample.folds(count, rng))
+    scores = np.array(list(path.progressing(results, count)))
+    mean = scores.mean(axis=0)
+    behind = scores[:, [int(mean.argmax())]] - scores
+    error = behind.std(axis=0, ddof=1) / np.sqrt(count)
+    near = behind.mean(axis=0) <= error
+    rows = [
+        {"edges": e, "score": float(s), "standard_error": float(d)} for e, s, d in zip(edges, mean, error, strict=True)
+    ]
+    return Scored(rows, middle_of_the_best(list(zip(near, np.negative(edges), mean, strict=True))))
+
+
+def by_halves(path: PenaltyPath, pairs: int, stable: float, rng: np.random.Generator) -> Scored:
+    """Score the path by the agreement of graphs from complementary halves with those of all rows."""
+    assert path.sample is not None
+    whole = list(path.fits())
+    results = path.on_parts(graphs_on_path, ((half,) for half in path.sample.halves(pairs, rng)))
+    graphs = list(path.progressing(results, 2 * pairs))
+    found = [Frequencies.of(at_setting) for at_setting in zip(*graphs, strict=True)]
+    rows = [
+        {
+            "edges": int(fitted.adjacency_.sum()),
+            "score": one.agreement(fitted.adjacency_),
+            "stable_edges": one.stable(stable),
+            "expected_false": one.expected_false(stable),
+        }
+        for fitted, one in zip(whole, found, strict=True)
+    ]
+    highest = max(row["score"] for row in rows)
+    if highest <= CONFIRMED:
+        best = middle_of_the_best([(-information_criterion(fitted, L0()),) for fitted in whole])
+        if highest > -np.inf:
+            warnings.warn(
+                f"graphs of halves of the rows and that of all rows agree by {highest:.2f} at most, which edges of "
+                "noise do as well: the halves confirm no penalty, and that with the lowest mbic was taken, as with "
+                "select='bic'",
+                DataWarning,
+                stacklevel=4,
+            )
+    else:
+        least = highest - NO_DIFFERENCE * (1 - highest)
+        best = middle_of_the_best([(row["score"] >= least, -row["edges"]) for row in rows])
+    return Scored(rows, best, found[best])
