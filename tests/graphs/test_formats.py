@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import json
 import unicodedata
 import warnings
 
@@ -330,6 +331,14 @@ def test_what_was_not_computed_is_no_column(tmp_path):
     assert FORMATS["json"].read(text).edge_list() == [("a", "b", {"weight": 2.0, "effect_low": 1.0})]
 
 
+def test_a_variable_called_like_a_key_of_pgmpys_json(tmp_path):
+    """Keys below the top level are names of variables: they tell nothing of the format."""
+    graph = NamedGraph.from_lists(["cpds", "b"], [("cpds", "b", {"weight": 2.0})])
+    document = json.loads(FORMATS["json"].write(graph)) | {"missing": {"cpds": 3, "nodes": 1, "arcs": 0}}
+    (tmp_path / "graph.json").write_text(json.dumps(document))
+    assert_same(read_graph(tmp_path / "graph.json"), graph)
+
+
 def test_graphml_of_others():
     text = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
     <key id="d0" for="edge" attr.name="weight" attr.type="double"><default>2.5</default></key>
@@ -364,7 +373,7 @@ def test_causal_learns_other_arrow():
         ("digraph { <a }", "HTML name is not closed"),
         ("Graph Nodes:\na;b\n\nGraph Edges:\n1. a <-> b\n", "hidden common cause"),
         ("Graph Nodes:\na;b\n\nGraph Edges:\n1. a --> c\n", "names 'c', which is none of the nodes"),
-        ('{"nodes": ["a"], "arcs": [], "cpds": {"a": {}}}', "format pgmpy"),
+        ('{"nodes": ["a"], "arcs": [], "cpds": {"a": {}}}', "the model of pgmpy lacks 'variance'"),
         ("source,target\na,b\na,b\n", "from 'a' to 'b' stands there twice"),
         ("source,target,weight\na,b,nan\n", "is not a finite number"),
         ("source;target;weight\nA;B;0.5.1\n", "the weight '0.5.1' of the edge from 'A' to 'B' is not a finite number"),

@@ -42,7 +42,7 @@ def simulate(
     quiet: Quiet = False,
 ) -> None:
     """Draw a random graph and data from it, as in the paper's experiments: data.csv and truth.csv."""
-    from golem.graphs.formats.tables import write_edge_list
+    from golem.graphs.formats.csv_tables import write_edge_list
     from golem.graphs.named_graph import NamedGraph
     from golem.model.simulation import parse_graph
     from golem.model.simulation import simulate as draw

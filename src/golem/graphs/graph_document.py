@@ -175,8 +175,19 @@ def read_document(text: str | bytes) -> GraphDocument:
     ValueError
         If it is no such document, with the place of what is wrong.
     """
+    return document_of(parse_json(text))
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return the plain data of a JSON text.
+
+    Raises
+    ------
+    ValueError
+        If it is damaged, or nested too deep.
+    """
     try:
-        return document_of(msgspec.json.decode(text))
+        return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(str(error)) from None
 

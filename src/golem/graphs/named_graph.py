@@ -206,6 +206,6 @@ def _number(value: Any) -> float:
         value = {"true": 1.0, "false": 0.0}.get(value.strip().lower(), value)
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.nan
     return number if np.isfinite(number) else np.nan

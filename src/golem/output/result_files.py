@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from golem.assessment.selection import Selection
 from golem.estimator.golem import Golem
-from golem.graphs.formats.tables import write_matrix
+from golem.graphs.formats.csv_tables import write_matrix
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import FROM_BOOTSTRAP, Edge, Supplement, describe
 from golem.runtime.files import csv_text, replacing, write_text

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from golem.graphs.formats.causal_learn import read_causal_learn, write_causal_learn
+from golem.graphs.formats.csv_tables import read_csv, write_edge_list, write_matrix
 from golem.graphs.formats.dot import read_dot, write_dot
 from golem.graphs.formats.gml import read_gml, write_gml
+from golem.graphs.formats.graph_json import read_json, write_json
 from golem.graphs.formats.graphml import read_graphml, write_graphml
-from golem.graphs.formats.pgmpy_json import read_pgmpy, write_pgmpy
-from golem.graphs.formats.tables import read_csv, read_json, write_edge_list, write_json, write_matrix
+from golem.graphs.formats.pgmpy_json import write_pgmpy
 from golem.graphs.graph_document import GraphDocument, read_document
 from golem.graphs.named_graph import NamedGraph
 
@@ -54,7 +55,8 @@ FORMATS: dict[str, GraphFormat] = {
         read_dot,
         r'(?i:(?:strict\s+)?(?:di)?graph)\s*(?:"(?:\\.|[^"\\])*"|[\w.]*)\s*\{',
     ),
-    "pgmpy": GraphFormat((), write_pgmpy, read_pgmpy, r'\{(?=[\s\S]*"cpds"\s*:)'),
+    # The keys tell it from graph.json, not the beginning, which fits nothing.
+    "pgmpy": GraphFormat((), write_pgmpy, read_json, "(?!)"),
     "causal-learn": GraphFormat((".txt",), write_causal_learn, read_causal_learn, "Graph Nodes:"),
     "json": GraphFormat((".json",), write_json, read_json, r"\{"),
     "csv": GraphFormat((".csv",), write_edge_list, read_csv, ""),

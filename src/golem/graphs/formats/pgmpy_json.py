@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 
@@ -36,9 +37,8 @@ def write_pgmpy(graph: NamedGraph) -> str:
     return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
 
-def read_pgmpy(text: str) -> NamedGraph:
-    """Read a model that pgmpy or `write_pgmpy` wrote."""
-    content = json.loads(text)
+def from_pgmpy(content: dict[str, Any]) -> NamedGraph:
+    """Return the graph of a model that pgmpy or `write_pgmpy` wrote."""
     names, cpds = [str(name) for name in content["nodes"]], content["cpds"]
     edges = []
     for source, target in content["arcs"]:

@@ -1,4 +1,4 @@
-"""Graphs as golem writes them: edge lists and weight matrices in CSV, and graph.json."""
+"""Edge lists and weight matrices in CSV."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from golem.graphs.graph_document import GraphDocument, read_document
 from golem.graphs.named_graph import NamedGraph
 from golem.runtime.files import DECIMAL_COMMA, csv_text
 from golem.runtime.messages import counted, quoted
@@ -77,16 +76,6 @@ def _with_points(cells: list[str], separator: str) -> list[str]:
     if separator == ",":
         return cells
     return [cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell) else cell for cell in cells]
-
-
-def write_json(graph: NamedGraph) -> str:
-    """Text of a graph.json that holds the graph alone."""
-    return GraphDocument.of_graph(graph).text()
-
-
-def read_json(text: str) -> NamedGraph:
-    """Read a graph.json, or any JSON object with `names` and `weights`."""
-    return read_document(text).graph()
 
 
 def _from_matrix(weights: Any, names: list[str], row_names: list[str] | None = None) -> NamedGraph:

@@ -1,0 +1,23 @@
+"""JSON: graph.json, which `golem fit` writes, and the models of pgmpy, told apart by their keys."""
+
+from __future__ import annotations
+
+from golem.graphs.formats.pgmpy_json import from_pgmpy
+from golem.graphs.graph_document import GraphDocument, document_of, parse_json
+from golem.graphs.named_graph import NamedGraph
+
+
+def write_json(graph: NamedGraph) -> str:
+    """Text of a graph.json that holds the graph alone."""
+    return GraphDocument.of_graph(graph).text()
+
+
+def read_json(text: str) -> NamedGraph:
+    """Read a graph.json, any JSON object with `names` and `weights`, or a model of pgmpy's."""
+    content = parse_json(text)
+    if isinstance(content, dict) and "cpds" in content:
+        try:
+            return from_pgmpy(content)
+        except LookupError as error:
+            raise ValueError(f"the model of pgmpy lacks {error}") from None
+    return document_of(content).graph()
