@@ -30,7 +30,15 @@ print(time.process_time() - began)
 
 def test_import_brings_no_heavy_packages():
     loaded = fresh("import sys, golem; golem.Golem, golem.LinearSEM, golem.simulate; print(*sys.modules)").split()
-    assert not {"torch", "numba", "matplotlib", "gadjid", "typer", "rich"} & set(loaded)
+    assert not {"torch", "numba", "matplotlib", "gadjid", "typer", "rich", "networkx", "pydot"} & set(loaded)
+
+
+def test_reading_a_table_of_edges_brings_no_networkx(tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target\na,b\n")
+    code = "import sys; from golem.readers import read_graph; read_graph(sys.argv[1]); print(*sys.modules)"
+    command = [sys.executable, "-c", code, str(tmp_path / "edges.csv")]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert not {"networkx", "pydot"} & set(loaded)
 
 
 def test_the_cli_reference_is_current():

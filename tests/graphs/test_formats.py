@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import re
 import unicodedata
 import warnings
 
@@ -195,17 +196,6 @@ def test_networkx_reads_our_gml_and_we_read_its(graph):
     assert_same(FORMATS["gml"].read("\n".join(nx.generate_gml(found))), graph)
 
 
-@examples
-@given(graphs(xml_names()))
-def test_we_read_networkxs_graphml(graph):
-    drawn = nx.DiGraph()
-    drawn.add_nodes_from(graph.node_list())
-    drawn.add_edges_from(graph.edge_list())
-    # Its writer leaves some line breaks to the mercy of XML, which makes blanks of them.
-    if not any(c in name for name in graph.names for c in "\t\r\n\x85\u2028"):
-        assert_same(FORMATS["graphml"].read("\n".join(nx.generate_graphml(drawn))), graph)
-
-
 EDGE_LIST = "source,target,weight,std error,p-value,p<0.05,5%,len_1,z\na,b,2,0.5,0.25,1,-3,7,8\nb,c,1,,0.75,0,4,,9\n"
 
 
@@ -320,8 +310,8 @@ def test_references_of_gml():
 
 
 def test_graphml_without_a_namespace():
-    text = """<graphml><key id="w" for="all" attr.name="weight"/><graph><node id="a"/><node id="b"/>
-    <edge source="b" target="a"><data key="w">-2</data></edge></graph></graphml>"""
+    text = """<graphml><key id="w" for="all" attr.name="weight"/><graph edgedefault="directed">
+    <node id="a"/><node id="b"/><edge source="b" target="a"><data key="w">-2</data></edge></graph></graphml>"""
     np.testing.assert_array_equal(FORMATS["graphml"].read(text).weights, [[0, 0], [-2, 0]])
 
 
@@ -343,10 +333,45 @@ def test_graphml_of_others():
     text = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
     <key id="d0" for="edge" attr.name="weight" attr.type="double"><default>2.5</default></key>
     <graph edgedefault="undirected"><node id="a"/><node id="b"/><node id="c"/>
-    <edge source="a" target="b"/><edge source="b" target="c" directed="true"><data key="d0">1</data></edge>
+    <edge source="a" target="b"/><edge source="b" target="c"><data key="d0">1</data></edge>
     </graph></graphml>"""
     graph = FORMATS["graphml"].read(text)
-    np.testing.assert_array_equal(graph.weights, [[0, 2.5, 0], [2.5, 0, 1], [0, 0, 0]])
+    np.testing.assert_array_equal(graph.weights, [[0, 2.5, 0], [2.5, 0, 1], [0, 1, 0]])
+
+
+@pytest.mark.filterwarnings("ignore:Could not add vertex ids")  # igraph writes ids of its own beside names
+def test_names_come_back_by_way_of_igraph(tmp_path):
+    igraph = pytest.importorskip("igraph")
+    ours = NamedGraph.from_lists(["a b", 'q"<é>', "alone"], [('q"<é>', "a b", {"weight": -1e-05})])
+    drawn = igraph.Graph(directed=True)
+    drawn.add_vertices(list(ours.names))
+    drawn.add_edges([(1, 0)], {"weight": [-1e-05]})
+    for ending in ("graphml", "gml"):
+        path = str(tmp_path / f"graph.{ending}")
+        drawn.write(path)
+        assert_same(read_graph(path), ours)
+    (tmp_path / "ours.graphml").write_text(FORMATS["graphml"].write(ours), encoding="utf-8")
+    igraph.Graph.Read(str(tmp_path / "ours.graphml")).write(str(tmp_path / "again.graphml"))
+    assert_same(read_graph(tmp_path / "again.graphml"), ours)
+
+
+def test_labels_of_yed_are_names():
+    label = '<data key="d0"><y:ShapeNode><y:NodeLabel>{}<y:Model/></y:NodeLabel></y:ShapeNode></data>'
+    nodes = [f'<node id="n{k}">{label.format(name)}</node>' for k, name in enumerate(["rain", "wet grass"])]
+    text = f"""<?xml version="1.0" encoding="UTF-8" standalone="no"?>
+    <graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">
+    <key for="port" id="p" yfiles.type="portgraphics"/><key for="node" id="d0" yfiles.type="nodegraphics"/>
+    <graph edgedefault="directed">{"".join(nodes)}<node id="n2"><port name="x"/></node>
+    <edge id="e0" source="n0" target="n1"/></graph></graphml>"""
+    graph = FORMATS["graphml"].read(text)
+    assert graph.names == ("rain", "wet grass", "n2")
+    assert graph.edge_list() == [("rain", "wet grass", {})]
+
+
+def test_two_nodes_of_one_label_are_refused():
+    nodes = 'node [ id 0 label "a" ] node [ id 1 label "a" ]'
+    with pytest.raises(ValueError, match="unique; repeated: 'a'"):
+        FORMATS["gml"].read(f"graph [ {nodes} ]")
 
 
 def test_causal_learns_other_arrow():
@@ -358,12 +383,15 @@ def test_causal_learns_other_arrow():
     ("text", "message"),
     [
         ("<graphml", "format graphml: the XML is damaged"),
-        ("<graphml/>", "no graph in it"),
-        ("graph [ node [ id 0 ]", "before a bracket is closed"),
-        ("graph [ node ]", "expected a key and its value"),
-        ('graph [ node [ id 0 label "a ] ]', "quotation mark is not closed"),
-        ("graph [ node [ id 0 ] edge [ source 0 target 1 ] ]", "no source or target among the nodes"),
-        ("graph [ node [ id 0 ] node [ id 0 ] ]", "one that repeats"),
+        ("<graphml/>", "file not successfully read as graphml"),
+        ('<graphml><graph><node id="a"/><edge source="a" target="c"/></graph></graphml>', "names 'c', which is"),
+        ('<graphml><graph><node id="a"/><edge source="a"/></graph></graphml>', "or an edge no source or target"),
+        ('<graphml><graph><node id="a"/><edge source="a" target="a" directed="true"/></graph></graphml>', "undirected"),
+        ("graph [ node [ id 0 ]", "expected ']', found EOF"),
+        ("graph [ node ]", "expected an int, float, string or '[', found ']'"),
+        ('graph [ node [ id 0 label "a ] ]', "input contains no graph"),
+        ("graph [ node [ id 0 ] edge [ source 0 target 1 ] ]", "edge #0 has undefined target 1"),
+        ("graph [ node [ id 0 ] node [ id 0 ] ]", "node id 0 is duplicated"),
         ("graph [ " * 5000, "format gml"),
         ("digraph { a -> }", "expected '{', and found '}'"),
         ("digraph { a -> b", "the end of the file"),
@@ -396,6 +424,91 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path, text, message):
         read_graph(path)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+LAUGHS = "".join(f'<!ENTITY l{k} "{f"&l{k - 1};" * 10}">' for k in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        f'<!ENTITY l0 "ha">{LAUGHS}',
+        '<!ENTITY l9 SYSTEM "file://{secret}">',
+        '<!ENTITY % l9 SYSTEM "file://{secret}"> %l9;',
+    ],
+)
+def test_entities_of_xml_are_refused(tmp_path, declared):
+    (tmp_path / "secret").write_text("<!ENTITY l9 'told'>")
+    text = f"""<?xml version="1.0"?><!DOCTYPE graphml [{declared.format(secret=tmp_path / "secret")}]>
+    <graphml><key id="n" for="node" attr.name="name" attr.type="string"/><graph edgedefault="directed">
+    <node id="a"><data key="n">&l9;</data></node></graph></graphml>"""
+    (tmp_path / "graph.graphml").write_text(text)
+    with pytest.raises(
+        ValueError, match=r"graph\.graphml: not a graph in the format graphml: it declares XML entities"
+    ):
+        read_graph(tmp_path / "graph.graphml")
+    # The DOCTYPE alone, which old files have, names a file that is not read.
+    (tmp_path / "graph.graphml").write_text(
+        re.sub(r"<!DOCTYPE.*]>", f'<!DOCTYPE graphml SYSTEM "{tmp_path / "secret"}">', text).replace("&l9;", "b")
+    )
+    assert read_graph(tmp_path / "graph.graphml").names == ("b",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<graphml>" * 20_000 + "</graphml>" * 20_000,
+        "<graphml>"
+        + "<graph><node id='a' yfiles.foldertype='group'>" * 20_000
+        + "</node></graph>" * 20_000
+        + "</graphml>",
+        "graph [ node [ id 0 " + "a [ " * 20_000 + "] " * 20_000 + "] ]",
+        "graph [ node [ id 0 ] edge [ source 0 target 0 weight " + "9" * 4000 + " ] ]",
+        "graph [ node [ id " + "9" * 5000 + " ] ]",
+        "graph [ ?" + "x" * 1_000_000,
+        "digraph { " + "{ " * 20_000 + "} " * 20_000 + "}",
+        '{"names": ' + "[" * 100_000,
+        '{"names": ["a"], "weights": [[' + "9" * 4000 + "]]}",
+        "source,target\n" + "x" * 200_000 + ",b\n",
+    ],
+    ids=["xml", "groups", "gml", "large", "id", "line", "dot", "json", "number", "field"],
+)
+def test_what_is_too_deep_or_too_large_is_refused(tmp_path, text):
+    (tmp_path / "graph").write_text(text)
+    with pytest.raises(ValueError, match="not a graph") as caught:
+        read_graph(tmp_path / "graph")
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 1000
+
+
+MUTATED = NamedGraph.from_lists(
+    ["a b", 'q"<é>', "x", "alone"],
+    [("a b", 'q"<é>', {"weight": -1e-05, "undecided": True, "p value": 0.5}), ("x", "a b", {"weight": 2.0})],
+    [{"noise_variance": 1.5, "intercept": 0.0}] * 4,
+)
+
+
+@pytest.mark.parametrize("name", ["graphml", "gml", "dot"])
+def test_a_damaged_file_is_read_or_refused_in_a_sentence(tmp_path, name, rng):
+    """Truncated, and with pieces deleted, doubled, exchanged or overwritten: no other error gets through."""
+    text, path, refused = FORMATS[name].write(MUTATED), tmp_path / "graph", []
+    for k in range(400):
+        begin, end, other = sorted(rng.integers(len(text), size=3))
+        piece = str(rng.choice([*'<>[]{}"=;\\&#\0é-/ 7e', "node", "1e999", "<!--"]))
+        damaged = (
+            text[:begin],
+            text[:begin] + text[end:],
+            text[:end] + text[begin:],
+            text[:begin] + text[end:other] + text[begin:end] + text[other:],
+            text[:begin] + piece + text[begin + int(rng.integers(3)) :],
+        )[k % 5]
+        path.write_text(damaged, encoding="utf-8")
+        try:
+            read_graph(path)
+        except ValueError as error:
+            refused.append(str(error))
+    assert len(refused) > 200
+    assert all(sentence.startswith(f"{path}: not a graph") and "\n" not in sentence for sentence in refused)
 
 
 def test_a_folder_is_no_graph(tmp_path):

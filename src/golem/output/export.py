@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from golem.graphs import networkx_graphs
 from golem.graphs.dag import cycle_text, find_cycle, is_dag
 from golem.graphs.formats import FORMATS, format_of
 from golem.graphs.named_graph import NamedGraph
@@ -139,7 +140,7 @@ def _equivalence_class(graph: NamedGraph) -> NamedGraph:
 
 
 def to_networkx(model: Any) -> nx.DiGraph[str]:
-    """Return a NetworkX DiGraph with the attributes of edges and nodes; needs networkx.
+    """Return a NetworkX DiGraph with the attributes of edges and nodes.
 
     DoWhy takes it as it is: `CausalModel(data, treatment, outcome, graph=to_networkx(model))`.
 
@@ -150,21 +151,7 @@ def to_networkx(model: Any) -> nx.DiGraph[str]:
     >>> to_networkx(sem).edges["a", "b"]["weight"]
     2.0
     """
-    import networkx as nx
-
-    graph = named_graph(model)
-    result: nx.DiGraph[str] = nx.DiGraph()
-    result.add_nodes_from(graph.node_list())
-    result.add_edges_from(graph.edge_list())
-    return result
-
-
-def from_networkx(graph: nx.Graph[Any]) -> NamedGraph:
-    """Return the graph of a NetworkX graph; edges of an undirected one stand for both directions."""
-    edges = [(str(source), str(target), values) for source, target, values in graph.edges(data=True)]
-    if not graph.is_directed():
-        edges += [(target, source, values) for source, target, values in edges if source != target]
-    return NamedGraph.from_lists([str(node) for node in graph], edges, [values for _, values in graph.nodes(data=True)])
+    return networkx_graphs.to_networkx(named_graph(model))
 
 
 def to_causal_learn(model: Any, *, cpdag: bool = False) -> GeneralGraph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from golem.graphs.formats.pgmpy_json import write_pgmpy
 from golem.graphs.graph_document import GraphDocument, read_document
 from golem.graphs.named_graph import NamedGraph
 
+# What readers raise where a file is not as they expect: nested too deep, too large, with other types than they think.
+_DAMAGE = (LookupError, TypeError, AttributeError, ValueError, RecursionError, MemoryError, csv.Error)
 _COMMENTS = re.compile(r"\s+|//[^\n]*|/\*.*?\*/|#[^\n]*", re.DOTALL)
 
 
@@ -97,8 +100,9 @@ def read_graph(path: str | Path) -> NamedGraph:
     name = _recognized(text)
     try:
         return FORMATS[name].read(text)
-    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    except _DAMAGE as error:
+        # NetworkX quotes the rest of a line, which can be the whole file.
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         if name in ("json", "csv"):
             raise ValueError(
                 f"{path}: not a graph; expected graph.json, an edge list with the header source,target[,weight], a "
