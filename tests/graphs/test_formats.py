@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import itertools
 import json
 import re
 import unicodedata
@@ -270,24 +271,51 @@ def edges_of(text, name):
     return {(source, target) for source, target, _ in FORMATS[name].read(text).edge_list()}
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("digraph { a -> b -> c [weight=2]; a -> c [weight=-.5] }", {"ab", "bc", "ac"}),
-        ("strict digraph G { a; b; {a b} -> {c d} }", {"ac", "ad", "bc", "bd"}),
-        ("graph { a -- b }", {"ab", "ba"}),
-        ("digraph { a -> b [dir=none]; c -> d [dir=back] }", {"ab", "ba", "dc"}),
-        ("digraph { a -> b [dir=both, arrowtail=none, arrowhead=normal] }", {"ab"}),
-        (
-            "// first\n/* second */ digraph {\n# third\n a:n -> b:s; c [shape=box] rankdir=LR; edge [color=red] }",
-            {"ab"},
-        ),
-        ('digraph "a {" { subgraph cluster_1 { a -> b } subgraph { node [x=1]; c } -> a }', {"ab", "ca"}),
-        ('digraph { "a" -> <b> ; }', {"ab"}),
-    ],
-)
+DOT_OF_OTHERS = {
+    "digraph { a -> b -> c [weight=2]; a -> c [weight=-.5] }": {"ab", "bc", "ac"},
+    "strict digraph G { a; b; {a b} -> {c d} }": {"ac", "ad", "bc", "bd"},
+    "graph { a -- b }": {"ab", "ba"},
+    "digraph { a -> b [dir=none]; c -> d [dir=back] }": {"ab", "ba", "dc"},
+    "digraph { a -> b [dir=both, arrowtail=none, arrowhead=normal] }": {"ab"},
+    "// first\n/* second */ digraph {\n# third\n a:n -> b:s; c [shape=box] rankdir=LR; edge [color=red] }": {"ab"},
+    'digraph "a {" { subgraph cluster_1 { a -> b } subgraph { node [x=1]; c } -> a }': {"ab", "ca"},
+    'digraph { "a" -> <b> ; }': {"ab"},
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), DOT_OF_OTHERS.items())
 def test_dot_of_others(text, expected):
     assert edges_of(text, "dot") == {tuple(pair) for pair in expected}
+
+
+def joined_by_pydot(group):
+    """Return the nodes of a graph or group of pydot's, and the pairs of them that its edges join."""
+    nodes, pairs = set(group["nodes"]) - {"node", "edge", "graph"}, set()
+    for edge in itertools.chain(*group["edges"].values()):
+        ends = []
+        for end in edge["points"]:
+            name_or_group = (
+                ({end.partition(":")[0].strip('"<>')}, set()) if isinstance(end, str) else joined_by_pydot(end)
+            )
+            ends.append(name_or_group[0])
+            pairs |= name_or_group[1]
+        nodes |= ends[0] | ends[1]
+        pairs |= {frozenset(pair) for pair in itertools.product(*ends)}
+    for inner in map(joined_by_pydot, itertools.chain(*group["subgraphs"].values())):
+        nodes, pairs = nodes | inner[0], pairs | inner[1]
+    return nodes, pairs
+
+
+@pytest.mark.export
+@pytest.mark.filterwarnings("ignore")  # pydot calls what pyparsing deprecates
+@pytest.mark.parametrize("text", DOT_OF_OTHERS)
+def test_pydot_reads_the_same_dot_of_others(text):
+    pydot = pytest.importorskip("pydot")
+    (theirs,) = pydot.graph_from_dot_data(text)
+    nodes, pairs = joined_by_pydot(theirs.obj_dict)
+    ours = FORMATS["dot"].read(text)
+    assert set(ours.names) == nodes
+    assert {frozenset(edge[:2]) for edge in ours.edge_list()} == pairs
 
 
 def test_dot_takes_nothing_of_a_drawing_for_a_column():

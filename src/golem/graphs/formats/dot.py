@@ -3,6 +3,9 @@ r"""DOT, the language of Graphviz, which DoWhy, pydot and pygraphviz read.
 In a quoted name the one escape is `\"`; any other backslash is a backslash, two of them are two, and one at the end of
 a line joins it with the next. So a name in which an odd number of backslashes stands before a quotation mark, a line
 break or the end cannot be written.
+
+pydot is not asked to read: it takes twice as long for every level of nested groups (12 of them: 15 seconds), drops a
+backslash before a line break, and fails where an edge has an attribute called src.
 """
 
 from __future__ import annotations
