@@ -1,5 +1,6 @@
 """The bootstrap: against a plain loop of fits, its seeds, its end by Ctrl-C, and what its numbers mean."""
 
+import json
 import threading
 import warnings
 
@@ -14,7 +15,7 @@ from golem.assessment.bootstrap import bootstrap
 from golem.data.resampling import Rows
 from golem.directions.equivalence_class import random_member
 from golem.graphs.dag import is_dag
-from golem.output.document import list_edges
+from golem.output.document import bootstrap_document, list_edges
 from golem.simulate import simulate
 
 # A chain with strong weights: its class leaves all directions open.
@@ -293,6 +294,14 @@ def test_a_price_as_a_number_is_that_of_its_criterion(noise):
     by_word = bootstrap(Golem(noise), X, 20, random_state=2)
     by_number = bootstrap(Golem(noise, lambda_sparsity=penalty / (2 * n)), X, 20, random_state=2)
     np.testing.assert_allclose(by_number.adjacency_frequency, by_word.adjacency_frequency)
+
+
+def test_numbers_of_numpy_are_numbers():
+    X = simulate(4, 60, "ER1", random_state=3).data
+    expected = bootstrap(Golem(lambda_sparsity=0.25), X, 4, level=0.5)
+    found = bootstrap(Golem(lambda_sparsity=np.float32(0.25)), X, np.int64(4), level=np.float32(0.5))
+    np.testing.assert_array_equal(found.direction_frequency, expected.direction_frequency)
+    assert json.dumps(bootstrap_document(found)) == json.dumps(bootstrap_document(expected))
 
 
 def test_a_search_over_settings_is_resampled_at_its_choice():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 
 import numpy as np
@@ -17,6 +18,7 @@ from golem.baselines import PC
 from golem.estimator.settings import chosen_solver, placement_for
 from golem.graphs.dag import is_dag
 from golem.runtime.devices import Placement
+from golem.output.document import describe
 from golem.score.acyclicity import LogDet
 from golem.simulate import random_dag, simulate
 from golem.solvers import LBFGS, Adam, Order, Status
@@ -311,6 +313,23 @@ def test_bad_parameters_are_refused_before_any_work(parameters, message):
     X = np.random.default_rng(0).normal(size=(40, 4))
     with pytest.raises(ValueError, match=message):
         Golem(**({"solver": "lbfgs"} | parameters)).fit(X)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"solver": "lbfgs", "max_iter": np.int8(100), "lambda_dag": np.int64(2), "threshold": np.float32(0.25)},
+        {"solver": "adam", "max_iter": np.float32(50), "time_limit": np.int64(50), "lambda_sparsity": np.float32(0.5)},
+        {"solver": "adam", "max_iter": np.uint8(50), "lambda_sparsity": np.int64(1)},
+        {"lambda_sparsity": np.int8(1), "time_limit": np.float16(50), "random_state": np.uint8(3)},
+    ],
+)
+def test_numbers_of_numpy_are_numbers(drawn, parameters):
+    plain = {name: getattr(value, "tolist", lambda value=value: value)() for name, value in parameters.items()}
+    model, expected = Golem(**parameters).fit(drawn.data), Golem(**plain).fit(drawn.data)
+    np.testing.assert_array_equal(model.raw_weights_, expected.raw_weights_)
+    one, other = (json.loads(json.dumps(describe(fitted))) for fitted in (model, expected))
+    assert (one["settings"], one["used"]) == (other["settings"], other["used"])
 
 
 @pytest.mark.torch

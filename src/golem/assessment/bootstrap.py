@@ -30,6 +30,7 @@ from golem.data.inputs import read_knowledge
 from golem.data.resampling import IncompleteRows, Sample, half_of, resampler
 from golem.directions.equivalence_class import random_member, without_evidence
 from golem.estimator.golem import Golem, is_counted, plain_model
+from golem.estimator.settings import plain_number
 from golem.runtime.machine import available_cores
 from golem.runtime.progress import Counter
 from golem.runtime.threads import interruptible_map
@@ -188,7 +189,7 @@ def bootstrap(
             ConvergenceWarning,
             stacklevel=2,
         )
-    return _summary(done, source, replicates, seed, level)
+    return _summary(done, source, int(replicates), seed, float(level))
 
 
 def _require_sensible(model: Golem, replicates: int, level: float, n_jobs: int | None) -> None:
@@ -232,10 +233,11 @@ class _Work:
         self._settings = model.get_params(deep=False) | {"callback": self._obey, "knowledge": known}
         if searched:
             self._settings["effort"] = "fast"
-        if is_counted(model) and isinstance(model.lambda_sparsity, int | float):
+        penalty = plain_number(model.lambda_sparsity)
+        if is_counted(model) and isinstance(penalty, int | float):
             # The penalty 2 n lambda of an edge stays that of the data, which a resample of n/2 rows would halve.
             n = source.moments.n
-            self._settings["lambda_sparsity"] = model.lambda_sparsity * n / half_of(n)
+            self._settings["lambda_sparsity"] = penalty * n / half_of(n)
 
     def run(self, replicates: int, n_jobs: int, callback: Counter | None) -> list[_Replicate]:
         """Return the replicates that were done, in their order."""

@@ -124,7 +124,7 @@ def compare(
     settings = {
         "n": moments.n,
         "missing": missing,
-        "time_limit": time_limit,
+        "time_limit": None if time_limit is None else float(time_limit),
         "knowledge": None if masks.is_empty else _by_name(knowledge, masks, moments.names).document(),
         "versions": {"golem": __version__} | versions() | _peer_versions(names),
     }

@@ -25,6 +25,7 @@ from golem.estimator.settings import (
     chosen_solver,
     named,
     placement_for,
+    plain_number,
     start_matrix,
 )
 from golem.graphs.dag import cpdag
@@ -332,7 +333,7 @@ class Golem(BaseEstimator):
     def _edge_penalty(self, solver: Order | Adam | LBFGS) -> L0:
         """Return the penalty by which edges are counted; where they are not, the default, as a yardstick."""
         counted = isinstance(solver, Order) and self.lambda_sparsity is not None
-        return L0(self.lambda_sparsity) if counted else L0()  # type: ignore[arg-type]
+        return L0(plain_number(self.lambda_sparsity)) if counted else L0()
 
     def _search(self, solver: Order, noise: NoiseModel) -> tuple[Solution, Solution | None]:
         """Count edges along orders of the nodes; return the solution and its start."""
@@ -390,7 +391,7 @@ class Golem(BaseEstimator):
 
     def _penalized(self, noise: NoiseModel) -> NoiseModel:
         """Return the noise model with the user's penalties in place of the paper's."""
-        penalties: dict[str, Any] = {"lambda_sparsity": self.lambda_sparsity, "lambda_dag": self.lambda_dag}
+        penalties = {name: plain_number(getattr(self, name)) for name in ("lambda_sparsity", "lambda_dag")}
         return dataclasses.replace(noise, **{name: value for name, value in penalties.items() if value is not None})
 
     def _describe(self, weights: Matrix) -> None:

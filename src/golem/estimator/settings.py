@@ -50,7 +50,7 @@ def chosen_solver(model: Settings) -> Order | Adam | LBFGS:
     )
     for name in ("max_iter", "time_limit"):
         value = getattr(model, name)
-        if value is not None and not (isinstance(value, int | float) and value > 0):
+        if value is not None and not (isinstance(value, Real) and float(value) > 0):
             raise ValueError(f"{name} must be a positive number; got {value!r}")
     if isinstance(model.threshold, str) and model.threshold != "lr":
         raise ValueError(f"threshold is a number or 'lr', for a likelihood ratio; got {model.threshold!r}")
@@ -103,9 +103,13 @@ def chosen_solver(model: Settings) -> Order | Adam | LBFGS:
         raise ValueError(f"accelerate=True needs device='cuda'; got device={model.device!r}")
     if isinstance(solver, Adam) and solver.accelerate and model.dtype != "float64":
         raise ValueError(f"accelerate=True needs dtype='float64'; got dtype={model.dtype!r}")
-    settings = {"max_iter": model.max_iter, "time_limit": model.time_limit, "effort": model.effort}
-    given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
-    return dataclasses.replace(solver, **given)
+    settings = {name: plain_number(getattr(model, name)) for name in ("max_iter", "time_limit", "effort")}
+    return dataclasses.replace(solver, **{name: value for name, value in settings.items() if value is not None})
+
+
+def plain_number(value: Any) -> Any:
+    """Return a NumPy number as Python's, which no product overflows; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def start_matrix(model: Settings, d: int) -> Matrix | None:

@@ -209,8 +209,8 @@ def used(model: Golem) -> dict[str, Any]:
         return {"edge_penalty": plain(model.edge_penalty_)}
     paper = NOISE_MODELS[model.noise]
     return {
-        "lambda_sparsity": paper.lambda_sparsity if model.lambda_sparsity is None else model.lambda_sparsity,
-        "lambda_dag": paper.lambda_dag if model.lambda_dag is None else model.lambda_dag,
+        "lambda_sparsity": paper.lambda_sparsity if model.lambda_sparsity is None else plain(model.lambda_sparsity),
+        "lambda_dag": paper.lambda_dag if model.lambda_dag is None else plain(model.lambda_dag),
         "threshold": _number(model.threshold_),
         "acyclicity": plain(model.acyclicity or "expm"),
         "cycles": model.cycles or ("gentle" if model.threshold == "lr" else "paper"),

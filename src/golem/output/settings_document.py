@@ -67,14 +67,12 @@ def model_from(values: Mapping[str, Any]) -> Golem:
 
 
 def plain(value: Any) -> Any:
-    """Turn a parameter into JSON: settings objects by name and fields, arrays as lists."""
+    """Turn a parameter into JSON: settings objects by name and fields, arrays and NumPy numbers as Python's."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
         return {"type": type(value).__name__} | fields
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
     if isinstance(value, tuple):
         return [plain(part) for part in value]
     return value if isinstance(value, str | int | float | bool | list | type(None)) else repr(value)
