@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from golem import DataWarning, Golem, GolemCV, Knowledge, Moments, metrics
-from golem.baselines import PC
+from golem.baselines import PC, DirectLiNGAM
 from golem.estimator.settings import chosen_solver, placement_for
 from golem.graphs.dag import is_dag
 from golem.runtime.devices import Placement
@@ -506,6 +506,30 @@ def test_tensors_are_read_where_they_lie(drawn):
     bad[3, 1] = float("nan")
     with pytest.raises(ValueError, match=r"'x1' \(1\)"):
         Golem().fit(bad)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("device", ["cpu", "cpu:0"])
+def test_minibatches_of_a_tensor_are_those_of_an_array(drawn, device):
+    torch = pytest.importorskip("torch")
+    model = Golem("ev", Adam(max_iter=300, batch_size=100), device=device, random_state=1)
+    whole = np.round(1000 * drawn.data) + 1e6
+    for rows in (torch.asarray(whole), torch.asarray(whole).int(), torch.asarray(whole).requires_grad_()):
+        expected = clone(model).fit(whole).raw_weights_
+        np.testing.assert_allclose(clone(model).fit(rows).raw_weights_, expected, atol=1e-9)
+    whole[[3, 8], [1, 2]] = np.nan
+    model.set_params(missing="drop")
+    expected = clone(model).fit(whole).raw_weights_
+    np.testing.assert_allclose(clone(model).fit(torch.asarray(whole)).raw_weights_, expected, atol=1e-9)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("learner", [GolemCV(select="cv", cv=3), DirectLiNGAM()])
+def test_a_tensor_has_rows_for_whatever_needs_them(learner):
+    torch = pytest.importorskip("torch")
+    data = simulate(4, 300, "ER1", "exponential", random_state=1).data
+    expected, found = clone(learner).fit(data), clone(learner).fit(torch.asarray(data))
+    np.testing.assert_allclose(found.weights_, expected.weights_, atol=1e-8)
 
 
 def test_auto_takes_the_cpu_where_there_is_no_gpu_or_little_to_gain(drawn, monkeypatch):

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from golem.data.checks import require_learnable
-from golem.data.inputs import read_data, read_knowledge
+from golem.data.inputs import numpy_rows, read_data, read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.moments import Moments
 from golem.graphs.dag import cpdag
@@ -60,7 +60,7 @@ class Baseline(BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array, DataFrame (pandas, Polars), PyArrow table or Moments
+        X : array, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
             Data, samples in rows; or their moments, for a precomputed covariance (methods that need rows refuse them).
         y : None
             Ignored, there for scikit-learn.
@@ -77,7 +77,7 @@ class Baseline(BaseEstimator, ABC):
         require_learnable(moments, uses_scale=self._uses_scale)
         self.moments_, self.knowledge_ = moments, read_knowledge(self.knowledge, moments.names)
         began = time.perf_counter()
-        self._learn(moments, rows, self.knowledge_)
+        self._learn(moments, None if rows is None else numpy_rows(rows), self.knowledge_)
         self.seconds_ = time.perf_counter() - began
         return self
 

@@ -14,14 +14,16 @@ from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.table_input import is_table, rows_and_names, without_mask
-from golem.runtime.arrays import is_tensor
-from golem.runtime.types import Matrix
+from golem.runtime.arrays import is_tensor, namespace, to_numpy
+from golem.runtime.types import Array, Matrix
 
 
 def read_data(
     estimator: BaseEstimator, X: Any, *, reset: bool = True, incomplete: bool = False
-) -> tuple[Moments, Matrix | None]:
+) -> tuple[Moments, Array | None]:
     """Turn data into moments and, where there are any, rows; note the columns on the estimator.
+
+    Rows are floats in NumPy. Those of a tensor stay where they lie, in their own type (`numpy_rows` fetches them).
 
     Parameters
     ----------
@@ -54,13 +56,13 @@ def read_data(
     # Columns without names are those of the fit by their place.
     names = None if reset else getattr(estimator, "feature_names_in_", None)
     if is_tensor(X):
+        values = X.detach()
         if reset:
             vars(estimator).pop("feature_names_in_", None)
             estimator.n_features_in_ = X.shape[-1]
         elif X.shape[-1] != estimator.n_features_in_:
             raise ValueError(f"X has {X.shape[-1]} columns, and the model was fitted to {estimator.n_features_in_}")
-        return Moments.from_rows(X, names, missing=missing), None
-    if is_table(X):
+    elif is_table(X):
         values, found = rows_and_names(X)
         names = found if reset or names is not None else None
         # scikit-learn's own record of the columns; it does not know every kind of table.
@@ -74,8 +76,14 @@ def read_data(
     if moments.missing is None or not moments.missing.cells:
         return moments, values
     if missing == "drop":
-        return moments, values[~np.isnan(values).any(axis=1)]
+        xp = namespace(values)
+        return moments, values[~xp.any(xp.isnan(values), axis=1)]
     return moments, values if incomplete else None
+
+
+def numpy_rows(rows: Array) -> Matrix:
+    """Return the rows of `read_data` as floats in NumPy."""
+    return np.asarray(to_numpy(rows), dtype=float)
 
 
 def read_knowledge(knowledge: Knowledge | NamedKnowledge | None, names: Sequence[str]) -> Knowledge:

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from golem.data.checks import DataWarning
-from golem.data.inputs import read_data
+from golem.data.inputs import numpy_rows, read_data
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.runtime.arrays import is_tensor, to_numpy
 from golem.runtime.names import column_names, positions
 from golem.runtime.types import Matrix
 
@@ -51,7 +50,7 @@ def resampler(data: Any, missing: MissingChoice = "error", names: tuple[str, ...
         )
     reader = BaseEstimator()
     reader.missing = missing
-    sample = read_sample(reader, to_numpy(data) if is_tensor(data) else data)[1]
+    sample = read_sample(reader, data)[1]
     assert sample is not None  # only moments of all rows cannot be drawn from
     if isinstance(sample, Shards) and len(sample) < FEW_SHARDS:
         if len(sample) == 1:
@@ -82,7 +81,8 @@ def read_sample(estimator: BaseEstimator, data: Any) -> tuple[Moments, Sample | 
     moments, rows = read_data(estimator, data, incomplete=True)
     if rows is None:
         return moments, None
-    return moments, IncompleteRows(moments, rows) if np.isnan(rows).any() else Rows(moments, rows)
+    values = numpy_rows(rows)
+    return moments, IncompleteRows(moments, values) if np.isnan(values).any() else Rows(moments, values)
 
 
 def are_shards(data: Any) -> bool:

@@ -30,7 +30,7 @@ from golem.estimator.settings import (
 )
 from golem.graphs.dag import cpdag
 from golem.model.linear_sem import LinearSEM
-from golem.runtime.types import BoolMatrix, Matrix
+from golem.runtime.types import Array, BoolMatrix, Matrix
 from golem.score.acyclicity import Acyclicity
 from golem.score.likelihood import GaussianEV
 from golem.score.objective import PAPER_PENALTIES, graph_scores
@@ -245,7 +245,7 @@ class Golem(BaseEstimator):
         covariance, n = self.moments_.covariance, self.moments_.n
         return self._conclude(*descent.run(covariance, n, self._penalized(noise), self.noise, init, rows))
 
-    def _prepare(self, X: Any, solver: Order | Adam | LBFGS) -> Matrix | None:
+    def _prepare(self, X: Any, solver: Order | Adam | LBFGS) -> Array | None:
         """Read and check the data; return the rows where there are any."""
         # A cyclic graph has none of these, and none of an earlier fit may stay.
         for attribute in ("sem_", "cpdag_", "undecided_", "by_variance_", "selection_"):

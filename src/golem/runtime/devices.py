@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from golem.runtime.arrays import to_numpy
 from golem.runtime.types import Array
 
 # Without torch there is nobody to ask which names it knows.
@@ -39,7 +40,7 @@ class Placement:
             )
 
     def put(self, array: Any) -> Array:
-        """Place a NumPy array.
+        """Place an array of NumPy or torch.
 
         Raises
         ------
@@ -47,7 +48,7 @@ class Placement:
             If torch is not installed or does not see the device.
         """
         if self.device == "cpu":
-            return np.asarray(array, dtype=self.dtype)
+            return np.asarray(to_numpy(array), dtype=self.dtype)
         torch = self._torch()
         try:
             return torch.asarray(array, dtype=getattr(torch, self.dtype), device=torch.device(self.device))

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from golem.data.knowledge import Knowledge
+from golem.runtime.arrays import namespace
 from golem.runtime.devices import Placement
-from golem.runtime.types import Matrix
+from golem.runtime.types import Array, Matrix
 from golem.score.acyclicity import Acyclicity
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 from golem.score.objective import PAPER_PENALTIES, Objective
@@ -70,7 +71,7 @@ class PaperRecipe:
         )
 
     def run(
-        self, covariance: Matrix, n: int, noise: NoiseModel, name: str, init: Matrix | None, rows: Matrix | None = None
+        self, covariance: Matrix, n: int, noise: NoiseModel, name: str, init: Matrix | None, rows: Array | None = None
     ) -> tuple[Solution, Solution | None]:
         """Minimize the score from `init`, or from GOLEM-EV where that is None; return the solution and its start."""
         start: Solution | None = None
@@ -85,15 +86,22 @@ class PaperRecipe:
             raise ValueError("the score is not finite at the start matrix (init); choose smaller weights")
         return self._solve(objective, init, rows, stage=f"golem-{name}"), start
 
-    def _solve(self, objective: Objective, init: Matrix | None, rows: Matrix | None, stage: str) -> Solution:
-        """Run the solver."""
+    def _solve(self, objective: Objective, init: Matrix | None, rows: Array | None, stage: str) -> Solution:
+        """Run the solver, with the rows where it takes minibatches of them."""
         if isinstance(self.solver, LBFGS):
             return self.solver.solve(objective, init, callback=self.callback, stage=stage)
         return self.solver.solve(
             objective,
             None if init is None else self.placement.put(init),
-            rows=None if rows is None else self.placement.put(rows - rows.mean(axis=0)),
+            rows=None if rows is None or self.solver.batch_size is None else self.placement.put(_centred(rows)),
             random_state=self.random_state,
             callback=self.callback,
             stage=stage,
         )
+
+
+def _centred(rows: Array) -> Array:
+    """Subtract the means, in double precision: where they are large, single precision would lose the rest."""
+    xp = namespace(rows)
+    rows = xp.astype(rows, xp.float64, copy=False)
+    return rows - xp.mean(rows, axis=0)
