@@ -90,6 +90,15 @@ def test_is_dag_and_order_agree_with_networkx(bits):
             topological_order(adjacency)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_preferred_order_is_changed_where_edges_demand_it(seed):
+    dag, preferred = random_dag(12, "ER1", seed), np.random.default_rng(seed).permutation(12)
+    graph = nx.from_numpy_array(dag, create_using=nx.DiGraph)
+    order = topological_order(dag, preferred)
+    assert order.tolist() == list(nx.lexicographical_topological_sort(graph, np.argsort(preferred).__getitem__))
+    np.testing.assert_array_equal(topological_order(dag, order), order)
+
+
 def test_cpdag_is_fast_at_3200_nodes():
     dag = random_dag(3200, "ER4", 0)
     began = time.perf_counter()

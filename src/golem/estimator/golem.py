@@ -78,7 +78,8 @@ class Golem(BaseEstimator):
     init : {"zeros", "ev"} or array, optional
         Start. Adam and L-BFGS: zeros, the raw weights of GOLEM-EV, or a (d, d) matrix; by default "zeros" for
         noise="ev" and "ev" for the others, as in the paper. Order: an order of the nodes, causes first, or a (d, d)
-        graph; "ev" is the order of noise="ev".
+        graph; "ev" is the order of noise="ev". A start is only a start: where it contradicts the knowledge, edges that
+        are not allowed are left out, and an order is changed as little as required edges and tiers demand.
     acyclicity : {"expm", "polynomial", "logdet"} or a term of `golem.score.acyclicity`, optional
         The function h (Adam, L-BFGS); by default "expm".
     cycles : {"paper", "gentle", "none"}, optional

@@ -96,26 +96,42 @@ def cycle_text(cycle: Sequence[int], names: Sequence[str] | None = None) -> str:
     return " -> ".join([*nodes[:_MOST_SHOWN], *(["..."] if len(nodes) > _MOST_SHOWN else []), nodes[0]])
 
 
-def topological_order(matrix: ArrayLike) -> NDArray[np.intp]:
-    """Order the nodes so that every edge points forward; among equals the lowest index comes first.
+def topological_order(matrix: ArrayLike, preferred: NDArray[np.integer] | None = None) -> NDArray[np.intp]:
+    """Order the nodes so that every edge points forward.
+
+    Parameters
+    ----------
+    matrix : array of shape (d, d)
+        The graph.
+    preferred : array of shape (d,), int, optional
+        An order that is changed as little as the edges demand: among the nodes that can come next, the first of it
+        does. By default the lowest index does.
 
     Raises
     ------
     ValueError
         If the graph has a cycle.
+
+    Examples
+    --------
+    >>> edge_from_2_to_1 = np.eye(4, k=-1) * [0, 1, 0, 0]
+    >>> topological_order(edge_from_2_to_1, np.array([3, 1, 2, 0])).tolist()
+    [3, 2, 1, 0]
     """
     adjacency = as_adjacency(matrix)
+    nodes = np.arange(len(adjacency)) if preferred is None else preferred
+    rank = np.argsort(nodes)
     unplaced_parents = adjacency.sum(axis=0)
     children = [np.nonzero(row)[0] for row in adjacency]
-    ready = [int(i) for i in np.nonzero(unplaced_parents == 0)[0]]
+    ready = sorted(int(place) for place in rank[unplaced_parents == 0])
     order: list[int] = []
     while ready:
-        node = heapq.heappop(ready)
+        node = int(nodes[heapq.heappop(ready)])
         order.append(node)
         for child in children[node]:
             unplaced_parents[child] -= 1
             if unplaced_parents[child] == 0:
-                heapq.heappush(ready, int(child))
+                heapq.heappush(ready, int(rank[child]))
     if len(order) < len(adjacency):
         raise ValueError("the graph has a directed cycle, so its nodes have no topological order")
     return np.array(order, dtype=np.intp)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from golem import DataWarning, Golem, Moments, metrics
+from golem import DataWarning, Golem, Knowledge, Moments, metrics
 from golem.graphs.dag import cpdag, is_dag, topological_order
 from golem.score.likelihood import GaussianEV, GaussianNV
 from golem.score.regression import regressions
@@ -105,6 +105,22 @@ def test_a_start_may_be_an_order_a_graph_or_the_ev_order():
         assert model.solution_.terms["score"] <= plain.solution_.terms["score"] + 0.05
     exact = Golem("ev", init=order).fit(simulate(20, 500, "ER2", random_state=5).data)
     assert is_dag(exact.weights_)
+
+
+@pytest.mark.parametrize("noise", ["ev", "nv", "auto"])
+@pytest.mark.parametrize("as_graph", [False, True])
+def test_a_start_that_contradicts_the_knowledge_is_only_a_start(noise, as_graph):
+    drawn = simulate(15, 500, "ER2", random_state=5)
+    truth, order = drawn.sem.adjacency, topological_order(drawn.sem.adjacency)
+    source, target = np.argwhere(truth)[0]
+    tiers = [order[:5].tolist(), order[5:10].tolist(), order[10:].tolist()]
+    known = Knowledge.of(15, required=[(source, target)], tiers=tiers)
+    init = truth.T if as_graph else order[::-1]
+    model = Golem(noise, init=init, knowledge=known).fit(drawn.data)
+    assert model.adjacency_[source, target]
+    assert not np.any(model.adjacency_ & known.forbidden)
+    plain = Golem(noise, knowledge=known).fit(drawn.data)
+    assert model.solution_.terms["score"] <= plain.solution_.terms["score"] + 0.05
 
 
 def test_effort_buys_score():

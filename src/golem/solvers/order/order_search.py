@@ -11,7 +11,6 @@ through a start that the user gives. The compiled part is `order_kernels`.
 
 from __future__ import annotations
 
-import heapq
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -241,18 +240,7 @@ class _Search:
         rank = np.argsort(order)
         if not np.any(self.required & (rank[:, None] > rank)):
             return order
-        waiting = self.required.sum(axis=0)
-        ready = [int(rank[j]) for j in np.nonzero(waiting == 0)[0]]
-        heapq.heapify(ready)
-        placed = []
-        while ready:
-            node = int(order[heapq.heappop(ready)])
-            placed.append(node)
-            for child in np.nonzero(self.required[node])[0]:
-                waiting[child] -= 1
-                if waiting[child] == 0:
-                    heapq.heappush(ready, int(rank[child]))
-        return np.array(placed, dtype=np.int64)
+        return topological_order(self.required, order).astype(np.int64)
 
     def race(self, orders: Sequence[NDArray[np.int64]], kicks: int) -> Status:
         """Climb from every order, then perturb the run that lies behind until all agree or the kicks are spent."""

@@ -30,6 +30,7 @@ from golem.solvers.order.found_graph import FoundGraph
 from golem.solvers.order.free_order import OrderProblem, find_order
 from golem.solvers.order.noise_choice import NoiseChoice
 from golem.solvers.order.tied_order import choose_and_search
+from golem.solvers.order.variance_order import precedence
 from golem.solvers.solution import Callback, Progress, Solution, Status, TracePoint
 
 
@@ -84,7 +85,8 @@ class Order:
             The penalty per edge.
         init : array of shape (d,) or (d, d), optional
             An order of the nodes, causes first, or a graph, as a start. It may come from the scales of the columns,
-            which the search itself does not look at.
+            which the search itself does not look at. Where it contradicts required edges or tiers, the order is
+            changed as little as these demand: a start is only a start.
         allowed, required : array of shape (d, d), bool, optional
             Edges that may be, and that must be.
         random_state : int, Generator or None
@@ -93,6 +95,8 @@ class Order:
             For a progress bar.
         """
         start = None if init is None else as_order(init, moments.d)
+        if start is not None and (before := precedence(moments.d, allowed, required)) is not None:
+            start = topological_order(before, start)
         compile_search(likelihood, moments.d)  # before the clock starts: it happens once, and is no part of the solve
         began = time.perf_counter()
         seed = 0 if random_state is None else random_state
