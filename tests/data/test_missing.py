@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from golem import Golem, Moments
 from golem.data.missing import Missing, fit_gaussian, observed_log_likelihood, rows_in_common
@@ -61,6 +63,18 @@ def test_the_likelihood_rises_and_is_that_of_the_observed_values(rng, rows):
     again = fit_gaussian(standardized, "abcdef")
     np.testing.assert_allclose(again.mean, 0, atol=1e-5)
     np.testing.assert_allclose(np.diagonal(again.covariance), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("most", [*range(1, 25), 5000])
+def test_wherever_em_stops_the_answer_has_the_highest_likelihood(rng, rows, monkeypatch, most):
+    monkeypatch.setattr("golem.data.missing._MOST_ITERATIONS", most)
+    X = with_holes(rng, rows, 0.4)[:300]
+    with contextlib.nullcontext() if most == 5000 else pytest.warns(ConvergenceWarning, match="EM stopped"):
+        fit = fit_gaussian(X, "abcdef")
+    standardized = float((~np.isnan(X)).sum(axis=0) @ np.log(np.nanstd(X, axis=0)))
+    found = observed_log_likelihood(X, fit.mean, fit.covariance) + standardized
+    assert found == pytest.approx(fit.log_likelihoods[-1], rel=1e-12)
+    assert found == pytest.approx(max(fit.log_likelihoods), rel=1e-12)
 
 
 def test_a_start_near_the_end_saves_steps_and_changes_next_to_nothing(rng, rows):

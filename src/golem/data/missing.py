@@ -228,18 +228,20 @@ def _ascend(X: _Matrix, absent: _Mask, point: _Matrix, tolerance: float) -> tupl
 
     A point is the mean above the covariance. EM moves by ever smaller steps in nearly one direction where much is
     missing. After two of them, r and r + v, a leap to p - 2 a r + a^2 v with a = -|r| / |v| goes on along them
-    (SQUAREM; Varadhan and Roland 2008). It is taken back where the likelihood falls.
+    (SQUAREM; Varadhan and Roland 2008). It is taken back where the likelihood falls. At the iteration limit the answer
+    is the point of the last likelihood, the highest: nothing is known yet about a leap from there.
     """
     stacks = list(_stacks(absent))
     likelihoods: list[float] = []
     before: _Matrix | None = None
     fallback: _Matrix | None = None
-    change = np.inf
+    best, change = point, np.inf
     for _ in range(_MOST_ITERATIONS):
         likelihood, following = _step(X, absent, stacks, point)
         if fallback is not None and likelihood < likelihoods[-1]:
             point, before, fallback = fallback, None, None
             continue
+        best = point
         likelihoods.append(likelihood)
         change = float(np.abs(following - point).max())
         if change <= tolerance:
@@ -249,7 +251,7 @@ def _ascend(X: _Matrix, absent: _Mask, point: _Matrix, tolerance: float) -> tupl
             point, before, fallback = following, point, None
         else:
             point, before, fallback = leap, None, following
-    return point, likelihoods, change
+    return best, likelihoods, change
 
 
 def _leap(first: _Matrix, second: _Matrix, third: _Matrix) -> _Matrix | None:
