@@ -29,7 +29,8 @@ def report(
 ) -> None:
     """Make the page of a saved graph: one HTML file to explore it in a browser, without any network.
 
-    With `--truth` or `--compare` edges are marked as true, missing, extra or reversed.
+    With `--truth` edges are marked as true, reversed, extra or missing; `--compare` tells those that are in both graphs
+    from those that are in one.
     """
     from golem.graphs.formats import read_graph, read_graph_document
     from golem.output.report import report_document

@@ -42,7 +42,7 @@ def comparison_content(comparison: Comparison) -> dict[str, Any]:
     return drawing(names, _common_graph(comparison)) | {
         "kind": "comparison",
         "graphs": graphs,
-        "reference": len(graphs) - 1 if comparison.truth is not None or len(graphs) > 1 else None,
+        "truth": len(graphs) - 1 if comparison.truth is not None else None,
         "candidates": [],
         "chosen": 0.0,
         "measure": "weight",

@@ -352,6 +352,41 @@ def test_no_graph_is_set_against_itself(open_page, tmp_path):
         assert page.evaluate(chosen) == instead
 
 
+def test_without_a_truth_nothing_is_called_true(open_page, tmp_path):
+    graphs = {name: random_dag(6, "ER1", seed) for seed, name in enumerate(("order", "pc"))}
+    estimates = {name: Estimate(graph, False, graph) for name, graph in graphs.items()}
+    rows = tuple(Row(name, edges=int(graph.sum())) for name, graph in graphs.items())
+    page = open_page(report_comparison(Comparison(tuple("uvwxyz"), rows, estimates, None, {}), tmp_path / "r.html"))
+    assert page.locator("#reference").input_value() == ""
+    assert "against" not in page.locator("#counts").inner_text()
+    page.locator("#reference").select_option(label="pc")
+    here, there = graphs["order"], graphs["pc"]
+    same, turned = (here & there).sum(), (here & there.T).sum()
+    alone = [graph.sum() - same - turned for graph in (here, there)]
+    counts = f"{same} same, {turned} reversed, {alone[0]} only here, {alone[1]} only there against pc"
+    assert counts in page.locator("#counts").inner_text()
+    legend = page.locator("#legend .key").all_inner_texts()
+    assert {"same", "reversed", "only here", "only there"} <= set(legend)
+    page.locator("#graph .edge.missing .hit").first.dispatch_event("click")
+    assert re.search(r"Against pc\s+only there", page.locator("#details").inner_text())
+    shown = page.locator("body").inner_text()
+    assert not re.search(r"\btrue\b|\bextra\b", shown)
+
+
+def test_another_graph_than_the_truth_is_not_called_true(open_page, chain, tmp_path):
+    weights = np.array(chain["weights"])
+    graph = NamedGraph.from_weights(weights, tuple("ABCD"))
+    for options, words in (
+        ({"truth": graph}, ["true", "reversed", "extra", "missing"]),
+        ({"other": ("theirs", graph)}, ["same", "reversed", "only here", "only there"]),
+        ({"truth": graph, "other": ("theirs", graph)}, ["same", "reversed", "only here", "only there"]),
+    ):
+        page = open_page(report_document(chain, tmp_path / "r.html", **options))
+        assert page.locator("#compared thead th").all_inner_texts()[1:] == words
+        column = {row.split("\t")[-1] for row in page.locator("#edge-table tbody tr").all_inner_texts()}
+        assert column == {"true" if "truth" in options else "same"}
+
+
 @pytest.mark.parametrize("several", [False, True])
 def test_the_path_of_a_selection_is_drawn(open_page, chain, tmp_path, several):
     path = [

@@ -186,9 +186,10 @@ def test_a_comparison_writes_its_page(tmp_path):
     assert [graph["name"] for graph in content["graphs"]] == ["sort-regress-var", "pc", "truth"]
     assert content["distances"]["values"][0][0] == 0
     assert [row["method"] for row in content["methods"]] == ["sort-regress-var", "pc"]
-    without = compare(drawn.data, ["sort-regress-var"])
+    assert content["truth"] == 2
+    without = compare(drawn.data, ["sort-regress-var", "pc"])
     assert "Knowledge None was given." in words(report_comparison(without, tmp_path / "r.html"))
-    assert embedded(report_comparison(without, tmp_path / "r.html"))["reference"] is None
+    assert embedded(report_comparison(without, tmp_path / "r.html"))["truth"] is None
 
 
 def test_a_comparison_tells_what_it_was_made_with(tmp_path):

@@ -61,7 +61,7 @@ def model_content(
     return drawing(names, adjacency) | {
         "kind": "model",
         "graphs": graphs,
-        "reference": 1 if truth is not None else None,
+        "truth": 1 if truth is not None else None,
         "compared_with": len(references),
         "candidates": _candidates(document, adjacency),
         "chosen": used.get("threshold", 0.0),

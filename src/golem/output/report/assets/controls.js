@@ -52,8 +52,9 @@ function showCounts() {
   const undecided = visible.filter((edge) => edge.undecided || edge.undirected).length;
   if (undecided) parts.push(`${undecided} undecided`);
   if (state.reference !== null) {
-    const counts = tally(graph, graphs[state.reference], isVisible);
-    parts.push(`${counts.true} true, ${counts.reversed} reversed, ${counts.extra} extra, ${counts.missing} missing against ${graphs[state.reference].name}`);
+    const reference = graphs[state.reference];
+    const counts = tally(graph, reference, isVisible);
+    parts.push(`${VERDICTS.map((kind) => `${counts[kind]} ${verdictWord(kind, reference)}`).join(", ")} against ${reference.name}`);
   }
   find("counts").textContent = parts.join(" · ");
 }
@@ -87,8 +88,7 @@ function setUpSelects() {
 
 // Draw another graph. None is set against itself: the truth takes the place of the reference, or nothing does.
 function showGraph(shown) {
-  const truth = graphs.findIndex((graph) => graph.name === "truth");
-  const other = truth >= 0 && truth !== shown ? truth : null;
+  const other = content.truth === shown ? null : content.truth;
   change({ shown, reference: state.reference === shown ? other : state.reference, chosen: null });
 }
 
@@ -162,7 +162,7 @@ function showLegend() {
       make("path", { class: "line", d: "M1 6L26 6", "stroke-width": 2.4 }), make("path", { class: "head", d: "M33 6L24 2L24 10Z" }))), text);
   const keys = state.reference === null
     ? (graph.columns.has("weight") ? [item("positive", "positive"), item("negative", "negative")] : [])
-    : [item("true", "true"), item("reversed", "reversed"), item("extra", "extra"), item("missing", "missing")];
+    : VERDICTS.map((kind) => item(kind, verdictWord(kind, graphs[state.reference])));
   if (graph.columns.has("undecided")) keys.push(item("neutral", "direction undecided", "undecided"));
   if (graph.columns.has("by_variance")) keys.push(item("neutral", "direction by variance", "by-variance"));
   if (graph.columns.has("undirected")) keys.push(make("span", { class: "key" }, "no arrowhead: direction open"));

@@ -127,7 +127,7 @@ function edgeDetails(chosen) {
     ["Total effect", interval(edge.effect_low, edge.effect_high)],
     ["Score lost without it", edge.drop_loss === undefined || edge.drop_loss === null ? null : `${number(edge.drop_loss, 4)} (deviance)`],
     ["Status", edge.candidate ? "below the threshold, or cut for a cycle" : null],
-    [reference ? `Against ${reference.name}` : "", reference ? (own && !own.candidate ? verdict(edge, reference) : "missing") : null],
+    [reference ? `Against ${reference.name}` : "", reference ? verdictWord(own && !own.candidate ? verdict(edge, reference) : "missing", reference) : null],
   ].filter(([, value]) => value !== null && value !== undefined);
   const sentence = edge.weight === undefined || edge.weight === null || edge.undirected ? null
     : make("p", { class: "prose" }, "One unit more of ", make("var", {}, source), ", its other causes held, changes ", make("var", {}, target), ` by ${number(edge.weight)}.`);

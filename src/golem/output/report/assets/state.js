@@ -1,7 +1,7 @@
 // What the user has chosen. Whoever changes it calls change(); every part of the page then shows it.
 const state = {
   shown: 0, // number of the graph that is drawn
-  reference: content.reference, // number of the graph it is compared with, or null
+  reference: content.truth, // number of the graph it is compared with, or null
   measure: content.measure,
   threshold: content.measure === "weight" ? content.chosen : 0,
   frequency: 0,
@@ -39,7 +39,11 @@ function isVisible(edge) {
   return strong && (frequency(edge) ?? 1) >= state.frequency;
 }
 
-// true, reversed, extra: what an edge is beside the reference. An edge whose direction is open is right both ways.
+// true, reversed, extra, missing: what an edge is compared with the truth. Another graph is not right, only the same or not.
+const OTHER_WORDS = { true: "same", reversed: "reversed", extra: "only here", missing: "only there" };
+const verdictWord = (kind, reference) => (reference === graphs[content.truth] ? kind : OTHER_WORDS[kind]);
+
+// An edge whose direction is open agrees with both.
 function verdict(edge, reference) {
   const same = reference.byId.get(edge.id);
   const turned = reference.byId.get(edgeId(edge.target, edge.source));

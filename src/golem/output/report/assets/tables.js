@@ -45,7 +45,7 @@ function edgeTable() {
     has("adjacency_frequency") && { title: "joined", value: (edge) => edge.adjacency_frequency, show: (edge) => percent(edge.adjacency_frequency) },
     has("direction_frequency") && { title: "directed", value: (edge) => edge.direction_frequency, show: (edge) => percent(edge.direction_frequency) },
     (has("undecided") || has("by_variance")) && { title: "direction", text: true, value: directionWord, show: (edge) => directionTag(edge) ?? "decided" },
-    content.compared_with > 0 && { title: `against ${graphs[1].name}`, text: true, value: (edge) => verdict(edge, graphs[1]) },
+    content.compared_with > 0 && { title: `against ${graphs[1].name}`, text: true, value: (edge) => verdictWord(verdict(edge, graphs[1]), graphs[1]) },
   ].filter(Boolean);
   fillTable(find("edge-table"), columns, graph.edges.filter((edge) => !edge.candidate), {
     onrow: (edge) => {
@@ -55,16 +55,17 @@ function edgeTable() {
   });
 }
 
-// What was found beside each reference, of all edges.
+// What was found compared with each reference, of all edges; in the words for the truth where that is the only one.
 function comparedTable() {
   const rows = graphs.slice(1).map((graph) => ({ name: graph.name, ...tally(graphs[0], graph) }));
-  fillTable(find("compared"), [{ title: "against", text: true, value: (row) => row.name }, ...VERDICTS.map((kind) => ({ title: kind, value: (row) => row[kind] }))], rows);
+  fillTable(find("compared"), [{ title: "against", text: true, value: (row) => row.name },
+    ...VERDICTS.map((kind) => ({ title: verdictWord(kind, graphs.at(-1)), value: (row) => row[kind] }))], rows);
 }
 
 const VERDICTS = ["true", "reversed", "extra", "missing"];
 
 function methodsTable() {
-  const truth = graphs.find((graph) => graph.name === "truth");
+  const truth = graphs[content.truth];
   const counts = new Map(graphs.map((graph) => [graph.name, truth ? tally(graph, truth) : null]));
   const given = (key) => content.methods.some((row) => row[key] !== null);
   const columns = [
