@@ -335,6 +335,17 @@ def test_a_comparison_shows_each_method(open_page, tmp_path):
     assert page.locator("#graph .edge.missing").count() == int((truth & ~(other | other.T)).sum())
 
 
+def test_methods_without_a_number_are_last_however_the_table_is_sorted(open_page, tmp_path):
+    graph = random_dag(4, "ER1", 0)
+    seconds = {"a": 2.0, "failed": None, "b": 0.5, "stopped": None, "c": 10.0}
+    rows = tuple(Row(name, seconds=s, status="done" if s else "error") for name, s in seconds.items())
+    estimates = {name: Estimate(graph, False, graph) for name, s in seconds.items() if s}
+    page = open_page(report_comparison(Comparison(tuple("wxyz"), rows, estimates, None, {}), tmp_path / "r.html"))
+    for expected in (["c", "a", "b", "failed", "stopped"], ["b", "a", "c", "failed", "stopped"]):
+        page.locator("#methods thead button", has_text="seconds").click()
+        assert page.locator("#methods tbody td:first-child").all_inner_texts() == expected
+
+
 def test_no_graph_is_set_against_itself(open_page, tmp_path):
     graphs = {name: random_dag(6, "ER1", seed) for seed, name in enumerate(("order", "pc", "fgs"))}
     estimates = {name: Estimate(graph, False, graph) for name, graph in graphs.items()}

@@ -10,7 +10,8 @@ function fillTable(holder, columns, rows, { onrow = null, rowClass = null } = {}
       const { value } = columns[sorted.column];
       list.sort((a, b) => {
         const [x, y] = [value(a), value(b)];
-        const order = x == null ? 1 : y == null ? -1 : typeof x === "string" ? x.localeCompare(y) : x - y;
+        if (x == null || y == null) return (x == null) - (y == null); // what has no value comes last, both ways
+        const order = typeof x === "string" ? x.localeCompare(y) : x - y;
         return sorted.up ? order : -order;
       });
     }
