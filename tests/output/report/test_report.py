@@ -120,6 +120,14 @@ def test_settings_are_written_for_readers(tmp_path):
     assert not re.search(r"\bTrue\b|\bFalse\b|\['", text)
 
 
+def test_seeds_are_written_without_separators(tmp_path):
+    document = {"names": ["a"], "weights": [[0]], "settings": {"random_state": 20240131, "max_iter": 100_000}}
+    document |= {"bootstrap": {"replicates": 2000, "seed": 123456}, "data": {"files": {"seed": 98765, "rows": 98765}}}
+    text = words(report_document(document, tmp_path / "r.html"))
+    for expected in ("random state 20240131", "seed 123456", "seed 98765, rows 98 765", "max iter 100 000"):
+        assert expected in text.replace("\u202f", " ")
+
+
 def test_every_edge_of_the_document_has_its_loss(model):
     document = describe(model)
     assert document.edge_table

@@ -22,6 +22,8 @@ SCRIPTS = ("data.js", "state.js", "geometry.js", "graph.js", "matrix.js", "detai
            "export.js", "controls.js", "main.js")  # fmt: skip
 
 LONGEST_LIST = 12
+# Seeds are names, not amounts: without thousands separators they can be copied.
+IDENTIFIERS = ("seed", "random_state")
 
 
 def render(template: str, content: Mapping[str, Any], **shown: Any) -> str:
@@ -48,6 +50,7 @@ def render(template: str, content: Mapping[str, Any], **shown: Any) -> str:
     )
     environment.filters |= {
         "number": written,
+        "entry": written_entry,
         "counted": partial(counted, written=written),
         "named_knowledge": named_knowledge,
         "combined": lambda first, second: {**first, **second},
@@ -83,7 +86,7 @@ def written(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, Mapping):
-        parts = {key.replace("_", " "): written(part) for key, part in value.items() if part is not None}
+        parts = {key.replace("_", " "): written_entry(part, key) for key, part in value.items() if part is not None}
         kind = parts.pop("type", None)
         listed = ", ".join(f"{key} {part}" for key, part in parts.items())
         return listed if kind is None else f"{kind} ({listed})" if listed else kind
@@ -91,6 +94,17 @@ def written(value: Any) -> str:
         listed = ", ".join(map(written, value[:LONGEST_LIST])) or "none"
         return listed if len(value) <= LONGEST_LIST else f"{listed}, … {len(value) - LONGEST_LIST} more"
     return str(value)
+
+
+def written_entry(value: Any, key: str) -> str:
+    """Write the value of a key: an identifier as it is, anything else as `written` does.
+
+    Examples
+    --------
+    >>> written_entry(12345, "seed"), written_entry(12345.0, "bic")
+    ('12345', '1.234e+04')
+    """
+    return str(value) if key in IDENTIFIERS else written(value)
 
 
 def named_knowledge(document: Mapping[str, Any]) -> dict[str, str]:
