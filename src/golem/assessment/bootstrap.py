@@ -97,7 +97,7 @@ class Bootstrap:
     def __repr__(self) -> str:
         done = f"{self.replicates} of {self.requested}" if self.interrupted else str(self.replicates)
         sure = int((self.direction_frequency > 0.9).sum())
-        return f"Bootstrap({done} replicates of {self.unit}; {sure} directed edges in more than 90 % of them)"
+        return f"Bootstrap({done} replicates of {self.unit}; {sure} directed edges in more than 90% of them)"
 
 
 @dataclass(frozen=True, eq=False)

@@ -153,11 +153,30 @@ def test_a_bootstrap_has_a_slider_on_frequency(open_page, chain, tmp_path):
     choose_edge(page, "A", "B")
     assert "0.1 to 0.7" in page.locator("#details").inner_text()
     text = page.locator("#details").inner_text()
-    assert re.search(r"Joined in\s+100 % of the resamples", text)
-    assert re.search(r"Directed in\s+90 % of the resamples", text)
+    assert re.search(r"Joined in\s+100% of the resamples", text)
+    assert re.search(r"Directed in\s+90% of the resamples", text)
     row = page.locator("#edge-table tbody tr", has_text="0.5").inner_text().split("\t")
     heads = page.locator("#edge-table thead th").all_inner_texts()
-    assert (row[heads.index("joined")], row[heads.index("directed")]) == ("100 %", "90 %")
+    assert (row[heads.index("joined")], row[heads.index("directed")]) == ("100%", "90%")
+
+
+@pytest.mark.parametrize("replicates", [7, 100, 200, 400, 1000])
+def test_a_share_is_written_as_in_the_terminal(open_page, tmp_path, replicates):
+    counts = np.unique(np.linspace(0, replicates, 201).astype(int))
+    d = len(counts) + 1
+    weights = np.zeros((d, d))
+    weights[0, 1:] = 1
+    document = document_of(weights)
+    shares = counts / replicates
+    for row, share in zip(document["edge_table"], shares, strict=True):
+        row |= {"adjacency_frequency": float(share), "direction_frequency": float(share / 2)}
+    page = open_page(report_document(document, tmp_path / "r.html"))
+    if d > 101:
+        page.locator("#edge-table .more").click()
+    heads = page.locator("#edge-table thead th").all_inner_texts()
+    texts = [row.split("\t") for row in page.locator("#edge-table tbody tr").all_inner_texts()]
+    for name, values in (("joined", shares), ("directed", shares / 2)):
+        assert [text[heads.index(name)] for text in texts] == [f"{value:.0%}" for value in values]
 
 
 def test_an_edge_that_is_always_joined_stays_where_its_direction_is_open(open_page, chain, tmp_path):
@@ -174,7 +193,7 @@ def test_an_edge_that_is_always_joined_stays_where_its_direction_is_open(open_pa
     assert page.locator("#edge-table .tag").all_inner_texts() == ["undecided", "by variance"]
     choose_edge(page, "A", "C")
     fact = page.locator("#details tr", has_text="Directed in")
-    assert "50 %" in fact.inner_text()
+    assert "50%" in fact.inner_text()
     assert fact.locator(".tag.by-variance").inner_text() == "by variance"
 
 

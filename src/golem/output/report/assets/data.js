@@ -65,5 +65,11 @@ function number(value, digits = 3) {
   return text.replace("-", "−");
 }
 
-const percent = (value) => (value === null || value === undefined ? "–" : Math.round(100 * value) + " %");
+// Halves go to the even number, as Python's format does: the terminal and the page print the same share alike.
+function percent(value) {
+  if (value === null || value === undefined) return "–";
+  const whole = Math.floor(100 * value);
+  const half = 100 * value - whole === 0.5;
+  return (half ? whole + (whole % 2) : Math.round(100 * value)) + "%";
+}
 const plural = (count, one, many = one + "s") => count + " " + (count === 1 ? one : many);
