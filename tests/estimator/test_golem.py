@@ -17,8 +17,8 @@ from golem import DataWarning, Golem, GolemCV, Knowledge, Moments, metrics
 from golem.baselines import PC, DirectLiNGAM
 from golem.estimator.settings import chosen_solver, placement_for
 from golem.graphs.dag import is_dag
-from golem.runtime.devices import Placement
 from golem.output.document import describe
+from golem.runtime.devices import Placement
 from golem.score.acyclicity import LogDet
 from golem.simulate import random_dag, simulate
 from golem.solvers import LBFGS, Adam, Order, Status
@@ -328,7 +328,7 @@ def test_numbers_of_numpy_are_numbers(drawn, parameters):
     plain = {name: getattr(value, "tolist", lambda value=value: value)() for name, value in parameters.items()}
     model, expected = Golem(**parameters).fit(drawn.data), Golem(**plain).fit(drawn.data)
     np.testing.assert_array_equal(model.raw_weights_, expected.raw_weights_)
-    one, other = (json.loads(json.dumps(describe(fitted))) for fitted in (model, expected))
+    one, other = (describe(fitted).plain() for fitted in (model, expected))
     assert (one["settings"], one["used"]) == (other["settings"], other["used"])
 
 
