@@ -37,6 +37,7 @@ def test_whoever_stops_waiting_hurries_those_at_work():
 
 
 def test_overlapping_solves_leave_the_threads_as_they_were():
+    import scipy.linalg  # noqa: F401  # loads a BLAS of its own, which must not appear in between
     import threadpoolctl
 
     def threads():
