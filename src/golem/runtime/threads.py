@@ -1,9 +1,10 @@
-"""Threads: work that Ctrl-C can interrupt, and the number of threads of BLAS."""
+"""Threads: work that Ctrl-C can interrupt, and the number of threads of BLAS and of child processes."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import queue
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -15,6 +16,15 @@ Result = TypeVar("Result")
 # Below this size a second BLAS thread costs more than it brings, and the pools of NumPy and SciPy get in each other's
 # way: on two cores a step of Adam at d = 100 to 400 takes twice as long with threads as without.
 _THREADS_PAY_FROM = 800
+
+# How many threads the libraries below NumPy and numba may start; read when they are imported.
+THREAD_VARIABLES = (
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
 
 
 def interruptible_map(
@@ -126,3 +136,22 @@ def blas_threads_for(d: int) -> Iterator[None]:
         yield
     finally:
         _BLAS_LIMIT.leave()
+
+
+def thread_bounds(threads: int) -> dict[str, str]:
+    """Return the variables that bound the threads of a child: so many, or less where the user wants less.
+
+    A variable that is not set follows OMP_NUM_THREADS, as the libraries themselves do.
+
+    Examples
+    --------
+    >>> thread_bounds(1)["OPENBLAS_NUM_THREADS"]
+    '1'
+    """
+
+    def wanted(name: str) -> int | None:
+        text = os.environ.get(name, "")
+        return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else None
+
+    bounds = {name: wanted(name) or wanted("OMP_NUM_THREADS") or threads for name in THREAD_VARIABLES}
+    return {name: str(min(threads, bound)) for name, bound in bounds.items()}

@@ -20,8 +20,8 @@ from golem.experiments.analysis.outputs import publish, republish
 from golem.experiments.analysis.tables import read_csv, read_store
 from golem.experiments.engine.child import Batch, Child
 from golem.experiments.engine.executors import Local
-from golem.experiments.engine.provenance import THREAD_VARIABLES
 from golem.experiments.engine.store import Store
+from golem.runtime.threads import THREAD_VARIABLES
 
 HERE = Path(__file__).parents[1]
 TOY = "toys.toy_experiment"

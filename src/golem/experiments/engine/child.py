@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import IO, Any
 
 import golem
-from golem.experiments.engine.provenance import about, thread_bounds
+from golem.experiments.engine.provenance import about
 from golem.experiments.engine.store import FAILED, TIMEOUT
 from golem.experiments.engine.task import Task
+from golem.runtime.threads import thread_bounds
 
 
 @dataclass(frozen=True)

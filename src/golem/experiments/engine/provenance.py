@@ -11,16 +11,8 @@ from pathlib import Path
 import golem
 from golem.runtime.devices import device_name
 from golem.runtime.machine import available_cores
+from golem.runtime.threads import THREAD_VARIABLES, thread_bounds
 from golem.runtime.version import __version__
-
-# How many threads the libraries below NumPy and numba may start; read when they are imported.
-THREAD_VARIABLES = (
-    "OPENBLAS_NUM_THREADS",
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-)
 
 
 @functools.cache
@@ -52,25 +44,6 @@ def processor() -> str:
         lines = []
     named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return named[0] if named else platform.processor() or platform.machine()
-
-
-def thread_bounds(threads: int) -> dict[str, str]:
-    """Return the variables that bound the threads of a child: so many, or less where the user wants less.
-
-    A variable that is not set follows OMP_NUM_THREADS, as the libraries themselves do.
-
-    Examples
-    --------
-    >>> thread_bounds(1)["OPENBLAS_NUM_THREADS"]
-    '1'
-    """
-
-    def wanted(name: str) -> int | None:
-        text = os.environ.get(name, "")
-        return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else None
-
-    bounds = {name: wanted(name) or wanted("OMP_NUM_THREADS") or threads for name in THREAD_VARIABLES}
-    return {name: str(min(threads, bound)) for name, bound in bounds.items()}
 
 
 def about(device: str, threads: int | None = None) -> dict[str, str]:
