@@ -168,6 +168,14 @@ def test_what_hangs_raises_or_crashes_is_reported_and_the_others_go_on(drawn, br
     assert [row.shd for row in found.rows] == [None] * 6
 
 
+def test_a_crash_without_a_word_is_reported_as_such(drawn, tmp_path, monkeypatch):
+    (tmp_path / "flopsearch.py").write_text("import os\ndef flop(*a, **k): os.kill(os.getpid(), 9)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    (row,) = compare(drawn.data, "flopsearch").rows
+    assert (row.status, row.message) == ("crashed", "its process ended with signal SIGKILL")
+
+
 def test_ctrl_c_keeps_what_is_there(drawn):
     def interrupt(step):
         if step.method == "notears":

@@ -72,7 +72,7 @@ def test_a_stopped_task_leaves_no_process_behind():
     child = Child(1)
     task = next(task for task in load(TOY).tasks(Grid(tiny=True)) if task.method == "hang")
     child.run(Batch((next(t for t in load(TOY).tasks(Grid(tiny=True)) if t.method == "square"),)))
-    pid = child._process.pid
+    pid = child._process._child.process.pid
     assert child.run(Batch((task,), time_limit=0.3))[0]["status"] == "timeout"
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)

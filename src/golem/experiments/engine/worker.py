@@ -1,16 +1,12 @@
-"""What runs in a child process: tasks come as lines of JSON, rows go back (see `child.py`)."""
+"""What runs in a child process: tasks come in, rows go back (see `child.py`)."""
 
 from __future__ import annotations
 
 import functools
 import json
-import os
-import queue
-import signal
-import sys
-import threading
 import time
-from typing import IO, Any
+from collections.abc import Callable
+from typing import Any
 
 from golem.experiments.engine.child import row_of
 from golem.experiments.engine.provenance import about
@@ -18,24 +14,14 @@ from golem.experiments.engine.store import DONE, FAILED
 from golem.experiments.engine.task import Row, Task
 from golem.experiments.experiment import Experiment
 from golem.experiments.registry import load
+from golem.runtime.child_process import serve
 from golem.runtime.devices import Placement
 
 
-def serve() -> None:
-    """Run batches of tasks until the parent has gone."""
-    # What libraries print must not come between the answers.
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    # A cluster may signal all processes of a job: the parent ends this one in its own time, and its task did not fail.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda number, frame: None)
-    requests: queue.SimpleQueue[str] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(requests,), daemon=True).start()
-    while True:
-        request = json.loads(requests.get())
-        tasks = [Task(**task) for task in request["tasks"]]
-        answer = _obstacle(request["device"]) or (_rows(tasks, request["device"], answers) if tasks else [])
-        _say(answers, json.dumps(answer, allow_nan=False))
+def answer(request: dict[str, Any], start_clock: Callable[[], None]) -> list[dict[str, Any]] | str:
+    """Return the rows of the tasks of a request, or why its device cannot be used."""
+    tasks = [Task(**task) for task in request["tasks"]]
+    return _obstacle(request["device"]) or (_rows(tasks, request["device"], start_clock) if tasks else [])
 
 
 @functools.cache
@@ -48,7 +34,7 @@ def _obstacle(device: str) -> str:
     return ""
 
 
-def _rows(tasks: list[Task], device: str, answers: IO[str]) -> list[dict[str, Any]]:
+def _rows(tasks: list[Task], device: str, start_clock: Callable[[], None]) -> list[dict[str, Any]]:
     """Run tasks, and describe what they measured or how they failed."""
     experiment, reason = None, ""
     origin = about(device)  # asks git, once a process, before the clock runs
@@ -59,7 +45,7 @@ def _rows(tasks: list[Task], device: str, answers: IO[str]) -> list[dict[str, An
                 experiment.prepare(task)
     except Exception as error:  # noqa: BLE001  whatever it is, it becomes a row
         reason = _sentence(error)
-    _say(answers, "started")
+    start_clock()
     if experiment is None or reason:
         return [row_of(task, FAILED, reason, {}, 0.0, **origin, batch=len(tasks)) for task in tasks]
     return _solved(experiment, tasks, device, origin)
@@ -93,17 +79,5 @@ def _sentence(error: Exception) -> str:
     return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 
-def _say(answers: IO[str], line: str) -> None:
-    answers.write(line + "\n")
-    answers.flush()
-
-
-def _listen(requests: queue.SimpleQueue[str]) -> None:
-    """Pass the lines of the parent on, and leave when it has gone."""
-    for line in sys.stdin:
-        requests.put(line)
-    os._exit(1)
-
-
 if __name__ == "__main__":
-    serve()
+    serve(answer)
