@@ -4,8 +4,8 @@ Times 1000 steps of GOLEM-EV (ER2, Gaussian-EV, n = 1000) in this project and in
 and reports medians; then how long L-BFGS takes to the score that Adam reaches. gcastle lives in an environment of its
 own, because it pins old packages:
 
-    python -m venv .peers/gcastle && .peers/gcastle/bin/pip install torch==2.13.0 gcastle==1.0.4
-    python benchmarks/adam_speed.py --gcastle .peers/gcastle/bin/python   # about 20 minutes on two cores
+    python -m venv .other-packages/gcastle && .other-packages/gcastle/bin/pip install torch==2.13.0 gcastle==1.0.4
+    python benchmarks/adam_speed.py --gcastle .other-packages/gcastle/bin/python   # about 20 minutes on two cores
     python benchmarks/adam_speed.py --quick                                # this project alone, under a minute
 """
 

@@ -8,10 +8,10 @@ Part "ordering", ER1, ER2, ER4, d = 20 and 50, n = 1000, 12 seeds: SHD, SHD-C an
 GOLEM ahead of NOTEARS-L1 ahead of NOTEARS, and classical methods that compete on ER1 and fall behind on ER4. The
 recipe's rows (golem-ev, golem-nv) are those of `anchors.csv`.
 
-    python -m venv .peers/gcastle && .peers/gcastle/bin/pip install gcastle==1.0.4 torch
-    python -m venv .peers/lingam && .peers/lingam/bin/pip install lingam==1.13.0
+    python -m venv .other-packages/gcastle && .other-packages/gcastle/bin/pip install gcastle==1.0.4 torch
+    python -m venv .other-packages/lingam && .other-packages/lingam/bin/pip install lingam==1.13.0
     export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
-    python benchmarks/baselines.py speed --gcastle .peers/gcastle/bin/python --lingam .peers/lingam/bin/python
+    python benchmarks/baselines.py speed --gcastle PYTHON --lingam PYTHON  # those of the two environments
     python benchmarks/baselines.py ordering --noise gaussian-ev
     python benchmarks/baselines.py ordering --noise exponential --methods order-ev fgs "fgs, prior" pc direct-lingam
     python benchmarks/baselines.py ordering --quick        # d = 20, 3 seeds

@@ -4,9 +4,9 @@
 - "pc": ER1, d = 100, n = 1000: under 5 s.
 - "scale": d = 1000 is practical: seconds.
 
-    python -m venv .peers/causal-learn && .peers/causal-learn/bin/pip install causal-learn==0.1.4.8
-    python benchmarks/fgs_pc.py fgs pc scale --causal-learn .peers/causal-learn/bin/python
-    python benchmarks/fgs_pc.py fgs pc scale --causal-learn .peers/causal-learn/bin/python --quick
+    python -m venv .other-packages/causal-learn && .other-packages/causal-learn/bin/pip install causal-learn==0.1.4.8
+    python benchmarks/fgs_pc.py fgs pc scale --causal-learn .other-packages/causal-learn/bin/python
+    python benchmarks/fgs_pc.py fgs pc scale --causal-learn .other-packages/causal-learn/bin/python --quick
 
 Times are of the processor, on one thread, so that what else the machine does matters little. causal-learn's time on
 one problem is bounded by --limit; where it does not finish, the time it had is a lower bound, and the problem is left

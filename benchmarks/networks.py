@@ -5,7 +5,7 @@ small weights; the JSON files are in the wheel pgmpy 1.1.2 under pgmpy/utils/exa
 BIC over seeds, beside flopsearch 0.3.0 (restarts = 10), the paper's recipe and sort-regress.
 
     pip download --no-deps pgmpy==1.1.2 && unzip pgmpy-1.1.2-*.whl 'pgmpy/utils/example_models/*.json'
-    python benchmarks/networks.py pgmpy/utils/example_models --flopsearch .peers/flopsearch/bin/python
+    python benchmarks/networks.py pgmpy/utils/example_models --flopsearch .other-packages/flopsearch/bin/python
     python benchmarks/networks.py pgmpy/utils/example_models --recipe-steps 100000 --jobs 16
 """
 

@@ -11,7 +11,7 @@ Parts, all with n = 1000 and 12 seeds unless said otherwise, SHD / SHD-C per nod
 - ablation: tau fixed, estimated once, or profiled
 
     python benchmarks/noise_choice.py grid equal scales rows ablation
-    python benchmarks/noise_choice.py stress --flopsearch .peers/flopsearch/bin/python
+    python benchmarks/noise_choice.py stress --flopsearch .other-packages/flopsearch/bin/python
     python benchmarks/noise_choice.py stress --recipe-steps 100000 --device cuda
     python benchmarks/noise_choice.py grid --quick         # d = 10 and 20, 3 seeds
 """

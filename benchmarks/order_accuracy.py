@@ -5,9 +5,9 @@ beside the recipe's (`anchors.csv`). Part "nv": SHD-C per node of order-nv on Ga
 standardized columns, and with noise standard deviations log-uniform over two decades, beside flopsearch 0.3.0
 (lambda_bic = 2, restarts = 10) on the same data. n = 1000, 12 seeds, paired.
 
-    python -m venv .peers/flopsearch && .peers/flopsearch/bin/pip install flopsearch==0.3.0 numpy
+    python -m venv .other-packages/flopsearch && .other-packages/flopsearch/bin/pip install flopsearch==0.3.0 numpy
     python benchmarks/order_accuracy.py ev
-    python benchmarks/order_accuracy.py nv --flopsearch .peers/flopsearch/bin/python
+    python benchmarks/order_accuracy.py nv --flopsearch .other-packages/flopsearch/bin/python
     python benchmarks/order_accuracy.py nv --quick         # d = 10 and 20, without a peer
 """
 

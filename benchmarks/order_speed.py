@@ -6,10 +6,10 @@
   on raw columns from the EV order (effort "fast"), 2 times on standardized ones (effort "default").
 - "growth": time against d and n, with a plot. - "compile": the first call in a fresh cache.
 
-    python -m venv .peers/dagma && .peers/dagma/bin/pip install torch==2.13.0 dagma==1.1.1
+    python -m venv .other-packages/dagma && .other-packages/dagma/bin/pip install torch==2.13.0 dagma==1.1.1
     python benchmarks/order_speed.py ev growth compile --plot docs/images/growth.png
-    python benchmarks/order_speed.py dagma --dagma .peers/dagma/bin/python
-    python benchmarks/order_speed.py flopsearch --flopsearch .peers/flopsearch/bin/python
+    python benchmarks/order_speed.py dagma --dagma .other-packages/dagma/bin/python
+    python benchmarks/order_speed.py flopsearch --flopsearch .other-packages/flopsearch/bin/python
     python benchmarks/order_speed.py ev --quick
 """
 

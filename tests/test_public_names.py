@@ -13,7 +13,7 @@ import golem
 PUBLIC = {
     "golem": (
         "DataWarning Golem GolemCV Knowledge LinearSEM Moments __version__ baselines bootstrap compare datasets "
-        "diagnose diagnostics export_graph fit_file metrics plots readers simulate"
+        "diagnose diagnostics export_graph fit_file metrics output plots readers score simulate solvers"
     ),
     # Short paths.
     "golem.datasets": "Dataset load_sachs",
@@ -29,6 +29,7 @@ PUBLIC = {
     ),
     "golem.simulate": "Simulation erdos_renyi random_dag random_sem random_weights scale_free simulate",
     # Packages whose names users import.
+    "golem.assessment.selection": "GolemCV Selection",
     "golem.baselines": "FGS PC DirectLiNGAM Notears SortRegress",
     "golem.comparison": "Comparison compare compare_file",
     "golem.estimator": "Golem fit_stacked",
@@ -48,7 +49,17 @@ LAYERS = {
     "cli", "experiments", "workflow", "comparison", "output", "assessment", "estimator", "baselines", "directions",
     "solvers", "score", "model", "data", "graphs", "runtime",
 }  # fmt: skip
+# What the short paths re-export.
+HOMES_OF_SHORT_PATHS = {
+    "golem.assessment.diagnostics", "golem.data.datasets", "golem.graphs.metrics", "golem.model.simulation",
+}  # fmt: skip
 SHORT_PATHS = {"datasets", "diagnostics", "metrics", "plots", "readers", "simulate"}
+
+
+def test_every_module_that_declares_public_names_is_listed():
+    found = [info.name for info in pkgutil.walk_packages(golem.__path__, "golem.") if "__main__" not in info.name]
+    declared = {name for name in found if hasattr(importlib.import_module(name), "__all__")}
+    assert declared - HOMES_OF_SHORT_PATHS == set(PUBLIC) - {"golem"}
 
 
 @pytest.mark.parametrize("path", PUBLIC)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from golem import Golem, Knowledge, fit_file
+from golem import Golem, GolemCV, Knowledge, fit_file
 from golem.cli import app
 from golem.data.knowledge import NamedKnowledge
 from golem.runtime.progress import Progress
@@ -44,9 +45,8 @@ def test_python_and_the_command_line_write_the_same(data, tmp_path, monkeypatch)
         assert (tmp_path / "called" / name).read_text() == (tmp_path / "typed" / name).read_text()
     files = {path.name for path in (tmp_path / "called").iterdir()}
     assert files == {path.name for path in (tmp_path / "typed").iterdir()}
-    assert result.model is model
-    assert result.supplement.bootstrap.replicates == 5
-    assert result.selection is model.selection_
+    assert result.bootstrap.replicates == 5
+    assert result.selection is result.model.selection_
     assert not result.interrupted
 
 
@@ -133,12 +133,37 @@ def test_knowledge_of_other_columns_is_refused_before_the_rows_are_read(tmp_path
         fit_file(path, tmp_path / "out", Golem(knowledge=Knowledge.of(3)))
 
 
-def test_the_callback_of_the_model_is_its_own_again(data, tmp_path):
-    seen = []
+def test_the_callback_of_the_model_is_called_next_to_the_listener(data, tmp_path):
+    seen, heard = [], []
+
+    class Listening(Progress):
+        @contextlib.contextmanager
+        def solving(self):
+            yield heard.append
+
     model = Golem("ev", "lbfgs", callback=seen.append)
-    fit_file(data, tmp_path / "out", model, diagnose=False)
+    result = fit_file(data, tmp_path / "out", model, diagnose=False, progress=Listening())
     assert seen
-    assert model.callback == seen.append
+    assert seen == heard
+    assert result.model.callback == seen.append
+
+
+def test_the_model_of_the_caller_is_left_as_it_is(data, tmp_path):
+    model = Golem()
+    before = model.get_params()
+    fit_file(data, tmp_path / "out", model, forbid="a->b", select="bic")
+    assert model.get_params() == before
+    assert not hasattr(model, "weights_")
+    fit_file(data, tmp_path / "out", model, require="a->b")
+
+
+def test_a_single_text_is_one_item_not_its_letters(data, tmp_path):
+    result = fit_file(data, tmp_path / "out", drop="e", na="-999", forbid="a->b", diagnose=False)
+    assert result.model.moments_.names == ("a", "b", "c", "d")
+    assert result.model.knowledge_.forbidden[0, 1]
+    assert result.document.data.na == ["-999"]
+    with pytest.raises(ValueError, match="no column 'abc'"):
+        fit_file(data, tmp_path / "out", columns="abc")
 
 
 def test_a_run_is_repeated_from_its_record(data, tmp_path):
@@ -146,7 +171,9 @@ def test_a_run_is_repeated_from_its_record(data, tmp_path):
     again = repeat_fit(tmp_path / "out" / "graph.json", tmp_path / "again")
     assert again.repeat.same_data
     assert again.repeat.same_graph
-    assert again.supplement.bootstrap.replicates == 2
+    assert again.bootstrap.replicates == 2
+    with pytest.raises(TypeError, match="forbid"):
+        repeat_fit(tmp_path / "out" / "graph.json", tmp_path / "again", forbid=["c->d"])
     np.testing.assert_array_equal(again.model.weights_, first.model.weights_)
 
 
@@ -155,9 +182,17 @@ def test_a_run_is_repeated_from_its_record(data, tmp_path):
     [
         ({"certificate": True}, "noise='ev'"),
         ({"model": Golem("ev", effort="fast")}, "effort"),
+        ({"model": GolemCV()}, "must be a Golem; got GolemCV"),
+        ({"bootstrap": -3}, "bootstrap must be a positive number"),
+        ({"bootstrap": 2.5}, "bootstrap must be a positive number"),
         ({"select": "bic", "model": Golem(lambda_sparsity="bic")}, "lambda_sparsity"),
     ],
 )
 def test_what_is_wrong_with_the_settings_is_said_before_files_are_opened(options, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         fit_file(tmp_path / "not-there.csv", tmp_path / "out", **options)
+
+
+def test_an_array_is_not_a_path(tmp_path):
+    with pytest.raises(ValueError, match="names or paths are needed here; got a ndarray"):
+        fit_file(np.eye(4), tmp_path / "out")

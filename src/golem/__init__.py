@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from golem.runtime.version import __version__
 
 if TYPE_CHECKING:
-    from golem import baselines, datasets, diagnostics, metrics, plots, readers, simulate
+    from golem import baselines, datasets, diagnostics, metrics, output, plots, readers, score, simulate, solvers
     from golem.assessment.bootstrap import bootstrap
     from golem.assessment.diagnostics import diagnose
     from golem.assessment.selection import GolemCV
@@ -41,9 +41,12 @@ __all__ = [
     "export_graph",
     "fit_file",
     "metrics",
+    "output",
     "plots",
     "readers",
+    "score",
     "simulate",
+    "solvers",
 ]
 
 _HOMES = {
@@ -59,7 +62,18 @@ _HOMES = {
     "export_graph": "golem.output",
     "fit_file": "golem.workflow",
 }
-_MODULES = ("baselines", "datasets", "diagnostics", "metrics", "plots", "readers", "simulate")
+_MODULES = (
+    "baselines",
+    "datasets",
+    "diagnostics",
+    "metrics",
+    "output",
+    "plots",
+    "readers",
+    "score",
+    "simulate",
+    "solvers",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Files and clusters to tables, moments and graphs; a short path to their homes."""
+"""Files to tables, moments and graphs; a short path to `golem.data` and `golem.graphs.formats`."""
 
 from golem.data.files.table_files import Paths, TableFiles
 from golem.data.readers import (

@@ -17,19 +17,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from sklearn.base import clone
+
 from golem.assessment.bootstrap import Bootstrap, bootstrap
 from golem.assessment.diagnostics import Diagnosis, diagnose
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.files.standard_input import STANDARD_INPUT, spooled
 from golem.data.files.streaming import KeptRows
-from golem.data.files.table_files import TableFiles
+from golem.data.files.table_files import TableFiles, listed
 from golem.data.inputs import check_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge, read_edge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.readers import rows_of, shards_of
 from golem.data.resampling import Sample, Shards, merged, rows_of_moments
-from golem.estimator.golem import Golem
+from golem.estimator.golem import Golem, is_counted
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import Supplement, describe
 from golem.output.figures import plot_model, plot_path
@@ -40,13 +42,14 @@ from golem.runtime.files import require_writable, write_text
 from golem.runtime.interrupts import holding_interrupts
 from golem.runtime.progress import Progress
 from golem.runtime.types import Matrix
-from golem.solvers import Status
+from golem.solvers import Callback, Status
+from golem.solvers import Progress as SolverProgress
 from golem.solvers.certificate import Certificate
 from golem.solvers.order.solver import compile_search
 from golem.solvers.paper_recipe import NOISE_MODELS
 
-# Up to this size of the files their rows are resampled or divided; of larger ones, which need not fit into memory,
-# shards of consecutive rows.
+# Files up to this size are resampled and divided row by row; larger ones, which need not fit into memory, in shards of
+# consecutive rows.
 ROWS_UP_TO = 2**28
 SHARDS = 100
 # More are not kept for the checks that need rows.
@@ -89,6 +92,16 @@ class FitResult:
     repeat: Repeat | None = None
     interrupted: bool = False
 
+    @property
+    def bootstrap(self) -> Bootstrap | None:
+        """How often edges came back from resampled rows, where that was asked for."""
+        return self.supplement.bootstrap
+
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """What the graph rests on, where it was checked."""
+        return self.supplement.diagnosis
+
 
 def fit_file(
     data: str | Path | Sequence[str | Path],
@@ -119,7 +132,7 @@ def fit_file(
         Folder for graph.json, edges.csv, weights.csv, graph.png and report.html; with `select` also path.csv and
         path.png.
     model : Golem, optional
-        Settings, by default `Golem()`. It is fitted, with `forbid`, `require` and the chosen penalty added.
+        Settings, by default `Golem()`. The object is left as it is; the fitted model is in the result.
     columns, drop, header, na
         How the files are read; see `golem.readers.moments_from_file`.
     forbid, require : sequence of str
@@ -142,18 +155,19 @@ def fit_file(
     Raises
     ------
     ValueError
-        If files, settings or data do not allow it; what can be known before the rows are read is said before.
+        If files, settings or data do not allow it. Errors that do not depend on the rows are raised before reading.
     """
-    model = Golem() if model is None else model
-    paths, folder = [str(path) for path in ([data] if isinstance(data, str | Path) else data)], Path(output)
-    reading: dict[str, Any] = {"columns": columns, "drop": list(drop), "header": header, "na": list(na)}
+    model = _own_copy(model)
+    paths, folder = list(map(str, listed(data))), Path(output)
+    chosen = None if columns is None else listed(columns)
+    reading: dict[str, Any] = {"columns": chosen, "drop": listed(drop), "header": header, "na": listed(na)}
     search = None if select is None else GolemCV(model, select, random_state=random_state)
-    _require_consistent(model, search, certificate, folder)
+    _require_consistent(model, search, bootstrap, certificate, folder)
     with contextlib.ExitStack() as stack:
         table = TableFiles.open(stack.enter_context(spooled(paths)), **reading)
         if table.made_up_names:
             progress.note(f"No header line found: the columns are named {', '.join(table.names[:2])}, ...")
-        _add_edges(model, forbid, require, table.names)
+        _add_edges(model, listed(forbid), listed(require), table.names)
         divided = bool(bootstrap) or select in ("cv", "stability")
         source = _Source(table, divided, diagnose, scheduler)
         moments = source.read(model.missing, progress)
@@ -189,25 +203,26 @@ def fit_file(
 
 
 def repeat_fit(
-    record: str | Path,
+    document: str | Path,
     output: str | Path,
     data: str | Path | Sequence[str | Path] | None = None,
     *,
     bootstrap: int | None = None,
-    **options: Any,
+    diagnose: bool = True,
+    certificate: bool = False,
+    scheduler: str | None = None,
+    progress: Progress = _SILENT,
 ) -> FitResult:
     """Repeat the run of a graph.json with its settings, on its data or on other files, and compare.
 
     Parameters
     ----------
-    record : path
+    document : path
         The graph.json.
-    output, data, bootstrap
-        As for `fit_file`; by default the files and the number of resamples of the recorded run.
-    **options
-        `diagnose`, `certificate`, `scheduler` and `progress`, as for `fit_file`.
+    output, data, bootstrap, diagnose, certificate, scheduler, progress
+        As for `fit_file`; by default the files and the number of resamples are those of the recorded run.
     """
-    run = Run.read(record)
+    run = Run.read(document)
     result = fit_file(
         data or run.paths(),
         output,
@@ -218,7 +233,10 @@ def repeat_fit(
         na=run.data.na,
         bootstrap=bootstrap or run.resamples,
         random_state=run.seed,
-        **options,
+        diagnose=diagnose,
+        certificate=certificate,
+        scheduler=scheduler,
+        progress=progress,
     )
     return dataclasses.replace(result, repeat=run.compare(result.model))
 
@@ -259,8 +277,22 @@ class _Source:
         return rows_of(self._table).values if kept is None else kept
 
 
-def _require_consistent(model: Golem, search: GolemCV | None, certificate: bool, output: Path) -> None:
+def _own_copy(model: Golem | None) -> Golem:
+    """Return a copy of the model, which the fit may change."""
+    if model is None:
+        return Golem()
+    if not isinstance(model, Golem):
+        raise ValueError(f"the model must be a Golem; got {type(model).__name__}. Use select=... instead of a GolemCV")
+    copy: Golem = clone(model)
+    return copy
+
+
+def _require_consistent(
+    model: Golem, search: GolemCV | None, bootstrap: int | None, certificate: bool, output: Path
+) -> None:
     """Raise for whatever can be known to be wrong before the rows are read."""
+    if bootstrap is not None and (bootstrap < 1 or bootstrap != int(bootstrap)):
+        raise ValueError(f"bootstrap must be a positive number of resamples or None; got {bootstrap!r}")
     if certificate and model.noise != "ev":
         raise ValueError("a certificate needs noise='ev' (--noise ev): the paper's score with equal noise variances")
     model.check_settings()
@@ -310,16 +342,28 @@ def learn(model: Golem, moments: Moments, progress: Progress = _SILENT) -> None:
     compile_kernels(model, moments.d, progress)
     before = model.callback
     with progress.solving() as show:
-        model.set_params(callback=show or before)
+        model.set_params(callback=_both(show, before))
         try:
             model.fit(moments)
         finally:
             model.set_params(callback=before)
 
 
+def _both(first: Callback | None, second: Callback | None) -> Callback | None:
+    """Return a callback that calls both, where there are two."""
+    if first is None or second is None:
+        return first or second
+
+    def call(progress: SolverProgress) -> None:
+        first(progress)
+        second(progress)
+
+    return call
+
+
 def compile_kernels(model: Golem, d: int, progress: Progress = _SILENT) -> None:
     """Compile the search before the first fit; numba cannot be interrupted half-way."""
-    if model.solver != "order":
+    if not is_counted(model):
         return
     text = "Loading the search (the first time it is compiled, up to half a minute)"
     with progress.waiting(text), holding_interrupts():
@@ -376,7 +420,7 @@ def title_of(paths: Sequence[str]) -> str:
 
 
 def way_back(output: Path) -> str:
-    """Return the way from the results to the folder that paths of this run start from."""
+    """Return the relative path from the output folder to the current folder, where the paths of this run start."""
     here = Path.cwd()
     try:
         return os.path.relpath(here, output.resolve())

@@ -18,10 +18,10 @@ import golem
 from golem import Golem, Knowledge, Moments, metrics
 from golem.baselines import FGS
 from golem.cli import app
-from golem.comparison.other_packages import PEERS, Estimate
+from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
 from golem.comparison.registry import METHODS
 from golem.comparison.result import Comparison, Row
-from golem.comparison.run import compare, compare_file, default_methods, missing_peers
+from golem.comparison.run import compare, compare_file, default_methods, packages_not_installed
 from golem.graphs.dag import cpdag
 from golem.graphs.named_graph import NamedGraph
 from golem.simulate import simulate
@@ -249,7 +249,7 @@ def test_every_method_has_its_name():
     assert METHODS["notears-l1"].model().l1 == 0.1
     assert METHODS["golem-nv"].model().solver == "adam"
     assert METHODS["order-nv"].model().solver == "order"
-    assert set(default_methods()) | set(missing_peers()) == set(METHODS) | set(PEERS)
+    assert set(default_methods()) | set(packages_not_installed()) == set(METHODS) | set(OTHER_PACKAGES)
     assert golem.compare is compare
 
 

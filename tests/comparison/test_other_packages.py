@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from golem.comparison.other_packages import PEERS, of_end_marks
+from golem.comparison.other_packages import OTHER_PACKAGES, of_end_marks
 
 # 0 -> 1 -> 2 with weights, and the class of 0 -> 2 <- 1, 2 -> 3.
 CHAIN = np.array([[0, 1.5, 0], [0, 0, -2.0], [0, 0, 0]])
@@ -31,7 +31,7 @@ def install(monkeypatch):
 
 
 def learned(name):
-    return PEERS[name].learn(np.random.default_rng(0).normal(size=(20, 3)) + 7)
+    return OTHER_PACKAGES[name].learn(np.random.default_rng(0).normal(size=(20, 3)) + 7)
 
 
 def assert_is_chain(estimate):
@@ -118,6 +118,6 @@ def test_causal_learn_has_a_tail_where_an_edge_begins(install):
 
 
 def test_installing_is_explained():
-    peer = PEERS["causal-learn-pc"]
+    peer = OTHER_PACKAGES["causal-learn-pc"]
     assert peer.install == "pip install causal-learn"
     assert peer.is_installed == (find_spec("causallearn") is not None)

@@ -1,7 +1,7 @@
 """Make direct_lingam.npz: what lingam's DirectLiNGAM answers on random problems.
 
-    python -m venv .peers/lingam && .peers/lingam/bin/pip install lingam==1.13.0
-    PYTHONPATH=src .peers/lingam/bin/python tests/oracles/make_direct_lingam.py
+    python -m venv .other-packages/lingam && .other-packages/lingam/bin/pip install lingam==1.13.0
+    PYTHONPATH=src .other-packages/lingam/bin/python tests/oracles/make_direct_lingam.py
 
 lingam's matrix has [i, j] for j -> i; it is stored transposed, as everywhere here. The data are stored as 32-bit
 floats, which lingam was given as well.

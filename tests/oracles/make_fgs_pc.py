@@ -1,7 +1,7 @@
 """Make fgs_pc.npz: what causal-learn's GES and PC answer on small random problems.
 
-    python -m venv .peers/causal-learn && .peers/causal-learn/bin/pip install causal-learn==0.1.4.8
-    PYTHONPATH=src .peers/causal-learn/bin/python tests/oracles/make_fgs_pc.py
+    python -m venv .other-packages/causal-learn && .other-packages/causal-learn/bin/pip install causal-learn==0.1.4.8
+    PYTHONPATH=src .other-packages/causal-learn/bin/python tests/oracles/make_fgs_pc.py
 
 causal-learn's local BIC is -n/2 (1 + log r) - lambda (k + 1) log n, higher is better: -2 times it is ours with
 discount = 2 lambda. Its graphs have graph[j, i] = 1 and graph[i, j] = -1 for i -> j, both -1 for i - j, both 1 for an

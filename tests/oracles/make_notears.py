@@ -1,7 +1,8 @@
 """Make notears.npz: what gcastle's NOTEARS answers on small random problems.
 
-    python -m venv .peers/gcastle && .peers/gcastle/bin/pip install gcastle==1.0.4 torch scikit-learn narwhals
-    PYTHONPATH=src .peers/gcastle/bin/python tests/oracles/make_notears.py
+    python -m venv .other-packages/gcastle
+    .other-packages/gcastle/bin/pip install gcastle==1.0.4 torch scikit-learn narwhals
+    PYTHONPATH=src .other-packages/gcastle/bin/python tests/oracles/make_notears.py
 
 gcastle has h = tr((I + B*B/d)^d) - d where ours is tr exp(B*B) - d; both vanish on acyclic weights alone, and to the
 same tolerance 1e-8 the same problem is solved. The weights are those before the threshold, W[i, j] for i -> j.

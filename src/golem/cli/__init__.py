@@ -1,4 +1,4 @@
-"""The command line: one module a command, put together here."""
+"""The command line: one module per command, put together here."""
 
 from __future__ import annotations
 

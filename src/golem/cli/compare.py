@@ -70,7 +70,7 @@ def compare(
     to explore in a browser, into the output folder. Ctrl-C keeps what is there (exit code 130).
     """
     from golem.comparison.report import report_comparison
-    from golem.comparison.run import compare_file, missing_peers
+    from golem.comparison.run import compare_file, packages_not_installed
     from golem.data.files.standard_input import spooled
     from golem.data.files.table_files import TableFiles
     from golem.workflow import title_of, with_edges
@@ -102,8 +102,8 @@ def compare(
         print(json.dumps([vars(row) for row in result.rows]))  # noqa: T201
     elif not quiet:
         print_comparison(result)
-        if not chosen and missing_peers():
-            listed = ", ".join(f"{name} ({command})" for name, command in missing_peers().items())
+        if not chosen and packages_not_installed():
+            listed = ", ".join(f"{name} ({command})" for name, command in packages_not_installed().items())
             out.print(f"\nNot installed, and so left out: {listed}", soft_wrap=True)
         out.print(f"\nSaved {output}/comparison.csv, agreement.csv, distances.csv, comparison.png", soft_wrap=True)
         if result.estimates:

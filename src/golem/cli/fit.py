@@ -139,7 +139,7 @@ def fit(
     certificate: Annotated[
         bool,
         typer.Option(
-            "--certificate", help="Also polish the paper's score to a stationary point (ev).", rich_help_panel=TRUST
+            "--certificate", help="Also find a stationary point of the paper's score (ev).", rich_help_panel=TRUST
         ),
     ] = False,
     forbid: Forbid = [],  # noqa: B006

@@ -52,8 +52,9 @@ class ProgressBars(Progress):
         """Show a bar with the count and the time left."""
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
-        with self._bar(TextColumn(text), BarColumn(bar_width=30), MofNCompleteColumn(), TimeRemainingColumn()) as bar:
-            yield None if bar is None else _counter(bar, None)
+        columns = (BarColumn(bar_width=30), MofNCompleteColumn(), TimeRemainingColumn())
+        with self._bar(TextColumn("{task.description}"), *columns) as bar:
+            yield None if bar is None else _counter(bar, text, None)
 
     @contextlib.contextmanager
     def reading(self, total: int) -> Iterator[Counter | None]:
@@ -62,7 +63,7 @@ class ProgressBars(Progress):
 
         columns = (BarColumn(bar_width=30), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
         with self._bar(TextColumn("Reading"), *columns) as bar:
-            yield None if bar is None else _counter(bar, total)
+            yield None if bar is None else _counter(bar, "", total)
 
     @contextlib.contextmanager
     def solving(self) -> Iterator[Callable[[Any], None] | None]:
@@ -136,9 +137,9 @@ class ProgressBars(Progress):
             yield bar
 
 
-def _counter(bar: RichProgress, total: int | None) -> Counter:
+def _counter(bar: RichProgress, text: str, total: int | None) -> Counter:
     """Return what moves a bar."""
-    task = bar.add_task("", total=total)
+    task = bar.add_task(text, total=total)
     return lambda done, total: bar.update(task, completed=done, total=total)
 
 

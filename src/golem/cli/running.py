@@ -15,7 +15,7 @@ INTERRUPTED_EXIT_CODE = 130
 
 @contextlib.contextmanager
 def user_errors() -> Iterator[None]:
-    """Turn what a user can mend into one sentence and exit code 1."""
+    """Turn what a user can fix into one sentence and exit code 1."""
     try:
         yield
     except (ValueError, OSError) as error:

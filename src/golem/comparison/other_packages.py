@@ -40,7 +40,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Peer:
+class OtherPackage:
     """A method of another package."""
 
     module: str
@@ -120,11 +120,11 @@ def of_end_marks(marks: Any) -> BoolMatrix:
     return np.asarray((marks == -1) | ((marks != 0) & (marks == marks.T)), dtype=bool)
 
 
-PEERS: dict[str, Peer] = {
-    "dagma": Peer("dagma", "dagma", _dagma),
-    "gcastle-notears": Peer("castle", "gcastle", _gcastle_notears),
-    "lingam": Peer("lingam", "lingam", _lingam),
-    "causal-learn-ges": Peer("causallearn", "causal-learn", _causal_learn_ges),
-    "causal-learn-pc": Peer("causallearn", "causal-learn", _causal_learn_pc),
-    "flopsearch": Peer("flopsearch", "flopsearch", _flopsearch),
+OTHER_PACKAGES: dict[str, OtherPackage] = {
+    "dagma": OtherPackage("dagma", "dagma", _dagma),
+    "gcastle-notears": OtherPackage("castle", "gcastle", _gcastle_notears),
+    "lingam": OtherPackage("lingam", "lingam", _lingam),
+    "causal-learn-ges": OtherPackage("causallearn", "causal-learn", _causal_learn_ges),
+    "causal-learn-pc": OtherPackage("causallearn", "causal-learn", _causal_learn_pc),
+    "flopsearch": OtherPackage("flopsearch", "flopsearch", _flopsearch),
 }

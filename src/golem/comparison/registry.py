@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from golem.baselines import FGS, PC, DirectLiNGAM, Notears, SortRegress
-from golem.comparison.other_packages import PEERS, Estimate
+from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.estimator.golem import Golem
@@ -78,7 +78,7 @@ METHODS: dict[str, Method] = {
 
 def require_known(names: list[str]) -> None:
     """Raise a ValueError for a name that no method has."""
-    known = [*METHODS, *PEERS]
+    known = [*METHODS, *OTHER_PACKAGES]
     for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
@@ -108,12 +108,12 @@ def learn(name: str, rows: Matrix | None, moments: Moments, knowledge: Knowledge
     ValueError
         If the method refuses the data or the knowledge.
     """
-    if name in PEERS:
+    if name in OTHER_PACKAGES:
         if knowledge is not None and not knowledge.is_empty:
             raise ValueError(f"{name} takes no knowledge here, and so does not run")
         if rows is None:
             raise ValueError(f"{name} needs the rows of the data, not Moments")
-        return PEERS[name].learn(rows)
+        return OTHER_PACKAGES[name].learn(rows)
     model = METHODS[name].model().set_params(knowledge=knowledge)
     model.fit(moments if rows is None else named_table(rows, moments.names))
     member = getattr(model, "adjacency_", None)

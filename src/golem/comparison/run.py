@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from golem.comparison.method_process import MethodProcess, Outcome
-from golem.comparison.other_packages import PEERS, Estimate
+from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
 from golem.comparison.registry import METHODS, named_table, require_known
 from golem.comparison.result import Comparison, Row, Step
 from golem.data.checks import require_learnable
@@ -126,7 +126,7 @@ def compare(
         "missing": missing,
         "time_limit": None if time_limit is None else float(time_limit),
         "knowledge": None if masks.is_empty else _by_name(knowledge, masks, moments.names).document(),
-        "versions": {"golem": __version__} | versions() | _peer_versions(names),
+        "versions": {"golem": __version__} | versions() | _package_versions(names),
     }
     return Comparison(moments.names, tuple(found), estimates, true_graph, warned, settings)
 
@@ -165,12 +165,12 @@ def compare_file(
 
 def default_methods() -> list[str]:
     """Names of all our methods and of those of other packages that are installed."""
-    return [*METHODS, *(name for name, peer in PEERS.items() if peer.is_installed)]
+    return [*METHODS, *(name for name, peer in OTHER_PACKAGES.items() if peer.is_installed)]
 
 
-def missing_peers() -> dict[str, str]:
+def packages_not_installed() -> dict[str, str]:
     """Methods of packages that are not installed, with the command that installs them."""
-    return {name: peer.install for name, peer in PEERS.items() if not peer.is_installed}
+    return {name: peer.install for name, peer in OTHER_PACKAGES.items() if not peer.is_installed}
 
 
 def _by_name(given: Knowledge | NamedKnowledge | None, masks: Knowledge, names: tuple[str, ...]) -> NamedKnowledge:
@@ -178,10 +178,16 @@ def _by_name(given: Knowledge | NamedKnowledge | None, masks: Knowledge, names: 
     return given if isinstance(given, NamedKnowledge) else masks.by_name(names)
 
 
-def _peer_versions(methods: Sequence[str]) -> dict[str, str]:
+def _package_versions(methods: Sequence[str]) -> dict[str, str]:
     """Versions of the other packages that some methods run."""
     found = {}
-    for package in sorted({PEERS[name].package for name in methods if name in PEERS and PEERS[name].is_installed}):
+    for package in sorted(
+        {
+            OTHER_PACKAGES[name].package
+            for name in methods
+            if name in OTHER_PACKAGES and OTHER_PACKAGES[name].is_installed
+        }
+    ):
         # A package that lies on the path without having been installed has no version.
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[package] = importlib.metadata.version(package)
@@ -189,8 +195,8 @@ def _peer_versions(methods: Sequence[str]) -> dict[str, str]:
 
 
 def _run(name: str, process: MethodProcess, time_limit: float | None, tick: Callable[[float], None] | None) -> Outcome:
-    if name in PEERS and not PEERS[name].is_installed:
-        return Outcome("not installed", PEERS[name].install)
+    if name in OTHER_PACKAGES and not OTHER_PACKAGES[name].is_installed:
+        return Outcome("not installed", OTHER_PACKAGES[name].install)
     try:
         return process.run(name, time_limit, tick)
     except KeyboardInterrupt:

@@ -1,1 +1,1 @@
-"""Directions that the equivalence class leaves open: which member is shown, and what its arrows rest on."""
+"""Directions that the equivalence class leaves open: whether anything decides them, and other members."""

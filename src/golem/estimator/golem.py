@@ -242,9 +242,9 @@ class Golem(BaseEstimator):
         if isinstance(solver, Order):
             return self._conclude(*self._search(solver, noise))
         init = start_matrix(self, self.moments_.d)
-        descent = self._descent(solver, self.moments_.d)
+        recipe = self._recipe(solver, self.moments_.d)
         covariance, n = self.moments_.covariance, self.moments_.n
-        return self._conclude(*descent.run(covariance, n, self._penalized(noise), self.noise, init, rows))
+        return self._conclude(*recipe.run(covariance, n, self._penalized(noise), self.noise, init, rows))
 
     def _prepare(self, X: Any, solver: Order | Adam | LBFGS) -> Array | None:
         """Read and check the data; return the rows where there are any."""
@@ -306,7 +306,7 @@ class Golem(BaseEstimator):
         return model
 
     def certify(self, tolerance: float = 1e-6) -> Any:
-        """Polish the paper's l1 score from these weights to a stationary point; see `golem.diagnostics.certify`."""
+        """Find a stationary point of the paper's l1 score from these weights; see `golem.diagnostics.certify`."""
         from golem.assessment.diagnostics import certify
 
         return certify(self, tolerance)
@@ -365,7 +365,7 @@ class Golem(BaseEstimator):
         )
         return solution, start
 
-    def _descent(self, solver: Adam | LBFGS, d: int, stack: int = 1) -> PaperRecipe:
+    def _recipe(self, solver: Adam | LBFGS, d: int, stack: int = 1) -> PaperRecipe:
         """Gather what the gradient solvers need."""
         acyclicity = "expm" if self.acyclicity is None else self.acyclicity
         h = named(ACYCLICITIES, acyclicity, "acyclicity") if isinstance(acyclicity, str) else acyclicity

@@ -14,7 +14,7 @@ from golem.runtime.types import Matrix
 from golem.score.acyclicity import Acyclicity, Expm, LogDet, Polynomial
 from golem.solvers import LBFGS, Adam, Order
 
-# Below this module only `descent.NOISE_MODELS` knows a word.
+# Below this module only `NOISE_MODELS` of `golem.solvers.paper_recipe` knows a word.
 SOLVERS: dict[str, Order | Adam | LBFGS] = {"order": Order(), "adam": Adam(), "lbfgs": LBFGS()}
 ACYCLICITIES: dict[str, Acyclicity] = {"expm": Expm(), "polynomial": Polynomial(), "logdet": LogDet()}
 STARTS = ("zeros", "ev")

@@ -66,8 +66,8 @@ def fit_stacked(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | 
     d, stack = sizes[0], np.stack([m.covariance for m in moments])
     init = start_matrix(model, d) if starts is None else np.stack(starts)
     init = None if init is None else np.broadcast_to(init, stack.shape)
-    descent = models[0]._descent(solver, d, len(models))
+    recipe = models[0]._recipe(solver, d, len(models))
     noise = model._penalized(NOISE_MODELS[model.noise])
-    solution, start = descent.run(stack, moments[0].n, noise, model.noise, init)
+    solution, start = recipe.run(stack, moments[0].n, noise, model.noise, init)
     first = [None] * len(models) if start is None else start.split()
     return [one._conclude(*parts) for one, *parts in zip(models, solution.split(), first, strict=True)]

@@ -2,7 +2,8 @@
 
 `golem experiment NAME` draws the figure of section NAME anew, with our solver beside the paper's methods, and says of
 each claim whether it holds. An experiment is a list of tasks, a function that turns a task into a row of numbers, and
-functions of the table of all rows (`experiment.py`). What runs them knows nothing of what they measure (`runner.py`).
+functions of the table of all rows (`experiment.py`). What runs them knows nothing of what they measure
+(`engine/runner.py`).
 """
 
 from golem.experiments.engine.runner import Options, Summary, run

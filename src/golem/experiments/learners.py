@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from golem.comparison.other_packages import PEERS, Estimate
+from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
 from golem.comparison.registry import METHODS, prepare
 from golem.data.moments import Moments
 from golem.estimator.golem import Golem
@@ -73,14 +73,14 @@ def build(method: str, cell: Mapping[str, Value]) -> Any:
     """
     model = VARIANTS[method]() if method in VARIANTS else METHODS[method].model()
     changes: dict[str, Value] = {name: cell[name] for name in _PARAMETERS if name in cell}
-    if is_descent(method):
+    if is_paper_recipe(method):
         changes |= {"max_iter": cell[_STEPS]} if _STEPS in cell else {}
     else:
         changes = {"threshold": changes["threshold"]} if method.startswith("notears") and "threshold" in changes else {}
     return model.set_params(**changes)
 
 
-def is_descent(method: str) -> bool:
+def is_paper_recipe(method: str) -> bool:
     """Tell whether a method is the paper's recipe or a variant of it, which Adam solves."""
     return method.startswith("golem-")
 
@@ -95,7 +95,8 @@ def settings(method: str, cell: Mapping[str, Value]) -> dict[str, Any]:
     for name in _NO_SETTINGS:
         chosen.pop(name, None)
     if isinstance(model, Golem):
-        chosen["solver"] = model.check_settings()[1]
+        # Fields of Adam that are newer than published rows count only where they are used, so that the rows stay valid.
+        chosen["solver"] = repr(model.check_settings()[1]).replace(", accelerate=False", "")
     return {name: value if isinstance(value, str | int | float) else repr(value) for name, value in chosen.items()}
 
 
@@ -108,9 +109,9 @@ def learn(method: str, cell: Mapping[str, Value], rows: Matrix) -> Learned:
     """Run a method on rows."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if method in PEERS:
+        if method in OTHER_PACKAGES:
             began = time.perf_counter()
-            estimate, model = PEERS[method].learn(rows), None
+            estimate, model = OTHER_PACKAGES[method].learn(rows), None
         else:
             model = build(method, cell)
             began = time.perf_counter()

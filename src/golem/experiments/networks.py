@@ -20,7 +20,7 @@ from golem.experiments.analysis.inference import all_hold, is_lower, within
 from golem.experiments.analysis.tables import average, contrast, distinct, done, paired, where
 from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table, Verdict
-from golem.experiments.learners import Learned, is_descent, learn, learn_batch, measurements
+from golem.experiments.learners import Learned, is_paper_recipe, learn, learn_batch, measurements
 from golem.experiments.network_files import digest, network_file, read_network
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.types import Matrix
@@ -107,7 +107,7 @@ def run_batch(tasks: list[Task], device: str) -> list[Row]:
 def shape(task: Task) -> Hashable:
     """Batches have one size and number of rows; only the recipe takes them."""
     cell = task.cell
-    return (task.method, cell["d"], cell["n"], cell["steps"]) if is_descent(task.method) else None
+    return (task.method, cell["d"], cell["n"], cell["steps"]) if is_paper_recipe(task.method) else None
 
 
 def figure(table: Table) -> Figure:
@@ -123,7 +123,7 @@ def verdicts(table: Table) -> list[Verdict]:
     raw = where(done(table), columns="raw")
     # A recipe that was stopped early says nothing of the recipe.
     if any(int(row["steps"] or 0) < sweep.PAPER_STEPS for row in table):
-        table = [row for row in table if not is_descent(str(row["method"]))]
+        table = [row for row in table if not is_paper_recipe(str(row["method"]))]
     return [
         claim_better(CLAIMS[0], table, "shd_c", [("order-nv", name) for name in EQUAL]),
         claim_better(CLAIMS[1], raw, "shd_c", [("order-nv", name) for name in ("fgs", "pc")]),

@@ -23,7 +23,7 @@ from golem.experiments.analysis.figures import BLACK, BLUE, GREEN, GREY, ORANGE,
 from golem.experiments.analysis.tables import distinct, done, where
 from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table, Verdict
-from golem.experiments.learners import is_descent, learn, learn_batch, measurements
+from golem.experiments.learners import is_paper_recipe, learn, learn_batch, measurements
 from golem.runtime.types import Matrix
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def run_batch(tasks: list[Task], device: str) -> list[Row]:
 
 def shape(task: Task) -> Hashable:
     """All preparations and samples have one size; only the recipe takes batches."""
-    return (task.method, task.cell["steps"]) if is_descent(task.method) else None
+    return (task.method, task.cell["steps"]) if is_paper_recipe(task.method) else None
 
 
 def figure(table: Table) -> Figure:

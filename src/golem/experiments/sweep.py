@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from golem.experiments.engine.task import Grid, Row, Task, Value
 from golem.experiments.experiment import Experiment, Table, Verdict
-from golem.experiments.learners import Learned, is_descent, learn, learn_batch, measurements, prepare_method
+from golem.experiments.learners import Learned, is_paper_recipe, learn, learn_batch, measurements, prepare_method
 from golem.model.simulation import Simulation, simulate
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def learned_batch(tasks: list[Task], device: str) -> list[tuple[Simulation, Lear
 
 def shape(task: Task) -> Hashable:
     """Return what tasks of one batch share: the method and all but the kind of data; None where it takes no batch."""
-    if not is_descent(task.method):
+    if not is_paper_recipe(task.method):
         return None
     return (task.method, *sorted((name, value) for name, value in task.cell.items() if name not in _DATA))
 

@@ -19,7 +19,7 @@ from golem.score.acyclicity import Expm, LogDet, Polynomial
 from golem.score.sparsity import L0
 from golem.solvers import LBFGS, Adam, Order
 
-# What settings may be made of; a file names nothing else into being.
+# Types that a settings document may contain; anything else is refused.
 _TYPES: dict[str, Any] = {kind.__name__: kind for kind in (Order, Adam, LBFGS, Expm, Polynomial, LogDet, L0, Placement)}
 
 
@@ -48,6 +48,7 @@ def model_from(values: Mapping[str, Any]) -> Golem:
 
     Examples
     --------
+    >>> import json
     >>> model = Golem("ev", Adam(max_iter=100), knowledge=Knowledge.named(required=[("a", "b")]))
     >>> model_from(json.loads(json.dumps(settings(model)))).get_params() == model.get_params()
     True

@@ -66,28 +66,6 @@ def divided(array: np.ndarray[Any, np.dtype[Any]], by: float) -> np.ndarray[Any,
     return result
 
 
-class HostCopy:
-    """A few numbers on their way from a GPU to the host, while the GPU goes on with what it is given meanwhile.
-
-    To read a number in the usual way waits for all that was asked for before, and leaves the GPU idle until it is
-    asked for more: a tenth of a millisecond each time.
-    """
-
-    def __init__(self, numbers: Array) -> None:
-        self._numbers, self._sent = numbers, None
-        if is_tensor(numbers) and numbers.device.type == "cuda":
-            import torch
-
-            self._numbers = numbers.to("cpu", non_blocking=True)
-            self._sent = torch.cuda.current_stream(numbers.device).record_event()
-
-    def read(self) -> Any:
-        """Wait for the numbers, and return them as Python's: a float, or a list of floats."""
-        if self._sent is not None:
-            self._sent.synchronize()
-        return self._numbers.tolist()
-
-
 def identity_like(A: Array) -> Array:
     """Return the identity matrix in the size, type and place of others; not to be written to."""
     if type(A) is np.ndarray:

@@ -107,7 +107,7 @@ def device_name(device: str) -> str:
 
 
 def imported_torch() -> Any:
-    """Import PyTorch, with the wish that it takes cuSOLVER: asked later, it prints that this is experimental."""
+    """Import PyTorch, and ask it to use cuSOLVER; asked later, it prints that this is experimental."""
     os.environ.setdefault("TORCH_LINALG_PREFER_CUSOLVER", "1")
     import torch
 

@@ -27,7 +27,7 @@ def holding_interrupts() -> Iterator[None]:
 
 @contextlib.contextmanager
 def terminating_softly() -> Iterator[None]:
-    """Let SIGTERM, with which clusters end a job, do what Ctrl-C does, held back where that is."""
+    """Let SIGTERM, with which clusters end a job, do what Ctrl-C does; inside `holding_interrupts` it waits too."""
 
     def end(number: int, frame: FrameType | None) -> None:
         interrupt = signal.getsignal(signal.SIGINT)

@@ -41,7 +41,7 @@ def logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
 
 
 def orthonormal(W: Array) -> Array:
-    """Return orthonormal columns that span what the columns of a tall matrix do; anything where they are dependent.
+    """Return orthonormal columns that span what the columns of a tall matrix do; undefined if they are dependent.
 
     By Cholesky's factors of W'W: a few small operations on a GPU, where Householder's reflections take milliseconds.
     """
@@ -59,7 +59,7 @@ def orthonormal(W: Array) -> Array:
 
 
 def inverse_of_small(A: Array) -> Array:
-    """Return the inverse of a small matrix, without a look at it on the host; anything where it is singular."""
+    """Return the inverse of a small matrix, without a look at it on the host; undefined if it is singular."""
     if is_tensor(A):
         import torch
 

@@ -1,4 +1,4 @@
-"""How far long work is: a listener that functions report to. This one shows nothing."""
+"""Progress of long work: what functions report to. This base class ignores every report."""
 
 from __future__ import annotations
 

@@ -76,6 +76,7 @@ class LogDet(Acyclicity):
         xp = namespace(A)
         d = A.shape[-1]
         M = self.s * xp.eye(d, dtype=A.dtype, device=array_api_compat.device(A)) - A
+        # Not `invert`, whose accelerated version has no determinant.
         logabsdet, inverse_transpose = logabsdet_and_inverse_transpose(M)
         # Rounding may leave tiny negative entries where the exact inverse has zeros; NaNs compare as outside.
         slack = d * float(xp.finfo(A.dtype).eps) * xp.max(xp.abs(inverse_transpose), axis=(-2, -1))

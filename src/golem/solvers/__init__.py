@@ -1,4 +1,4 @@
-"""Ways to minimize the score: one file a solver, each returning a `Solution`."""
+"""Ways to minimize the score: one file per solver, each returning a `Solution`."""
 
 from golem.solvers.adam import Adam
 from golem.solvers.augmented_lagrangian import AugmentedLagrangian

@@ -11,8 +11,9 @@ import numpy as np
 from array_api_compat import device
 from numpy.typing import NDArray
 
-from golem.runtime.arrays import HostCopy, namespace, to_numpy
+from golem.runtime.arrays import namespace, to_numpy
 from golem.runtime.gpu.accelerated import accelerated_functions
+from golem.runtime.gpu.host_copy import HostCopy
 from golem.runtime.in_place import add_squares, minus_ratio, move_towards
 from golem.runtime.matrix_functions import EXACT, MatrixFunctions, using
 from golem.runtime.threads import blas_threads_for
@@ -113,9 +114,9 @@ class Adam:
         last = B = (xp.zeros_like(objective.S) if init is None else init) * objective.free
         m, v = xp.zeros_like(B), xp.zeros_like(B)
         functions = accelerated_functions(B) if self.accelerate else EXACT
-        ahead = None
+        replayed = None
         if self.batch_size is None and pays_to_replay(objective):
-            ahead = ReplayedAdam(objective, self._moved, self.beta1, self.beta2)
+            replayed = ReplayedAdam(objective, self._moved, self.beta1, self.beta2)
         status, step, ended = Status.MAX_ITER if self.tolerance else Status.COMPLETED, 0, _Ended(B)
         try:
             while step <= self.max_iter:
@@ -134,7 +135,7 @@ class Adam:
                         break
                 # Up to the next step at which something is looked at.
                 many = min(_CHECK_EVERY - step % _CHECK_EVERY, self.max_iter - step)
-                if ahead is not None and (taken := ahead.take(many, step, B, m, v)) is not None:
+                if replayed is not None and (taken := replayed.take(many, step, B, m, v)) is not None:
                     step += taken[0]
                     B, m, v = taken[1]
                 else:
@@ -144,8 +145,8 @@ class Adam:
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         finally:
-            if ahead is not None:
-                ahead.close()
+            if replayed is not None:
+                replayed.close()
         return recorder.solution(last, ended.statuses(status), step)
 
     def _moved(self, B: Array, m: Array, v: Array, grad: Array, decay1: Any, decay2: Any) -> Array:

@@ -1,4 +1,4 @@
-"""Polish a nearly stationary point of the paper's score until its optimality conditions hold to a tolerance.
+"""Find a stationary point of the paper's score near a start, with its optimality conditions as the certificate.
 
 Near a minimum the score itself changes by less than its rounding, so that no line search can go on; its gradient still
 has digits. On the nonzero entries the penalty is smooth, and Newton's equations for the gradient are solved by
@@ -35,7 +35,7 @@ class Certificate:
     stationarity : float
         Largest violation of the optimality (KKT) conditions.
     start_score : float
-        S(B) where the polishing began.
+        S(B) at the start.
     """
 
     weights: Matrix

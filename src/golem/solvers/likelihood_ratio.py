@@ -119,7 +119,7 @@ def choose_edges(
     best = int(np.argmin(scores))
     for i, j in steps[best:]:
         graph[i, j] = False
-    _drop_the_unpaid(graph, fixed, moments, likelihood, penalties)
+    _drop_unsupported_edges(graph, fixed, moments, likelihood, penalties)
     kept = np.abs(raw[graph & ~fixed])
     weights = regressions(graph, S).matrix
     return ChosenEdges(weights, float(kept.min(initial=np.inf)), np.array(scores), cut[best])
@@ -148,7 +148,7 @@ def _score(r: Vector, parents: NDArray[np.intp], likelihood: Likelihood, penalti
     return 2 * n * float(likelihood.on_dag(r)) + float(penalties[parents].sum())
 
 
-def _drop_the_unpaid(
+def _drop_unsupported_edges(
     graph: BoolMatrix, fixed: BoolMatrix, moments: Moments, likelihood: Likelihood, penalties: Vector
 ) -> None:
     """Drop the edge that is worth least against its penalty, in place, until each is worth its own."""

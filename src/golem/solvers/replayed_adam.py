@@ -1,4 +1,7 @@
-"""Many steps of a descent on a GPU without a look at what they do; afterwards they are checked, and kept or undone."""
+"""Adam steps on a GPU, replayed in blocks as a CUDA graph.
+
+Each block is checked afterwards, and repeated if its plan did not suffice.
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def test_an_edge_keeps_its_price_on_fewer_rows():
 
 
 @pytest.mark.parametrize(("n", "d"), [(100, 20), (10_000, 2), (5, 3), (1000, 500)])
-def test_the_default_prices_hold_that_of_the_default(n, d):
+def test_the_default_penalties_hold_that_of_the_default(n, d):
     penalties = 2 * n * np.array(default_penalties(True, n, d))
     usual = L0().penalties(n, d)[1]
     assert np.isclose(penalties, usual).sum() == 1

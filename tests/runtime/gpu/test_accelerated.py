@@ -59,7 +59,7 @@ def test_acceleration_is_for_one_large_matrix_of_doubles_on_a_gpu(monkeypatch):
     large = np.zeros((LARGE, LARGE))
     with pytest.raises(ValueError, match="needs an NVIDIA GPU"):
         accelerated_functions(large)
-    monkeypatch.setattr("golem.runtime.gpu.accelerated.half_products_pay", lambda array: True)
+    monkeypatch.setattr("golem.runtime.gpu.accelerated.supports_half_products", lambda array: True)
     assert isinstance(accelerated_functions(large), Accelerated)
     assert accelerated_functions(large[:50, :50]) is EXACT
     with pytest.raises(ValueError, match="one problem at a time"):

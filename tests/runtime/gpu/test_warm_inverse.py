@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from golem.runtime.arrays import HostCopy
 from golem.runtime.gpu import warm_inverse
 from golem.runtime.gpu.half_precision import half, half_of_product, half_product, in_halves
+from golem.runtime.gpu.host_copy import HostCopy
 from golem.runtime.gpu.warm_inverse import WarmInverse
 from golem.runtime.linear_algebra import orthonormal
 

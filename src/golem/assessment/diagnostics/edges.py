@@ -15,7 +15,7 @@ from golem.score.likelihood import GaussianEV
 from golem.score.objective import PAPER_PENALTIES, Objective
 from golem.score.regression import regressions, residual_variance
 from golem.solvers.certificate import Certificate
-from golem.solvers.certificate import certify as polish_to_certificate
+from golem.solvers.certificate import certify as certify_objective
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
@@ -32,7 +32,7 @@ class EdgeLoss:
     reverse : float
         Loss when the edge is turned round, all others kept: about 0 where the data cannot decide its direction. NaN
         where another path from source to target makes the turned edge close a cycle. One edge alone is turned: a
-        chain a -> b -> c can be turned as a whole at no loss, but b -> c alone makes a collider at b and looks dear.
+        chain a -> b -> c can be turned as a whole at no loss, but b -> c alone makes a collider at b and costs much.
         `model.undecided_` tells which directions are open.
     """
 
@@ -105,7 +105,7 @@ def drop_losses(model: Golem) -> Matrix:
 
 
 def certify(model: Golem, tolerance: float = 1e-6) -> Certificate:
-    """Polish the paper's GOLEM-EV score from a model's weights to a stationary point.
+    """Find a stationary point of the paper's GOLEM-EV score from a model's weights.
 
     The certificate's `score` is S(B) of the paper with its l1 and DAG penalties, to be set beside that of the recipe
     (`Golem.paper("ev").fit(X).solution_.terms["score"]`): the lower one is the better solution of the same problem.
@@ -127,7 +127,7 @@ def certify(model: Golem, tolerance: float = 1e-6) -> Certificate:
         allowed=model.knowledge_.allowed,
         unpenalized=model.knowledge_.required,
     )
-    return polish_to_certificate(objective, model.weights_, tolerance)
+    return certify_objective(objective, model.weights_, tolerance)
 
 
 def _deviance(model: Golem, graph: BoolMatrix) -> float:

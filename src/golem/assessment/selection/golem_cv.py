@@ -48,7 +48,7 @@ class Selection:
 class GolemCV(BaseEstimator):
     """Learn a graph at penalties and a threshold chosen from the data.
 
-    A path of graphs is learned, from dear edges to cheap ones, and one point of it is chosen:
+    A path of graphs is learned, from high penalties to low ones, and one point of it is chosen:
 
     - "bic": by an information criterion of the refitted graph on all rows, 2 n L + penalty on the edges. One pass.
     - "cv": by the held-out Gaussian likelihood in K folds; of the settings within one standard error of the best

@@ -91,7 +91,7 @@ def by_criterion(path: PenaltyPath, criterion: L0) -> Scored:
         rows.append({"edges": int(one.adjacency_.sum()), "score": information_criterion(one, criterion)})
     strict = [True] * len(rows)
     if is_counted(path.model) and n <= d:
-        # The likelihood has no bound then, and graphs of cheaper edges beat any criterion by the number of these.
+        # The likelihood has no bound then, and graphs at lower penalties beat any criterion by the number of these.
         least = float(criterion.penalties(n, d)[1]) * (1 - 1e-9)
         strict = [2 * n * setting.lambda_sparsity >= least for setting in path.settings]
     return Scored(rows, middle_of_the_best([(keeps, -row["score"]) for keeps, row in zip(strict, rows, strict=True)]))

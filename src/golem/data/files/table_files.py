@@ -7,7 +7,9 @@ import re
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
+from typing import Any
 
 from golem.data.checks import DataWarning
 from golem.data.files.batches import TableFile, naming
@@ -68,6 +70,8 @@ class TableFiles:
         files: list[TableFile] = []
         names: tuple[str, ...] = ()
         positions = []
+        columns, drop = None if columns is None else listed(columns), listed(drop)
+        na = [str(marker) for marker in listed(na)]
         wanted = None if columns is None else set(columns)
         for path in find_files(paths):
             with naming(path):
@@ -85,6 +89,21 @@ class TableFiles:
         return cls(tuple(files), names, tuple(positions))
 
 
+def listed(items: Any) -> list[Any]:
+    """Return a list of items; a single text, path or number is a list of one, not of its letters.
+
+    Raises
+    ------
+    ValueError
+        If it is a table or an array.
+    """
+    if isinstance(items, str | bytes | Path | Real):
+        return [items]
+    if hasattr(items, "shape"):
+        raise ValueError(f"names or paths are needed here; got a {type(items).__name__} of shape {items.shape}")
+    return list(items)
+
+
 def find_files(paths: Paths) -> list[Path]:
     """List the files that names, folders and patterns stand for, those of a folder or pattern sorted by name.
 
@@ -96,7 +115,7 @@ def find_files(paths: Paths) -> list[Path]:
         If there is none, or one twice.
     """
     found = []
-    for path in [paths] if isinstance(paths, str | Path) else list(paths):
+    for path in listed(paths):
         matches = [Path(path)]
         if not matches[0].exists() and glob.has_magic(str(path)):
             matches = [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]

@@ -8,7 +8,6 @@ import platform
 import subprocess
 from pathlib import Path
 
-import golem
 from golem.runtime.devices import device_name
 from golem.runtime.machine import available_cores
 from golem.runtime.threads import THREAD_VARIABLES, thread_bounds
@@ -18,7 +17,7 @@ from golem.runtime.version import __version__
 @functools.cache
 def commit() -> str:
     """Commit of the source this runs from, with a + where it was changed since; empty for an installed package."""
-    folder = Path(golem.__file__).parent
+    folder = Path(__file__).parents[2]
 
     def git(*arguments: str) -> str | None:
         try:

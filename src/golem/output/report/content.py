@@ -1,4 +1,4 @@
-"""What a page shows: a graph document or a comparison, with its drawing, as plain data for the page's script."""
+"""What a page shows: a graph document with its drawing, as plain data for the page's script."""
 
 from __future__ import annotations
 

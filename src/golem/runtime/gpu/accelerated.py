@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
-from golem.runtime.arrays import HostCopy, namespace
+from golem.runtime.arrays import namespace
 from golem.runtime.expm import ExpmPlan, cheapest_plan, expm_by_plan, power_norms, suffices
 from golem.runtime.gpu import LARGE
-from golem.runtime.gpu.half_precision import half_products_pay
+from golem.runtime.gpu.half_precision import supports_half_products
+from golem.runtime.gpu.host_copy import HostCopy
 from golem.runtime.gpu.warm_inverse import WarmInverse
 from golem.runtime.matrix_functions import EXACT, MatrixFunctions
 from golem.runtime.types import Array
@@ -57,7 +58,7 @@ def accelerated_functions(B: Array) -> MatrixFunctions:
     """
     if B.ndim != 2:
         raise ValueError("accelerate=True solves one problem at a time; leave it out for a stack of problems")
-    if not half_products_pay(B):
+    if not supports_half_products(B):
         raise ValueError("accelerate=True needs an NVIDIA GPU (device='cuda') and PyTorch 2.8 or later; leave it out")
     if B.dtype != namespace(B).float64:
         raise ValueError("accelerate=True needs dtype='float64': half precision comes on top of it")

@@ -1,4 +1,4 @@
-"""Rough products: of numbers in half precision, which tensor cores multiply twelve times as fast as doubles."""
+"""Matrix products in half precision, which tensor cores multiply twelve times as fast as doubles."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def add_half_product(total: Array, A: Array, B: Array) -> None:
         total += half_product(A, B)
 
 
-def half_products_pay(array: Array) -> bool:
-    """Tell whether rough products are far faster than others where an array is."""
+def supports_half_products(array: Array) -> bool:
+    """Tell whether the device of an array multiplies half-precision matrices fast."""
     return is_tensor(array) and array.device.type == "cuda" and _works_on(array.device)
 
 
@@ -72,6 +72,8 @@ def _works_on(device: Any) -> bool:
     one = torch.ones((1, 1), dtype=torch.float16, device=device)
     try:
         half_product((one, one), one)
+    except torch.cuda.OutOfMemoryError:
+        raise
     except (RuntimeError, TypeError):  # before PyTorch 2.8, or not NVIDIA's
         return False
     return True

@@ -1,4 +1,4 @@
-"""exp by a plan made beforehand, so that a GPU can replay it; exact to rounding where the plan is found to suffice."""
+"""exp with a number of products fixed in advance, so that a CUDA graph can replay it; checked afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The inverse of a matrix that moves in small steps, from the one before: rough work, checked by an exact product."""
+"""The inverse of a matrix that moves in small steps, from the one before; checked by a product in double precision."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.runtime.arrays import HostCopy, namespace, transpose
+from golem.runtime.arrays import namespace, transpose
 from golem.runtime.gpu.half_precision import (
     HALF_ROUNDOFF,
     add_half_product,
@@ -18,6 +18,7 @@ from golem.runtime.gpu.half_precision import (
     half_product,
     in_halves,
 )
+from golem.runtime.gpu.host_copy import HostCopy
 from golem.runtime.in_place import absorb, add_product, add_to_diagonal, identity_minus
 from golem.runtime.linear_algebra import inverse_of_small, logabsdet_and_inverse_transpose, orthonormal
 from golem.runtime.types import Array
@@ -44,10 +45,11 @@ class WarmInverse:
 
         (I - R)^-1 = K + K U (I - V^T K U)^-1 V^T K,    K = (I - R_1)^-1 ~ I + R_1 + R_1^2 + ... + R_1^5.
 
-    All large products here are rough. One in double precision then measures the residual E of the result, and a step
-    of Newton and Schulz takes it off, Y (I + E), by rough products again: what is left is of the size of E^2 and of E
-    rounded to half precision. Where that is more than the tolerance, E^2 is taken off too, or the residual measured
-    again; where that does not suffice, LU is the fallback. The next call measures anew, so no error piles up.
+    All large products here are in half precision. One in double precision then measures the residual E of the result,
+    and a step of Newton and Schulz takes it off, Y (I + E), by products in half precision again: what is left is of the
+    size of E^2 and of E rounded to half precision. Where that is more than the tolerance, E^2 is taken off too, or the
+    residual measured again; where that does not suffice, LU is the fallback. The next call measures anew, so no error
+    piles up.
 
     Attributes
     ----------
@@ -75,7 +77,7 @@ class WarmInverse:
         return Y
 
     def _guess(self, M: Array) -> Array:
-        """Return the inverse that the last one leads to, by rough arithmetic."""
+        """Return the inverse that the last one leads to, in half precision."""
         xp, Y = namespace(M), self._inverse
         D, halves = transpose(self._matrix - M), in_halves(Y)
         self._directions = V = orthonormal(_lengthened(halves[0], self._directions))
@@ -133,9 +135,9 @@ def _lengthened(Y: Array, V: Array) -> Array:
 def _largest_directions(Y: Array) -> Array:
     """Return directions that Y lengthens most, or nearly so; anything where Y is beyond half precision."""
     xp, V = namespace(Y), _some_directions(Y)
-    rough = half(Y)
+    halved = half(Y)
     for _ in range(3):  # from anywhere; the steps that follow go on with it
-        W = _lengthened(rough, V)
+        W = _lengthened(halved, V)
         if not bool(xp.all(xp.isfinite(W))):
             return V
         V = xp.linalg.qr(W)[0]
