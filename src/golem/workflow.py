@@ -22,7 +22,7 @@ from sklearn.base import clone
 from golem.assessment.bootstrap import Bootstrap, bootstrap
 from golem.assessment.diagnostics import Diagnosis, diagnose
 from golem.assessment.selection import GolemCV, Selection
-from golem.data.files.standard_input import STANDARD_INPUT, spooled
+from golem.data.files.standard_input import source_name, spooled
 from golem.data.files.streaming import KeptRows
 from golem.data.files.table_files import TableFiles, listed
 from golem.data.inputs import check_knowledge
@@ -416,7 +416,7 @@ def was_interrupted(model: Golem) -> bool:
 
 def title_of(paths: Sequence[str]) -> str:
     """Return what a table is called in a report."""
-    return "standard input" if paths[0] == STANDARD_INPUT else Path(paths[0]).name
+    return Path(source_name(paths[0])).name
 
 
 def way_back(output: Path) -> str:
@@ -435,4 +435,4 @@ def _naming(data: Sequence[str]) -> Iterator[None]:
         yield
     except ValueError as error:
         more = f" and {len(data) - 1} more" if len(data) > 1 else ""
-        raise ValueError(f"{data[0]}{more}: {error}") from None
+        raise ValueError(f"{source_name(data[0])}{more}: {error}") from None

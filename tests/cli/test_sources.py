@@ -126,6 +126,40 @@ def test_methods_are_compared_on_standard_input(tmp_path):
     assert "standard input is empty" in golem("compare", "-", input=b"", expect=1).output
 
 
+ROWS = "".join(f"{k},{k * k % 7},{k**3 % 11}\n" for k in range(20))
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "message"),
+    [
+        ("a,b,c\n" + ROWS + "1,2,x\n", (), "standard input: 1 of 3 columns are not numeric: 'c'"),
+        ("a,b,c\n" + ROWS + "1,2\n", (), "standard input: the lines have different numbers of fields"),
+        ("a,b,c\n1,2,3\n", (), "standard input: at least 2 rows are needed"),
+        ("a,,c\n" + ROWS, (), "standard input: column 2 has an empty name"),
+        ("a,b,c\n" + ROWS + "1,,3\n", (), "standard input: NaN or inf in 1 of 3 columns"),
+        ("a,b,c\n1,2,3\n1,3,1\n1,5,2\n1,2,2\n1,1,1\n", (), "standard input: constant columns carry no information"),
+        ("a,b,c\n" + ROWS, ("--drop", "z"), "standard input: no column 'z' to drop"),
+        ("PAR1 and no more PAR1", (), "standard input: not a readable Parquet file"),
+        ("a,b,c,\n" + ROWS.replace("\n", ",\n"), (), "standard input: every line ends with 1 field"),
+        ("a,b,c\n" + ROWS, ("data.csv",), "its columns are not those of standard input"),
+        ("a,b,c\n" + ROWS, ("-",), "files are named twice, and their rows would count twice: 'standard input'"),
+    ],
+)
+def test_standard_input_is_called_by_its_name(table, options, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text("u,v\n1,2\n3,5\n")
+    result = run.invoke(app, ["fit", "-", *options, "-o", "out", "--no-diagnose"], input=table)
+    said = " ".join(result.output.split())
+    assert message in said
+    assert "golem-" not in said
+
+
+def test_the_truth_of_standard_input_is_told_by_its_name(tmp_path):
+    (tmp_path / "truth.csv").write_text("source,target\nu,v\n")
+    result = golem("compare", "-", "--truth", tmp_path / "truth.csv", input="a,b,c\n" + ROWS, expect=1)
+    assert "truth.csv does not fit standard input: " in " ".join(result.output.split())
+
+
 def test_an_empty_standard_input_is_told(tmp_path):
     assert "standard input is empty" in golem("fit", "-", "-o", tmp_path / "out", input=b"", expect=1).output
 

@@ -19,6 +19,7 @@ from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
 from golem.comparison.registry import METHODS, named_table, require_known
 from golem.comparison.result import Comparison, Row, Step
 from golem.data.checks import require_learnable
+from golem.data.files.standard_input import source_name
 from golem.data.files.table_files import Paths, TableFiles
 from golem.data.inputs import check_knowledge, read_knowledge, require_shape
 from golem.data.knowledge import Knowledge, NamedKnowledge
@@ -159,7 +160,7 @@ def compare_file(
         try:
             graph = named.aligned(table.names)
         except ValueError as error:
-            raise ValueError(f"{truth} does not fit {table.files[0].path}: {error}") from None
+            raise ValueError(f"{truth} does not fit {source_name(table.files[0].path)}: {error}") from None
     return compare(named_table(rows_of(table).values, table.names), methods, truth=graph, **options)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from golem.data.files.standard_input import source_name
 from golem.runtime.types import Vector
 
 _BYTES, _MOST_ROWS, _LARGEST_BLOCK = 1 << 25, 1 << 16, 1 << 27
@@ -139,11 +140,11 @@ def naming(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise ValueError(f"{path}: no such file") from None
+        raise ValueError(f"{source_name(path)}: no such file") from None
     except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror or first_line(error)})") from None
+        raise ValueError(f"{source_name(path)}: cannot be read ({error.strerror or first_line(error)})") from None
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise ValueError(f"{source_name(path)}: {error}") from None
 
 
 def first_line(error: Exception) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from golem.data.checks import DataWarning
+from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import Parts, Task, merged, moments_of_shards, part_moments
 from golem.data.moments import Moments
 from golem.data.table_input import rows_and_names
@@ -90,8 +91,8 @@ def _part_on_worker(task: Task) -> Parts:
     """Read a piece; the worker's other threads keep its other cores busy."""
     if not task.file.path.exists():
         raise ValueError(
-            f"{task.file.path}: no such file on the worker {socket.gethostname()}; workers read the files themselves, "
-            "from a file system that they share with this machine"
+            f"{source_name(task.file.path)}: no such file on the worker {socket.gethostname()}; workers read the files "
+            "themselves, from a file system that they share with this machine"
         )
     with blas_threads_for(0):
         return part_moments(task)

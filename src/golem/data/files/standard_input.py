@@ -10,6 +10,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 STANDARD_INPUT = "-"
+_COPY = "golem-standard-input"
+
+
+def source_name(path: str | Path) -> str:
+    """Return what a file is called in messages; a copy of standard input is that.
+
+    Examples
+    --------
+    >>> source_name("data/a.csv"), source_name("-")
+    ('data/a.csv', 'standard input')
+    """
+    return "standard input" if str(path) == STANDARD_INPUT or Path(path).name == _COPY else str(path)
 
 
 @contextlib.contextmanager
@@ -27,7 +39,7 @@ def spooled(paths: Sequence[str]) -> Iterator[list[str]]:
     if sys.stdin.isatty():
         raise ValueError("- reads a table from standard input, and nothing comes from there; pipe one in")
     with tempfile.TemporaryDirectory(prefix="golem-") as folder:
-        copy = Path(folder, "standard-input")
+        copy = Path(folder, _COPY)
         with copy.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         if not copy.stat().st_size:

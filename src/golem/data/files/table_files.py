@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -15,6 +16,7 @@ from golem.data.checks import DataWarning
 from golem.data.files.batches import TableFile, naming
 from golem.data.files.csv_files import SAVED_INDEX, CsvFile
 from golem.data.files.parquet_files import MAGIC, ParquetFile
+from golem.data.files.standard_input import source_name
 from golem.runtime.messages import counted, quoted
 from golem.runtime.names import column_names
 
@@ -125,7 +127,7 @@ def find_files(paths: Paths) -> list[Path]:
             found += _files_in(match) if match.is_dir() else [match]
     if not found:
         raise ValueError("no file was named")
-    twice = sorted({str(path) for path in found if found.count(path) > 1}) if len(set(found)) < len(found) else []
+    twice = sorted(source_name(path) for path, count in Counter(found).items() if count > 1)
     if twice:
         raise ValueError(f"files are named twice, and their rows would count twice: {quoted(twice)}")
     return found
@@ -186,15 +188,15 @@ def _tell_of_what_is_left_out(file: TableFile, index: Sequence[str]) -> None:
     """Warn of columns that nobody asked to leave out."""
     if index:
         warnings.warn(
-            f"{file.path}: column {quoted(index)} looks like a saved row index and is left out; to keep it, rename "
-            "it or list it among the columns to use",
+            f"{source_name(file.path)}: column {quoted(index)} looks like a saved row index and is left out; to keep "
+            "it, rename it or list it among the columns to use",
             DataWarning,
             stacklevel=5,
         )
     if isinstance(file, CsvFile) and file.form.padding:
         fields = counted(file.form.padding, "field")
         sentence = f"every line ends with {fields} without a name or a value: left out"
-        warnings.warn(f"{file.path}: {sentence}", DataWarning, stacklevel=5)
+        warnings.warn(f"{source_name(file.path)}: {sentence}", DataWarning, stacklevel=5)
 
 
 def _saved_index(file: TableFile) -> list[str]:
@@ -209,7 +211,8 @@ def _require_agreement(
     if file.made_up_names != first.made_up_names:
         has, lacks = (first, file) if file.made_up_names else (file, first)
         raise ValueError(
-            f"no line of names was found in {lacks.path}, but one in {has.path}; say whether the files have a header"
+            f"no line of names was found in {source_name(lacks.path)}, but one in {source_name(has.path)}; say whether "
+            "the files have a header"
         )
     present, known = set(file.names), {*names, *drop, *_saved_index(file)}
     missing = [name for name in names if name not in present]
@@ -217,5 +220,6 @@ def _require_agreement(
     differences = [f"{quoted(some)} {word}" for some, word in ((missing, "missing"), (new, "new")) if some]
     if differences:
         raise ValueError(
-            f"its columns are not those of {first.path}: {', '.join(differences)}; choose columns that all files have"
+            f"its columns are not those of {source_name(first.path)}: {', '.join(differences)}; choose columns that "
+            "all files have"
         )
