@@ -1,4 +1,4 @@
-"""Progress bars: one mechanism for all commands, on terminals and elsewhere."""
+"""Progress bars: what a terminal shows, and silence elsewhere."""
 
 from __future__ import annotations
 
@@ -10,66 +10,55 @@ from rich.console import Console
 from golem.cli import terminal
 from golem.cli.progress_bars import ProgressBars
 from golem.comparison.result import Step
-from golem.experiments.engine.runner import RunProgress
 from golem.solvers import Progress
 
 
 @pytest.fixture
 def screen(monkeypatch):
-    """Return a function that makes standard error a terminal, or something else, and returns what is written there."""
-
-    def make(is_terminal):
-        console = Console(file=io.StringIO(), force_terminal=is_terminal, width=120)
-        monkeypatch.setattr(terminal, "err", console)
-        return console.file
-
-    return make
+    """Let standard error be a terminal that is kept."""
+    kept = io.StringIO()
+    monkeypatch.setattr(terminal, "err", Console(file=kept, force_terminal=True, width=120))
+    return kept
 
 
-STAGES = {
-    "counting": (lambda bars: bars.counting("Bootstrap"), [(3, 7)], ["Bootstrap", "3/7"]),
-    "reading": (lambda bars: bars.reading(2000), [(1000, 2000)], ["Reading", "1.0/2.0 kB"]),
-    "solving": (lambda bars: bars.solving(), [(Progress("ev", 1, 2, 0.1, 1.5, 0.25),)], ["ev", "score 1.5000"]),
-    "comparing": (
-        lambda bars: bars.comparing(60),
-        [(Step("pc", 1, 4, 0.0),), (Step("fgs", 2, 4, 12.0),)],
-        ["2/4", "fgs  12 s of at most 60"],
-    ),
-    "experimenting": (
-        lambda bars: bars.experimenting(),
-        [(RunProgress(0, 9, 0, None, ""),), (RunProgress(5, 9, 2, 61.0, "pc  ER1"),)],
-        ["5/9", "0:01:01 left  2 failed  pc  ER1"],
-    ),
-}
+def test_every_kind_of_work_has_a_bar(screen):
+    bars = ProgressBars()
+    with bars.counting("folds {of} rows") as count:
+        count(3, 10)
+    with bars.reading(2_000_000) as count:
+        count(1_000_000, 2_000_000)
+    with bars.solving() as show:
+        show(Progress("golem-ev", 5, 10, 0.1, -1.25, 1e-3))
+    with bars.comparing(60.0) as show:
+        show(Step("notears", 1, 4, 2.0))
+    with bars.waiting("Checking"):
+        pass
+    for text in (
+        "folds {of} rows",
+        "3/10",
+        "Reading",
+        "golem-ev",
+        "score -1.25",
+        "notears",
+        "of at most 60",
+        "Checking",
+    ):
+        assert text in screen.getvalue()
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_bar_shows_what_is_done(stage, screen):
-    written = screen(True)
-    begin, calls, expected = STAGES[stage]
-    with begin(ProgressBars()) as show:
-        for call in calls:
-            show(*call)
-    text = written.getvalue()
-    assert all(part in text for part in expected), text
+def test_without_a_terminal_there_are_notes_and_no_bars(monkeypatch):
+    kept = io.StringIO()
+    monkeypatch.setattr(terminal, "err", Console(file=kept, width=120))
+    bars = ProgressBars()
+    with bars.counting("folds") as count, bars.reading(10) as read, bars.solving() as show:
+        assert (count, read, show) == (None, None, None)
+    bars.note("No header line found.")
+    assert kept.getvalue() == "No header line found.\n"
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_where_none_is_wanted_there_is_nothing_to_call(stage, screen):
-    written = screen(True)
-    with STAGES[stage][0](ProgressBars(bars=False)) as show:
-        assert show is None
-    assert not written.getvalue()
-
-
-def test_a_long_run_tells_of_itself_in_files(screen, monkeypatch):
-    written, clock = screen(False), [0.0]
-    monkeypatch.setattr("golem.cli.progress_bars.time.monotonic", lambda: clock[0])
-    with ProgressBars().experimenting() as show:
-        for seconds, *state in ((0, 0, ""), (1, 1, "pc"), (62, 2, "pc"), (63, 3, "pc"), (64, 4, "pc")):
-            clock[0] = float(seconds)
-            show(RunProgress(state[0], 4, 0, None, state[1]))
-    told = [line.split(" tasks")[0] for line in written.getvalue().splitlines()]
-    assert told == ["0 of 4", "2 of 4", "4 of 4"]
-    with ProgressBars().counting("Bootstrap") as show:
-        assert show is None
+def test_what_is_not_wanted_is_not_shown(screen):
+    bars = ProgressBars(bars=False, notes=False)
+    with bars.counting("folds") as count, bars.waiting("Checking"):
+        assert count is None
+    bars.note("quiet")
+    assert screen.getvalue() == ""
