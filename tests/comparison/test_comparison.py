@@ -296,7 +296,7 @@ def test_the_command(drawn, tmp_path):
 def test_knowledge_is_obeyed_or_refused(drawn, monkeypatch, tmp_path):
     (tmp_path / "lingam.py").write_text(RAISES)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr("golem.comparison.other_packages.Peer.is_installed", True)
+    monkeypatch.setattr("golem.comparison.other_packages.OtherPackage.is_installed", True)
     free = compare(drawn.data, ["order-ev"]).estimates["order-ev"].graph
     i, j = np.argwhere(free)[0]
     known = Knowledge.named(forbidden=[(f"x{i}", f"x{j}")])

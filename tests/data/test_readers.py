@@ -114,7 +114,7 @@ def test_separators_at_the_ends_of_lines_make_no_columns(tmp_path, text, names, 
         table = read_table(tmp_path / "data.csv")
     assert list(table.names) == list(names)
     np.testing.assert_allclose(table.values, VALUES)
-    assert read_table(tmp_path / "data.csv", columns=names[:2]).names == tuple(names[:2])
+    assert read_table(tmp_path / "data.csv", columns=list(names[:2])).names == tuple(names[:2])
 
 
 @pytest.mark.filterwarnings("ignore:.*without a name or a value:golem.DataWarning")
