@@ -34,8 +34,7 @@ from golem import DataWarning, Moments, metrics
 from golem.baselines.fgs import FGS
 from golem.baselines.pc import PC
 from golem.graphs.dag import member_of_class
-from golem.score.objective import graph_scores
-from golem.score.regression import regressions
+from golem.score.objective import graph_bic
 from golem.simulate import Simulation, simulate
 
 # Prints seconds and the graph, [i, j] alone for i -> j; causal-learn marks an arrowhead at j by graph[j, i] = 1.
@@ -89,7 +88,7 @@ def timed(model: FGS | PC, data: np.ndarray | Moments, repeats: int = 3) -> tupl
 def class_bic(graph: np.ndarray, moments: Moments) -> float:
     """BIC of the class of a CPDAG."""
     S = moments.covariance
-    return graph_scores(regressions(member_of_class(graph), S).matrix, S, moments.n)["bic_nv"]
+    return graph_bic(member_of_class(graph), S, moments.n)
 
 
 def against_ges(python: str, quick: bool, limit: float) -> None:

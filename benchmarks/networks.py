@@ -25,8 +25,7 @@ from golem import Golem, Moments, metrics
 from golem.estimator.stacked_fits import fit_stacked
 from golem.experiments.network_files import read_network
 from golem.graphs.dag import member_of_class
-from golem.score.objective import graph_scores
-from golem.score.regression import regressions
+from golem.score.objective import graph_bic
 from golem.score.sparsity import L0
 from golem.simulate import Simulation
 from golem.solvers.order.equal_variances import fit_order
@@ -130,7 +129,7 @@ def _excess_bic(graph: np.ndarray, one: Simulation) -> float:
     """BIC of a graph less that of the true one, weights of both refitted."""
     moments = Moments.from_rows(one.data)
     S, n = moments.covariance, moments.n
-    bic = [graph_scores(regressions(g, S).matrix, S, n)["bic_nv"] for g in (graph, one.sem.adjacency)]
+    bic = [graph_bic(g, S, n) for g in (graph, one.sem.adjacency)]
     return bic[0] - bic[1]
 
 

@@ -9,8 +9,7 @@ from golem.baselines.fgs_search import EdgeScores, GreedySearch
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.moments import Moments
 from golem.runtime.types import Matrix
-from golem.score.objective import graph_scores
-from golem.score.regression import regressions
+from golem.score.objective import graph_bic
 
 
 class FGS(Baseline):
@@ -100,7 +99,7 @@ class FGS(Baseline):
         self._present_class(search.run().matrix(), search.member())
         self.n_scores_ = scores.computed
         S = moments.covariance
-        self.bic_ = graph_scores(regressions(self.adjacency_, S).matrix, S, moments.n)["bic_nv"]
+        self.bic_ = graph_bic(self.adjacency_, S, moments.n)
 
     def _penalty(self, n: int, d: int) -> float:
         """Return what an edge costs, in units of -2 log-likelihood."""

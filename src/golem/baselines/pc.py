@@ -20,8 +20,7 @@ from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.moments import Moments
 from golem.graphs.pdag import bits_to_columns
 from golem.runtime.types import Matrix
-from golem.score.objective import graph_scores
-from golem.score.regression import regressions
+from golem.score.objective import graph_bic
 
 
 class PC(Baseline):
@@ -134,4 +133,4 @@ class PC(Baseline):
             )
         else:
             S = moments.covariance
-            self.bic_ = graph_scores(regressions(self.adjacency_, S).matrix, S, n)["bic_nv"]
+            self.bic_ = graph_bic(self.adjacency_, S, n)

@@ -34,8 +34,8 @@ from golem.graphs.named_graph import NamedGraph
 from golem.output.settings_document import versions
 from golem.runtime.types import BoolMatrix
 from golem.runtime.version import __version__
-from golem.score.objective import graph_scores
-from golem.score.regression import regressions
+from golem.score.objective import graph_bic, graph_scores
+from golem.score.regression import residual_variances
 
 TIME_LIMIT = 120.0
 
@@ -234,9 +234,9 @@ def _row(name: str, outcome: Outcome, moments: Moments, truth: BoolMatrix | None
     row = replace(row, edges=int(np.sum(np.triu(graph | graph.T)) if estimate.is_class else graph.sum()))
     # A node with as many parents as there are rows has no residual variance, and the graph no BIC.
     if estimate.member is not None and estimate.member.sum(axis=0).max() < n - 1:
-        row = replace(row, bic=graph_scores(regressions(estimate.member, S).matrix, S, n)["bic_nv"])
+        row = replace(row, bic=graph_bic(estimate.member, S, n))
         if estimate.weights is not None:
-            scores = graph_scores(estimate.weights, S, n)
+            scores = graph_scores(estimate.weights, residual_variances(estimate.weights, S), n)
             row = replace(row, score_ev=scores["paper_score_ev"], score_nv=scores["paper_score_nv"])
     if truth is not None:
         scored = metrics.evaluate(truth, graph, cpdag=estimate.is_class)

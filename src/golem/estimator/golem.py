@@ -411,14 +411,14 @@ class Golem(BaseEstimator):
     def _explain(self, open_directions: BoolMatrix) -> None:
         """Set what a reader wants to know beyond the graph; a bootstrap does without."""
         moments, weights = self.moments_, self.weights_
-        scores = graph_scores(weights, moments.covariance, moments.n)
+        r = residual_variances(weights, moments.covariance)
+        scores = graph_scores(weights, r, moments.n)
         self.solution_ = dataclasses.replace(self.solution_, graph_scores=scores)
         self.undecided_ = without_evidence(
             self.adjacency_, moments.covariance, moments.n, self.likelihood_, open_directions
         )
         self.by_variance_ = open_directions & ~self.undecided_
-        noise_variances = self.likelihood_.noise_variances(residual_variances(weights, moments.covariance))
-        self.sem_ = LinearSEM.from_moments(weights, noise_variances, moments)
+        self.sem_ = LinearSEM.from_moments(weights, self.likelihood_.noise_variances(r), moments)
 
 
 def is_counted(model: Golem) -> bool:

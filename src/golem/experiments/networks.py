@@ -24,8 +24,7 @@ from golem.experiments.learners import Learned, is_paper_recipe, learn, learn_ba
 from golem.experiments.network_files import digest, network_file, read_network
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.types import Matrix
-from golem.score.objective import graph_scores
-from golem.score.regression import regressions
+from golem.score.objective import graph_bic
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -87,7 +86,7 @@ def measured(sem: LinearSEM, X: Matrix, learned: Learned) -> Row:
         return row | {"excess_bic": None}
     moments = Moments.from_rows(X)
     S, n = moments.covariance, moments.n
-    bic = [graph_scores(regressions(graph, S).matrix, S, n)["bic_nv"] for graph in (member, sem.adjacency)]
+    bic = [graph_bic(graph, S, n) for graph in (member, sem.adjacency)]
     return row | {"excess_bic": bic[0] - bic[1] if math.isfinite(bic[0]) else None}
 
 

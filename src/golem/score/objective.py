@@ -10,10 +10,10 @@ from array_api_compat import device
 
 from golem.runtime.arrays import namespace
 from golem.runtime.in_place import absorb, add_entrywise, clear_diagonal
-from golem.runtime.types import Array, Matrix
+from golem.runtime.types import Array, BoolMatrix, Matrix, Vector
 from golem.score.acyclicity import Acyclicity, Expm
 from golem.score.likelihood import Likelihood
-from golem.score.regression import residual_variances
+from golem.score.regression import regressions
 from golem.score.sparsity import L1, Sparsity
 
 
@@ -149,14 +149,20 @@ class Objective:
 PAPER_PENALTIES = {"ev": (2e-2, 5.0), "nv": (2e-3, 5.0)}
 
 
-def graph_scores(B: Matrix, S: Matrix, n: int) -> dict[str, float]:
+def graph_bic(adjacency: BoolMatrix, S: Matrix, n: int) -> float:
+    """Return the BIC of a DAG at its best weights, with free noise variances."""
+    found = regressions(adjacency, S)
+    return graph_scores(found.matrix, found.residual_variances, n)["bic_nv"]
+
+
+def graph_scores(B: Matrix, r: Vector, n: int) -> dict[str, float]:
     """Scores of a DAG by which the answers of different solvers can be compared, whatever each minimized.
 
-    Returns both likelihoods, the paper's S(B) for both noise models (on a DAG h = 0 and log|det(I - B)| = 0, and
-    neither is computed) and the BIC for both, -2 log-likelihood + (edges + noise variances + intercepts) log n.
+    They follow from the weights and the residual variances r (`golem.score.regression.residual_variances`). Returns
+    both likelihoods, the paper's S(B) for both noise models (on a DAG h = 0 and log|det(I - B)| = 0, and neither is
+    computed) and the BIC for both, -2 log-likelihood + (edges + noise variances + intercepts) log n.
     """
     d = len(B)
-    r = residual_variances(B, S)
     edges, size = np.count_nonzero(B), np.abs(B).sum()
     likelihood = {"ev": d / 2 * np.log(r.sum()), "nv": np.log(r).sum() / 2}
     deviance = {"ev": n * d * np.log(r.mean()), "nv": n * np.log(r).sum()}
