@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -157,3 +159,28 @@ def test_tensors_are_treated_as_arrays_are(rng):
     for Y in (X, torch.asarray(X)):
         with pytest.raises(ValueError, match="values beyond 1e150"):
             Moments.from_rows(Y)
+
+
+def test_the_hash_knows_data_apart_and_not_the_ways_to_read_them(rng):
+    # Means far from zero, standardized columns and columns in tiny units among them.
+    X = rng.normal(size=(301, 5)) * [1, 1e-6, 1e5, 1, 1] + [0, 0, 1e7, -3, 0]
+    X[:, 3] -= X[:, 3].mean()
+    X[:, 4] = (X[:, 4] - X[:, 4].mean()) / X[:, 4].std()
+    whole = Moments.from_rows(X)
+    expected = whole.fingerprint
+    assert expected.startswith("sha256:")
+    parts = sum((Moments.from_rows(part) for part in np.array_split(X[30:], 5)), Moments.from_rows(X[:30]))
+    columns = Moments.from_columns(list(X.T), whole.names)
+    turned = Moments.from_rows(X[::-1])
+    assert {m.fingerprint for m in (parts, columns, turned)} == {expected}
+    other = X.copy()
+    other[0, 0] += 1e-3
+    different = [
+        Moments.from_rows(other),
+        Moments.from_rows(X[1:]),
+        Moments.from_rows(X, list("abcde")),
+        Moments.from_rows(X[:, [1, 0, 2, 3, 4]]),
+        whole.standardized(),
+        dataclasses.replace(whole, n=302),
+    ]
+    assert len({m.fingerprint for m in different} | {expected}) == 7
