@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
-import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,14 +21,12 @@ from golem.assessment.bootstrap import Bootstrap, bootstrap
 from golem.assessment.diagnostics import Diagnosis, diagnose
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.files.standard_input import source_name, spooled
-from golem.data.files.streaming import KeptRows
 from golem.data.files.table_files import TableFiles, listed
 from golem.data.inputs import check_knowledge
-from golem.data.knowledge import Knowledge, NamedKnowledge, read_edge
-from golem.data.missing import MissingChoice
+from golem.data.knowledge import Knowledge, with_edges
 from golem.data.moments import Moments
-from golem.data.readers import rows_of, shards_of
-from golem.data.resampling import Sample, Shards, merged, rows_of_moments
+from golem.data.resampling import Sample
+from golem.data.table_source import TableSource
 from golem.estimator.golem import Golem, is_counted
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import Supplement, describe
@@ -48,12 +44,6 @@ from golem.solvers.certificate import Certificate
 from golem.solvers.order.solver import compile_search
 from golem.solvers.paper_recipe import NOISE_MODELS
 
-# Files up to this size are resampled and divided row by row; larger ones, which need not fit into memory, in shards of
-# consecutive rows.
-ROWS_UP_TO = 2**28
-SHARDS = 100
-# More are not kept for the checks that need rows.
-MOST_NUMBERS = 5_000_000
 _SILENT = Progress()
 
 __all__ = ["FitResult", "fit_file", "repeat_fit"]
@@ -169,7 +159,7 @@ def fit_file(
             progress.note(f"No header line found: the columns are named {', '.join(table.names[:2])}, ...")
         _add_edges(model, listed(forbid), listed(require), table.names)
         divided = bool(bootstrap) or select in ("cv", "stability")
-        source = _Source(table, divided, diagnose, scheduler)
+        source = TableSource(table, divided, diagnose, scheduler)
         moments = source.read(model.missing, progress)
         with _naming(paths):
             title = title_of(paths)
@@ -241,42 +231,6 @@ def repeat_fit(
     return dataclasses.replace(result, repeat=run.compare(result.model))
 
 
-class _Source:
-    """A table in files, read once: its moments, and the rows or shards that steps after the fit draw from."""
-
-    def __init__(self, table: TableFiles, divided: bool, checked: bool, scheduler: str | None) -> None:
-        self._table, self._scheduler = table, scheduler
-        self._by_rows = table.size <= ROWS_UP_TO and scheduler is None
-        self._shards = SHARDS if divided and not self._by_rows else 1
-        self._kept = KeptRows(math.inf if divided and self._by_rows else MOST_NUMBERS if checked else 0)
-
-    def read(self, missing: MissingChoice, progress: Progress) -> Moments:
-        """Do the pass, and return the moments of all rows."""
-        with progress.reading(self._table.size) as show:
-            self._parts = shards_of(
-                self._table, self._shards, missing=missing, progress=show, scheduler=self._scheduler, keep=self._kept
-            )
-        self._moments = merged(self._parts)
-        return self._moments
-
-    @functools.cached_property
-    def sample(self) -> Sample:
-        """What is drawn: rows, or shards of large files."""
-        return rows_of_moments(self._moments, self._rows) if self._by_rows else Shards(tuple(self._parts))
-
-    @property
-    def few_rows(self) -> Matrix | None:
-        """The rows, where they are few enough to be looked at one by one."""
-        few = self._scheduler is None and self._moments.n * self._moments.d <= MOST_NUMBERS
-        return self._rows if few else None
-
-    @functools.cached_property
-    def _rows(self) -> Matrix:
-        """All rows; those that the pass has not kept are read again."""
-        kept = self._kept.values
-        return rows_of(self._table).values if kept is None else kept
-
-
 def _own_copy(model: Golem | None) -> Golem:
     """Return a copy of the model, which the fit may change."""
     if model is None:
@@ -308,16 +262,6 @@ def _add_edges(model: Golem, forbid: Sequence[str], require: Sequence[str], colu
         known = known.by_name(columns) if isinstance(known, Knowledge) else known
         model.set_params(knowledge=with_edges(known, forbid, require, columns))
     check_knowledge(model.knowledge, columns)
-
-
-def with_edges(
-    known: NamedKnowledge | None, forbid: Sequence[str], require: Sequence[str], columns: Sequence[str]
-) -> NamedKnowledge | None:
-    """Add edges between columns, such as "A->B", to knowledge by name; None if nothing is known."""
-    known = Knowledge.named() if known is None else known
-    forbidden, required = ([read_edge(text, columns) for text in texts] for texts in (forbid, require))
-    known = known.joined(Knowledge.named(forbidden, required))
-    return None if known.is_empty else known
 
 
 def choose(

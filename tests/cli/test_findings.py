@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from golem import Golem, workflow
+from golem import Golem
 from golem.cli import app
+from golem.data import table_source
 from golem.diagnostics import diagnose
 from golem.readers import read_table
 
@@ -51,9 +52,9 @@ def test_checks_can_be_left_out(chain):
 
 
 def test_rows_that_do_not_fit_are_not_read_again(chain, monkeypatch):
-    monkeypatch.setattr(workflow, "MOST_NUMBERS", 1999)
+    monkeypatch.setattr(table_source, "MOST_NUMBERS", 1999)
     assert "Note: Not checked without complete rows" in golem("fit", chain / "data.csv", "-o", chain / "out")
-    monkeypatch.setattr(workflow, "MOST_NUMBERS", 2000)
+    monkeypatch.setattr(table_source, "MOST_NUMBERS", 2000)
     assert "Not checked" not in golem("fit", chain / "data.csv", "-o", chain / "out")
 
 

@@ -73,7 +73,8 @@ def compare(
     from golem.comparison.run import compare_file, packages_not_installed
     from golem.data.files.standard_input import spooled
     from golem.data.files.table_files import TableFiles
-    from golem.workflow import title_of, with_edges
+    from golem.data.knowledge import with_edges
+    from golem.workflow import title_of
 
     chosen = [name.strip() for part in methods for name in part.split(",") if name.strip()]
     with user_errors(), contextlib.ExitStack() as stack:

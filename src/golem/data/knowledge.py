@@ -351,3 +351,13 @@ def _require_nodes(d: int, *nodes: int) -> None:
     for node in nodes:
         if not 0 <= node < d:
             raise ValueError(f"knowledge names node {node}, but nodes are numbered 0 to {d - 1}")
+
+
+def with_edges(
+    known: NamedKnowledge | None, forbid: Sequence[str], require: Sequence[str], columns: Sequence[str]
+) -> NamedKnowledge | None:
+    """Add edges between columns, such as "A->B", to knowledge by name; None if nothing is known."""
+    known = Knowledge.named() if known is None else known
+    forbidden, required = ([read_edge(text, columns) for text in texts] for texts in (forbid, require))
+    known = known.joined(Knowledge.named(forbidden, required))
+    return None if known.is_empty else known
