@@ -196,3 +196,12 @@ def test_what_is_wrong_with_the_settings_is_said_before_files_are_opened(options
 def test_an_array_is_not_a_path(tmp_path):
     with pytest.raises(ValueError, match="names or paths are needed here; got a ndarray"):
         fit_file(np.eye(4), tmp_path / "out")
+
+
+def test_the_results_never_overwrite_the_data(data, tmp_path):
+    mine = data.rename(tmp_path / "weights.csv")
+    before = mine.read_text()
+    with pytest.raises(ValueError, match=r"weights\.csv would be overwritten by the results"):
+        fit_file(mine, tmp_path)
+    assert mine.read_text() == before
+    assert list(tmp_path.iterdir()) == [mine]

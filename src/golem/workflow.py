@@ -33,7 +33,7 @@ from golem.output.document import Supplement, describe
 from golem.output.figures import plot_model, plot_path
 from golem.output.repeat import Repeat, Run
 from golem.output.report import report_document
-from golem.output.result_files import path_text, save_document, save_figure
+from golem.output.result_files import RESULT_FILES, path_text, save_document, save_figure
 from golem.runtime.files import require_writable, write_text
 from golem.runtime.interrupts import holding_interrupts
 from golem.runtime.progress import Progress
@@ -155,6 +155,7 @@ def fit_file(
     _require_consistent(model, search, bootstrap, certificate, folder)
     with contextlib.ExitStack() as stack:
         table = TableFiles.open(stack.enter_context(spooled(paths)), **reading)
+        _require_kept(table, folder)
         if table.made_up_names:
             progress.note(f"No header line found: the columns are named {', '.join(table.names[:2])}, ...")
         _add_edges(model, listed(forbid), listed(require), table.names)
@@ -253,6 +254,14 @@ def _require_consistent(
     if search is not None:
         search.check_settings()
     require_writable(output)
+
+
+def _require_kept(table: TableFiles, output: Path) -> None:
+    """Raise where the results would overwrite the data."""
+    written = {(output / name).resolve() for name in RESULT_FILES}
+    for file in table.files:
+        if file.path.resolve() in written:
+            raise ValueError(f"{file.path} would be overwritten by the results; name another folder for them (-o)")
 
 
 def _add_edges(model: Golem, forbid: Sequence[str], require: Sequence[str], columns: Sequence[str]) -> None:

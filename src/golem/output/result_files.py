@@ -18,6 +18,9 @@ from golem.runtime.files import csv_text, replacing, write_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# What a fit writes into its folder; the last two only where settings were chosen.
+RESULT_FILES = ("graph.json", "edges.csv", "weights.csv", "graph.png", "report.html", "path.csv", "path.png")
+
 
 def save(model: Golem, folder: str | Path, supplement: Supplement | None = None) -> list[Path]:
     """Write graph.json, edges.csv and weights.csv into a folder, each whole or not at all."""
