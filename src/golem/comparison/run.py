@@ -166,12 +166,12 @@ def compare_file(
 
 def default_methods() -> list[str]:
     """Names of all our methods and of those of other packages that are installed."""
-    return [*METHODS, *(name for name, peer in OTHER_PACKAGES.items() if peer.is_installed)]
+    return [*METHODS, *(name for name, other in OTHER_PACKAGES.items() if other.is_installed)]
 
 
 def packages_not_installed() -> dict[str, str]:
     """Methods of packages that are not installed, with the command that installs them."""
-    return {name: peer.install for name, peer in OTHER_PACKAGES.items() if not peer.is_installed}
+    return {name: other.install for name, other in OTHER_PACKAGES.items() if not other.is_installed}
 
 
 def _by_name(given: Knowledge | NamedKnowledge | None, masks: Knowledge, names: tuple[str, ...]) -> NamedKnowledge:
