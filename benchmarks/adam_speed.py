@@ -1,12 +1,12 @@
 """Claim: a step of Adam is at least 8 times faster here than in gcastle 1.0.4 at d = 50 and 100.
 
-Times 1000 steps of GOLEM-EV (ER2, Gaussian-EV, n = 1000) in this project and in gcastle's GOLEM, in turns in one run,
-and reports medians; then how long L-BFGS takes to the score that Adam reaches. gcastle lives in an environment of its
-own, because it pins old packages:
+Time 1000 steps of GOLEM-EV (ER2, Gaussian-EV, n = 1000) in golem and in gcastle's GOLEM, alternating in one run, and
+print medians. Then time L-BFGS until it reaches Adam's score. gcastle needs its own environment, because it pins old
+packages:
 
     python -m venv .other-packages/gcastle && .other-packages/gcastle/bin/pip install torch==2.13.0 gcastle==1.0.4
     python benchmarks/adam_speed.py --gcastle .other-packages/gcastle/bin/python   # about 20 minutes on two cores
-    python benchmarks/adam_speed.py --quick                                # this project alone, under a minute
+    python benchmarks/adam_speed.py --quick                                # only golem, under a minute
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from golem.score.objective import Objective
 from golem.simulate import simulate
 from golem.solvers import LBFGS, Adam
 
-# Runs in the other environment: seconds for so many steps of its GOLEM, the cost of starting up taken off.
+# Runs in the other environment: seconds for a number of steps of its GOLEM, without the start-up time.
 GCASTLE = """
 import json, sys, time, logging
 import numpy as np
@@ -43,7 +43,7 @@ def seconds(count):
     began = time.perf_counter()
     model.learn(X)
     return time.perf_counter() - began
-seconds(10)  # the first call pays for imports and set-up
+seconds(10)  # the first call includes imports and set-up
 few = seconds(10)
 print(json.dumps((seconds(steps + 10) - few) / steps * 1000))
 """
@@ -92,7 +92,7 @@ def step_table(sizes: list[int], repetitions: int, steps: int, python: str | Non
 
 
 def score_table(sizes: list[int], steps: int) -> None:
-    """Print the time of L-BFGS to the score that Adam reaches in so many steps."""
+    """Print how long L-BFGS takes to the score that Adam reaches in a number of steps."""
     print(f"\n| d | Adam, {steps} steps, s | score | L-BFGS to that score, s | ratio | L-BFGS converged, s | score |")
     print("|---|---|---|---|---|---|---|")
     for d in sizes:

@@ -1,17 +1,17 @@
-"""Claims: the native baselines are fast, and rank as in the paper (or where they do not, the numbers show it).
+"""Claims: golem's baselines are fast, and mostly rank as in the paper; the numbers show where they do not.
 
-Part "speed", medians over seeds in one run on the same tables, d = 50, n = 1000: NOTEARS-L1 against gcastle 1.0.4 to
-the same tolerance of h (at least 5 times faster, mean objective no worse), DirectLiNGAM against lingam 1.13 (at least
+Part "speed", medians over seeds in one run on the same tables, d = 50, n = 1000: NOTEARS-L1 and gcastle 1.0.4 to
+the same tolerance of h (at least 5 times faster, mean objective no worse), DirectLiNGAM and lingam 1.13 (at least
 5 times faster, the same order and weights). FGS and PC are measured by `fgs_pc.py`.
 
 Part "ordering", ER1, ER2, ER4, d = 20 and 50, n = 1000, 12 seeds: SHD, SHD-C and TPR of all methods. The paper reports
-GOLEM ahead of NOTEARS-L1 ahead of NOTEARS, and classical methods that compete on ER1 and fall behind on ER4. The
-recipe's rows (golem-ev, golem-nv) are those of `anchors.csv`.
+GOLEM better than NOTEARS-L1 better than NOTEARS, and classical methods that are competitive on ER1 and fall behind on
+ER4. The recipe's rows (golem-ev, golem-nv) are those of `anchors.csv`.
 
     python -m venv .other-packages/gcastle && .other-packages/gcastle/bin/pip install gcastle==1.0.4 torch
     python -m venv .other-packages/lingam && .other-packages/lingam/bin/pip install lingam==1.13.0
     export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
-    python benchmarks/baselines.py speed --gcastle PYTHON --lingam PYTHON  # those of the two environments
+    python benchmarks/baselines.py speed --gcastle PYTHON --lingam PYTHON  # interpreters of the two environments
     python benchmarks/baselines.py ordering --noise gaussian-ev
     python benchmarks/baselines.py ordering --noise exponential --methods order-ev fgs "fgs, prior" pc direct-lingam
     python benchmarks/baselines.py ordering --quick        # d = 20, 3 seeds
@@ -75,7 +75,7 @@ np.savez(sys.argv[2], seconds=seconds, weights=model.adjacency_matrix_.T, order=
 
 
 def ask(python: str, code: str, X: np.ndarray) -> dict[str, np.ndarray]:
-    """Run a peer on a table."""
+    """Run another package on a table."""
     with tempfile.TemporaryDirectory() as folder:
         data, answer = Path(folder) / "X.npy", Path(folder) / "answer.npz"
         np.save(data, X)
@@ -91,7 +91,7 @@ def objective(B: np.ndarray, S: np.ndarray) -> float:
 
 
 def notears_speed(python: str, seeds: int) -> None:
-    """Print seconds and objectives of NOTEARS-L1 beside gcastle's."""
+    """Print seconds and objectives of NOTEARS-L1 and of gcastle's."""
     print("NOTEARS-L1, ER2, d = 50, n = 1000, Gaussian-EV; h by both definitions, ours tr exp(B*B) - d first")
     print("| seed | s | s, gcastle | ratio | objective | objective, gcastle | h | h, gcastle | SHD | SHD, gcastle |")
     print("|---|---|---|---|---|---|---|---|---|---|")
@@ -121,7 +121,7 @@ def notears_speed(python: str, seeds: int) -> None:
 
 
 def lingam_speed(python: str, seeds: int) -> None:
-    """Print seconds of DirectLiNGAM beside lingam's, and whether the answers agree."""
+    """Print seconds of DirectLiNGAM and of lingam's, and whether the answers agree."""
     prepare("direct-lingam")
     ours, theirs, same, gap = [], [], 0, 0.0
     for seed in range(seeds):
@@ -184,7 +184,7 @@ def ordering(noise: str, sizes: list[int], methods: list[str], seeds: int, jobs:
     tasks = [(noise, d, graph, seed, methods) for d in sizes for graph in GRAPHS for seed in range(seeds)]
     rows: list[dict[str, Any]] = []
     with ProcessPoolExecutor(jobs) as pool:
-        # The longest first, so that none is left over at the end.
+        # Start the longest first, so that none runs alone at the end.
         for done, found in enumerate(pool.map(measure, tasks[::-1]), start=1):
             rows += found
             print(f"{done} of {len(tasks)} tables", file=sys.stderr, flush=True)

@@ -3,8 +3,8 @@
     python benchmarks/bootstrap_speed.py [--quick] [--methods order,order-nv,order-ev] [--jobs 2]
 
 ER2, n = 1000, 3 seeds. The time of one fit is the median of 9 before and 9 after the bootstrap. Two ratios are printed:
-that of the wall-clock times, and that of the processor times divided by the number of jobs, which other programs on the
-machine disturb less, and which is what jobs that never wait for each other would take.
+that of the wall-clock times, and that of the processor times divided by the number of jobs. The second depends less on
+other programs, and is what jobs would take if they never waited for each other.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def timed(work: Callable[[], object]) -> np.ndarray:
 def main() -> None:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="one table a method, and 20 replicates")
+    parser.add_argument("--quick", action="store_true", help="one table per method, and 20 replicates")
     parser.add_argument("--methods", default="order,order-nv,order-ev")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()

@@ -1,9 +1,9 @@
-"""Claim: the checks of `golem.diagnose` are quiet on clean data, fire on planted faults, and cost less than the fit.
+"""Claim: the checks of `golem.diagnose` are silent on clean data, detect planted faults, and are faster than the fit.
 
 Parts, all simulated with ER2 graphs:
 
 - clean: how often each finding is a note or a warning (`warning` after the slash) on data without a fault
-- planted: the same on data with one fault each, and how often that fault's finding fires
+- planted: the same on data with one fault each, and how often that fault is found
 - cost: seconds of processor time of a fit and of its diagnosis, medians of 3 in one run
 
     python benchmarks/diagnostics.py clean --seeds 100
@@ -41,23 +41,23 @@ CLEAN = {
 
 
 def rescaled(X: Rows, rng: np.random.Generator) -> Rows:
-    """Express every column in a unit of its own."""
+    """Express every column in its own unit."""
     return X * np.exp(rng.normal(0, 1, X.shape[1]))
 
 
 def with_copy(X: Rows, rng: np.random.Generator) -> Rows:
-    """Add a column that repeats another up to 5% of noise."""
+    """Add a column that repeats another with 5% of noise."""
     return np.column_stack([X, X[:, 0] + 0.05 * X[:, 0].std() * rng.normal(size=len(X))])
 
 
 def with_total(X: Rows, rng: np.random.Generator) -> Rows:
-    """Add the sum of four standardized columns, up to 1% of noise."""
+    """Add the sum of four standardized columns, with 1% of noise."""
     total = (X[:, :4] / X[:, :4].std(axis=0)).sum(axis=1)
     return np.column_stack([X, total + 0.01 * total.std() * rng.normal(size=len(X))])
 
 
 def with_outliers(X: Rows, rng: np.random.Generator) -> Rows:
-    """Add two columns of noise that three rows tie together."""
+    """Add two columns of noise that correlate only through three rows."""
     pair = rng.normal(size=(len(X), 2))
     pair[:3] = 10 * rng.choice([-1.0, 1.0], (3, 1)) + rng.normal(size=(3, 2))
     return np.column_stack([X, pair])
@@ -74,11 +74,11 @@ def with_long_tail(X: Rows, rng: np.random.Generator) -> Rows:
 
 
 def unchanged(X: Rows, rng: np.random.Generator) -> Rows:
-    """Leave the rows alone."""
+    """Return the rows unchanged."""
     return X
 
 
-# What is planted: settings of the simulation, of the model, what is done to the rows, the finding that must fire.
+# Planted faults: settings of the simulation and of the model, the change of the rows, the finding that must appear.
 PLANTED: dict[str, tuple[dict, Golem, Callable[[Rows, np.random.Generator], Rows], str]] = {
     "other units, ev": ({}, Golem("ev"), rescaled, "units"),
     "other units, auto": ({}, Golem(), rescaled, "units"),
@@ -145,7 +145,7 @@ def cost(sizes: list[int], n: int) -> Iterator[str]:
     def seconds(work: Callable[[], object]) -> float:
         times = []
         for _ in range(3):
-            # Of the processor: other programs on the machine do not count.
+            # Processor time, because it does not count other programs.
             began = time.process_time()
             work()
             times.append(time.process_time() - began)
@@ -175,7 +175,7 @@ def main() -> None:
     print(
         f"golem {golem.__version__}, numpy {np.__version__}, Python {platform.python_version()}, {platform.machine()}"
     )
-    # Compiled before anything is timed.
+    # Compile before anything is timed.
     diagnosed(Golem(), simulate(20, 200, random_state=0).data)
     diagnosed(Golem("ev"), simulate(20, 200, random_state=0).data)
     seeds = range(options.seeds or (5 if options.quick else 40))

@@ -1,4 +1,4 @@
-"""Claims about the speed of FGS and PC, each beside causal-learn in one run.
+"""Claims about the speed of FGS and PC, each compared with causal-learn in one run.
 
 - "fgs": ER2, d = 50, n = 1000: at least 20 times faster than causal-learn's GES (same score), mean BIC no worse.
 - "pc": ER1, d = 100, n = 1000: under 5 s.
@@ -8,9 +8,9 @@
     python benchmarks/fgs_pc.py fgs pc scale --causal-learn .other-packages/causal-learn/bin/python
     python benchmarks/fgs_pc.py fgs pc scale --causal-learn .other-packages/causal-learn/bin/python --quick
 
-Times are of the processor, on one thread, so that what else the machine does matters little. causal-learn's time on
-one problem is bounded by --limit; where it does not finish, the time it had is a lower bound, and the problem is left
-out of the comparison of the BIC.
+Times are processor times on one thread, so that other work on the machine matters little. --limit bounds the time of
+causal-learn on one problem. If it does not finish, that time is a lower bound, and the problem is left out of the
+comparison of the BIC.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from golem.graphs.dag import member_of_class
 from golem.score.objective import graph_bic
 from golem.simulate import Simulation, simulate
 
-# Prints seconds and the graph, [i, j] alone for i -> j; causal-learn marks an arrowhead at j by graph[j, i] = 1.
+# Prints seconds and the graph, only [i, j] for i -> j; causal-learn marks an arrowhead at j by graph[j, i] = 1.
 PEER = """
 import json, sys, time
 import numpy as np
@@ -57,11 +57,11 @@ print(json.dumps({"seconds": seconds, "graph": ((G != 0) & ~((G == 1) & (G.T == 
 
 
 def run_peer(python: str, method: str, data: np.ndarray, limit: float) -> dict:
-    """Run causal-learn on one table; without a graph where it does not finish."""
+    """Run causal-learn on one table; without a graph if it does not finish."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.npy"
         np.save(path, data)
-        # One thread, as golem takes at these sizes: with more, small matrices only take longer.
+        # One thread, as golem uses at these sizes: small matrices take longer with more.
         environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         command = [python, "-c", PEER, str(path), method]
         began = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -74,7 +74,7 @@ def run_peer(python: str, method: str, data: np.ndarray, limit: float) -> dict:
 
 
 def timed(model: FGS | PC, data: np.ndarray | Moments, repeats: int = 3) -> tuple[float, FGS | PC]:
-    """Best of some fits, and the model; rows are read within the time."""
+    """Return the shortest time of several fits, including reading the rows, and the model."""
     best = np.inf
     for _ in range(repeats):
         began = time.process_time()
@@ -92,7 +92,7 @@ def class_bic(graph: np.ndarray, moments: Moments) -> float:
 
 
 def against_ges(python: str, quick: bool, limit: float) -> None:
-    """One row a seed, then medians and the mean BIC."""
+    """Print one row per seed, then medians and the mean BIC."""
     d = 20 if quick else 50
     print(f"\nER2, d = {d}, n = 1000: FGS and causal-learn's GES\n")
     print("| seed | GES, s | FGS, s | ratio | BIC of GES - BIC of FGS | same class |")
@@ -174,7 +174,7 @@ def scale(quick: bool) -> None:
 
 
 def main() -> None:
-    """Run the parts that are named."""
+    """Run the parts named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="+", choices=["fgs", "pc", "scale"])
     parser.add_argument("--quick", action="store_true", help="smaller problems, under a minute")
@@ -194,7 +194,7 @@ def main() -> None:
 
 
 def peer_version(python: str | None) -> str:
-    """Name the version of the peer."""
+    """Return the version of causal-learn."""
     if python is None:
         return "without causal-learn"
     code = (

@@ -1,22 +1,22 @@
-"""Claims: on a GPU thousands of variables take a second, tens of thousands half a minute; the answers are the CPU's.
+"""Claims: on a GPU thousands of variables take a second, tens of thousands half a minute; answers match the CPU's.
 
 Parts:
 
 - order: seconds from the data in device memory to the final weights under equal noise variances (ER2, warm), by
-  stage, with the SHD; a plot of the time against d with the limits of memory bandwidth and arithmetic drawn in
+  stage, with the SHD; a plot of the time against d with the limits of memory bandwidth and arithmetic
 - cores: the same on two cores, for the speed-up
 - same: 20 random problems, CPU and GPU, in double and in single precision
 - adam: milliseconds per step at d = 100 ... 3200, one by one with LU, and the fast way (replayed; from d = 1024 on
   with accelerate=True), in the first 1000 steps and in the next 2000; S(B) and the graph after 1000 steps of both, and
   of a control
 - spread: S(B) after 1000 steps at d = 200, by LU and by warm inverses, from covariances that differ by rounding errors
-- paths: S(B) on the way, at d = 1600, by both and from three covariances each
+- paths: S(B) during the solve at d = 1600, with both inverses, from three covariances each
 - batch: many problems of d = 100 in one solve
-- stacks: 144 problems of d = 10 ... 100 in one solve, one by one and as steps are taken, over more steps
-- products: what a matrix product, and LU with the inverse, take at d = 3200, in double and in single precision
+- stacks: 144 problems of d = 10 ... 100 in one solve, with single steps and as golem runs them, over more steps
+- products: the time of a matrix product, and of LU with the inverse, at d = 3200, in double and in single precision
 
     python benchmarks/gpu_speed.py order cores same adam batch --plot docs/images/gpu.png
-    python benchmarks/gpu_speed.py same --device cpu --quick      # shows that it runs, where there is no GPU
+    python benchmarks/gpu_speed.py same --device cpu --quick      # check that it runs without a GPU
 """
 
 from __future__ import annotations
@@ -80,14 +80,14 @@ def edges_and_shd(weights: np.ndarray, truth: set[tuple[int, int]]) -> tuple[int
 
 
 def wait(device: str) -> float:
-    """Return the time once the device has done all it was given."""
+    """Return the time once the device has finished its work."""
     if device.startswith("cuda"):
         torch.cuda.synchronize()
     return time.perf_counter()
 
 
 def stages(S: torch.Tensor, n: int, device: str) -> dict[str, float]:
-    """Seconds of the order and the screening, apart."""
+    """Return the seconds of the order and of the screening."""
     began = wait(device)
     _, factor = variance_order(S)
     ordered = wait(device)
@@ -133,7 +133,7 @@ def order(options: argparse.Namespace) -> None:
 
 
 def plot(measured: list[dict], path: str) -> None:
-    """Time against d, with what memory bandwidth and arithmetic alone would take."""
+    """Time against d, with the limits of memory bandwidth and arithmetic."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -219,7 +219,7 @@ def same(options: argparse.Namespace) -> None:
 
 
 def take(functions: Accelerated | None = None, replaying: bool = True) -> None:
-    """Let Adam replay its steps or not, and accelerate by given functions; without arguments as it does by itself."""
+    """Let Adam replay its steps or not, and accelerate by given functions; without arguments use the defaults."""
     adam_module.accelerated_functions = (lambda B: functions) if functions else accelerated_functions
     adam_module.pays_to_replay = pays_to_replay if replaying else lambda objective: False
 
@@ -227,8 +227,8 @@ def take(functions: Accelerated | None = None, replaying: bool = True) -> None:
 def adam(options: argparse.Namespace) -> None:
     """Time steps of Adam: one by one with LU, and the fast way (replayed, or from 1024 variables on accelerated).
 
-    The control is a third run, one by one, on a covariance changed by a rounding error: where it ends elsewhere, so
-    does every run whose sums are rounded otherwise.
+    The control is a third run, one by one, on a covariance changed by a rounding error. If it ends at a different
+    score, so does every run whose sums are rounded differently.
     """
     print("| d | ms per step, LU | ms per step | later | how | S(B) relative to LU's, same graph | the control's |")
     print("|---|---|---|---|---|---|---|")
@@ -294,7 +294,7 @@ def spread(options: argparse.Namespace) -> None:
 
 
 def paths(options: argparse.Namespace) -> None:
-    """Follow S(B) by LU and by warm inverses: it leaps where I - B passes a singular matrix, and comes back."""
+    """Print S(B) by LU and by warm inverses: it jumps where I - B passes a singular matrix, and recovers."""
     d, steps, runs = (50, 500, 2) if options.quick else (1600, 2000, 3)
     S = Placement(options.device).put(Moments.from_rows(draw(d, 5000, 2, options.device)[1]).covariance)
     found = {}
@@ -320,7 +320,7 @@ def paths(options: argparse.Namespace) -> None:
 
 def batch(options: argparse.Namespace) -> None:
     """Time steps of many problems at a time."""
-    print("| problems of d = 100 | ms a step | ms a step and problem |")
+    print("| problems of d = 100 | ms per step | ms per step and problem |")
     print("|---|---|---|")
     steps = 10 if options.quick else 500
     for count in (2,) if options.quick else (1, 16, 64, 192):
@@ -336,7 +336,7 @@ def batch(options: argparse.Namespace) -> None:
 
 def stacks(options: argparse.Namespace) -> None:
     """Time steps of the stacks that experiments make."""
-    print("| problems | d | one by one, ms a step | as taken, ms a step |")
+    print("| problems | d | one by one, ms per step | as taken, ms per step |")
     print("|---|---|---|---|")
     count = 4 if options.quick else 144
     for d in (10,) if options.quick else (10, 20, 50, 100):
@@ -355,7 +355,7 @@ def stacks(options: argparse.Namespace) -> None:
 
 
 def products(options: argparse.Namespace) -> None:
-    """Time what a step of Adam on a large graph is made of."""
+    """Time the parts of a step of Adam on a large graph."""
     print("| d | numbers | product, ms | LU and inverse, ms |")
     print("|---|---|---|---|")
     d = 300 if options.quick else 3200
@@ -378,7 +378,7 @@ PARTS = {part.__name__: part for part in (order, cores, same, adam, spread, path
 
 
 def main() -> None:
-    """Run the parts that are named."""
+    """Run the parts named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="+", choices=list(PARTS))
     parser.add_argument("--device", default="cuda")

@@ -1,8 +1,8 @@
-"""Claim: on realistic Gaussian networks counting edges matches flopsearch, and methods that read scales fall behind.
+"""Claim: on realistic Gaussian networks counting edges matches flopsearch, and methods that use scales fall behind.
 
 Draws n = 300, 1000 and 5000 rows from ecoli70, magic-niab, magic-irri and arth150 (real graphs, wide noise variances,
 small weights; the JSON files are in the wheel pgmpy 1.1.2 under pgmpy/utils/example_models) and prints mean SHD-C and
-BIC over seeds, beside flopsearch 0.3.0 (restarts = 10), the paper's recipe and sort-regress.
+BIC over seeds, compared with flopsearch 0.3.0 (restarts = 10), the paper's recipe and sort-regress.
 
     pip download --no-deps pgmpy==1.1.2 && unzip pgmpy-1.1.2-*.whl 'pgmpy/utils/example_models/*.json'
     python benchmarks/networks.py pgmpy/utils/example_models --flopsearch .other-packages/flopsearch/bin/python
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--flopsearch", metavar="PYTHON")
     parser.add_argument("--seeds", type=int, default=12)
-    parser.add_argument("--recipe-steps", type=int, default=0, help="run the paper's recipe alone, with so many steps")
+    parser.add_argument("--recipe-steps", type=int, default=0, help="run only the paper's recipe, with this many steps")
     parser.add_argument("--jobs", type=int, default=1, help="processes for the recipe")
     parser.add_argument("--device", default="cpu", help="for the recipe: all seeds of a cell in one batch")
     parser.add_argument("--networks", nargs="+", default=NETWORKS, choices=NETWORKS)
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def recipes(drawn: list[Simulation], options: argparse.Namespace) -> dict[str, list]:
-    """For the paper's recipe on raw and on standardized columns what `answers` gives for the others."""
+    """Return for the paper's recipe, on raw and on standardized columns, what `answers` returns for the others."""
     recipe = Golem.paper("nv", max_iter=options.recipe_steps, device=options.device)
     raw = [Moments.from_rows(one.data) for one in drawn]
     # Weights are in the units of the networks, some of them tiny; the recipe's threshold is for unit scales.
@@ -94,7 +94,7 @@ def _weights(model: Golem, moments: Moments) -> np.ndarray:
 
 
 def fits(moments: Moments) -> dict[str, Callable[[], np.ndarray]]:
-    """Every method as a function that returns its weights."""
+    """Return every method as a function that returns its weights."""
     standardized = moments.standardized()
     r2 = 1 - 1 / np.diagonal(np.linalg.inv(standardized.covariance))
     return {
@@ -107,7 +107,7 @@ def fits(moments: Moments) -> dict[str, Callable[[], np.ndarray]]:
 
 
 def answers(drawn: list[Simulation], options: argparse.Namespace) -> dict[str, list]:
-    """For every method a list of (graph, is a CPDAG, excess BIC, seconds)."""
+    """Return for every method a list of (graph, is a CPDAG, excess BIC, seconds)."""
     found: dict[str, list] = {}
     for one in drawn:
         moments = Moments.from_rows(one.data)
@@ -126,7 +126,7 @@ def answers(drawn: list[Simulation], options: argparse.Namespace) -> dict[str, l
 
 
 def _excess_bic(graph: np.ndarray, one: Simulation) -> float:
-    """BIC of a graph less that of the true one, weights of both refitted."""
+    """Return the BIC of a graph minus that of the true one, with the weights of both refitted."""
     moments = Moments.from_rows(one.data)
     S, n = moments.covariance, moments.n
     bic = [graph_bic(g, S, n) for g in (graph, one.sem.adjacency)]

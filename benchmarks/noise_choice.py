@@ -1,13 +1,13 @@
 """Claim: noise="auto" (`order`), between equal and free variances, is near the truth on all of the paper's grid.
 
-Parts, all with n = 1000 and 12 seeds unless said otherwise, SHD / SHD-C per node, means over the seeds, paired:
+Parts, all with n = 1000 and 12 seeds unless stated otherwise, SHD / SHD-C per node, means over the seeds, paired:
 
-- grid: Gaussian-NV noise, d = 10 ... 100, beside order-nv, order-ev and the recipe GOLEM-NV (`anchors.csv`)
-- equal: Gaussian-EV, exponential and Gumbel noise beside order-ev
-- scales: standardized columns, and noise standard deviations log-uniform over two decades, beside order-nv
-- rows: d = 100, n = 100 ... 10000, beside the recipe (`anchors.csv`)
+- grid: Gaussian-NV noise, d = 10 ... 100, compared with order-nv, order-ev and the recipe GOLEM-NV (`anchors.csv`)
+- equal: Gaussian-EV, exponential and Gumbel noise, compared with order-ev
+- scales: standardized columns, and noise standard deviations log-uniform over two decades, compared with order-nv
+- rows: d = 100, n = 100 ... 10000, compared with the recipe (`anchors.csv`)
 - stress: d = 50, ER2: weights from +-[0.1, 0.6], t-distributed noise (5 degrees of freedom), noise correlated in d/10
-  pairs; beside order-ev, order-nv and, where their options are given, flopsearch and the recipe
+  pairs; compared with order-ev, order-nv and, if their options are given, flopsearch and the recipe
 - ablation: tau fixed, estimated once, or profiled
 
     python benchmarks/noise_choice.py grid equal scales rows ablation
@@ -91,7 +91,7 @@ def anchors() -> dict[tuple[str, int, str, int, str], tuple[float, float]]:
 
 
 def grid(seeds: range, sizes: Sequence[int]) -> None:
-    """Gaussian noise of unequal variances."""
+    """Print the errors with Gaussian noise of unequal variances."""
     recipe = anchors()
     print("| d | graph | order | order-nv | order-ev | golem-nv (anchors) | chosen | time order / order-nv |")
     print("|---|---|---|---|---|---|---|---|")
@@ -106,8 +106,8 @@ def grid(seeds: range, sizes: Sequence[int]) -> None:
 
 
 def equal(seeds: range, sizes: Sequence[int]) -> None:
-    """Noise of equal variances, whatever its shape."""
-    print("| noise | d | graph | order | order-ev | order less order-ev, SHD-C (2 SE) | chosen |")
+    """Print the errors with noise of equal variances and three shapes."""
+    print("| noise | d | graph | order | order-ev | order minus order-ev, SHD-C (2 SE) | chosen |")
     print("|---|---|---|---|---|---|---|")
     for noise in ("gaussian-ev", "exponential", "gumbel"):
         for d in sizes:
@@ -119,8 +119,8 @@ def equal(seeds: range, sizes: Sequence[int]) -> None:
 
 
 def scales(seeds: range, sizes: Sequence[int]) -> None:
-    """Columns whose scales carry no order."""
-    print("| columns | d | graph | order | order-nv | order less order-nv, SHD-C (2 SE) | chosen |")
+    """Print the errors with scales that carry no information about the order."""
+    print("| columns | d | graph | order | order-nv | order minus order-nv, SHD-C (2 SE) | chosen |")
     print("|---|---|---|---|---|---|---|")
     kinds = {"standardized": {"standardize": True}, "wide noise": {"noise_std": (0.1, 10.0)}}
     for columns, options in kinds.items():
@@ -133,7 +133,7 @@ def scales(seeds: range, sizes: Sequence[int]) -> None:
 
 
 def rows(seeds: range, sizes: Sequence[int]) -> None:
-    """From as many rows as columns to a hundred times as many."""
+    """Print the errors from as many rows as columns to a hundred times as many."""
     recipe, d = anchors(), max(sizes)
     print("| noise | graph | n | order | golem-ev (anchors) | golem-nv (anchors) | chosen | s |")
     print("|---|---|---|---|---|---|---|---|")
@@ -154,7 +154,7 @@ def rows(seeds: range, sizes: Sequence[int]) -> None:
 
 
 def weak_weights(d: int, n: int, seed: int) -> Simulation:
-    """Weights from +-[0.1, 0.6], many of them too small to be seen in n rows."""
+    """Weights from +-[0.1, 0.6], many of them too small to be detected in n rows."""
     rng = np.random.default_rng(seed)
     graph = random_dag(d, "ER2", rng)
     B = rng.uniform(0.1, 0.6, (d, d)) * rng.choice([-1.0, 1.0], (d, d)) * graph
@@ -168,7 +168,7 @@ def heavy_tails(d: int, n: int, seed: int) -> Simulation:
 
 
 def correlated_noise(d: int, n: int, seed: int) -> Simulation:
-    """Noise that is correlated in d/10 pairs of nodes, as hidden common causes make it."""
+    """Noise that is correlated in d/10 pairs of nodes, as by hidden common causes."""
 
     def draw(rng: np.random.Generator) -> np.ndarray:
         E = rng.normal(size=(n, d))
@@ -191,7 +191,7 @@ STRESS = {"weak weights": weak_weights, "t noise": heavy_tails, "correlated nois
 
 
 def stress(seeds: range, options: argparse.Namespace) -> None:
-    """Try data that the model does not fit, or hardly."""
+    """Print the errors on data that fit the model badly or not at all."""
     d, n = 50, 1000
     print("| data | method | SHD / SHD-C per node | chosen |")
     print("|---|---|---|---|")
@@ -214,7 +214,7 @@ def stress(seeds: range, options: argparse.Namespace) -> None:
 
 
 def ablation(seeds: range, sizes: Sequence[int]) -> None:
-    """How tau is found: fixed, estimated once from the order of equal variances, or together with the graph."""
+    """Print the errors with tau fixed, estimated once from the order of equal variances, or together with the graph."""
     taus = (0.0, 0.2, 0.4, 0.8, 1.6)
     names = [*(f"tau = {tau}" for tau in taus), "once", "profiled"]
     print("| noise | d | graph | " + " | ".join(names) + " |")
@@ -245,7 +245,7 @@ def _once(moments: Moments) -> np.ndarray:
 
 
 def main() -> None:
-    """Run the parts that are named."""
+    """Run the parts named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="+", choices=["grid", "equal", "scales", "rows", "stress", "ablation"])
     parser.add_argument("--first-seed", type=int, default=100, help="seeds 0 to 11 were used to develop the method")
@@ -262,7 +262,7 @@ def main() -> None:
         f"golem {golem.__version__}, numpy {np.__version__}, Python {platform.python_version()}, {platform.machine()}"
     )
     print(f"seeds {seeds.start} to {seeds.stop - 1}")
-    Golem().fit(simulate(15, 100, random_state=0).data)  # compiled before the clock starts
+    Golem().fit(simulate(15, 100, random_state=0).data)  # compile before the clock starts
     for part in options.parts:
         print(f"\n{part}\n")
         began = time.perf_counter()

@@ -1,14 +1,16 @@
 """Claims: counting edges over orders is far more accurate than the recipe, and at least as accurate as flopsearch.
 
 Part "ev": SHD per node of order-ev on {ER1, ER2, ER4, SF4} x {Gaussian-EV, exponential, Gumbel} x d = 10 ... 100,
-beside the recipe's (`anchors.csv`). Part "nv": SHD-C per node of order-nv on Gaussian-NV data with raw columns, with
-standardized columns, and with noise standard deviations log-uniform over two decades, beside flopsearch 0.3.0
-(lambda_bic = 2, restarts = 10) on the same data. n = 1000, 12 seeds, paired.
+compared with the recipe's (`anchors.csv`).
+
+Part "nv": SHD-C per node of order-nv on Gaussian-NV data with raw columns, with standardized columns, and with noise
+standard deviations log-uniform over two decades, compared with flopsearch 0.3.0 (lambda_bic = 2, restarts = 10) on the
+same data. n = 1000, 12 seeds, paired.
 
     python -m venv .other-packages/flopsearch && .other-packages/flopsearch/bin/pip install flopsearch==0.3.0 numpy
     python benchmarks/order_accuracy.py ev
     python benchmarks/order_accuracy.py nv --flopsearch .other-packages/flopsearch/bin/python
-    python benchmarks/order_accuracy.py nv --quick         # d = 10 and 20, without a peer
+    python benchmarks/order_accuracy.py nv --quick         # d = 10 and 20, without flopsearch
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ print(json.dumps(found))
 
 
 def flopsearch(python: str, drawn: list[Simulation]) -> list[dict]:
-    """Run the peer on every table."""
+    """Run flopsearch on every table."""
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for k, one in enumerate(drawn):
@@ -59,7 +61,7 @@ def flopsearch(python: str, drawn: list[Simulation]) -> list[dict]:
 
 
 def equal_variances(sizes: list[int], first_seed: int) -> None:
-    """Print SHD per node beside the recipe's."""
+    """Print SHD per node of order-ev and of the recipe."""
     with (Path(__file__).parent / "anchors.csv").open() as file:
         anchors = {
             (int(row["d"]), row["graph"], row["noise"]): float(row["shd_per_node"])
@@ -88,7 +90,7 @@ def equal_variances(sizes: list[int], first_seed: int) -> None:
 
 
 def free_variances(sizes: list[int], python: str | None, first_seed: int) -> None:
-    """Print SHD-C per node beside flopsearch's."""
+    """Print SHD-C per node of order-nv and of flopsearch."""
     print("| columns | graph | d | order-nv | flopsearch | difference (SE) | s, order-nv | s, flopsearch |")
     print("|---|---|---|---|---|---|---|---|")
     worse = []

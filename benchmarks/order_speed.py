@@ -1,10 +1,11 @@
-"""Claims about the speed of the order solver, each beside its yardstick in one run.
+"""Claims about the speed of the order solver, each compared with a reference in one run.
 
 - "ev": ER2 EV, d = 1000 and 3200, n = 5000: at most 35 times the time of the Gram product X'X.
 - "dagma": ER2 EV, d = 100: at least 300 times faster than dagma 1.1.1, SHD no higher.
 - "flopsearch": Gaussian-NV, ER4 d = 100 and ER2 d = 200: at least 5 times faster than flopsearch 0.3.0 (restarts = 10)
   on raw columns from the EV order (effort "fast"), 2 times on standardized ones (effort "default").
-- "growth": time against d and n, with a plot. - "compile": the first call in a fresh cache.
+- "growth": time against d and n, with a plot.
+- "compile": the first call with an empty cache.
 
     python -m venv .other-packages/dagma && .other-packages/dagma/bin/pip install torch==2.13.0 dagma==1.1.1
     python benchmarks/order_speed.py ev growth compile --plot docs/images/growth.png
@@ -62,7 +63,7 @@ print(json.dumps(found))
 
 
 def timed(function: Callable[[], object]) -> tuple[float, object]:
-    """Seconds, and what the function returned."""
+    """Return the seconds, and what the function returned."""
     began = time.perf_counter()
     result = function()
     return time.perf_counter() - began, result
@@ -75,7 +76,7 @@ def run_peer(python: str, program: str, drawn: list[Simulation]) -> list[dict]:
         for k, one in enumerate(drawn):
             paths.append(str(Path(folder) / f"{k}.npy"))
             np.save(paths[-1], one.data)
-        # One thread, as golem takes at these sizes: with more, small matrices only take longer.
+        # One thread, as golem uses at these sizes: small matrices take longer with more.
         environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         command = [python, "-c", program, *paths]
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
@@ -83,7 +84,7 @@ def run_peer(python: str, program: str, drawn: list[Simulation]) -> list[dict]:
 
 
 def equal_variances(quick: bool) -> None:
-    """Total from the moments, in Gram products."""
+    """Print the time from the moments to the weights, relative to the Gram product."""
     print("| d | n | Gram product, s | order-ev, s | ratio | SHD | SHD per node | edges |")
     print("|---|---|---|---|---|---|---|---|")
     for d in (300,) if quick else (1000, 3200):
@@ -136,7 +137,7 @@ print((peak - now) * 1024 / (8 * d * d))
 
 
 def against_dagma(python: str) -> None:
-    """One table a seed."""
+    """Print the times of dagma and order-ev, one row per seed."""
     drawn = [simulate(100, 1000, "ER2", random_state=seed) for seed in range(3)]
     print("| seed | dagma, s | SHD | order-ev, s | SHD | ratio |")
     print("|---|---|---|---|---|---|")
@@ -148,7 +149,7 @@ def against_dagma(python: str) -> None:
 
 
 def against_flopsearch(python: str) -> None:
-    """Medians over seeds."""
+    """Print the times of flopsearch and order-nv, medians over seeds."""
     print("| graph | d | columns | order-nv, s | SHD-C | flopsearch 10, s | SHD-C | ratio | flopsearch 0, s | SHD-C |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for graph, d in (("ER4", 100), ("ER2", 200)):
@@ -265,7 +266,7 @@ print(time.perf_counter() - began[0], time.process_time() - began[1])
 
 
 def main() -> None:
-    """Run the parts that are named."""
+    """Run the parts named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="+", choices=["ev", "memory", "dagma", "flopsearch", "growth", "compile"])
     parser.add_argument("--quick", action="store_true")

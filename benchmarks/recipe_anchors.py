@@ -1,11 +1,11 @@
-"""Claim: the paper's recipe, run to the letter, is as accurate here as in an independent implementation of it.
+"""Claim: the paper's recipe, followed exactly, is as accurate in golem as in an independent implementation.
 
 `anchors.csv` holds mean SHD, SHD-C (per node) and TPR of GOLEM-EV and GOLEM-NV over 12 seeds, measured with another
-implementation (1e5 Adam steps, float64, centred data). This runs the recipe of `Golem.paper` on 12 seeds of our own,
+implementation (1e5 Adam steps, float64, centred data). This runs the recipe of `Golem.paper` on 12 other seeds,
 all seeds of a cell as one stack, and prints both with the difference in standard errors.
 
     python benchmarks/recipe_anchors.py            # d = 10 and 20, about 30 minutes on one core
-    python benchmarks/recipe_anchors.py --quick    # d = 10, 2000 steps: shows that it runs, not what it reaches
+    python benchmarks/recipe_anchors.py --quick    # d = 10, 2000 steps: only checks that it runs
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def main() -> None:
                 shd, shd_c, tpr = cell(d, graph, noise, method, steps, options.first_seed)
                 anchor = anchors[d, graph, noise, method]
                 error = shd.std(ddof=1) / math.sqrt(SEEDS)
-                # The anchor is a mean of as many seeds of the same population: the same standard error, taken as equal.
+                # The anchor is a mean over as many seeds of the same population: assume the same standard error.
                 spread = math.sqrt(2) * error
                 gap = shd.mean() - float(anchor["shd_per_node"])
                 ratio = f"{gap / spread:+.1f}" if spread else ("0" if gap == 0 else f"{gap:+.3f} absolute")

@@ -4,12 +4,12 @@
     python benchmarks/reliability.py --ablation [--quick]
 
 Graphs ER2 with d = 50 nodes, Gaussian noise of equal and of unequal variances, n = 100, 300 and 1000 rows, 12 seeds,
-100 replicates each. An adjacency is right where the truth joins the two nodes, a direction where it has that
-arrow. Counts go to benchmarks/reliability.csv, one line a table and bin; what is there already is not run again. The
-plot goes to docs/images/reliability.png, the tables to the terminal.
+100 replicates each. An adjacency is right if the truth joins the two nodes, a direction if the truth has that edge.
+Counts are written to benchmarks/reliability.csv, one line per table and bin; tables that are already there are not run
+again. The plot is written to docs/images/reliability.png, the tables to the terminal.
 
-The ablation (30 replicates, seeds 100 and 101, on which the method was developed) compares ways to resample, and
-searches of default with those of fast effort, on the same tables: edges a replicate beyond the true number, and the
+The ablation (30 replicates, seeds 100 and 101, on which the method was developed) compares resampling methods, and
+searches of default with those of fast effort, on the same tables: edges per replicate beyond the true number, and the
 squared error of the frequencies as forecasts, summed over ordered pairs.
 """
 
@@ -61,7 +61,7 @@ def measure(method: str, noise: str, n: int, seed: int) -> list[dict[str, object
 
 
 class AllRows(Rows):
-    """A resample taken for as many rows as it has."""
+    """A resample that counts as many rows as it has."""
 
     def draw(self, rng: np.random.Generator) -> Moments:
         """Draw with replacement."""
@@ -79,14 +79,14 @@ class HalfSample(Rows):
 
 
 def ablation(quick: bool) -> None:
-    """Compare ways to resample, and efforts of the search."""
+    """Compare resampling methods, and efforts of the search."""
     ways = {
         "resample as n rows": (AllRows, None),
         "resample as n/2 rows": (Rows, None),
         "the same, default effort": (Rows, "default"),
         "n/2 rows without replacement": (HalfSample, None),
     }
-    print("| noise | n | way | edges beyond the truth's | squared error | above 0.9 | of these right |")
+    print("| noise | n | method | edges beyond the true number | squared error | above 0.9 | of these right |")
     print("|---|---|---|---|---|---|---|")
     for noise in NOISES[1:] if quick else NOISES:
         for n in ROWS[1:2] if quick else ROWS:
@@ -201,10 +201,10 @@ def plot(rows: list[dict[str, str]], path: Path, method: str = "order") -> None:
 def main() -> None:
     """Run what is missing, then print and draw."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="n = 300, 2 seeds, no files but in a temporary folder")
+    parser.add_argument("--quick", action="store_true", help="n = 300, 2 seeds, files only in a temporary folder")
     parser.add_argument("--methods", default="order,order-nv,order-ev")
-    parser.add_argument("--no-run", action="store_true", help="print and draw what is there")
-    parser.add_argument("--ablation", action="store_true", help="compare ways to resample instead")
+    parser.add_argument("--no-run", action="store_true", help="only print and draw existing results")
+    parser.add_argument("--ablation", action="store_true", help="compare resampling methods instead")
     options = parser.parse_args()
     if options.ablation:
         return ablation(options.quick)

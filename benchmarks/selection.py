@@ -1,10 +1,11 @@
 """Claim: penalties and thresholds chosen without a truth are nearly as good as the best fixed ones in hindsight.
 
-For every cell (graph, d, n, noise, solver) the errors of each fixed choice are averaged over the seeds, and the least
-of these means is the best fixed choice in hindsight. A rule passes where its own mean is at most max(10%, 0.05 a node)
-above it. Fixed choices: solver="order", the default grid of penalties; solver="lbfgs", the default grid of l1 penalties
-times the thresholds 0.05 ... 0.5. Rules: the criteria "mbic" and "ebic", cross-validation, stability; and beside them
-what `Golem` does by default. Errors are SHD on equal-variance data and SHD-C on the others (`--metric shd` for SHD).
+For every cell (graph, d, n, noise, solver) the errors of each fixed choice are averaged over the seeds. The lowest of
+these means is the best fixed choice in hindsight. A rule passes if its own mean is at most max(10%, 0.05 per node)
+above it. Fixed choices: solver="order", the default grid of penalties; solver="lbfgs", the default grid of l1
+penalties times the thresholds 0.05 ... 0.5. Rules: the criteria "mbic" and "ebic", cross-validation, stability; for
+comparison, the default of `Golem`. Errors are SHD on equal-variance data and SHD-C on the others (`--metric shd` for
+SHD).
 
     python benchmarks/selection.py run order --d 20 50 --n 100 300 1000 --seeds 12 -o order.csv
     python benchmarks/selection.py run lbfgs --d 20 --n 100 300 1000 --seeds 4 -o lbfgs.csv
@@ -42,7 +43,7 @@ RULES = ("mbic", "ebic", "cv", "stability")
 def choices(solver, noise, data, pairs, rules):
     """Yield kind, choice, weights and seconds of every fixed choice and every rule."""
     counted = solver == "order"
-    # Paths need no more digits than a threshold on the weights does.
+    # A threshold on the weights does not need more digits than this.
     base = Golem(noise) if counted else Golem(noise, LBFGS(tolerance=1e-3), lambda_dag=5.0)
     moments = Moments.from_rows(data)
     n, d = moments.n, moments.d
@@ -81,7 +82,7 @@ def clone_fit(base, moments):
 
 
 def run(arguments):
-    """Go through the cells, and write a row a choice."""
+    """Run all cells, and write one row per choice."""
     warnings.simplefilter("ignore")
     with arguments.output.open("w", newline="") as file:
         writer = csv.DictWriter(file, FIELDS)
@@ -164,7 +165,7 @@ def main():
     runner.add_argument("--seeds", type=int, default=12)
     runner.add_argument("--first-seed", type=int, default=0)
     runner.add_argument("--pairs", type=int, default=25)
-    runner.add_argument("--rules", nargs="*", default=["cv", "stability"], help="beside the criteria")
+    runner.add_argument("--rules", nargs="*", default=["cv", "stability"], help="rules in addition to the criteria")
     runner.add_argument("--quick", action="store_true")
     runner.add_argument("-o", "--output", type=Path, required=True)
     runner.set_defaults(do=run)

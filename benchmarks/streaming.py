@@ -1,10 +1,10 @@
 """Claim: `golem fit` reads files of any length in under 1.5 GB of memory, at over 60% of the speed of a plain read.
 
-Writes a table of 50 columns, drawn from a random graph, as a folder of Parquet files (as PyArrow writes them), and the
-same rows as CSV. Then, each in a process of its own and in turns: `golem fit` on the folder, with its seconds and its
-peak resident memory as the system counts it; the pass alone (`moments_from_file`); and PyArrow reading the same columns
-of the same files in batches, and nothing else, with its own settings and with those of the pass. Files are read from
-the page cache where they fit into it. Processor time a row tells more than seconds where other jobs run.
+Write a table of 50 columns, drawn from a random graph, as a folder of Parquet files with PyArrow's default settings,
+and the same rows as CSV. Then measure, alternating and each in its own process: `golem fit` on the folder, with its
+seconds and its peak resident memory as the system counts it; only the pass (`moments_from_file`); and PyArrow reading
+the same columns of the same files in batches, with its own settings and with those of the pass. Files are in the page
+cache as far as they fit. If other jobs run, processor time per row is more informative than seconds.
 
     python benchmarks/streaming.py --quick                          # 0.2 GB, under a minute
     python benchmarks/streaming.py --gigabytes 6 --folder /scratch  # 6 GB of Parquet, then 14 GB of CSV
@@ -39,7 +39,7 @@ from golem.runtime.machine import available_cores
 from golem.simulate import random_sem
 
 ROWS_A_FILE = 1 << 20
-BYTES_A_ROW = 400  # of 50 columns of random numbers, which Parquet cannot make smaller
+BYTES_PER_ROW = 400  # 50 columns of random numbers, which Parquet cannot compress
 CLOCK = """
 import json, pathlib, sys, time
 import pyarrow as pa, pyarrow.csv as pacsv, pyarrow.parquet as pq
@@ -60,7 +60,7 @@ for path in sorted(folder.iterdir()):
         with pacsv.open_csv(path, pacsv.ReadOptions(**{csv}), convert_options=floats) as file:
             n += sum(batch.num_rows for batch in file)
 """
-# With the settings that PyArrow has by itself, and with those that the pass uses: windows of row groups, large blocks.
+# With PyArrow's default settings, and with those of the pass: windows of row groups, large blocks.
 PLAIN = CLOCK.format(READ.format(parquet={}, csv={}))
 TUNED = CLOCK.format(READ.format(parquet={"buffer_size": 1 << 18, "pre_buffer": False}, csv={"block_size": 1 << 25}))
 
@@ -112,7 +112,7 @@ def measure(folder: Path, truth: LinearSEM, repetitions: int) -> None:
     clocks: dict[str, list[tuple[float, float]]] = {PASS: [], PLAIN: [], TUNED: []}
     fits = []
     for _ in range(repetitions):
-        # In turns, so that whatever else the machine does falls on all.
+        # Alternate, so that other work on the machine affects all of them.
         for code, clock in clocks.items():
             n, *times = json.loads(run([sys.executable, "-c", code, str(folder)])[0])
             clock.append(times)
@@ -139,8 +139,8 @@ def main() -> None:
     """Write the files, print the table, remove the files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--gigabytes", type=float, default=6.0, help="of Parquet")
-    parser.add_argument("--folder", type=Path, help="where the files go, and are removed afterwards")
+    parser.add_argument("--gigabytes", type=float, default=6.0, help="size of the Parquet files")
+    parser.add_argument("--folder", type=Path, help="folder for the files, which are removed afterwards")
     parser.add_argument("--formats", nargs="+", choices=["parquet", "csv"], default=["parquet", "csv"])
     parser.add_argument("--repetitions", type=int, default=3)
     options = parser.parse_args()
@@ -158,7 +158,7 @@ def main() -> None:
     sem = random_sem(50, "ER2", "gaussian-nv", random_state=0)
     with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
         parquet, text = Path(scratch) / "parquet", Path(scratch) / "csv"
-        elsewhere(write_parquet, parquet, sem, int(gigabytes * 1e9 / BYTES_A_ROW))
+        elsewhere(write_parquet, parquet, sem, int(gigabytes * 1e9 / BYTES_PER_ROW))
         if "parquet" in options.formats:
             measure(parquet, sem, options.repetitions)
         if "csv" in options.formats:
