@@ -1,4 +1,4 @@
-"""Write docs/cli.md from the declarations of the commands; a test fails when it is stale. Run with `make docs`."""
+"""Write docs/cli.md from the declarations of the commands; a test fails if it is out of date. Run with `make docs`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ TITLE = """# Command line
 
 Generated from the program by `make docs`; do not edit.
 
-Exit codes: 0 done, 1 a mistake in the input (told in one sentence), 2 a mistake in the command, 130 interrupted (the
-results so far are kept).
+Exit codes: 0 success, 1 an error in the input (reported in one sentence), 2 an error in the command, 130 interrupted
+(the results so far are kept). The [glossary](glossary.md) defines the terms.
 """
 
 
@@ -36,10 +36,10 @@ def reference() -> str:
 
 
 def _row(parameter: inspect.Parameter, hint: Any) -> str:
-    """One line of the table."""
+    """Return one line of the table."""
     kind, declared = typing.get_args(hint)
     is_argument = isinstance(declared, ArgumentInfo)
-    # In Annotated, Typer keeps the first declaration of an option in the place of its default.
+    # In Annotated, Typer stores the first declaration of an option as its default.
     declarations = [name for name in (declared.default, *(declared.param_decls or ())) if isinstance(name, str)]
     names = declarations or [f"--{parameter.name.replace('_', '-')}"]
     shown = parameter.name.upper() if is_argument else ", ".join(names)

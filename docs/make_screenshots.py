@@ -56,7 +56,7 @@ def main() -> None:
                 path=folder / picture, full_page=True, clip={"x": 0, "y": 0, "width": 1360, "height": height}
             )
             page.close()
-            # A page has few colours, all of which must stay, and a picture in a repository should be small.
+            # Pages have few colours, so a palette keeps all of them and makes the file small.
             small = Image.open(folder / picture).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE)
             small.save(IMAGES / picture, optimize=True)
 

@@ -1,8 +1,8 @@
-"""Run the code of the pages that show what it prints, and write down what it prints. Run with `make docs`.
+"""Run the code of documentation pages and write its output into them. Run with `make docs`.
 
-A page is Markdown. Its blocks of Python run in order in one empty folder; the text block after one is what it prints. A
-comment `<!-- needs pgmpy -->` before a block has it run where that package is installed, and left as it is elsewhere.
-Pictures that the code saves and the page shows go to docs/images. tests/test_docs.py fails where a page is stale.
+The Python blocks of a page run in order in one empty folder; the text block after a Python block is its output. A block
+after a comment `<!-- needs pgmpy -->` runs only if that package is installed and is otherwise left unchanged. Pictures
+that the code saves and the page shows are copied to docs/images. tests/test_docs.py fails if a page is out of date.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ BLOCK = re.compile(
 
 
 def needed_packages(page: str) -> set[str]:
-    """Return the packages that blocks of a page need for themselves."""
+    """Return the packages that single blocks of a page need."""
     return {block["needs"] for block in BLOCK.finditer((HERE / page).read_text(encoding="utf-8")) if block["needs"]}
 
 
 def run(page: str, folder: Path, packages: set[str]) -> Iterator[tuple[re.Match[str], str]]:
-    """Run the blocks of a page in a folder, those with needs only where `packages` has them; yield what each prints."""
+    """Run the blocks of a page whose needs are in `packages`, in a folder; yield each with its output."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -45,7 +45,7 @@ def run(page: str, folder: Path, packages: set[str]) -> Iterator[tuple[re.Match[
 
 
 def update(page: str) -> None:
-    """Run a page and write what its blocks print, and its pictures, where they belong."""
+    """Run a page, write the output of its blocks into it, and save its pictures."""
     installed = {package for package in needed_packages(page) if importlib.util.find_spec(package)}
     with tempfile.TemporaryDirectory() as folder:
         text = (HERE / page).read_text(encoding="utf-8")

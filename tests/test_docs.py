@@ -1,4 +1,4 @@
-"""The pages in docs/ that show code: it runs, block by block, and prints what they say it prints."""
+"""The code on the pages in docs/ runs, block by block, and prints what the page shows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?")
 
 
 def assert_alike(found, expected):
-    """Compare texts: the words exactly, numbers nearly, since the machine has a say in them."""
+    """Compare texts: words exactly, numbers approximately, because they differ a little between machines."""
     words = [" ".join(NUMBER.sub("#", text).split()) for text in (found, expected)]
     assert words[0] == words[1], "run `make docs`"
     numbers = [[float(number) for number in NUMBER.findall(text)] for text in (found, expected)]

@@ -204,7 +204,7 @@ def folder(simulated):
 
 
 def test_a_folder_a_pattern_and_files_are_one_table(folder):
-    # The results of an earlier fit in the same folder are no data.
+    # The results of an earlier fit in the same folder are not data.
     whole = json.loads(golem("fit", folder.parent / "data.csv", "-o", folder / "out", "--json").output)
     for data in ([folder], [folder / "*.csv"], sorted(folder.glob("*.csv"))):
         result = json.loads(golem("fit", *data, "-o", folder.parent / "out", "--json").output)

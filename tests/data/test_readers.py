@@ -277,7 +277,7 @@ def test_a_folder_of_data_may_hold_results_as_well(tmp_path):
 @pytest.mark.parametrize(
     ("text", "names", "mean"),
     [
-        # Blanks within cells are no separators where tabs make a whole table.
+        # Spaces within cells are not separators if tabs give a complete table.
         ("x\ty\tfruit\n1.5\t10\t3 apples\n2.5\t30\t4 pears\n0.5\t80\t9 plums\n", ("x", "y"), [1.5, 40]),
         (b"x,y,fruit\n1,2,wait\x85 ok\n3,4,b\n5,9,c\n", ("x", "y"), [3, 5]),
         ("0,1,fruit\n5,3,2\n1,4,4\n6,2,1\n", ("0", "1"), [4, 3]),

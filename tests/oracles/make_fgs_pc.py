@@ -86,7 +86,7 @@ def solve(k: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write the file beside this script."""
+    """Write the file next to this script."""
     solved = [solve(k) for k in range(PROBLEMS)]
     arrays = {name: np.array([one[name] for one in solved]) for name in solved[0]}
     versions = f"causal-learn {version('causal-learn')}, numpy {np.__version__}, python {sys.version.split()[0]}"

@@ -91,7 +91,7 @@ def test_preparations_do_not_count_towards_the_time_limit(child):
         (["kill", 0], "its process ended with signal SIGKILL"),
         (["raise", "no such thing"], "its process ended with exit code 1: ValueError: no such thing"),
         (["echo", float("nan")], "its process ended with exit code 1: ValueError: Out of range float values.*"),
-        # The pipe of the answers stays open in the fork: its end is no sign.
+        # The pipe of the answers stays open in the fork, so its end does not show that the process ended.
         (["fork and die", 0], "its process ended with exit code 3"),
     ],
 )

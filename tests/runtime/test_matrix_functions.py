@@ -1,4 +1,4 @@
-"""The seam for matrix functions: exact by default, replaced inside a block, in one thread alone."""
+"""The seam for matrix functions: exact by default, replaced inside a block, only in one thread."""
 
 import threading
 

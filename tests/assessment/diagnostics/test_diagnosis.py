@@ -1,4 +1,4 @@
-"""diagnose as a whole: what it lists, what it takes, and what it leaves alone."""
+"""diagnose as a whole: what it lists, what it accepts, and what it does not change."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_rows_that_all_miss_a_value_are_no_rows(frame):
         f for f in without.findings if f.name != "rows-needed"
     ]
     assert "golem.diagnose(model, X)" in without["rows-needed"].remedy
-    # That was just done: it is no remedy.
+    # That was just done, so it is not a remedy.
     assert "golem.diagnose" not in missing["rows-needed"].remedy
     assert missing["rows-needed"].finding.startswith("Not checked, for no row is complete: normal residuals")
     one = frame.assign(a=frame["a"].iloc[:1])

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.distributed
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Two worker processes that are started again when they die, and are soon believed dead."""
+    """Two worker processes that are started again when they die, and are soon considered dead."""
     impatient = {"distributed.comm.timeouts.connect": "1s", "distributed.comm.retry.count": 0}
     with (
         dask.config.set(impatient),

@@ -22,7 +22,7 @@ HERE = Path(__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Two worker processes that are started again when they die, and are soon believed dead."""
+    """Two worker processes that are started again when they die, and are soon considered dead."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(HERE))
         paths = [str(HERE), str(Path(golem.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]

@@ -189,7 +189,7 @@ def test_an_edge_that_is_always_joined_stays_where_its_direction_is_open(open_pa
     assert opacity == pytest.approx([1, 0.6, 0.6])
     set_slider(page, "#frequency", 60)
     assert page.locator("#graph .edge:not(.faded)").get_attribute("data-edge") == "0>1"
-    # What a direction rests on stands beside its share.
+    # What supports a direction is next to its share.
     assert page.locator("#edge-table .tag").all_inner_texts() == ["undecided", "by variance"]
     choose_edge(page, "A", "C")
     fact = page.locator("#details tr", has_text="Directed in")
@@ -322,7 +322,7 @@ def test_convergence_has_a_chart_a_term(open_page, chain, tmp_path):
     assert page.locator("#trace figure").count() == 2
     assert len(page.locator("#trace polyline").first.get_attribute("points").split()) == 6
     assert "log scale" in page.locator("#trace").inner_text()
-    # A search tells its own score on the way, which is no value of the objective.
+    # A search reports its own score, which is not a value of the objective.
     search = [{"iteration": k, "seconds": 0.1, "terms": {"score": -k}} for k in range(3)]
     page = open_page(write_report(chain | {"trace": [*search, steps[-1]]}, tmp_path / "r.html"))
     assert page.locator("#trace figure").count() == 1
