@@ -40,7 +40,7 @@ def test_the_summary_and_the_files_hold_the_findings(chain):
     for finding in found:
         line = f"{finding['level'].title()}: {finding['finding']} {finding['remedy']}"
         assert (line in lines) == (finding["level"] != "ok")
-    assert any(line.startswith("Warning: Standardized columns keep 3 of 3 edges and 0 of 3") for line in lines)
+    assert any(line.startswith("Warning: When the columns are standardized, 3 of 3 edges and 0 of 3") for line in lines)
     assert json.loads(golem("fit", chain / "data.csv", "-o", chain / "out", "--json"))["diagnostics"] == found
 
 
@@ -66,7 +66,7 @@ def test_a_table_without_complete_rows_is_checked_as_far_as_it_goes(chain):
         lines[k] = ",".join(cells)
     (chain / "holes.csv").write_text("\n".join(lines) + "\n")
     printed = golem("fit", chain / "holes.csv", "-o", chain / "out", "--missing", "em")
-    assert "Not checked, for no row is complete" in " ".join(printed.split())
+    assert "Not checked because no row is complete" in " ".join(printed.split())
     assert "golem.diagnose" not in printed
 
 

@@ -16,14 +16,16 @@ from golem.diagnostics import Diagnosis, Finding, diagnose
 from golem.simulate import simulate
 
 ALWAYS = [
-    "units",
-    "equal-variances",
-    "directions",
     "rows",
-    "conditioning",
+    "equal-variances",
+    "units",
+    "directions",
+    "noise-choice",
     "near-duplicates",
     "deterministic",
     "near-constant",
+    "conditioning",
+    "limits",
 ]
 
 
@@ -36,14 +38,42 @@ def test_everything_is_listed_with_and_without_rows(frame):
     model = Golem().fit(frame)
     with_rows, without = golem.diagnose(model, frame), model.diagnose()
     from_rows = ["odd-values", "normal-residuals", "influential-rows"]
-    assert [f.name for f in with_rows.findings] == [*ALWAYS, *from_rows, "limits"]
-    assert [f.name for f in without.findings] == [*ALWAYS, "rows-needed", "limits"]
+    assert {f.name for f in with_rows.findings} == {*ALWAYS, *from_rows}
+    assert {f.name for f in without.findings} == {*ALWAYS, "rows-needed"}
     for found in (with_rows, without):
         assert all(f.finding.endswith(".") for f in found.findings)
         assert all(f.remedy for f in found.at("note", "warning"))
         assert "hidden common causes" in str(found)
         assert json.loads(json.dumps(found.records())) == [vars(f) for f in found.findings]
     assert with_rows["near-constant"].finding == without["near-constant"].finding
+
+
+def test_findings_are_sorted_by_level_and_importance(frame):
+    clean = diagnose(Golem().fit(frame), frame)
+    codes = frame.mask(np.random.default_rng(0).random(frame.shape) < 0.05, -999.0)
+    spoilt = diagnose(Golem("ev").fit(codes), codes)
+    for diagnosis in (clean, spoilt):
+        levels = [finding.level for finding in diagnosis.findings]
+        assert levels == sorted(levels, key=["warning", "note", "ok"].index)
+        assert diagnosis.at("note")[-1].name == "limits"
+    assert spoilt.findings[0].name == "odd-values"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_close_noise_choice_is_told_only_with_an_arrow_that_changes(seed):
+    """Against fits with the other noise models: an arrow named as undecided or reversed there must not be claimed."""
+    drawn = simulate(5, 100, "ER1", "gaussian-nv" if seed % 2 else "gaussian-ev", random_state=seed)
+    model = Golem().fit(drawn.data)
+    choice, finding = model.noise_choice_, diagnose(model)["noise-choice"]
+    others = [kind for kind in choice.scores if kind != choice.kind]
+    near = [kind for kind in others if choice.scores[kind] - choice.scores[choice.kind] < 10]
+    claimed = model.adjacency_ & ~model.undecided_
+    free = Golem("nv").fit(drawn.data)
+    kept = {"free": free.adjacency_ & ~free.undecided_, "equal": choice.graphs["equal"], "tied": choice.graphs["tied"]}
+    changed = {kind: {f"'x{i}' -> 'x{j}'" for i, j in np.argwhere(claimed & ~kept[kind])} for kind in near}
+    assert (finding.level == "note") == any(changed.values())
+    if finding.level == "note":
+        assert any(arrow in finding.finding for arrows in changed.values() for arrow in arrows)
 
 
 def test_columns_are_matched_by_name_and_left_untouched(frame):
@@ -59,7 +89,7 @@ def test_undecided_directions_are_counted_and_named():
     finding = diagnose(Golem("nv").fit(pd.DataFrame(X, columns=["u", "v", "w"])))["directions"]
     assert finding.level == "note"
     assert "2 of 2 edges ('u' - 'v', 'v' - 'w')" in finding.finding
-    assert "Knowledge" in finding.remedy
+    assert "knowledge" in finding.remedy
     assert diagnose(Golem("ev").fit(X))["directions"].level == "ok"
 
 
@@ -68,7 +98,7 @@ def test_warnings_come_first_in_print():
         [Finding("a", "note", "Mind."), Finding("b", "ok", "Fine."), Finding("c", "warning", "No.", "Do.")]
     )
     assert str(diagnosis) == "warning No. Do.\nnote    Mind."
-    with pytest.raises(KeyError, match="'z' among a, b, c"):
+    with pytest.raises(KeyError, match="no finding 'z'; the findings are a, b, c"):
         diagnosis["z"]
 
 
@@ -80,7 +110,7 @@ def test_what_cannot_be_diagnosed_is_refused(frame):
     model = Golem().fit(frame)
     with pytest.raises(ValueError, match="'a', 'b', 'c', 'd', 'e'"):
         diagnose(model, frame.drop(columns="f"))
-    with pytest.raises(ValueError, match="5 columns, the model 6"):
+    with pytest.raises(ValueError, match="5 columns, but the model has 6"):
         diagnose(model, frame.to_numpy()[:, :5])
 
 
@@ -93,7 +123,7 @@ def test_rows_that_all_miss_a_value_are_no_rows(frame):
     assert "golem.diagnose(model, X)" in without["rows-needed"].remedy
     # That was just done, so it is not a remedy.
     assert "golem.diagnose" not in missing["rows-needed"].remedy
-    assert missing["rows-needed"].finding.startswith("Not checked, for no row is complete: normal residuals")
+    assert missing["rows-needed"].finding.startswith("Not checked because no row is complete: odd values")
     one = frame.assign(a=frame["a"].iloc[:1])
     assert "only one row is complete" in diagnose(model, one)["rows-needed"].finding
 

@@ -1,4 +1,4 @@
-"""Questions to ask of a fitted model: what can be trusted, what an edge is worth, which rows carry it."""
+"""Checks of a fitted model: what the graph depends on, the value of each edge, influential rows."""
 
 from golem.assessment.diagnostics.diagnosis import LARGEST_REFIT, diagnose
 from golem.assessment.diagnostics.edges import EdgeLoss, certify, drop_losses, edge_loss

@@ -1,4 +1,4 @@
-"""The columns: enough rows, and columns that are not nearly constant, copies, or combinations of each other."""
+"""Checks of the columns: enough rows, and no columns that are nearly constant, copies or combinations of others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from golem.assessment.diagnostics.finding import Finding
 from golem.data.moments import Moments
-from golem.runtime.messages import shortened
+from golem.runtime.messages import counted, shortened
 from golem.runtime.types import Matrix
 
 _WARN_BELOW, _NOTE_BELOW = 1.5, 5.0
@@ -18,57 +18,54 @@ _MOSTLY_ONE_VALUE = 0.95
 
 
 def find_rows(moments: Moments) -> Finding:
-    """Tell whether rows are few beside the columns."""
+    """Check the number of rows against the number of columns."""
     n, d = moments.n, moments.d
-    numbers = f"n = {n} rows for d = {d} columns"
     if n >= _NOTE_BELOW * d:
-        return Finding("rows", "ok", f"{numbers}.")
+        return Finding("rows", "ok", f"There are {n} rows for {d} columns.")
     return Finding(
         "rows",
         "warning" if n < _WARN_BELOW * d else "note",
-        f"{numbers}: weak edges and directions are uncertain, and a missing edge says little.",
-        "More rows or fewer columns help; a bootstrap shows which edges hold.",
+        f"There are only {n} rows for {d} columns, so weak edges and directions are uncertain.",
+        "Use more rows or fewer columns, or check the edges with a bootstrap.",
     )
 
 
 def find_conditioning(moments: Moments) -> Finding:
-    """Tell whether the correlations can be inverted with digits to spare."""
+    """Check that the correlation matrix can be inverted accurately."""
     if moments.n <= moments.d:
-        return Finding(
-            "conditioning", "ok", "With no more rows than columns the correlations are singular as a matter of course."
-        )
+        return Finding("conditioning", "ok", "With so few rows the correlation matrix is always singular.")
     values = np.linalg.eigvalsh(moments.standardized().covariance)
     condition = float(values[-1] / max(values[0], np.finfo(float).tiny))
     if condition < _WORST_CONDITION:
-        return Finding("conditioning", "ok", f"The condition number of the correlations is {condition:.1e}.")
+        return Finding("conditioning", "ok", f"The correlation matrix has the condition number {condition:.1e}.")
     return Finding(
         "conditioning",
         "note",
-        f"The correlations are nearly singular (condition number {condition:.1e}): regressions on many columns lose "
-        "half of their digits.",
+        f"The correlation matrix is nearly singular (condition number {condition:.1e}), so regressions on many columns "
+        "lose half of their digits.",
         "Drop columns that repeat others.",
     )
 
 
 def find_near_duplicates(moments: Moments) -> Finding:
-    """Name pairs of columns that are almost copies."""
+    """Find pairs of columns that are almost copies of each other."""
     R = np.abs(moments.standardized().covariance)
     close = np.argwhere(np.triu(R > _NEAR_DUPLICATE, k=1))
     if not len(close):
-        return Finding("near-duplicates", "ok", f"No two columns correlate beyond {_NEAR_DUPLICATE}.")
+        return Finding("near-duplicates", "ok", f"No two columns have a correlation above {_NEAR_DUPLICATE}.")
     close = close[np.argsort(-R[tuple(close.T)])]
     pairs = [f"{moments.names[i]!r} and {moments.names[j]!r} ({R[i, j]:.4f})" for i, j in close]
     return Finding(
         "near-duplicates",
         "note",
-        f"{len(close)} {'pair' if len(close) == 1 else 'pairs'} of columns correlate beyond {_NEAR_DUPLICATE}: "
-        f"{shortened(pairs, 3)}; an edge of one may belong to the other.",
-        "Keep one of each pair if they measure the same thing.",
+        f"{counted(len(close), 'pair')} of columns correlate above {_NEAR_DUPLICATE}, so an edge of one column may "
+        f"belong to the other: {shortened(pairs, 3)}.",
+        "Keep one column of each pair if both measure the same thing.",
     )
 
 
 def find_determined(moments: Moments) -> Finding:
-    """Name columns that are almost linear combinations of several others."""
+    """Find columns that are almost linear combinations of several others."""
     n, d = moments.n, moments.d
     if n <= d + 1:
         return Finding(
@@ -76,39 +73,33 @@ def find_determined(moments: Moments) -> Finding:
         )
     S = moments.standardized().covariance
     unexplained = np.minimum(1 / np.diagonal(np.linalg.inv(S)) * (n - 1) / (n - d), 1.0)
-    alone = np.abs(S - np.eye(d)).max(axis=0) <= _NEAR_DUPLICATE
-    bad = np.nonzero((unexplained < 1 - _DETERMINED) & alone)[0]
+    no_duplicate = np.abs(S - np.eye(d)).max(axis=0) <= _NEAR_DUPLICATE
+    bad = np.nonzero((unexplained < 1 - _DETERMINED) & no_duplicate)[0]
     if not len(bad):
-        return Finding("deterministic", "ok", f"No column is determined by several others (R2 beyond {_DETERMINED}).")
+        return Finding("deterministic", "ok", f"No column is determined by several others (R2 above {_DETERMINED}).")
     named = [f"{moments.names[j]!r} (R2 {1 - unexplained[j]:.5f})" for j in bad[np.argsort(unexplained[bad])]]
     return Finding(
         "deterministic",
         "note",
         f"{len(bad)} of {d} columns are nearly linear combinations of others: {shortened(named, 3)}.",
-        "Drop totals that stand beside their parts.",
+        "Drop totals whose parts are in the table.",
     )
 
 
 def find_near_constant(moments: Moments, rows: Matrix | None) -> Finding:
-    """Name columns that hardly vary: beside their mean, or but for a few rows."""
+    """Find columns that hardly vary: compared with their mean, or except for a few rows."""
     small = np.sqrt(moments.variances) < _DIGITS_LOST * np.abs(moments.mean)
-    named = [
-        f"{name!r} (varies by {_DIGITS_LOST:.0e} of its mean)"
-        for name, bad in zip(moments.names, small, strict=True)
-        if bad
-    ]
-    if rows is not None:
-        for j, name in enumerate(moments.names):
-            # Of sorted values a most common one with this share must stand in the middle.
-            ordered = np.sort(rows[:, j])
-            share = float((ordered == ordered[len(ordered) // 2]).mean())
-            if share > _MOSTLY_ONE_VALUE:
-                named.append(f"{name!r} (one value in {share:.1%} of the rows)")
+    named = [f"{moments.names[j]!r} (varies by less than {_DIGITS_LOST:.0e} of its mean)" for j in np.nonzero(small)[0]]
+    for name, column in [] if rows is None else zip(moments.names, rows.T, strict=True):
+        # A value with such a share is also the median.
+        share = float((column == np.sort(column)[len(column) // 2]).mean())
+        if share > _MOSTLY_ONE_VALUE:
+            named.append(f"{name!r} (one value in {share:.1%} of the rows)")
     if not named:
         return Finding("near-constant", "ok", "No column is nearly constant.")
     return Finding(
         "near-constant",
         "note",
-        f"Nearly constant: {shortened(named, 3)}; a few rows decide all of the edges there.",
-        "Drop such columns, or subtract what they share.",
+        f"Nearly constant columns get their edges from a few rows: {shortened(named, 3)}.",
+        "Drop these columns, or subtract their mean where it is large.",
     )

@@ -1,4 +1,4 @@
-"""diagnose: everything that can be checked about a fitted model, in one call."""
+"""diagnose: all checks of a fitted model in one call."""
 
 from __future__ import annotations
 
@@ -17,33 +17,34 @@ from golem.runtime.names import positions
 from golem.runtime.types import Matrix
 from golem.score.regression import regressions
 
-# Beyond this number of columns the graph is not fitted again.
+# With more columns the graph is not fitted again.
 LARGEST_REFIT = 500
-_FROM_ROWS = "normal residuals, rows that carry an edge, columns of nearly one value, odd values"
+_FROM_ROWS = "odd values, influential rows, normal residuals, columns with nearly one value"
 
 
 def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagnosis:
-    """Check what a learned graph rests on.
+    """Check what a learned graph depends on.
 
-    The findings, each with a level, a sentence and a remedy (docs/diagnostics.md tells what they mean and miss):
-    "units" (how much survives standardizing the columns), "equal-variances", "directions" (those that the data cannot
-    decide), "rows" (n against d), "conditioning", "near-duplicates", "deterministic", "near-constant"; from the rows
-    "odd-values" (marks of missing values, numbers of rows), "normal-residuals" and "influential-rows", in their place
-    "rows-needed" where there are none; and always "limits".
+    The findings are sorted: warnings first, then notes, then what is fine, each in the order of importance. In this
+    order they are "odd-values" (codes for missing values, row numbers), "influential-rows", "rows" (too few),
+    "equal-variances", "units" (how much remains when the columns are standardized), "directions" (undecided ones),
+    "noise-choice" (arrows that another noise model would change), "normal-residuals", "near-duplicates",
+    "deterministic", "near-constant", "conditioning", and always "limits". Without rows, "rows-needed" names the checks
+    that were left out. docs/diagnostics.md explains them.
 
     Parameters
     ----------
     model : Golem or GolemCV
         A fitted model.
     X : array or table, optional
-        The rows that it was fitted to: a model keeps their moments alone. Rows with missing values are left out.
+        The rows that it was fitted to, as a model keeps only their moments. Rows with missing values are left out.
     refit : bool, optional
-        Whether to fit again with standardized columns. By default where solver="order" and the columns are at most 500.
+        Whether to fit again with standardized columns; by default for solver="order" and at most 500 columns.
 
     Raises
     ------
     ValueError
-        If the model is no Golem, its graph has a cycle (cycles="none"), or the columns of X are not the model's.
+        If the model is not a Golem, its graph has a cycle (cycles="none"), or X has other columns than the model.
 
     Examples
     --------
@@ -57,54 +58,53 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     model = plain_model(model)
     check_is_fitted(model, "moments_")
     if not hasattr(model, "sem_"):
-        raise ValueError("the learned graph has a cycle (cycles='none'); a diagnosis is for a directed acyclic graph")
+        raise ValueError(
+            "The learned graph has a cycle (cycles='none'). Only a directed acyclic graph can be diagnosed."
+        )
     moments, graph = model.moments_, model.adjacency_
-    rows, residuals = None, None
-    numbers = np.empty(0, dtype=np.intp)
+    rows, residuals, numbers = None, None, None
     if X is not None:
         complete, numbers = _complete_rows(X, moments.names)
         rows = complete if len(complete) > 1 else None
-    if rows is not None:
+    findings = []
+    if rows is not None and numbers is not None:
         centred = rows - rows.mean(axis=0)
         residuals = centred - centred @ regressions(graph, moments.covariance).matrix
-    findings = [
-        units.find_units(model, refit, LARGEST_REFIT),
-        noise.find_equal_variances(model, residuals),
-        directions.find_directions(model),
+        findings.append(odd_values.find_odd_values(moments.names, rows))
+        findings.append(influence.find_influence(graph, rows, model.edge_penalty_, moments.names, numbers))
+    findings += [
         columns.find_rows(moments),
-        columns.find_conditioning(moments),
+        noise.find_equal_variances(model, residuals),
+        units.find_units(model, refit, LARGEST_REFIT),
+        directions.find_directions(model),
+        directions.find_noise_choice(model),
+        _rows_needed(numbers) if rows is None or residuals is None else noise.find_normality(model, residuals, rows),
         columns.find_near_duplicates(moments),
         columns.find_determined(moments),
         columns.find_near_constant(moments, rows),
+        columns.find_conditioning(moments),
+        directions.LIMITS,
     ]
-    if rows is None or residuals is None:
-        findings.append(_rows_needed(None if X is None else len(numbers)))
-    else:
-        findings.append(odd_values.find_odd_values(moments.names, rows))
-        findings.append(noise.find_normality(model, residuals, rows))
-        findings.append(influence.find_influence(graph, rows, model.edge_penalty_, moments.names, numbers))
-    return Diagnosis([*findings, directions.LIMITS])
+    return Diagnosis(sorted(findings, key=lambda finding: ("warning", "note", "ok").index(finding.level)))
 
 
-def _rows_needed(complete: int | None) -> Finding:
-    """Name what was not checked: without rows, or with so few complete ones."""
-    if complete is None:
-        what, remedy = f"Not checked without complete rows: {_FROM_ROWS}.", "golem.diagnose(model, X) checks them."
-    else:
-        which = "no row is complete" if complete == 0 else "only one row is complete"
-        what = f"Not checked, for {which}: {_FROM_ROWS}."
-        remedy = "Impute the missing values, or leave out columns that miss most of theirs, to have them checked."
-    return Finding("rows-needed", "note", what, remedy)
+def _rows_needed(complete: NDArray[np.intp] | None) -> Finding:
+    """Name the checks that were left out, without rows or with too few complete ones."""
+    reason, remedy = "without complete rows", "Run them with golem.diagnose(model, X)."
+    if complete is not None:
+        reason = f"because {'only one' if len(complete) else 'no'} row is complete"
+        remedy = "Impute the missing values, or drop columns that miss most of their values."
+    return Finding("rows-needed", "note", f"Not checked {reason}: {_FROM_ROWS}.", remedy)
 
 
 def _complete_rows(X: Any, names: tuple[str, ...]) -> tuple[Matrix, NDArray[np.intp]]:
-    """Read the rows in the order of the model's columns, without those that have missing values, and their numbers."""
+    """Return the rows without missing values, (n, d) in the column order of the model, and their numbers, (n,)."""
     values, found = rows_and_names(X)
     if is_table(X):
         if sorted(found) != sorted(names):
-            raise ValueError(f"the columns of X are {quoted(found)}, not those of the model, {quoted(names)}")
+            raise ValueError(f"X has the columns {quoted(found)}, but the model has {quoted(names)}.")
         values = values[:, positions(names, found)]
     elif values.shape[1] != len(names):
-        raise ValueError(f"X has {values.shape[1]} columns, the model {len(names)}")
+        raise ValueError(f"X has {values.shape[1]} columns, but the model has {len(names)}.")
     complete = np.nonzero(np.isfinite(values).all(axis=1))[0]
     return values[complete], complete

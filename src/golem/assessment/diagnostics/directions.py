@@ -1,4 +1,4 @@
-"""Directions that nothing decides, and what no diagnostic can see."""
+"""Directions without evidence, directions that hang on the noise model, and what no check can detect."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from golem.assessment.diagnostics.finding import Finding
-from golem.runtime.messages import shortened
+from golem.directions.equivalence_class import open_directions
+from golem.graphs.dag import cpdag
+from golem.runtime.messages import counted, shortened
 from golem.score.likelihood import GaussianNV
 
 if TYPE_CHECKING:
@@ -16,26 +18,54 @@ if TYPE_CHECKING:
 LIMITS = Finding(
     "limits",
     "note",
-    "No diagnostic sees hidden common causes, selection of rows, or feedback: each can look like an edge.",
-    "Experiments and knowledge of the matter do.",
+    "No check detects hidden common causes, selected rows or feedback, which can all look like edges.",
+    "Rule them out by experiments or by knowledge of the subject.",
 )
+# A difference of the deviances below this is not strong evidence.
+_CLOSE = 10.0
 
 
 def find_directions(model: Golem) -> Finding:
-    """Tell which edges have no direction of their own."""
+    """Find the edges whose direction has no evidence."""
     total, undecided = int(model.adjacency_.sum()), int(model.undecided_.sum())
     if not undecided:
-        given = "the noise model" if model.knowledge_.is_empty else "the noise model and what is known"
-        return Finding(
-            "directions", "ok", f"Every direction follows from the data, given {given}." if total else "No edges."
-        )
+        given = "the noise model" if model.knowledge_.is_empty else "the noise model and the knowledge"
+        sentence = f"Given {given}, the data decide every direction." if total else "There are no edges."
+        return Finding("directions", "ok", sentence)
     names = model.moments_.names
     examples = [f"{names[i]!r} - {names[j]!r}" for i, j in np.argwhere(model.undecided_)]
     broken = isinstance(model.likelihood_, GaussianNV) and model.solver == "order"
-    tie_break = "; the arrows shown are a tie-break, towards equal noise variances" if broken else ""
+    tie_break = "; the arrows shown are those that equal noise variances would prefer" if broken else ""
     return Finding(
         "directions",
         "note",
         f"The data cannot decide the direction of {undecided} of {total} edges ({shortened(examples, 2)}){tie_break}.",
-        "Knowledge can: required or forbidden edges, tiers.",
+        "Add knowledge: required edges, forbidden edges or tiers.",
     )
+
+
+def find_noise_choice(model: Golem) -> Finding:
+    """Find the arrows that would change with another noise model that is nearly as likely as the chosen one."""
+    name, choice = "noise-choice", model.noise_choice_
+    if choice is None:
+        return Finding(name, "ok", "The noise model was given, so it was not chosen from the data.")
+    arrows, names = model.adjacency_ & ~model.undecided_, model.moments_.names
+    for kind in sorted(choice.scores, key=lambda kind: choice.scores[kind])[1:]:
+        behind, graph = choice.scores[kind] - choice.scores[choice.kind], choice.graphs[kind]
+        undecided = open_directions(graph, cpdag(graph), model.knowledge_) & (kind == "free")
+        changed = np.argwhere(arrows & ~(graph & ~undecided))
+        if behind >= _CLOSE or not len(changed):
+            continue
+        i, j = changed[0]
+        joined, decided = (bool((edges | edges.T)[i, j]) for edges in (graph, graph & ~undecided))
+        fate = "reversed" if decided else "undecided" if joined else "missing"
+        others = f", and {counted(len(changed) - 1, 'other arrow')} would change" if len(changed) > 1 else ""
+        variances = "close to each other" if kind == "tied" else kind
+        return Finding(
+            name,
+            "note",
+            f"If the noise variances were {variances}, which is nearly as likely (score {behind:.1f} higher), "
+            f"{names[i]!r} -> {names[j]!r} would be {fate}{others}.",
+            "Compare with --noise ev and --noise nv, and rely on the arrows that all fits share.",
+        )
+    return Finding(name, "ok", "No arrow would change with another noise model that is nearly as likely.")

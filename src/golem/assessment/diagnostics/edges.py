@@ -1,4 +1,4 @@
-"""What an edge is worth to the score, and whether the weights lead to a stationary point of the paper's."""
+"""The value of single edges for the score, and stationary points of the paper's score."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EdgeLoss:
-    """What the score loses without an edge, in units of the deviance (twice the log-likelihood).
+    """The loss of score without an edge, in units of the deviance (twice the log-likelihood).
 
     Parameters
     ----------
     drop : float
-        Loss when the edge is left out and its target regressed on the other parents. Positive where it pays.
+        Loss when the edge is removed and its target regressed on the other parents. Positive for a useful edge.
     reverse : float
-        Loss when the edge is turned round, all others kept: about 0 where the data cannot decide its direction. NaN
-        where another path from source to target makes the turned edge close a cycle. One edge alone is turned: a
-        chain a -> b -> c can be turned as a whole at no loss, but b -> c alone makes a collider at b and costs much.
-        `model.undecided_` tells which directions are open.
+        Loss when only this edge is reversed: about 0 if it can be reversed without further changes. NaN if the reversed
+        edge would close a cycle. A chain a -> b -> c can be reversed as a whole at no loss, but reversing only b -> c
+        makes b a collider and costs much; `model.undecided_` has the directions that are really undecided.
     """
 
     drop: float
@@ -41,7 +40,7 @@ class EdgeLoss:
 
 
 def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
-    """Tell what the score loses by dropping or reversing one edge of a fitted model.
+    """Return the loss of score by dropping or by reversing one edge of a fitted model.
 
     The score is that of the order solver, 2 n L(B) + penalty on the edges (`model.edge_penalty_`), under the model's
     noise assumption, with the remaining weights refitted.
@@ -61,7 +60,7 @@ def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
     i, j = number_of(source, names), number_of(target, names)
     graph = model.adjacency_
     if not graph[i, j]:
-        raise ValueError(f"the learned graph has no edge {names[i]!r} -> {names[j]!r}")
+        raise ValueError(f"The learned graph has no edge {names[i]!r} -> {names[j]!r}.")
     dropped = graph.copy()
     dropped[i, j] = False
     turned = dropped.copy()
@@ -74,9 +73,9 @@ def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
 
 
 def drop_losses(model: Golem) -> Matrix:
-    """Tell what the score loses by dropping each edge: `edge_loss(...).drop` of all edges, 0 where there is none.
+    """Return the loss of score by dropping each edge, (d, d): `edge_loss(...).drop` of all edges, 0 elsewhere.
 
-    Only the residual variance of the edge's target changes, so that all edges cost little more than one.
+    Only the residual variance of the target changes, so that all edges together cost little more than one.
 
     Examples
     --------
@@ -107,31 +106,26 @@ def drop_losses(model: Golem) -> Matrix:
 def certify(model: Golem, tolerance: float = 1e-6) -> Certificate:
     """Find a stationary point of the paper's GOLEM-EV score from a model's weights.
 
-    The certificate's `score` is S(B) of the paper with its l1 and DAG penalties, to be set beside that of the recipe
-    (`Golem.paper("ev").fit(X).solution_.terms["score"]`): the lower one is the better solution of the same problem.
+    The `score` of the certificate is S(B) of the paper with its l1 and DAG penalties. Compare it with the score of the
+    recipe (`Golem.paper("ev").fit(X).solution_.terms["score"]`): the lower one is the better solution.
 
     Raises
     ------
     ValueError
-        If the model has free noise variances: the tie-break, not the data, would choose the stationary point.
+        If the model does not have noise="ev".
     """
     check_is_fitted(model, "moments_")
     if model.noise != "ev":
-        raise ValueError("a certificate is for noise='ev', whose graph is a start for the paper's GOLEM-EV score")
-    lambda_sparsity, lambda_dag = PAPER_PENALTIES["ev"]
-    objective = Objective(
-        model.moments_.covariance,
-        GaussianEV(),
-        lambda_sparsity=lambda_sparsity,
-        lambda_dag=lambda_dag,
-        allowed=model.knowledge_.allowed,
-        unpenalized=model.knowledge_.required,
-    )
+        raise ValueError(f"A certificate needs a model with noise='ev'; got noise={model.noise!r}.")
+    allowed, required = model.knowledge_.allowed, model.knowledge_.required
+    l1, dag = PAPER_PENALTIES["ev"]
+    S = model.moments_.covariance
+    objective = Objective(S, GaussianEV(), lambda_sparsity=l1, lambda_dag=dag, allowed=allowed, unpenalized=required)
     return certify_objective(objective, model.weights_, tolerance)
 
 
 def _deviance(model: Golem, graph: BoolMatrix) -> float:
-    """2 n L(B) + the penalty on the edges, at the best weights for a graph."""
+    """Return 2 n L(B) + the penalty on the edges, at the best weights for a graph."""
     moments = model.moments_
     S, n, d = moments.covariance, moments.n, moments.d
     penalties = model.edge_penalty_.penalties(n, d)

@@ -1,4 +1,4 @@
-"""What a diagnosis is: findings with a level, a sentence and a remedy each."""
+"""A diagnosis: findings, each with a level, a sentence and a remedy."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ Level = Literal["ok", "note", "warning"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Parameters
     ----------
     name : str
-        What was looked at, such as "units".
+        What was checked, such as "units".
     level : {"ok", "note", "warning"}
-        Nothing to report; something to know; something that can make the answer wrong.
+        Nothing to report; something to know; something that can make the graph wrong.
     finding : str
-        What was found, in a sentence with the numbers.
+        The result in one sentence, with the numbers.
     remedy : str
         What to do about it; empty where there is nothing to do.
     """
@@ -36,7 +36,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """All findings about a model; printed, those that are not "ok"."""
+    """All findings about a model, the most important first; `print` shows those that are not "ok"."""
 
     findings: list[Finding]
 
@@ -45,7 +45,7 @@ class Diagnosis:
         for finding in self.findings:
             if finding.name == name:
                 return finding
-        raise KeyError(f"no finding {name!r} among {', '.join(finding.name for finding in self.findings)}")
+        raise KeyError(f"There is no finding {name!r}; the findings are {', '.join(f.name for f in self.findings)}.")
 
     def at(self, *levels: Level) -> list[Finding]:
         """Return the findings at some levels, in their order."""

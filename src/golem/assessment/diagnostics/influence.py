@@ -1,4 +1,4 @@
-"""Rows that carry an edge: edges that would not be there without a handful of rows."""
+"""Influential rows: edges that would not be there without a few rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VANISHED = 1e-10
 
 @dataclass(frozen=True)
 class CarriedEdge:
-    """An edge that pays its penalty with all rows, and not without a few.
+    """An edge that gains more than its penalty with all rows, but not without a few of them.
 
     Parameters
     ----------
@@ -27,9 +27,9 @@ class CarriedEdge:
     rows : tuple of int
         The rows that carry it, numbered from 0, the most influential first.
     gain, gain_without : float
-        What the edge gains in deviance with all rows, and without these.
+        Gain in deviance by the edge, with all rows and without these.
     penalty : float
-        What it must gain to be worth its place.
+        Penalty of the edge.
     """
 
     source: int
@@ -41,19 +41,18 @@ class CarriedEdge:
 
 
 def carried_edges(graph: BoolMatrix, X: Matrix, edge_penalty: L0 | None = None) -> list[CarriedEdge]:
-    """Find the edges that a few rows carry.
+    """Find the edges that depend on a few rows.
 
     With u the residual of i on the other parents of j, e that of j on all parents, b the weight and h the leverage,
     row t
 
     - pulls the weight by dfbeta_t = u_t e_t / (sum_s u_s^2 (1 - h_t)) (Belsley, Kuh and Welsch 1980), and
-    - lowers the residual sum of squares by (b u_t + e_t)^2 - e_t^2: these add up to what the edge gains.
+    - lowers the residual sum of squares by (b u_t + e_t)^2 - e_t^2: these add up to the gain of the edge.
 
-    The first finds single rows, the second rows that hide behind each other. By either measure the rows that do most
-    for the edge, at most 1 in 100 and at most 5, are left out together and the regression is done again. The edge is
-    carried by them if its gain in deviance, n log of the ratio of the residual variances without and with it, then
-    falls below its penalty, and below half of what it was: a gain just above the penalty is a weak edge, not one of few
-    rows.
+    The first finds single rows, the second rows that mask each other. By each measure the rows that contribute most to
+    the edge, at most 1 in 100 and at most 5, are left out together and the regression is repeated. The edge depends on
+    them if its gain in deviance, n log of the ratio of the residual variances without and with it, then falls below
+    its penalty and below half of its former value: an edge that gains little more than its penalty is a weak edge.
 
     Parameters
     ----------
@@ -72,7 +71,7 @@ def carried_edges(graph: BoolMatrix, X: Matrix, edge_penalty: L0 | None = None) 
     [(7, True)]
     """
     n, d = X.shape
-    penalties = (L0() if edge_penalty is None else edge_penalty).penalties(n, d)
+    penalties = (edge_penalty or L0()).penalties(n, d)
     most = min(_MOST_ROWS, max(1, int(_LARGEST_SHARE * n)))
     X = X - X.mean(axis=0)
     found = []
@@ -106,27 +105,26 @@ def carried_edges(graph: BoolMatrix, X: Matrix, edge_penalty: L0 | None = None) 
 def find_influence(
     graph: BoolMatrix, X: Matrix, edge_penalty: L0, names: tuple[str, ...], numbers: NDArray[np.intp]
 ) -> Finding:
-    """Name the edges that a few rows carry, and the rows by their numbers in the table."""
+    """Find the edges that depend on a few rows, and name the rows by their numbers in the table."""
     found = sorted(carried_edges(graph, X, edge_penalty), key=lambda edge: edge.gain_without / edge.gain)
     if not found:
-        return Finding("influential-rows", "ok", "No edge rests on a handful of rows.")
+        return Finding("influential-rows", "ok", "No edge depends on a few rows.")
     worst = found[0]
-    rows = ", ".join(str(numbers[row] + 1) for row in worst.rows)
-    others = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    rows = f"row{'s' * (len(worst.rows) > 1)} {', '.join(str(numbers[row] + 1) for row in worst.rows)}"
+    edge = f"{names[worst.source]!r} -> {names[worst.target]!r}"
     return Finding(
         "influential-rows",
         "warning",
-        f"{len(found)} of {int(graph.sum())} edges rest on a handful of rows: {names[worst.source]!r} -> "
-        f"{names[worst.target]!r} gains {worst.gain:.0f}, and {worst.gain_without:.0f} without rows {rows} (it costs "
-        f"{worst.penalty:.0f}){others}.",
-        "Look at these rows (the first is 1), and fit without them or on logarithms.",
+        f"{len(found)} of {int(graph.sum())} edges depend on a few rows: without {rows}, {edge} gains "
+        f"{worst.gain_without:.0f} instead of {worst.gain:.0f}, less than its penalty of {worst.penalty:.0f}.",
+        "Check these rows (numbered from 1), and fit without them or on logarithms.",
     )
 
 
 def _gain_without(left_out: Matrix, scatter: Matrix, n: int, k: int) -> float:
-    """Gain of predictor k without some of n centred rows."""
+    """Return the gain of predictor k without some of n centred rows."""
     total, left = left_out.sum(axis=0), n - len(left_out)
-    # What is left has the mean -total / left.
+    # The remaining rows have the mean -total / left.
     remaining = scatter - left_out.T @ left_out - np.outer(total, total) / left
     varying = np.diagonal(remaining) > _VANISHED * np.diagonal(scatter)
     if not (varying[k] and varying[-1]):
@@ -135,7 +133,7 @@ def _gain_without(left_out: Matrix, scatter: Matrix, n: int, k: int) -> float:
 
 
 def _gains(scatter: Matrix, n: int) -> NDArray[np.float64]:
-    """Deviance that each predictor gains beside the others, from the scatter of the predictors and the target (last).
+    """Return the gain in deviance by each predictor, given the scatter of the predictors and the target (last).
 
     Leaving out predictor k adds b_k^2 / (G^-1)_kk to the residual sum of squares.
     """

@@ -1,39 +1,37 @@
-"""The unit test: how much of a graph is left when the columns are standardized, and what sorting alone would find."""
+"""Dependence on the units: how much of a graph remains when the columns are standardized."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from golem.assessment.diagnostics.finding import Finding
 from golem.baselines import SortRegress
-from golem.data.moments import Moments
 from golem.estimator.golem import Golem, is_counted
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.likelihood import GaussianNV
 from golem.solvers import Status
 
-# Sorting needs a lasso a node: up to here it takes a fraction of the fit.
-LARGEST_SORTED = 50
+# Sorting needs a lasso per node; up to this many columns it takes a fraction of the fit.
+_LARGEST_SORTED = 50
 _MANY_LOST = 0.2
 
 
 @dataclass(frozen=True)
 class Survival:
-    """What of one graph is found again in another.
+    """How much of one graph is found again in another.
 
     Parameters
     ----------
     edges, kept : int
-        Adjacencies of the first graph, and those of them that the second has, in any direction.
+        Edges of the first graph, and how many of them join the same variables in the second, in any direction.
     directions, kept_directions : int
-        Edges of the first whose direction rests on evidence, and those of them that the second directs alike.
+        Edges of the first graph with a decided direction, and how many of them have it in the second.
     opened, turned : int
-        Of the others: those that the second joins but leaves open, and those that it directs the other way.
+        How many of these edges are undecided in the second graph, and how many are reversed.
     """
 
     edges: int
@@ -45,13 +43,13 @@ class Survival:
 
     @property
     def lost(self) -> float:
-        """The larger of the shares of adjacencies and of directions that are not kept."""
+        """The share of edges or of directions that are not kept, whichever is larger."""
         shares = [(self.edges, self.kept), (self.directions, self.kept_directions)]
         return max(1 - kept / total if total else 0.0 for total, kept in shares)
 
 
 def survival(graph: BoolMatrix, decided: BoolMatrix, other: BoolMatrix, other_decided: BoolMatrix) -> Survival:
-    """Compare two graphs, directions where both have decided on one.
+    """Compare two graphs, given their edges and their edges with a decided direction.
 
     Examples
     --------
@@ -74,9 +72,8 @@ def survival(graph: BoolMatrix, decided: BoolMatrix, other: BoolMatrix, other_de
 def standardized_refit(model: Golem) -> Golem:
     """Fit the same settings to the columns divided by their standard deviations.
 
-    With solver="order" the refit has free noise variances: to that noise="auto" comes on standardized columns, at
-    several times the cost, and under noise="ev" there nothing but rounding would say which column comes first. It
-    searches with effort="fast", unless the model was made with an effort of its own.
+    With solver="order" the refit has free noise variances, which noise="auto" would choose for standardized columns at
+    several times the cost, and searches with effort="fast" unless the model has an effort of its own.
     """
     scale = np.sqrt(model.moments_.variances)
     refit: Golem = clone(model).set_params(callback=None, knowledge=model.knowledge_)
@@ -87,7 +84,7 @@ def standardized_refit(model: Golem) -> Golem:
     elif isinstance(model.init, np.ndarray):
         refit.set_params(init=model.init * scale[:, None] / scale)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of equal scales and few rows, and of what the fit itself has told
+        warnings.simplefilter("ignore")  # equal scales, few rows, and what the fit itself has warned of
         refit.fit(model.moments_.standardized())
     if refit.solution_.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
@@ -95,11 +92,11 @@ def standardized_refit(model: Golem) -> Golem:
 
 
 def sortability(adjacency: BoolMatrix, key: Vector) -> float:
-    """Share of the graph's directed paths, counted once for each pair and length, along which a number increases.
+    """Return the share of the directed paths, counted once per pair and length, along which a number increases.
 
-    With the columns' variances this is the varsortability of Reisach, Seiler and Weichwald (2021), with their R2 on all
-    others the R2-sortability of Reisach et al. (2023). At 1 sorting the columns finds the order of the graph, at 0.5 it
-    says nothing. NaN for a graph without edges.
+    With the variances of the columns this is the varsortability of Reisach, Seiler and Weichwald (2021), with their R2
+    given all others the R2-sortability of Reisach et al. (2023). At 1, sorting the columns finds the order of the
+    graph; at 0.5, it is no better than chance. NaN for a graph without edges.
 
     Examples
     --------
@@ -120,56 +117,43 @@ def sortability(adjacency: BoolMatrix, key: Vector) -> float:
 
 
 def find_units(model: Golem, refit: bool | None, largest: int) -> Finding:
-    """Tell how much of the graph rests on the units of the columns."""
-    graph, moments = model.adjacency_, model.moments_
+    """Check how much of the graph depends on the units of the columns."""
+    graph, d = model.adjacency_, model.moments_.d
     if not graph.any():
-        return Finding("units", "ok", "No edges, so nothing rests on the units of the columns.")
+        return Finding("units", "ok", "There are no edges that could depend on the units of the columns.")
     if isinstance(model.likelihood_, GaussianNV) and is_counted(model):
-        return Finding(
-            "units",
-            "ok",
-            "With free noise variances and counted edges the equivalence class does not depend on the units.",
-        )
-    beside = _sorting(graph, graph & ~model.undecided_, moments)
-    too_large = moments.d > largest
-    if refit is False or (refit is None and (too_large or not is_counted(model))):
-        reason = f"d = {moments.d} is large" if too_large else "the solver is slow" if refit is None else "left out"
+        return Finding("units", "ok", "With free noise variances the equivalence class does not depend on the units.")
+    if refit is False or (refit is None and (d > largest or not is_counted(model))):
+        reason = f"there are {d} columns" if d > largest else "the solver is slow" if refit is None else "refit=False"
         return Finding(
             "units",
             "note",
-            f"Not checked, as {reason}: whether the graph survives standardizing the columns; "
-            f"{int(model.by_variance_.sum())} of {int(graph.sum())} directions rest on the noise variances alone, and "
-            f"{beside}.",
-            "Fit the standardized columns too (diagnose(model, refit=True) does), and believe what both share.",
+            f"Not checked, because {reason}: whether the graph depends on the units, although "
+            f"{int(model.by_variance_.sum())} of {int(graph.sum())} directions rest only on the noise variances.",
+            "Check it with golem.diagnose(model, refit=True).",
         )
-    again = standardized_refit(model)
-    found = survival(graph, graph & ~model.undecided_, again.adjacency_, again.adjacency_ & ~again.undecided_)
-    fate = [f"{count} {what}" for count, what in ((found.opened, "left open"), (found.turned, "turned")) if count]
-    directions = f" and {found.kept_directions} of {found.directions} directions" if found.directions else ""
+    again, decided = standardized_refit(model), graph & ~model.undecided_
+    found = survival(graph, decided, again.adjacency_, again.adjacency_ & ~again.undecided_)
+    fates = [f"{count} {fate}" for count, fate in ((found.opened, "undecided"), (found.turned, "reversed")) if count]
     sentence = (
-        f"Standardized columns keep {found.kept} of {found.edges} edges{directions}"
-        f"{' (' + ', '.join(fate) + ')' if fate else ''}; {beside}."
+        f"When the columns are standardized, {found.kept} of {found.edges} edges"
+        f"{f' and {found.kept_directions} of {found.directions} directions' if found.directions else ''} remain"
+        f"{' (' + ', '.join(fates) + ')' if fates else ''}{_sorting(model, decided)}."
     )
     if found.lost == 0:
         return Finding("units", "ok", sentence)
-    remedy = "Believe the rest only if the columns have comparable units; --noise nv does without them."
+    remedy = (
+        "Trust the lost ones only if the columns have comparable units, or use --noise nv, which ignores the units."
+    )
     return Finding("units", "warning" if found.lost > _MANY_LOST else "note", sentence, remedy)
 
 
-def _sorting(graph: BoolMatrix, decided: BoolMatrix, moments: Moments) -> str:
-    """Tell what sorting the columns would find."""
-    if moments.n <= moments.d + 1:
-        return f"varsortability {sortability(graph, moments.variances):.2f}"
-    r2 = 1 - 1 / np.diagonal(np.linalg.inv(moments.standardized().covariance))
-    keys = {"variance": sortability(graph, moments.variances), "r2": sortability(graph, r2)}
-    if moments.d > LARGEST_SORTED or not decided.any():
-        return f"varsortability {keys['variance']:.2f}, R2-sortability {keys['r2']:.2f}"
-    counts: dict[str, Any] = {}
-    for by in ("variance", "r2"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of equal scales: the sortability tells
-            counts[by] = int((SortRegress(by).fit(moments).adjacency_ & decided).sum())
-    return (
-        f"sorting by variance alone finds {counts['variance']} of these directions, by R2 {counts['r2']} "
-        f"(varsortability {keys['variance']:.2f})"
-    )
+def _sorting(model: Golem, decided: BoolMatrix) -> str:
+    """Return how many of the directions need no search, only the columns sorted by their variances."""
+    moments = model.moments_
+    if moments.n <= moments.d + 1 or moments.d > _LARGEST_SORTED or not decided.any():
+        return ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # equal scales
+        sorted_graph = SortRegress("variance").fit(moments).adjacency_
+    return f"; sorting the columns by variance finds {int((sorted_graph & decided).sum())} of these directions"

@@ -52,6 +52,8 @@ class NoiseChoice:
         Whether the variances were left free because the columns have been brought to one scale.
     likelihood : Likelihood
         The noise model that was chosen, its prior fixed at the estimates.
+    graphs : mapping of str to ndarray of shape (d, d), bool
+        The best graph under each alternative.
     """
 
     kind: NoiseKind
@@ -59,6 +61,7 @@ class NoiseChoice:
     scores: Mapping[NoiseKind, float]
     standardized: bool
     likelihood: Likelihood
+    graphs: Mapping[NoiseKind, BoolMatrix]
 
     @property
     def margin(self) -> float:
@@ -151,7 +154,7 @@ class NoiseScores:
             "tied": GaussianTied(self.moments.n, tau, float(mu)),
             "free": GaussianNV(),
         }
-        return best[kind], NoiseChoice(kind, tau, scores, kind == "free" and standardized, likelihoods[kind])
+        return best[kind], NoiseChoice(kind, tau, scores, kind == "free" and standardized, likelihoods[kind], best)
 
     def _tied(self, graph: BoolMatrix, likelihood: GaussianTied) -> float:
         r = self.residuals(graph)
