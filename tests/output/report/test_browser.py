@@ -153,8 +153,8 @@ def test_a_bootstrap_has_a_slider_on_frequency(open_page, chain, tmp_path):
     choose_edge(page, "A", "B")
     assert "0.1 to 0.7" in page.locator("#details").inner_text()
     text = page.locator("#details").inner_text()
-    assert re.search(r"Joined in\s+100% of the resamples", text)
-    assert re.search(r"Directed in\s+90% of the resamples", text)
+    assert re.search(r"Joined in\s+100% of the replicates", text)
+    assert re.search(r"Directed in\s+90% of the replicates", text)
     row = page.locator("#edge-table tbody tr", has_text="0.5").inner_text().split("\t")
     heads = page.locator("#edge-table thead th").all_inner_texts()
     assert (row[heads.index("joined")], row[heads.index("directed")]) == ("100%", "90%")
@@ -203,14 +203,18 @@ def test_a_click_on_a_node_or_an_edge_tells_about_it(open_page, chain, tmp_path)
     text = page.locator("#details").inner_text()
     assert f"C = 0.5 {MINUS} 1 · B + 0.2 · A + noise" in " ".join(text.split())
     assert "variance 1, standard deviation 1" in text
-    assert re.search(rf"Total effects of\s+B\s+{MINUS}1\s+A\s+{MINUS}0.3", text)  # 0.2 + 0.5 * -1 along both paths
+    assert re.search(
+        rf"Total effects of other variables\s+B\s+{MINUS}1\s+A\s+{MINUS}0.3", text
+    )  # 0.2 + 0.5 * -1 along both paths
     page.locator('[data-node="0"]').click()
-    assert re.search(rf"Total effects on\s+B\s+0.5\s+C\s+{MINUS}0.3", page.locator("#details").inner_text())
+    assert re.search(
+        rf"Total effects on other variables\s+B\s+0.5\s+C\s+{MINUS}0.3", page.locator("#details").inner_text()
+    )
     choose_edge(page, "B", "C")
     text = page.locator("#details").inner_text()
     assert "B → C" in text
     assert re.search(rf"Weight\s+{MINUS}1", text)
-    assert re.search(r"Score lost without it\s+100", text)
+    assert re.search(r"Loss of score without it\s+100", text)
     page.keyboard.press("Escape")
     assert "Click a variable" in page.locator("#details").inner_text()
 
@@ -300,7 +304,7 @@ def test_a_truth_marks_edges(open_page, chain, tmp_path):
     page = open_page(write_report(chain, tmp_path / "r.html", truth=NamedGraph.from_weights(truth, tuple("ABCD"))))
     kinds = {kind: page.locator(f"#graph .edge.{kind}").count() for kind in ("true", "reversed", "extra", "missing")}
     assert kinds == {"true": 1, "reversed": 1, "extra": 1, "missing": 1}
-    assert "1 true, 1 reversed, 1 extra, 1 missing against truth" in page.locator("#counts").inner_text()
+    assert "compared with truth: 1 true, 1 reversed, 1 extra, 1 missing" in page.locator("#counts").inner_text()
     assert page.locator("#compared tbody tr").inner_text().split() == ["truth", "1", "1", "1", "1"]
     page.locator("#reference").select_option("")
     assert page.locator("#graph .edge.missing").count() == 0
@@ -327,7 +331,7 @@ def test_convergence_has_a_chart_a_term(open_page, chain, tmp_path):
     page = open_page(write_report(chain | {"trace": [*search, steps[-1]]}, tmp_path / "r.html"))
     assert page.locator("#trace figure").count() == 1
     assert len(page.locator("#trace polyline").get_attribute("points").split()) == 3
-    assert "At the end" in page.locator("#trace").inner_text()
+    assert "Final values" in page.locator("#trace").inner_text()
 
 
 def test_a_comparison_shows_each_method(open_page, tmp_path):
@@ -388,17 +392,17 @@ def test_without_a_truth_nothing_is_called_true(open_page, tmp_path):
     rows = tuple(Row(name, edges=int(graph.sum())) for name, graph in graphs.items())
     page = open_page(report_comparison(Comparison(tuple("uvwxyz"), rows, estimates, None, {}), tmp_path / "r.html"))
     assert page.locator("#reference").input_value() == ""
-    assert "against" not in page.locator("#counts").inner_text()
+    assert "compared with" not in page.locator("#counts").inner_text()
     page.locator("#reference").select_option(label="pc")
     here, there = graphs["order"], graphs["pc"]
     same, turned = (here & there).sum(), (here & there.T).sum()
     alone = [graph.sum() - same - turned for graph in (here, there)]
-    counts = f"{same} same, {turned} reversed, {alone[0]} only here, {alone[1]} only there against pc"
+    counts = f"compared with pc: {same} same, {turned} reversed, {alone[0]} only here, {alone[1]} only there"
     assert counts in page.locator("#counts").inner_text()
     legend = page.locator("#legend .key").all_inner_texts()
     assert {"same", "reversed", "only here", "only there"} <= set(legend)
     page.locator("#graph .edge.missing .hit").first.dispatch_event("click")
-    assert re.search(r"Against pc\s+only there", page.locator("#details").inner_text())
+    assert re.search(r"Compared with pc\s+only there", page.locator("#details").inner_text())
     shown = page.locator("body").inner_text()
     assert not re.search(r"\btrue\b|\bextra\b", shown)
 

@@ -197,7 +197,7 @@ def test_a_comparison_writes_its_page(tmp_path):
     assert [row["method"] for row in content["methods"]] == ["sort-regress-var", "pc"]
     assert content["truth"] == 2
     without = compare(drawn.data, ["sort-regress-var", "pc"])
-    assert "Knowledge None was given." in words(report_comparison(without, tmp_path / "r.html"))
+    assert "Knowledge No knowledge was given." in words(report_comparison(without, tmp_path / "r.html"))
     assert embedded(report_comparison(without, tmp_path / "r.html"))["truth"] is None
 
 
@@ -208,12 +208,12 @@ def test_a_comparison_tells_what_it_was_made_with(tmp_path):
     known = Knowledge.named(required=[("age", "debt")], tiers=[["age"], ["debt", "home"]])
     result = compare(table, ["order-nv", "pc"], knowledge=known, time_limit=30)
     text = words(report_comparison(result, tmp_path / "r.html"))
-    assert "methods order-nv, pc rows 200 columns 3 time limit a method 30 s missing error truth not given" in text
+    assert "methods order-nv, pc rows 200 columns 3 time limit per method 30 s missing error truth not given" in text
     assert "Knowledge required age → debt tiers 1: age; 2: debt, home Versions golem" in text
     assert f"numpy {np.__version__}" in text
     masks = compare(table, ["order-nv"], knowledge=Knowledge.of(3, forbidden=[(2, 0)]), time_limit=None)
     text = words(report_comparison(masks, tmp_path / "r.html"))
-    assert "time limit a method none" in text
+    assert "time limit per method none" in text
     assert "Knowledge forbidden home → age Versions" in text
 
 

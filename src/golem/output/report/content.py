@@ -19,7 +19,15 @@ LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES = 300, 1500
 LONGEST_LABEL = 18
 # Entries of the raw weights below the threshold that the slider can bring back.
 MOST_CANDIDATES = 2000
-# What an edge carries besides its ends, where it is known.
+# Names of the terms of the score.
+TERMS = {
+    "likelihood": "likelihood term",
+    "sparsity": "sparsity penalty",
+    "dag": "DAG penalty",
+    "l1": "sum of absolute weights",
+    "h": "cycle measure h (0 for a DAG)",
+}
+# Columns of the edges, besides their ends.
 EDGE_COLUMNS = (
     "weight", "standardized_weight", "undecided", "by_variance", "drop_loss", "adjacency_frequency",
     "direction_frequency", "weight_low", "weight_high", "effect_low", "effect_high",
@@ -69,6 +77,7 @@ def model_content(
         "measure": "weight" if "threshold" in used else "standardized_weight",
         "noise_variances": rounded(document.noise_variances),
         "intercepts": rounded(document.intercepts),
+        "terms": TERMS,
         "trace": rounded(shown["trace"]),
         "selection": rounded(shown["selection"]),
     }

@@ -1,20 +1,20 @@
-// Small charts: one a term of the objective, by iteration, and the path of a selection.
-const TERM_NAMES = { score: "score", likelihood: "likelihood", sparsity: "sparsity", dag: "DAG penalty", l1: "l1 norm", h: "h (cycles)" };
+// Small charts: one per term of the score, by iteration, and the path of a selection.
+const termName = (term) => content.terms[term] ?? term;
 
 function traceCharts() {
-  // A search over orders tells its own score on the way, and the terms of the objective at its end.
+  // A search over orders records its own score on the way, and the terms of the paper's score only at its end.
   const most = Math.max(...content.trace.map((point) => Object.keys(point.terms).length));
   const whole = content.trace.filter((point) => Object.keys(point.terms).length === most);
   const search = content.trace.filter((point) => Object.keys(point.terms).length < most);
   const terms = Object.keys(whole[0].terms);
   const charts = [];
   if (search.length > 1) charts.push(termChart("score", search, "score of the search"));
-  if (whole.length > 1) charts.push(...terms.map((term) => termChart(term, whole, TERM_NAMES[term] ?? term)));
+  if (whole.length > 1) charts.push(...terms.map((term) => termChart(term, whole, termName(term))));
   const last = whole.at(-1).terms;
-  const table = make("table", { class: "facts" }, ...terms.map((term) => make("tr", {}, make("th", { scope: "row" }, TERM_NAMES[term] ?? term), make("td", {}, number(last[term], 5)))));
+  const table = make("table", { class: "facts" }, ...terms.map((term) => make("tr", {}, make("th", { scope: "row" }, termName(term)), make("td", {}, number(last[term], 5)))));
   find("trace").replaceChildren(
-    charts.length ? make("div", { class: "charts" }, ...charts) : make("p", { class: "hint" }, "The search took no steps to plot."),
-    ...(whole.length > 1 ? [] : [make("h3", {}, "At the end"), table]));
+    charts.length ? make("div", { class: "charts" }, ...charts) : make("p", { class: "hint" }, "The search recorded no steps."),
+    ...(whole.length > 1 ? [] : [make("h3", {}, "Final values"), table]));
 }
 
 function termChart(term, trace, title) {
@@ -23,7 +23,7 @@ function termChart(term, trace, title) {
   const figure = make("figure", {}, make("figcaption", {}, title));
   if (!points.length) return figure;
   const values = points.map(([, value]) => value);
-  // Orders of magnitude are read on a logarithmic scale.
+  // Values over several orders of magnitude need a logarithmic scale.
   const logarithmic = Math.min(...values) > 0 && Math.max(...values) / Math.min(...values) > 100;
   const scaled = (value) => (logarithmic ? Math.log10(value) : value);
   const [low, high] = [Math.min(...values.map(scaled)), Math.max(...values.map(scaled))];
@@ -36,7 +36,7 @@ function termChart(term, trace, title) {
   return figure;
 }
 
-// The score along the path of a selection, with a ring at the choice; a line a combination of the other settings.
+// The score along the path of a selection, with a ring at the choice; one line per combination of the other settings.
 function selectionChart() {
   const { path } = content.selection;
   const penalty = path[0].edge_penalty === undefined ? "lambda_sparsity" : "edge_penalty";
@@ -57,7 +57,7 @@ function selectionChart() {
   const name = penalty === "edge_penalty" ? "penalty per edge, in units of the deviance" : "weight of the l1 norm";
   const chosen = points.find((row) => row.chosen);
   const chart = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "path-chart",
-    "aria-label": `Score by ${name}` + (chosen ? `; chosen: ${number(chosen[penalty])} with ${plural(chosen.edges, "edge")} and the score ${number(chosen.score, 5)}` : "") },
+    "aria-label": `Score by ${name}` + (chosen ? `; chosen: ${number(chosen[penalty])} with ${plural(chosen.edges, "edge")} and score ${number(chosen.score, 5)}` : "") },
   make("line", { x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }),
   make("line", { x1: left, x2: left, y1: top, y2: height - bottom }),
   ...[0, 0.5, 1].map((share) => up[0] + share * (up[1] - up[0])).map((value) => text({ x: left - 6, y: y(value) + 4, "text-anchor": "end" }, number(value, 4))),
@@ -78,5 +78,5 @@ function selectionChart() {
       make("circle", { class: "choice", cx: x(chosen[penalty]), cy: y(chosen.score), r: 7 }));
   }
   find("selection").replaceChildren(make("figure", {}, make("figcaption", {}, "Score"), chart,
-    make("p", { class: "hint" }, (chosen ? `The ring is the choice: ${plural(chosen.edges, "edge")}.` : "") + (others.length ? ` A line a ${others.join(" and ").replaceAll("_", " ")}, darker for those later in the table.` : ""))));
+    make("p", { class: "hint" }, (chosen ? `The ring marks the choice: ${plural(chosen.edges, "edge")}.` : "") + (others.length ? ` One line per ${others.join(" and ").replaceAll("_", " ")}; lines later in the table are darker.` : ""))));
 }

@@ -36,7 +36,7 @@ function showSliders() {
   const mark = find("mark");
   mark.hidden = !has;
   mark.style.setProperty("--at", (toPosition(chosenThreshold()) / STEPS).toFixed(4));
-  mark.title = `chosen: ${number(chosenThreshold())}`;
+  mark.title = `threshold of the fit: ${number(chosenThreshold())}`;
   find("frequency").value = Math.round(100 * state.frequency);
   find("frequency-value").textContent = percent(state.frequency);
   find("frequency").setAttribute("aria-valuetext", percent(state.frequency));
@@ -54,7 +54,7 @@ function showCounts() {
   if (state.reference !== null) {
     const reference = graphs[state.reference];
     const counts = tally(graph, reference, isVisible);
-    parts.push(`${VERDICTS.map((kind) => `${counts[kind]} ${verdictWord(kind, reference)}`).join(", ")} against ${reference.name}`);
+    parts.push(`compared with ${reference.name}: ${VERDICTS.map((kind) => `${counts[kind]} ${verdictWord(kind, reference)}`).join(", ")}`);
   }
   find("counts").textContent = parts.join(" · ");
 }
@@ -86,7 +86,7 @@ function setUpSelects() {
   find("print").addEventListener("click", () => window.print());
 }
 
-// Draw another graph. None is set against itself: the truth takes the place of the reference, or nothing does.
+// Draw another graph. A graph is not compared with itself: the truth replaces it as the reference, or nothing does.
 function showGraph(shown) {
   const other = content.truth === shown ? null : content.truth;
   change({ shown, reference: state.reference === shown ? other : state.reference, chosen: null });
@@ -116,7 +116,7 @@ function setUpSearch() {
     hits.sort((a, b) => a[0] - b[0] || names[a[1]].length - names[b[1]].length);
     list.replaceChildren(...hits.slice(0, 8).map(([, node], k) => make("li", { role: "option", id: "hit-" + k, "data-node": node,
       onpointerdown: (event) => { event.preventDefault(); choose(node); } }, names[node])));
-    if (text && !hits.length) list.append(make("li", { class: "hint" }, "no such variable"));
+    if (text && !hits.length) list.append(make("li", { class: "hint" }, "No variable matches."));
     list.hidden = !text;
     at = hits.length ? 0 : -1;
     mark();
@@ -141,7 +141,7 @@ function setUpSearch() {
   });
 }
 
-// The system's theme until the button chooses another.
+// The theme of the system, until the button is pressed.
 function setUpTheme() {
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   const root = document.documentElement;
@@ -164,10 +164,10 @@ function showLegend() {
     ? (graph.columns.has("weight") ? [item("positive", "positive"), item("negative", "negative")] : [])
     : VERDICTS.map((kind) => item(kind, verdictWord(kind, graphs[state.reference])));
   if (graph.columns.has("undecided")) keys.push(item("neutral", "direction undecided", "undecided"));
-  if (graph.columns.has("by_variance")) keys.push(item("neutral", "direction by variance", "by-variance"));
-  if (graph.columns.has("undirected")) keys.push(make("span", { class: "key" }, "no arrowhead: direction open"));
+  if (graph.columns.has("by_variance")) keys.push(item("neutral", "direction decided only by variances", "by-variance"));
+  if (graph.columns.has("undirected")) keys.push(make("span", { class: "key" }, "no arrowhead: direction undecided"));
   if (graph.columns.has("weight")) keys.push(make("span", { class: "key" }, `width: size of the ${graph.columns.has("standardized_weight") ? "standardized " : ""}weight`));
-  if (graph.columns.has("direction_frequency")) keys.push(make("span", { class: "key" }, "opacity: share of the resamples that have it (undecided: in any direction)"));
+  if (graph.columns.has("direction_frequency")) keys.push(make("span", { class: "key" }, "opacity: frequency in the bootstrap"));
   find("legend").replaceChildren(...keys);
 }
 

@@ -1,4 +1,4 @@
-// The data that the page was written with, and how they are shown. Every text from outside goes through textContent.
+// The data of the page, and how numbers are shown. Every text from outside goes through textContent.
 const content = JSON.parse(document.getElementById("content").textContent);
 const names = content.names;
 const rank = [];
@@ -6,7 +6,7 @@ content.order.forEach((node, place) => { rank[node] = place; });
 
 const edgeId = (source, target) => source + ">" + target;
 
-// Every graph as objects {source, target, ...what is known}, with an index by id.
+// Every graph as objects {source, target, ...known columns}, with an index by id.
 const graphs = content.graphs.map((graph) => {
   const edges = graph.rows.map((row) => {
     const edge = { candidate: false };
@@ -36,7 +36,7 @@ const bends = new Map(content.bends.map(([source, target, points]) => [edgeId(so
 const MEASURES = {
   standardized_weight: { label: "standardized weight", power: 2 },
   weight: { label: "weight", power: 2 },
-  drop_loss: { label: "score lost", power: 4 },
+  drop_loss: { label: "loss of score", power: 4 },
 };
 
 // Make an element: attributes first, then children; strings become text.
@@ -65,7 +65,7 @@ function number(value, digits = 3) {
   return text.replace("-", "−");
 }
 
-// Halves go to the even number, as Python's format does: the terminal and the page print the same share alike.
+// Round halves to even, as Python's format does, so that the terminal and the page show the same share.
 function percent(value) {
   if (value === null || value === undefined) return "–";
   const whole = Math.floor(100 * value);

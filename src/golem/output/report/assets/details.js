@@ -1,4 +1,4 @@
-// The card beside the graph: what is known of the chosen variable or edge.
+// The card next to the graph: details of the selected variable or edge.
 const details = find("details");
 const MOST_LISTED = 12;
 
@@ -16,19 +16,19 @@ function introduction() {
   const ends = graph.edges.filter((edge) => !edge.candidate).sort((a, b) => strength(b) - strength(a));
   return [
     make("h2", {}, "Details"),
-    make("p", { class: "hint" }, "Click a variable or an edge, or move with the arrow keys. Double click a variable for its neighbours. Drag to move, Ctrl and wheel to zoom."),
+    make("p", { class: "hint" }, "Click a variable or an edge, or move with the arrow keys. Double-click a variable to see its neighbours. Drag to move; Ctrl and the wheel zoom."),
     ends.length ? make("h3", {}, graph.columns.has("weight") ? "Strongest edges" : "Edges") : null,
     edgeList(ends, (edge) => [names[edge.source], edge.undirected ? "–" : "→", names[edge.target]], (edge) => number(edge.standardized_weight ?? edge.weight, 2)),
   ].filter(Boolean);
 }
 
-// A list of buttons that choose edges.
+// A list of buttons that select edges.
 function edgeList(edges, text, value) {
   const items = edges.slice(0, MOST_LISTED).map((edge) => make("li", {},
     make("button", { type: "button", class: "link", onclick: () => change({ chosen: { edge: edge.id } }) },
       ...text(edge).flatMap((part) => [part, " "])),
     make("span", { class: edge.weight < 0 ? "value negative" : "value positive" }, value(edge))));
-  if (edges.length > MOST_LISTED) items.push(make("li", { class: "hint" }, `and ${edges.length - MOST_LISTED} more, below`));
+  if (edges.length > MOST_LISTED) items.push(make("li", { class: "hint" }, `and ${edges.length - MOST_LISTED} more in the table below`));
   return make("ul", { class: "list" }, ...items);
 }
 
@@ -52,7 +52,7 @@ function nodeDetails(node) {
 }
 
 const heading = (kind, name) => make("div", { class: "heading" }, make("p", { class: "brand" }, kind), make("h2", {}, name),
-  make("button", { type: "button", class: "close", "aria-label": "Let go", onclick: () => change({ chosen: null }) }, "×"));
+  make("button", { type: "button", class: "close", "aria-label": "Clear the selection", onclick: () => change({ chosen: null }) }, "×"));
 
 function equation(node) {
   const parents = shownGraph().into[node];
@@ -68,7 +68,7 @@ function equation(node) {
   ];
 }
 
-// The change of one variable per unit of another along all paths, by one pass in causal order.
+// Total effects: the change of one variable per unit of another along all paths, in one pass over the causal order.
 function effectsOf(node, forwards) {
   const graph = shownGraph();
   const total = new Map([[node, 1]]);
@@ -97,14 +97,14 @@ function totalEffects(node) {
       make("span", { class: effect < 0 ? "value negative" : "value positive" }, number(effect)))),
       effects.length > MOST_LISTED ? make("li", { class: "hint" }, `and ${effects.length - MOST_LISTED} more`) : null),
   ];
-  return [...part("Total effects on", effectsOf(node, true)), ...part("Total effects of", effectsOf(node, false))];
+  return [...part("Total effects on other variables", effectsOf(node, true)), ...part("Total effects of other variables", effectsOf(node, false))];
 }
 
-// What a direction rests on, and a mark for one that is less sure than its share of the resamples says.
+// What decides a direction, and a tag for a direction that is less certain than its frequency in the bootstrap.
 const directionWord = (edge) => (edge.undecided ? "undecided" : edge.by_variance ? "by variance" : "decided");
 const directionTag = (edge) => (edge.undecided || edge.by_variance
   ? make("span", { class: `tag ${edge.undecided ? "undecided" : "by-variance"}`,
-    title: edge.undecided ? "the data fit the reverse as well" : "the direction rests on the noise variances alone, and so on the units of the columns" }, directionWord(edge))
+    title: edge.undecided ? "the reversed edge fits equally well" : "only the noise variances decide this direction, so it depends on the units of the columns" }, directionWord(edge))
   : null);
 
 function edgeDetails(chosen) {
@@ -114,23 +114,23 @@ function edgeDetails(chosen) {
   if (!edge) return introduction();
   const [source, target] = [names[edge.source], names[edge.target]];
   const interval = (low, high) => (low === undefined || low === null ? null : `${number(low)} to ${number(high)}`);
-  const direction = edge.undirected ? "open: this is an equivalence class" : edge.undecided ? "undecided: the data fit the reverse as well"
-    : edge.by_variance ? "rests on the noise variances alone, and so on the units of the columns" : own ? "decided" : null;
-  const share = (value, way) => (value === undefined || value === null ? null : `${percent(value)} of the resamples${way}`);
+  const direction = edge.undirected ? "undecided in this equivalence class" : edge.undecided ? "undecided: the reversed edge fits equally well"
+    : edge.by_variance ? "decided only by the noise variances, so it depends on the units of the columns" : own ? "decided" : null;
+  const share = (value, way) => (value === undefined || value === null ? null : `${percent(value)} of the replicates${way}`);
   const facts = [
     ["Weight", edge.weight === undefined ? null : number(edge.weight, 4)],
-    ["Interval", interval(edge.weight_low, edge.weight_high)],
-    ["Standardized", edge.standardized_weight === undefined ? null : number(edge.standardized_weight, 3)],
+    ["Interval of the weight", interval(edge.weight_low, edge.weight_high)],
+    ["Standardized weight", edge.standardized_weight === undefined ? null : number(edge.standardized_weight, 3)],
     ["Direction", direction, directionTag(edge)],
     ["Joined in", share(edge.adjacency_frequency, ", in any direction")],
     ["Directed in", share(edge.direction_frequency, ", in this direction"), directionTag(edge)],
-    ["Total effect", interval(edge.effect_low, edge.effect_high)],
-    ["Score lost without it", edge.drop_loss === undefined || edge.drop_loss === null ? null : `${number(edge.drop_loss, 4)} (deviance)`],
-    ["Status", edge.candidate ? "below the threshold, or cut for a cycle" : null],
-    [reference ? `Against ${reference.name}` : "", reference ? verdictWord(own && !own.candidate ? verdict(edge, reference) : "missing", reference) : null],
+    ["Interval of the total effect", interval(edge.effect_low, edge.effect_high)],
+    ["Loss of score without it", edge.drop_loss === undefined || edge.drop_loss === null ? null : `${number(edge.drop_loss, 4)} (deviance)`],
+    ["Status", edge.candidate ? "below the threshold, or removed to break a cycle" : null],
+    [reference ? `Compared with ${reference.name}` : "", reference ? verdictWord(own && !own.candidate ? verdict(edge, reference) : "missing", reference) : null],
   ].filter(([, value]) => value !== null && value !== undefined);
   const sentence = edge.weight === undefined || edge.weight === null || edge.undirected ? null
-    : make("p", { class: "prose" }, "One unit more of ", make("var", {}, source), ", its other causes held, changes ", make("var", {}, target), ` by ${number(edge.weight)}.`);
+    : make("p", { class: "prose" }, "If ", make("var", {}, source), " rises by one unit and the other causes of ", make("var", {}, target), " stay fixed, ", make("var", {}, target), ` changes by ${number(edge.weight)}.`);
   return [
     heading("Edge", `${source} ${edge.undirected ? "–" : "→"} ${target}`),
     sentence,

@@ -1,4 +1,4 @@
-// The picture as a file: the SVG with its colours written into it, or drawn at twice its size as PNG.
+// The drawing as a file: as SVG with its colours, or as PNG at twice its size.
 function pictureText() {
   const copy = svg.cloneNode(true);
   const styled = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight", "stroke-linejoin"];
@@ -21,7 +21,7 @@ function pictureText() {
   return { text: new XMLSerializer().serializeToString(copy), width, height };
 }
 
-// On paper the drawing fills its frame, whatever the zoom on the screen.
+// In print the drawing fills its frame, whatever the zoom on the screen.
 window.addEventListener("beforeprint", () => {
   const box = scene.getBBox();
   scene.removeAttribute("transform");

@@ -1,4 +1,4 @@
-// Places and curves. The whole graph has the places that came with the page; neighbourhoods are laid out here.
+// Places and curves. The places of the whole graph are in the data; neighbourhoods are laid out here.
 const NODE_HEIGHT = 30;
 const LAYER = 92;
 const MOST_NEIGHBOURS = 120;
@@ -34,7 +34,7 @@ function neighbourhoodView(centre, steps) {
   const { near, left } = neighbourhood(centre, steps);
   const nodes = [...near].sort((a, b) => rank[a] - rank[b]);
   const edges = shownGraph().edges.filter((edge) => !edge.candidate && near.has(edge.source) && near.has(edge.target));
-  // Longest paths make the layers; a source stands right above its first effect.
+  // Longest paths make the layers; a source is placed right above its first effect.
   const layer = new Map(nodes.map((node) => [node, 0]));
   const forward = edges.filter((edge) => rank[edge.source] < rank[edge.target]);
   forward.sort((a, b) => rank[a.target] - rank[b.target]);
@@ -74,7 +74,7 @@ function neighbourhoodView(centre, steps) {
       spread(row);
     }
   }
-  // A row of many is broken into staggered lines, so that their names stay legible.
+  // Long rows are broken into staggered lines, so that the names stay legible.
   const places = new Map();
   const span = Math.max(...filled.map((row) => Math.min(row.length, widest))) * 76;
   const layerHeight = Math.min(220, Math.max(LAYER, span / 1.7 / filled.length));
@@ -98,7 +98,7 @@ function neighbourhoodView(centre, steps) {
   return { places, bends: new Map(), widths, width: high - low, height: y - layerHeight + LAYER / 2, left };
 }
 
-// Where each edge leaves and enters its nodes: side by side, in the order of where they come from and go to.
+// Where each edge leaves and enters its nodes: next to each other, sorted by their other ends.
 function ports(edges, view) {
   const ends = new Map();
   const add = (node, side, edge, towards) => {

@@ -1,4 +1,4 @@
-// The drawing: one SVG, redrawn when the view changes, repainted when a slider or the choice does.
+// The drawing: one SVG, redrawn when the view changes, repainted when a slider or the selection changes.
 const svg = find("graph");
 const scene = make("g", { id: "scene" });
 const edgeLayer = make("g", { class: "edges" });
@@ -25,10 +25,10 @@ function drawGraph({ keepCamera = false } = {}) {
   drawn = [];
   find("overlay").hidden = Boolean(view) && !view.left;
   if (!view) {
-    find("overlay").textContent = "Choose a variable, by a search or in the matrix, to see its neighbours.";
+    find("overlay").textContent = "Search for a variable, or click one in the matrix, to see its neighbours.";
     return;
   }
-  if (view.left) find("overlay").textContent = `The ${view.places.size} with the strongest edges; ${view.left} more are left out.`;
+  if (view.left) find("overlay").textContent = `Only the ${view.places.size} variables with the strongest edges are shown; ${view.left} more are left out.`;
   const graph = shownGraph();
   const edges = graph.edges.filter((edge) => view.places.has(edge.source) && view.places.has(edge.target));
   if (state.reference !== null) {
@@ -37,7 +37,7 @@ function drawGraph({ keepCamera = false } = {}) {
       if (view.places.has(edge.source) && view.places.has(edge.target)) edges.push({ ...edge, missing: true });
     }
   }
-  // What is right lies on top of what is not.
+  // Correct edges lie on top of the others.
   const layers = ["missing", "extra", "reversed", "true"];
   const depth = (edge) => (state.reference === null ? 0 : edge.missing ? 0 : layers.indexOf(verdict(edge, graphs[state.reference])));
   edges.sort((a, b) => depth(a) - depth(b));
@@ -78,7 +78,7 @@ const edgeText = (edge) => `${names[edge.source]} ${edge.undirected ? "â€“" : "â
   (edge.weight === undefined || edge.weight === null ? "" : `, weight ${number(edge.weight)}`);
 const nodeText = (node) => `${names[node]}: ${plural(shownGraph().into[node].length, "cause")}, ${plural(shownGraph().from[node].length, "effect")}`;
 
-// Compute the curves of all edges, after nodes have moved. What the threshold left out takes no room until it is shown.
+// Compute the curves of all edges, after nodes have moved. Hidden candidates take no room.
 function route() {
   const placed = drawn.filter(({ edge }) => !edge.candidate || isVisible(edge));
   ports(placed.map((item) => item.edge), view);
@@ -139,7 +139,7 @@ function paintGraph() {
     element.setAttribute("aria-label", nodeText(node));
     element.setAttribute("aria-pressed", isChosen ? "true" : "false");
   }
-  // One stop for the Tab key; arrow keys move on from there.
+  // The Tab key stops at one node; arrow keys move on from there.
   const stop = chosen && nodeElements.has(chosen.node) ? chosen.node : nodeElements.keys().next().value;
   for (const [node, element] of nodeElements) element.setAttribute("tabindex", node === stop ? 0 : -1);
 }
@@ -157,7 +157,7 @@ function fit() {
     const kept = [...view.places].filter(([node]) => shownGraph().into[node].length || shownGraph().from[node].length);
     height = Math.max(60, ...kept.map(([, place]) => place.y + LAYER / 2));
   }
-  // A wide drawing leaves the right side to the buttons of the zoom.
+  // A wide drawing leaves room for the zoom buttons on the right.
   const wide = view.width / height > (box.width - 108) / box.height;
   const room = box.width - (wide ? 54 : 0);
   camera.zoom = Math.min(1.5, (room - 16) / view.width, (box.height - 8) / height);
@@ -166,7 +166,7 @@ function fit() {
   showCamera();
 }
 
-// Move a node that was searched for to the middle, large enough to be read.
+// Centre the node that a search found, and make it legible.
 function bringToView(node) {
   const box = svg.getBoundingClientRect();
   const { x, y } = view.places.get(node);
@@ -203,7 +203,7 @@ function startDrag(event, node) {
   }, () => { if (!moved) chooseNode(node); });
 }
 
-// Follow the pointer until it is let go.
+// Follow the pointer until it is released.
 function follow(event, onMove, onEnd) {
   const move = (next) => { if (next.pointerId === event.pointerId) onMove(next); };
   const end = (next) => {
@@ -233,7 +233,7 @@ svg.addEventListener("pointerdown", (event) => {
 });
 window.addEventListener("pointerup", () => svg.classList.remove("panning"));
 svg.addEventListener("wheel", (event) => {
-  // A page is scrolled with the wheel; the graph is zoomed once it is in use, or with Ctrl.
+  // The wheel scrolls the page; it zooms with Ctrl, or once the graph has the focus.
   if (!event.ctrlKey && !event.metaKey && !svg.contains(document.activeElement)) return;
   event.preventDefault();
   const box = svg.getBoundingClientRect();
@@ -242,7 +242,7 @@ svg.addEventListener("wheel", (event) => {
 
 function chooseNode(node, { focus = true, bring = false } = {}) {
   const patch = { chosen: { node } };
-  // In a large graph the neighbourhood follows the choice.
+  // In a large graph the neighbourhood follows the selection.
   if (content.large || (state.steps > 0 && !nodeElements.has(node))) Object.assign(patch, { centre: node, steps: Math.max(1, state.steps) });
   change(patch);
   const element = nodeElements.get(node);

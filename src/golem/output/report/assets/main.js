@@ -1,4 +1,4 @@
-// The start: everything is set up, then shown, and shown again whenever the state changes.
+// Set up and show everything, and show it again whenever the state changes.
 setUpSliders();
 setUpSelects();
 setUpSearch();

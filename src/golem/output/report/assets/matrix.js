@@ -53,7 +53,7 @@ function paintMatrix() {
   const reference = state.reference === null ? null : graphs[state.reference];
   const largest = strongest();
   const count = shownGraph().edges.length;
-  // Few edges in many cells would be dust: marks grow beyond their cells until they cover a tenth of the half.
+  // Few edges among many cells would be invisible: marks grow beyond their cells until they cover a tenth of the triangle.
   const least = Math.min(3.4, Math.max(1.6, cell * d * Math.sqrt(0.1 / (2 * Math.max(1, count)))));
   const mark = Math.max(cell - (cell > 7 ? 1 : 0), least);
   const shift = cell > 7 ? 0.5 : Math.min(0, (cell - mark) / 2);
@@ -108,7 +108,7 @@ function cellAt(event) {
   return place.every((k) => k >= 0 && k < names.length) ? nearestMark(place) : null;
 }
 
-// Where cells are smaller than a finger, the edge next to the pointer is meant.
+// In small cells a click means the nearest edge.
 function nearestMark([row, column]) {
   if (cell >= 5) return [row, column];
   const reach = Math.ceil(5 / cell);

@@ -1,4 +1,4 @@
-// What the user has chosen. Whoever changes it calls change(); every part of the page then shows it.
+// The state of the page. change() updates it and redraws every part that depends on it.
 const state = {
   shown: 0, // number of the graph that is drawn
   reference: content.truth, // number of the graph it is compared with, or null
@@ -27,8 +27,7 @@ function size(edge) {
   return value === null || value === undefined ? Infinity : Math.abs(value);
 }
 
-// The share of the resamples that have an edge. Where the data cannot decide the direction each resample tosses a coin
-// for it, so that the share that joins the two counts.
+// The frequency of an edge in the bootstrap; for an undecided edge, whose direction is a coin toss, in any direction.
 const frequency = (edge) => (edge.undecided ? edge.adjacency_frequency : edge.direction_frequency) ?? null;
 
 function isVisible(edge) {
@@ -39,11 +38,11 @@ function isVisible(edge) {
   return strong && (frequency(edge) ?? 1) >= state.frequency;
 }
 
-// true, reversed, extra, missing: what an edge is compared with the truth. Another graph is not right, only the same or not.
+// Words for an edge compared with the truth (true, reversed, extra, missing) or with another graph.
 const OTHER_WORDS = { true: "same", reversed: "reversed", extra: "only here", missing: "only there" };
 const verdictWord = (kind, reference) => (reference === graphs[content.truth] ? kind : OTHER_WORDS[kind]);
 
-// An edge whose direction is open agrees with both.
+// An edge with an undecided direction agrees with both.
 function verdict(edge, reference) {
   const same = reference.byId.get(edge.id);
   const turned = reference.byId.get(edgeId(edge.target, edge.source));
@@ -59,14 +58,14 @@ function missingEdges(graph, reference, present = () => true) {
   });
 }
 
-// Counts of true, reversed, extra and missing edges, of what the sliders leave or of all.
+// Count true, reversed, extra and missing edges, among the visible ones or among all.
 function tally(graph, reference, visible = (edge) => !edge.candidate) {
   const counts = { true: 0, reversed: 0, extra: 0, missing: missingEdges(graph, reference, visible).length };
   for (const edge of graph.edges) if (visible(edge)) counts[verdict(edge, reference)] += 1;
   return counts;
 }
 
-// The largest size of an edge by the chosen measure; it stays, so it is computed once.
+// The largest size of an edge by the chosen measure, computed once.
 const largestSizes = new Map();
 function largestSize() {
   const key = state.shown + state.measure;

@@ -1,4 +1,4 @@
-// Tables: edges, methods, distances, agreement. Long ones start short.
+// Tables: edges, methods, distances, agreement. Long tables start with their first rows.
 const FIRST_ROWS = 100;
 
 function fillTable(holder, columns, rows, { onrow = null, rowClass = null } = {}) {
@@ -10,12 +10,12 @@ function fillTable(holder, columns, rows, { onrow = null, rowClass = null } = {}
       const { value } = columns[sorted.column];
       list.sort((a, b) => {
         const [x, y] = [value(a), value(b)];
-        if (x == null || y == null) return (x == null) - (y == null); // what has no value comes last, both ways
+        if (x == null || y == null) return (x == null) - (y == null); // rows without a value come last in both orders
         const order = typeof x === "string" ? x.localeCompare(y) : x - y;
         return sorted.up ? order : -order;
       });
     }
-    const head = make("tr", {}, ...columns.map((column, k) => make("th", { scope: "col", class: column.text ? "" : "numeric",
+    const head = make("tr", {}, ...columns.map((column, k) => make("th", { scope: "col", class: column.text ? "" : "numeric", title: column.hint,
       "aria-sort": sorted.column === k ? (sorted.up ? "ascending" : "descending") : null },
     make("button", { type: "button", class: "link", onclick: () => { sorted = { column: k, up: sorted.column === k ? !sorted.up : Boolean(column.text) }; draw(); } }, column.title))));
     const body = list.slice(0, all ? undefined : FIRST_ROWS).map((row) => make("tr", { class: rowClass ? rowClass(row) : null },
@@ -40,13 +40,13 @@ function edgeTable() {
     { title: "cause", text: true, value: (edge) => names[edge.source] },
     { title: "effect", text: true, value: (edge) => names[edge.target] },
     { title: "weight", value: (edge) => edge.weight, show: (edge) => number(edge.weight) },
-    has("standardized_weight") && { title: "standardized", value: (edge) => Math.abs(edge.standardized_weight), show: (edge) => number(edge.standardized_weight) },
-    has("weight_low") && { title: "interval", value: (edge) => edge.weight_low, show: (edge) => (edge.weight_low == null ? "" : `${number(edge.weight_low)} to ${number(edge.weight_high)}`) },
-    has("drop_loss") && { title: "score lost", value: (edge) => edge.drop_loss, show: (edge) => number(edge.drop_loss) },
-    has("adjacency_frequency") && { title: "joined", value: (edge) => edge.adjacency_frequency, show: (edge) => percent(edge.adjacency_frequency) },
-    has("direction_frequency") && { title: "directed", value: (edge) => edge.direction_frequency, show: (edge) => percent(edge.direction_frequency) },
+    has("standardized_weight") && { title: "standardized weight", hint: "in standard deviations of both columns", value: (edge) => Math.abs(edge.standardized_weight), show: (edge) => number(edge.standardized_weight) },
+    has("weight_low") && { title: "interval", hint: "range of the weight in the bootstrap", value: (edge) => edge.weight_low, show: (edge) => (edge.weight_low == null ? "" : `${number(edge.weight_low)} to ${number(edge.weight_high)}`) },
+    has("drop_loss") && { title: "loss of score", hint: "how much the score (deviance) gets worse without the edge", value: (edge) => edge.drop_loss, show: (edge) => number(edge.drop_loss) },
+    has("adjacency_frequency") && { title: "joined", hint: "share of the bootstrap replicates that join the two variables", value: (edge) => edge.adjacency_frequency, show: (edge) => percent(edge.adjacency_frequency) },
+    has("direction_frequency") && { title: "directed", hint: "share of the bootstrap replicates with this direction; undecided ones count half", value: (edge) => edge.direction_frequency, show: (edge) => percent(edge.direction_frequency) },
     (has("undecided") || has("by_variance")) && { title: "direction", text: true, value: directionWord, show: (edge) => directionTag(edge) ?? "decided" },
-    content.compared_with > 0 && { title: `against ${graphs[1].name}`, text: true, value: (edge) => verdictWord(verdict(edge, graphs[1]), graphs[1]) },
+    content.compared_with > 0 && { title: `compared with ${graphs[1].name}`, text: true, value: (edge) => verdictWord(verdict(edge, graphs[1]), graphs[1]) },
   ].filter(Boolean);
   fillTable(find("edge-table"), columns, graph.edges.filter((edge) => !edge.candidate), {
     onrow: (edge) => {
@@ -56,14 +56,25 @@ function edgeTable() {
   });
 }
 
-// What was found compared with each reference, of all edges; in the words for the truth where that is the only one.
+// Counts of edges compared with each reference, in the words for the truth if it is the only one.
 function comparedTable() {
   const rows = graphs.slice(1).map((graph) => ({ name: graph.name, ...tally(graphs[0], graph) }));
-  fillTable(find("compared"), [{ title: "against", text: true, value: (row) => row.name },
+  fillTable(find("compared"), [{ title: "compared with", text: true, value: (row) => row.name },
     ...VERDICTS.map((kind) => ({ title: verdictWord(kind, graphs.at(-1)), value: (row) => row[kind] }))], rows);
 }
 
 const VERDICTS = ["true", "reversed", "extra", "missing"];
+
+const SCORES = {
+  shd: ["SHD", "edges to add, remove or reverse to get the true graph"],
+  shd_c: ["SHD-C", "the same between the equivalence classes"],
+  sid: ["SID", "pairs of variables whose effect would be computed wrongly with this graph"],
+  tpr: ["TPR", "share of the true edges that were found"],
+  bic: ["BIC", "lower is better"],
+  score_ev: ["GOLEM-EV score", "score of the paper with equal noise variances; lower is better"],
+  score_nv: ["GOLEM-NV score", "score of the paper with free noise variances; lower is better"],
+  seconds: ["seconds"],
+};
 
 function methodsTable() {
   const truth = graphs[content.truth];
@@ -73,8 +84,8 @@ function methodsTable() {
     { title: "method", text: true, value: (row) => row.method },
     { title: "edges", value: (row) => row.edges },
     ...(truth ? VERDICTS.map((kind) => ({ title: kind, value: (row) => counts.get(row.method)?.[kind] ?? null })) : []),
-    ...[["shd", "SHD"], ["shd_c", "SHD-C"], ["sid", "SID"], ["tpr", "TPR"], ["bic", "BIC"], ["score_ev", "S-EV"], ["score_nv", "S-NV"], ["seconds", "seconds"]]
-      .filter(([key]) => given(key)).map(([key, title]) => ({ title, value: (row) => row[key], show: (row) => (row[key] === null ? "" : number(row[key])) })),
+    ...Object.entries(SCORES).filter(([key]) => given(key)).map(([key, [title, hint]]) =>
+      ({ title, hint, value: (row) => row[key], show: (row) => (row[key] === null ? "" : number(row[key])) })),
     { title: "status", text: true, value: (row) => (row.message ? `${row.status}: ${row.message}` : row.status) },
   ];
   fillTable(find("methods"), columns, content.methods, {
