@@ -179,7 +179,7 @@ def test_a_rare_value_is_drawn_until_it_is_there():
 def test_a_resample_that_never_can_be_fitted_is_told(monkeypatch):
     X = simulate(3, 50, random_state=1).data
     monkeypatch.setattr(Rows, "draw", lambda self, rng: Moments.from_covariance(np.diag([1.0, 0.0, 1.0]), 50))
-    with pytest.raises(ValueError, match=r"resampled rows cannot be fitted.* constant columns"):
+    with pytest.raises(ValueError, match=r"Resampled rows cannot be fitted.* constant columns"):
         bootstrap(Golem("nv"), X, 2)
 
 

@@ -69,7 +69,7 @@ def test_thresholds_by_likelihood_ratio(data, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--select", "cv", "--lambda-sparsity", "bic"], "leave one of them out"),
+        (["--select", "cv", "--lambda-sparsity", "bic"], "Leave one of them out"),
         (["--threshold", "lr"], "counts edges"),
         (["--threshold", "some", "--solver", "lbfgs"], "a number or 'lr'"),
         (["--threshold", "-1", "--solver", "lbfgs"], "at least 0"),

@@ -1,4 +1,4 @@
-"""How far a fitted model can be trusted: bootstrap, selection of penalties, diagnostics.
+"""Assessment of fitted models: bootstrap, selection of penalties, diagnostics.
 
-Everything here takes fitted models and data, and returns findings. Nothing here writes files.
+Everything here takes fitted models and data, and returns results. Nothing here writes files.
 """

@@ -1,4 +1,4 @@
-"""A directed acyclic graph on which many graphs agree."""
+"""The consensus of many graphs: a DAG on which most of them agree."""
 
 from __future__ import annotations
 
@@ -8,25 +8,22 @@ from golem.runtime.types import BoolMatrix, Matrix
 
 
 def ranked_pairs(adjacency: Matrix, direction: Matrix, tie_break: Matrix | None = None) -> BoolMatrix:
-    """Join the pairs that most graphs join, and direct them as most do, as far as it is acyclic.
+    """Join the pairs that most graphs join, in the direction of the majority, as far as the result stays acyclic.
 
-    Pairs whose adjacency frequency is above 1/2 are taken in turn, the most one-sided first, and directed as in most
-    graphs unless that closes a cycle with those before; then the other way, if any graph has it so, or not at all.
-    This is Tideman's (1987) ranked pairs, a vote of the graphs on the order of the nodes. Both directions cannot close
-    a cycle, so that a pair is left out only where knowledge forbids the other way.
+    Pairs with an adjacency frequency above 1/2 are taken in turn, the most one-sided first (Tideman's ranked pairs,
+    1987). A pair gets its more frequent direction, or the other one if that would close a cycle. A pair is left out
+    only if no graph has the other direction, as when knowledge forbids it.
 
     Parameters
     ----------
-    adjacency : ndarray of shape (d, d)
-        Share of the graphs that join i and j.
-    direction : ndarray of shape (d, d)
-        Share of the graphs with i -> j.
+    adjacency, direction : ndarray of shape (d, d)
+        Share of the graphs that join i and j, and share with i -> j.
     tie_break : ndarray of shape (d, d), optional
-        Decides where both directions are as frequent: the larger of [i, j] and [j, i], and then the lower number.
+        For equally frequent directions the larger of [i, j] and [j, i] decides, then the lower number.
 
     Examples
     --------
-    A cycle of three votes loses its weakest edge's direction:
+    In a cycle of three votes the weakest edge is reversed:
 
     >>> direction = np.array([[0, 0.9, 0.4], [0.1, 0, 0.8], [0.6, 0.2, 0]])
     >>> ranked_pairs(direction + direction.T, direction).astype(int)

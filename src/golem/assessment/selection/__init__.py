@@ -1,4 +1,4 @@
-"""Penalties and thresholds chosen from the data: cross-validation, information criteria, stability selection."""
+"""Selection of penalties and thresholds: information criteria, cross-validation, stability."""
 
 from golem.assessment.selection.golem_cv import GolemCV, Selection
 

@@ -1,4 +1,4 @@
-"""GolemCV: a Golem whose penalties and threshold are chosen from the data."""
+"""GolemCV: a Golem with penalties and a threshold chosen from the data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from golem.score.sparsity import L0, Criterion
 
 Method = Literal["bic", "cv", "stability"]
 METHODS: tuple[Method, ...] = ("bic", "cv", "stability")
-# A parameter that belongs to one method, and its default there.
+# Parameters that belong to one method, and their defaults.
 _OF_METHOD: dict[str, tuple[Method, Any]] = {
     "criterion": ("bic", "mbic"),
     "cv": ("cv", 5),
@@ -38,7 +38,7 @@ DAG_PENALTIES = (1.0, 5.0, 25.0)
 
 @dataclass(frozen=True)
 class Selection:
-    """What was chosen, among what: `chosen` are parameters of Golem, `path` the rows of the table."""
+    """The chosen parameters of Golem, and the path: one row per setting that was compared."""
 
     method: Method
     chosen: dict[str, Any]
@@ -46,23 +46,22 @@ class Selection:
 
 
 class GolemCV(BaseEstimator):
-    """Learn a graph at penalties and a threshold chosen from the data.
+    """Learn a graph with penalties and a threshold chosen from the data.
 
     A path of graphs is learned, from high penalties to low ones, and one point of it is chosen:
 
     - "bic": by an information criterion of the refitted graph on all rows, 2 n L + penalty on the edges. One pass.
-    - "cv": by the held-out Gaussian likelihood in K folds; of the settings within one standard error of the best
-      (of the differences, fold by fold) that with the fewest edges is taken.
+    - "cv": by the held-out Gaussian likelihood in K folds. Of the settings within one standard error of the best
+      (of the differences per fold), the one with the fewest edges is chosen.
     - "stability": by how well graphs from complementary halves of the rows agree with that of all rows
-      (`golem.assessment.selection.stability`); of agreements that hardly differ from the best that with the fewest
-      edges is taken. Tells in addition how often each edge came back. Where they nowhere agree by more than noise
-      would, the choice is by "mbic", with a warning.
+      (`golem.assessment.selection.stability`). Of the settings that are nearly as good as the best, the one with the
+      fewest edges is chosen. If they agree no better than pure noise would, "mbic" decides, with a warning.
 
-    Settings that are equally good, because they give the same graphs, are neighbours, and the middle one is taken.
+    Of equally good settings, which are neighbours with the same graphs, the middle one is chosen.
 
-    With solver="order" the path goes over the penalty per edge. With "lbfgs" and "adam" it goes over the weight
-    of the l1 norm and, with "cv", that of the DAG penalty; at each point the raw weights become a graph by
-    threshold="lr", a likelihood ratio, unless the estimator or `threshold` say otherwise.
+    With solver="order" the path runs over the penalty per edge. With "lbfgs" and "adam" it runs over the weight of the
+    l1 norm and, with "cv", that of the DAG penalty. At each point the raw weights become a graph by threshold="lr", a
+    likelihood ratio, unless the estimator or `threshold` say otherwise.
 
     Parameters
     ----------
@@ -71,27 +70,27 @@ class GolemCV(BaseEstimator):
     select : {"bic", "cv", "stability"}
         How to choose.
     lambda_sparsity : sequence of float, optional
-        The grid. Order: lambda in S(B) = L(B) + lambda (number of edges), by default penalties 2 n lambda from
-        AIC's 2 to twice that of "mbic". Adam and L-BFGS: weights of ||B||_1, by default 0.002 to 0.1.
+        The grid. Order: lambda in S(B) = L(B) + lambda (number of edges), by default penalties 2 n lambda from the 2 of
+        AIC to twice that of "mbic". Adam and L-BFGS: weights of ||B||_1, by default 0.002 to 0.1.
     lambda_dag : sequence of float, optional
-        Weights of h(B) (Adam, L-BFGS); by default the estimator's own or, with "cv", 1, 5 and 25.
+        Weights of h(B) (Adam, L-BFGS); by default that of the estimator or, with "cv", 1, 5 and 25.
     threshold : sequence of float or "lr", optional
-        Thresholds (Adam, L-BFGS); by default the estimator's own or "lr".
+        Thresholds (Adam, L-BFGS); by default that of the estimator or "lr".
     criterion : {"mbic", "ebic", "bic"}, optional
-        The penalty per edge with "bic"; by default "mbic", k (log n + 2 log d), which is the EBIC that Foygel and Drton
-        (2010) give for graphs (see `golem.score.sparsity.L0`).
+        The penalty per edge with "bic"; by default "mbic", k (log n + 2 log d), the EBIC of Foygel and Drton (2010) for
+        graphs (see `golem.score.sparsity.L0`).
     cv : int, optional
-        Number of folds; by default 5. Rows are shuffled first.
+        Number of folds, by default 5. Rows are shuffled first.
     pairs : int, optional
-        Number of pairs of halves; by default 25, so 50 fits of the path.
+        Number of pairs of halves; by default 25, which means 50 fits of the path.
     stable : float, optional
-        Share of the halves from which on an edge counts as stable; by default 0.75.
+        Frequency in the halves from which an edge counts as stable; by default 0.75.
     random_state : int, Generator or None
-        Seed of folds and halves; without one it is 0.
+        Seed of folds and halves, by default 0.
     n_jobs : int, optional
         Processes for folds and halves; by default 1, -1 for all cores.
     callback : callable, optional
-        Called with the number of paths done and of all.
+        Called with the numbers of paths done and in total.
 
     Attributes
     ----------
@@ -101,19 +100,19 @@ class GolemCV(BaseEstimator):
     best_params_ : dict
         The chosen parameters of Golem.
     best_score_ : float
-        The score of the choice: the criterion (lower is better), the mean held-out log-likelihood of a row, or the
-        agreement of halves and whole (higher is better).
+        The score of the choice: the criterion (lower is better), the mean held-out log-likelihood per row, or the
+        agreement of halves and all rows (higher is better).
     path_ : list of dict
-        A row a setting, ready for `pandas.DataFrame`: the parameters, `edges` on all rows, `score` and `chosen`;
-        `edge_penalty`, 2 n lambda (order); with "cv" `standard_error` of the score's distance from the best; with
+        One row per setting, ready for `pandas.DataFrame`: the parameters, `edges` on all rows, `score` and `chosen`;
+        `edge_penalty`, 2 n lambda (order); with "cv" `standard_error` of the difference from the best score; with
         "stability" `stable_edges` and `expected_false`, a bound on how many of these are false
         (`golem.assessment.selection.stability.Frequencies.expected_false`).
     adjacency_frequency_, direction_frequency_ : ndarray of shape (d, d)
         Shares of the halves that join two nodes, and that have i -> j, at the chosen setting ("stability").
     stable_ : ndarray of shape (d, d), bool
-        Edges of the graph whose adjacency frequency is at least `stable` ("stability").
+        Edges of the graph with an adjacency frequency of at least `stable` ("stability").
     selection_ : Selection
-        Method, choice and path together, as graph.json has them.
+        Method, choice and path, as in graph.json.
 
     Examples
     --------
@@ -161,14 +160,13 @@ class GolemCV(BaseEstimator):
         Parameters
         ----------
         X : array, DataFrame (pandas, Polars), PyArrow table, or sequence of Moments
-            Data, samples in rows; or the moments of shards of them, such as those of
-            `golem.readers.shards_from_file`, which then are dealt out whole to folds and halves. For "bic" a single
-            `Moments` or a tensor do as well.
+            Rows; or the moments of shards of rows (`golem.readers.shards_from_file`), each of which goes to one fold or
+            half as a whole. "bic" also takes a single `Moments` or a tensor.
         y : None
-            Ignored, there for scikit-learn.
+            Ignored, for scikit-learn.
         """
         for attribute in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, attribute)  # none of an earlier fit may stay
+            delattr(self, attribute)  # of an earlier fit
         chosen = self.choose(X).chosen
         self.best_params_, self.path_ = chosen, self.selection_.path
         (self.best_score_,) = (row["score"] for row in self.path_ if row["chosen"])
@@ -182,13 +180,13 @@ class GolemCV(BaseEstimator):
         return self
 
     def choose(self, X: Any) -> Selection:
-        """Learn the path and choose; what is chosen are parameters for `Golem.set_params`."""
+        """Learn the path and choose parameters for `Golem.set_params`."""
         self.check_settings()
         moments, sample = self._read(X)
         template = self._template()
         # Names become masks once for all fits of the path.
         template = clone(template).set_params(knowledge=read_knowledge(template.knowledge, moments.names))
-        with warnings.catch_warnings():  # the last fit gives them
+        with warnings.catch_warnings():  # the last fit repeats them
             warnings.simplefilter("ignore", DataWarning)
             require_learnable(moments, uses_scale=template.noise == "ev" or not is_counted(template))
         settings = self._grid(template, moments)
@@ -211,66 +209,71 @@ class GolemCV(BaseEstimator):
         return self.selection_
 
     def score(self, X: Any, y: None = None) -> float:
-        """Mean Gaussian log-likelihood of a row of X under the fitted model; higher is better."""
-        check_is_fitted(self, "estimator_")
-        moments = X if isinstance(X, Moments) else read_data(self, X, reset=False)[0]
-        return float(self.estimator_.score(moments))
+        """Return the mean Gaussian log-likelihood per row of X under the fitted model; higher is better."""
+        model = self._fitted()
+        return model.score(X if isinstance(X, Moments) else read_data(self, X, reset=False)[0])
 
     def plot(self, **options: Any) -> Any:
         """Draw the graph; see `Golem.plot`."""
-        check_is_fitted(self, "estimator_")
-        return self.estimator_.plot(**options)
+        return self._fitted().plot(**options)
 
     def diagnose(self, X: Any = None, *, refit: bool | None = None) -> Any:
-        """Check what the graph rests on; see `golem.diagnose`."""
-        check_is_fitted(self, "estimator_")
-        return self.estimator_.diagnose(X, refit=refit)
+        """Check what the graph depends on; see `golem.diagnose`."""
+        return self._fitted().diagnose(X, refit=refit)
 
     def report(self, path: Any, **options: Any) -> Any:
         """Write a page to explore the graph; see `Golem.report`."""
+        return self._fitted().report(path, **options)
+
+    def _fitted(self) -> Golem:
+        """Return the chosen model."""
         check_is_fitted(self, "estimator_")
-        return self.estimator_.report(path, **options)
+        model: Golem = self.estimator_
+        return model
 
     def check_settings(self) -> None:
-        """Raise a ValueError where settings contradict each other."""
+        """Raise a ValueError if settings contradict each other."""
         if self.select not in METHODS:
             raise ValueError(f"select must be one of {', '.join(METHODS)}; got {self.select!r}")
         for name, (method, _) in _OF_METHOD.items():
             if getattr(self, name) is not None and self.select != method:
-                raise ValueError(f"{name}={getattr(self, name)!r} with select={self.select!r}: it is for {method!r}")
+                raise ValueError(f"{name}={getattr(self, name)!r} needs select={method!r}; got {self.select!r}")
         L0(self._own("criterion"))
         for name, least in (("cv", 2), ("pairs", 1)):
             if not (isinstance(self._own(name), int | np.integer) and self._own(name) >= least):
-                raise ValueError(f"{name} must be a whole number of at least {least}; got {self._own(name)!r}")
+                raise ValueError(f"{name} must be an integer of at least {least}; got {self._own(name)!r}")
         if not 0.5 < self._own("stable") <= 1:
             raise ValueError(f"stable must be above 0.5 and at most 1; got {self._own('stable')!r}")
         model = self._template()
         if model.lambda_sparsity is not None:
             raise ValueError(
-                f"lambda_sparsity={model.lambda_sparsity!r} is fixed, and select={self.select!r} is to choose it; "
-                "leave one of them out"
+                f"The estimator fixes lambda_sparsity={model.lambda_sparsity!r}, which select={self.select!r} should "
+                "choose. Leave one of them out"
             )
         if model.cycles == "none":
-            raise ValueError("cycles='none' leaves cyclic graphs, which have no likelihood to choose by")
-        for name in ("lambda_dag", "threshold"):
-            if getattr(self, name) is not None and is_counted(model):
-                raise ValueError(f"a grid of {name} is for solver='adam' and 'lbfgs'; the order solver has none")
-            if getattr(self, name) is not None and getattr(self.estimator, name, None) is not None:
-                raise ValueError(f"{name} is given both as a grid and in the estimator; leave one of them out")
+            raise ValueError(
+                "cycles='none' leaves cyclic graphs, which cannot be scored. Use cycles='paper' or 'gentle'"
+            )
         for name in ("lambda_sparsity", "lambda_dag", "threshold"):
-            values = getattr(self, name)
-            if values is not None and np.ndim(values) == 0:
-                raise ValueError(f"the grid of {name} is a list of values to choose from; got {values!r}")
-            if values is not None and not len(values):
-                raise ValueError(f"the grid of {name} is empty")
-            for value in () if values is None else values:
-                clone(model).set_params(**{name: value}).check_settings()
+            if getattr(self, name) is not None:
+                self._check_grid(name, getattr(self, name), model)
         model.check_settings()
+
+    def _check_grid(self, name: str, values: Any, model: Golem) -> None:
+        """Raise a ValueError if the values of a parameter cannot be compared."""
+        if name != "lambda_sparsity" and is_counted(model):
+            raise ValueError(f"A grid of {name} needs solver='adam' or 'lbfgs'. Leave it out with solver='order'")
+        if getattr(self.estimator, name, None) is not None:
+            raise ValueError(f"{name} is given both as a grid and in the estimator. Leave one of them out")
+        if np.ndim(values) == 0 or not len(values):
+            raise ValueError(f"The grid of {name} must be a list of values to choose from; got {values!r}")
+        for value in values:
+            clone(model).set_params(**{name: value}).check_settings()
 
     @property
     def missing(self) -> MissingChoice:
-        """What is done about missing values, as the estimator has it."""
-        return Golem().missing if self.estimator is None else self.estimator.missing
+        """The treatment of missing values, as set in the estimator."""
+        return (self.estimator or Golem()).missing
 
     def _own(self, name: str) -> Any:
         """Return a parameter of the method, or its default."""
@@ -278,35 +281,32 @@ class GolemCV(BaseEstimator):
         return _OF_METHOD[name][1] if value is None else value
 
     def _template(self) -> Golem:
-        """Return the estimator, with a likelihood ratio as the threshold where it has a use for one and none is set."""
-        model = Golem() if self.estimator is None else self.estimator
+        """Return the estimator, with threshold="lr" if its solver needs a threshold and none is set."""
+        model = self.estimator or Golem()
         if not isinstance(model, Golem):
-            raise ValueError(f"the estimator is a golem.Golem; got {type(model).__name__}")
+            raise ValueError(f"The estimator must be a golem.Golem; got {type(model).__name__}")
         if not is_counted(model) and model.threshold is None:
             model = clone(model).set_params(threshold="lr")
         return model
 
     def _read(self, X: Any) -> tuple[Moments, Sample | None]:
-        """Return the moments of all rows, and what can be divided."""
+        """Return the moments of all rows, and the sample that can be divided."""
         moments, sample = read_sample(self, X)
         if sample is None and self.select != "bic":
             raise ValueError(
-                f"select={self.select!r} divides rows, which moments of all of them do not have; use select='bic', or "
-                "give the rows, or moments of shards of them (golem.readers.shards_from_file)"
+                f"select={self.select!r} divides the rows, but the data are moments of all rows. Use select='bic', the "
+                "rows, or the moments of shards (golem.readers.shards_from_file)"
             )
         return moments, sample
 
     def _grid(self, model: Golem, moments: Moments) -> list[Setting]:
         """Return the settings of the path."""
-        penalties = self.lambda_sparsity
+        penalties, dag = self.lambda_sparsity, self.lambda_dag
         if penalties is None:
             penalties = default_penalties(is_counted(model), moments.n, moments.d)
-        dag: Sequence[float | None] = (None,)
-        if self.lambda_dag is not None:
-            dag = self.lambda_dag
-        elif self.select == "cv" and not is_counted(model) and model.lambda_dag is None:
+        if dag is None and self.select == "cv" and not is_counted(model) and model.lambda_dag is None:
             dag = DAG_PENALTIES
-        return grid(penalties, dag, (None,) if self.threshold is None else self.threshold)
+        return grid(penalties, (None,) if dag is None else dag, (None,) if self.threshold is None else self.threshold)
 
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng(0 if self.random_state is None else self.random_state)

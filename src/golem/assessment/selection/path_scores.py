@@ -1,4 +1,4 @@
-"""Three ways to score a path: by an information criterion, by held-out likelihood, by the agreement of halves."""
+"""Three scores of a path: an information criterion, the held-out likelihood, the agreement of halves."""
 
 from __future__ import annotations
 
@@ -28,23 +28,7 @@ from golem.score.sparsity import L0
 
 @dataclass(frozen=True, eq=False)
 class PenaltyPath:
-    """Settings to be tried, on what, and how the work is done.
-
-    Parameters
-    ----------
-    model : Golem
-        All other settings.
-    moments : Moments
-        Those of all rows.
-    settings : list of Setting
-        The path.
-    sample : Sample, optional
-        What can be divided; a criterion needs none.
-    n_jobs : int, optional
-        Processes, 1 by default.
-    callback : callable, optional
-        Called with the number of paths done and of all.
-    """
+    """A path of settings for a model, the moments of all rows, and the sample for methods that divide the rows."""
 
     model: Golem
     moments: Moments
@@ -54,21 +38,19 @@ class PenaltyPath:
     callback: Counter | None = None
 
     def fits(self) -> Iterator[Golem]:
-        """Yield the model fitted to all rows at every setting."""
+        """Yield the model fitted to all rows, per setting."""
         return fit_path(self.model, self.moments, self.settings, self.moments.n)
 
-    def on_parts(self, task: Callable[..., Any], parts: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """Do a task of `golem.assessment.selection.paths` for parts of the rows, here or in processes, in order."""
-        arguments = ((self.model, *part, self.settings, self.moments.n) for part in parts)
-        if self.n_jobs in (None, 1):
-            return (task(*one) for one in arguments)
+    def on_parts(self, task: Callable[..., Any], parts: Iterable[tuple[Any, ...]], total: int) -> list[Any]:
+        """Run a task of `golem.assessment.selection.paths` on parts of the rows, here or in processes, in order."""
         from joblib import Parallel, delayed
 
-        results: Iterator[Any] = Parallel(self.n_jobs, return_as="generator")(delayed(task)(*one) for one in arguments)
-        return results
+        arguments = ((self.model, *part, self.settings, self.moments.n) for part in parts)
+        results = Parallel(self.n_jobs or 1, return_as="generator")(delayed(task)(*one) for one in arguments)
+        return list(self.progressing(results, total))
 
     def progressing(self, results: Iterator[Any], total: int) -> Iterator[Any]:
-        """Tell the callback of every result."""
+        """Report every result to the callback."""
         for done, result in enumerate(results, start=1):
             if self.callback is not None:
                 self.callback(done, total)
@@ -77,7 +59,7 @@ class PenaltyPath:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """A row for every setting of a path, the position of the best, and how often its edges came back in halves."""
+    """One row per setting of a path, the position of the best, and the frequencies of its edges in halves."""
 
     rows: list[dict[str, Any]]
     best: int
@@ -91,18 +73,17 @@ def by_criterion(path: PenaltyPath, criterion: L0) -> Scored:
         rows.append({"edges": int(one.adjacency_.sum()), "score": information_criterion(one, criterion)})
     strict = [True] * len(rows)
     if is_counted(path.model) and n <= d:
-        # The likelihood has no bound then, and graphs at lower penalties beat any criterion by the number of these.
+        # The likelihood is unbounded then, and a criterion would always prefer the lowest penalties.
         least = float(criterion.penalties(n, d)[1]) * (1 - 1e-9)
         strict = [2 * n * setting.lambda_sparsity >= least for setting in path.settings]
     return Scored(rows, middle_of_the_best([(keeps, -row["score"]) for keeps, row in zip(strict, rows, strict=True)]))
 
 
 def by_folds(path: PenaltyPath, count: int, rng: np.random.Generator) -> Scored:
-    """Score the path by the likelihood of folds left out."""
+    """Score the path by the likelihood of held-out folds."""
     assert path.sample is not None
     edges = [int(one.adjacency_.sum()) for one in path.fits()]
-    results = path.on_parts(held_out_scores, path.sample.folds(count, rng))
-    scores = np.array(list(path.progressing(results, count)))
+    scores = np.array(path.on_parts(held_out_scores, path.sample.folds(count, rng), count))
     mean = scores.mean(axis=0)
     behind = scores[:, [int(mean.argmax())]] - scores
     error = behind.std(axis=0, ddof=1) / np.sqrt(count)
@@ -114,11 +95,10 @@ def by_folds(path: PenaltyPath, count: int, rng: np.random.Generator) -> Scored:
 
 
 def by_halves(path: PenaltyPath, pairs: int, stable: float, rng: np.random.Generator) -> Scored:
-    """Score the path by the agreement of graphs from complementary halves with those of all rows."""
+    """Score the path by how well graphs from complementary halves agree with those of all rows."""
     assert path.sample is not None
     whole = list(path.fits())
-    results = path.on_parts(graphs_on_path, ((half,) for half in path.sample.halves(pairs, rng)))
-    graphs = list(path.progressing(results, 2 * pairs))
+    graphs = path.on_parts(graphs_on_path, ((half,) for half in path.sample.halves(pairs, rng)), 2 * pairs)
     found = [Frequencies.of(at_setting) for at_setting in zip(*graphs, strict=True)]
     rows = [
         {
@@ -134,9 +114,9 @@ def by_halves(path: PenaltyPath, pairs: int, stable: float, rng: np.random.Gener
         best = middle_of_the_best([(-information_criterion(fitted, L0()),) for fitted in whole])
         if highest > -np.inf:
             warnings.warn(
-                f"graphs of halves of the rows and that of all rows agree by {highest:.2f} at most, which edges of "
-                "noise do as well: the halves confirm no penalty, and that with the lowest mbic was taken, as with "
-                "select='bic'",
+                f"The graphs of halves of the rows agree with that of all rows by at most {highest:.2f}, no more than "
+                "pure noise would. No penalty is confirmed, so the one with the lowest mbic was chosen, as with "
+                "select='bic'.",
                 DataWarning,
                 stacklevel=4,
             )

@@ -1,4 +1,4 @@
-"""A path: the graphs along a grid of penalties and thresholds, on all rows or on a part of them."""
+"""Paths: graphs along a grid of penalties and thresholds, from all rows or from a part of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from golem.score.sparsity import L0
 from golem.solvers import Status
 from golem.solvers.order.noise_choice import NoiseScores
 
-# AIC's penalty per edge, and how far beyond that of "mbic" the default path goes.
+# The default path starts at the penalty of AIC and ends at this multiple of the penalty of "mbic".
 _LEAST_PENALTY, _MOST_PENALTY = 2.0, 2.0
 _PENALTIES_BELOW, _PENALTIES_ABOVE = 9, 3
 L1_PENALTIES = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
@@ -31,7 +31,7 @@ L1_PENALTIES = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
 
 @dataclass(frozen=True)
 class Setting:
-    """A point of the grid, as parameters of Golem for all rows; None is left as the estimator has it."""
+    """A point of the grid: parameters of Golem for all rows. None keeps the setting of the estimator."""
 
     lambda_sparsity: float
     lambda_dag: float | None = None
@@ -39,14 +39,14 @@ class Setting:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters of the estimator that the setting fixes."""
+        """The parameters of the estimator that are set."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     def for_rows(self, n: int, of: int, counted: bool) -> Setting:
-        """Return the setting for n rows that means what this one means for all.
+        """Return the equivalent setting for n of all rows.
 
-        An edge keeps its penalty in units of the deviance, 2 n lambda. A penalty on weights follows the noise of the
-        gradient, which goes with 1 / sqrt(n).
+        An edge keeps its penalty in units of the deviance, 2 n lambda. A penalty on weights scales with the noise of
+        the gradient, 1 / sqrt(n).
         """
         factor = of / n if counted else float(np.sqrt(of / n))
         return Setting(self.lambda_sparsity * factor, self.lambda_dag, self.threshold)
@@ -61,7 +61,7 @@ def grid(
 
 
 def default_penalties(counted: bool, n: int, d: int) -> list[float]:
-    """Penalties per edge from AIC's to twice that of "mbic", as lambda = penalty / (2n); or weights of the l1 norm."""
+    """Return penalties per edge from AIC's to twice that of "mbic", as lambda = penalty / (2n); or l1 weights."""
     if not counted:
         return list(L1_PENALTIES)
     usual = float(L0().penalties(n, d)[1])
@@ -71,12 +71,11 @@ def default_penalties(counted: bool, n: int, d: int) -> list[float]:
 
 
 def fit_path(model: Golem, moments: Moments, settings: Sequence[Setting], all_rows: int) -> Iterator[Golem]:
-    """Yield a model fitted at every setting; thresholds share the solve.
+    """Yield a fitted model per setting; settings that differ only in the threshold share one solve.
 
-    Each point starts as a single fit does, so that on all rows it is what `Golem` gives for these parameters. Warm
-    starts from the sparser neighbour save little time and end in worse minima of the paper's score
-    (docs/selection.md). On a part of the rows the order is searched for with the least effort, unless the model says
-    how much: many graphs are compared there, none is shown.
+    Each fit starts afresh, so that on all rows it is what `Golem` gives for these parameters. Warm starts from the
+    sparser neighbour save little time and end in worse minima of the paper's score (docs/selection.md). On a part of
+    the rows the search has effort="fast" unless the model sets an effort, because its graphs are only compared.
     """
     if moments.n < all_rows and model.solver == "order" and model.noise != "ev" and model.effort is None:
         model = clone(model).set_params(effort="fast")
@@ -94,7 +93,7 @@ def fit_path(model: Golem, moments: Moments, settings: Sequence[Setting], all_ro
 def held_out_scores(
     model: Golem, train: Moments, test: Moments | Matrix, settings: Sequence[Setting], all_rows: int
 ) -> list[float]:
-    """Mean log-likelihood of a held-out row, of what it has where values are missing, at every setting of the path."""
+    """Return the mean log-likelihood of the observed values of a held-out row, per setting."""
     path = fit_path(model, train, settings, all_rows)
     if isinstance(test, Moments):
         return [one.score(test) for one in path]
@@ -102,22 +101,21 @@ def held_out_scores(
 
 
 def graphs_on_path(model: Golem, moments: Moments, settings: Sequence[Setting], all_rows: int) -> list[BoolMatrix]:
-    """Graph at every setting of the path."""
+    """Return the graph at every setting."""
     return [one.adjacency_ for one in fit_path(model, moments, settings, all_rows)]
 
 
 def middle_of_the_best(scores: Sequence[tuple[float, ...]]) -> int:
-    """Position of the highest score, and of several the middle one, or the one before the middle.
+    """Return the position of the highest score; of several equal ones the middle one, or the one before the middle.
 
-    Penalties that give the same graphs score alike. From the middle of them it is farthest to another graph, on other
-    rows as well, such as those that a bootstrap draws.
+    Penalties with the same graphs have the same score. The middle one is most likely to give this graph on other rows.
     """
     ties = [k for k, score in enumerate(scores) if score == max(scores)]
     return ties[(len(ties) - 1) // 2]
 
 
 def _fit_quietly(model: Golem, moments: Moments) -> Golem:
-    """Fit without the warnings, which the fit of the chosen setting gives once."""
+    """Fit without warnings; the fit at the chosen setting repeats them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -128,10 +126,10 @@ def _fit_quietly(model: Golem, moments: Moments) -> Golem:
 
 
 def information_criterion(model: Golem, penalty: L0) -> float:
-    """Deviance 2 n L of the refitted graph + the penalty on its edges; lower is better.
+    """Return the deviance 2 n L of the refitted graph + the penalty on its edges; lower is better.
 
-    Under noise="auto" graphs of one path may come with different noise models: the score is then the lowest of the
-    three that `golem.solvers.order.noise_choice` puts on one scale.
+    With noise="auto" graphs of one path may have different noise models: the score is then the lowest of the three
+    that `golem.solvers.order.noise_choice` compares.
     """
     graph, moments = model.adjacency_, model.moments_
     n, parents = moments.n, graph.sum(axis=0)

@@ -1,12 +1,8 @@
-"""Stability selection: how often edges come back in complementary halves of the rows.
+"""Stability selection: how often edges are found in complementary halves of the rows.
 
-Two things are counted apart, over all halves: how often two nodes are joined (adjacency), and how often the edge goes
-from one to the other in the graph found (direction). A fit to half of the rows sees less than one to all of them, so
-the halves are the judges, and the graph is learned from all rows: at the penalty at which they confirm it best.
-
-It is not enough that the halves agree among themselves. At a high penalty they do: none of them can pay for more than
-the strongest edges, and all of them have these. The graph of all rows, whose edges weigh twice as much, then has edges
-that no half confirms, and that tells.
+The graph is learned from all rows, at the penalty at which the halves confirm it best. It is not enough that the halves
+agree with each other: at a high penalty all of them have the strongest edges and no others, but the graph of all rows,
+which has twice the evidence per edge, then has edges that no half confirms.
 """
 
 from __future__ import annotations
@@ -18,22 +14,17 @@ import numpy as np
 
 from golem.runtime.types import BoolMatrix, Matrix
 
-# What edges of noise reach. One that passes on all rows, z^2 above the penalty, has z / sqrt(2) with variance 1/2 on
-# half of them: it passes there about every second time at the lowest penalties, and less often at others.
+# The agreement that edges of pure noise reach. If one passes on all rows, with z^2 above the penalty, then half of them
+# have z / sqrt(2) with variance 1/2, which passes about every second time at the lowest penalties, else less often.
 CONFIRMED = 0.5
-# Agreements that differ by less, as a share of what is missing to full agreement, are taken for equal. Over 25 pairs
-# the standard error of the difference between neighbours on the path is 0.04 to 0.09 of it (docs/selection.md).
+# Agreements that differ by less, as a share of the distance to full agreement, count as equal. Over 25 pairs the
+# standard error of the difference between neighbours on the path is 0.04 to 0.09 of it (docs/selection.md).
 NO_DIFFERENCE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class Frequencies:
-    """Shares of the halves in which edges were found, at one setting.
-
-    Parameters
-    ----------
-    direction : ndarray of shape (d, d)
-        [i, j]: share of graphs with i -> j.
+    """Frequencies of edges in the halves, at one setting; `direction[i, j]` is the share of graphs with i -> j.
 
     Examples
     --------
@@ -48,21 +39,19 @@ class Frequencies:
     @classmethod
     def of(cls, graphs: Iterable[BoolMatrix]) -> Frequencies:
         """Count the edges of graphs."""
-        stack = np.stack(list(graphs)) != 0
-        return cls(stack.mean(axis=0))
+        return cls((np.stack(list(graphs)) != 0).mean(axis=0))
 
     @property
     def adjacency(self) -> Matrix:
-        """[i, j]: share of graphs that join i and j."""
+        """Share of graphs that join i and j, (d, d)."""
         return self.direction + self.direction.T
 
     def agreement(self, graph: BoolMatrix) -> float:
-        """How much a graph and those of the halves agree on adjacencies, beyond chance: 1 where all are the same.
+        """Return how far a graph agrees with those of the halves on adjacencies, beyond chance; 1 if all are the same.
 
-        Cohen's (1960) kappa over all pairs of nodes and all halves, (o - e) / (1 - e): with f the frequency of a pair
-        and g whether the graph joins it, o is the mean of g f + (1 - g)(1 - f), and e what o would be if the same
-        numbers of edges were drawn at random. It is minus infinity where all graphs are empty or all complete: these
-        agree whatever the data.
+        This is Cohen's (1960) kappa over all pairs of nodes and all halves, (o - e) / (1 - e): with f the frequency of
+        a pair and g whether the graph joins it, o is the mean of g f + (1 - g)(1 - f), and e its value for the same
+        numbers of edges placed at random. Minus infinity if all graphs are empty or all complete.
         """
         f, g = self._pairs, (graph | graph.T)[np.triu_indices(len(graph), 1)]
         expected = float(f.mean() * g.mean() + (1 - f.mean()) * (1 - g.mean()))
@@ -71,15 +60,14 @@ class Frequencies:
         return (float(np.where(g, f, 1 - f).mean()) - expected) / (1 - expected)
 
     def stable(self, least: float) -> int:
-        """Count the pairs joined in at least this share of the graphs."""
+        """Return the number of pairs joined in at least this share of the graphs."""
         return int((self._pairs >= least).sum())
 
     def expected_false(self, least: float) -> float:
-        """Bound on the expected number of stable pairs that halves join no more often than the average pair.
+        """Return a bound on the expected number of stable pairs that halves join no more often than the average pair.
 
-        q^2 / ((2 least - 1) p) with q the mean number of edges and p the number of pairs: Shah and Samworth (2013,
-        theorem 1) for complementary halves, whatever the method; the bound of Meinshausen and Buehlmann (2010). It
-        is informative where p is far above q^2, which graphs of few nodes are not.
+        q^2 / ((2 least - 1) p), with q the mean number of edges and p the number of pairs (Meinshausen and Buehlmann
+        2010; Shah and Samworth 2013, theorem 1). It is informative if p is far above q^2, not for graphs of few nodes.
         """
         f = self._pairs
         return float(f.sum()) ** 2 / ((2 * least - 1) * len(f))
