@@ -57,7 +57,7 @@ def test_graph_json_holds_what_a_repeat_needs(finished):
 
 def test_a_run_is_repeated_to_the_last_digit(finished):
     result = golem("fit", "--from", "out/graph.json", "-o", "again")
-    assert "Compared with out/graph.json, the data are the same; the graph is the same." in result.output
+    assert "Comparison with out/graph.json: the data are the same; the graph is the same." in result.output
     for name in ("edges.csv", "weights.csv"):
         assert (finished / "again" / name).read_text() == (finished / "out" / name).read_text()
     before, after = (json.loads((finished / folder / "graph.json").read_text()) for folder in ("out", "again"))
@@ -96,7 +96,7 @@ def test_other_data_and_other_versions_are_told(finished):
     changed["edge_table"] = []
     record.write_text(json.dumps(changed))
     output = golem("fit", "--from", record, "-o", "again").output
-    assert "whether the data are the same is not recorded; the graph is another: " in output
+    assert "whether the data are the same is not recorded; the graph differs: " in output
     assert f"numpy 1.0 then, {np.__version__} now" in output
 
 
@@ -106,7 +106,7 @@ def test_weights_that_moved_are_told(finished):
     for edge in changed["edge_table"]:
         edge["weight"] *= 1.01
     record.write_text(json.dumps(changed))
-    assert "the edges are the same, their weights differ by up to" in golem("fit", "--from", record).output
+    assert "the edges are the same, but weights differ by up to" in golem("fit", "--from", record).output
 
 
 @pytest.mark.parametrize(
@@ -127,14 +127,14 @@ def test_records_that_are_none_are_refused(finished):
     record = finished / "out" / "graph.json"
     content = json.loads(record.read_text())
     record.write_text(json.dumps(content | {"data": None}))
-    assert "does not say which files it came from" in golem("fit", "--from", record, expect=1).output
+    assert "does not record which files were read" in golem("fit", "--from", record, expect=1).output
     record.write_text(json.dumps(content | {"settings": {"colour": "red"}}))
-    assert "graph.json: settings 'colour' are unknown" in golem("fit", "--from", record, expect=1).output
+    assert "graph.json: Unknown settings 'colour'" in golem("fit", "--from", record, expect=1).output
     (finished / "data.csv").rename(finished / "gone.csv")
     record.write_text(json.dumps(content))
     said = golem("fit", "--from", record, expect=1).output
     assert (
-        f"its data data.csv are not there (no {finished / 'data.csv'}, data.csv, {record.parent / 'data.csv'})" in said
+        f"the data data.csv were not found (tried {finished / 'data.csv'}, data.csv, {record.parent / 'data.csv'})" in said
     )
     golem("fit", expect=2)
 
@@ -173,6 +173,6 @@ def test_a_penalty_chosen_for_other_data_is_told(tmp_path, monkeypatch):
         golem("simulate", "--d", 5, "--n", n, "-o", name, "-q")
     golem("fit", "few/data.csv", "--select", "bic", "-o", "first")
     said = golem("fit", "many/data.csv", "--from", "first/graph.json", "-o", "second").output
-    assert "--select bic was taken over" in said
-    assert "in 100 rows" in said
-    assert "in 400" in said
+    assert "--select bic was kept" in said
+    assert "for 100 rows" in said
+    assert "for 400" in said

@@ -50,11 +50,11 @@ def test_masks_come_back_as_names():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"colour": "red"}, "settings 'colour' are unknown"),
-        ({"random_state": "Generator(PCG64)"}, "the seed was a Generator"),
-        ({"solver": {"type": "Annealing"}}, "hold a Annealing, which golem"),
-        ({"solver": {"type": "Adam", "wings": 2}}, "hold a Adam of another version"),
-        ({"callback": "f"}, "'callback' are unknown"),
+        ({"colour": "red"}, "Unknown settings 'colour'"),
+        ({"random_state": "Generator(PCG64)"}, "its seed was a Generator"),
+        ({"solver": {"type": "Annealing"}}, "Unknown type 'Annealing'"),
+        ({"solver": {"type": "Adam", "wings": 2}}, "'Adam' are from another version"),
+        ({"callback": "f"}, "Unknown settings 'callback'"),
     ],
 )
 def test_settings_that_cannot_come_back_are_refused(values, message):

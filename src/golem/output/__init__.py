@@ -1,6 +1,6 @@
-"""What a fitted model is written to: the graph document, result files, exports for other tools, figures, the report.
+"""Output of fitted models: the graph document, result files, exports for other tools, figures, the report.
 
-Everything here is a function of a model or of its document. Nothing here learns or judges.
+Everything here is a function of a model or of its document. Nothing here learns or assesses.
 """
 
 from golem.graphs.networkx_graphs import from_networkx

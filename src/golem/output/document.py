@@ -1,4 +1,4 @@
-"""From a fitted model to its graph document, which graph.json, the terminal and the report show."""
+"""The graph document of a fitted model: the content of graph.json, the report and the summary in the terminal."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from golem.score.likelihood import GaussianEV
 from golem.solvers import Status, TracePoint
 from golem.solvers.paper_recipe import NOISE_MODELS
 
-# Points of the solve that graph.json keeps.
+# Points of the trace in graph.json.
 _MOST_POINTS = 200
 
 
 @dataclasses.dataclass(frozen=True)
 class Edge:
-    """One edge of a fitted model; the last six are from a bootstrap, and None without one."""
+    """One edge of a fitted model; the last six fields are None without a bootstrap."""
 
     source: str
     target: str
@@ -60,16 +60,16 @@ FROM_BOOTSTRAP = [field.name for field in dataclasses.fields(Edge) if field.defa
 
 @dataclasses.dataclass(frozen=True)
 class Supplement:
-    """What goes into the files of a fit beside the model: all of it optional.
+    """Optional results of a fit, to be written and shown with the model.
 
     Parameters
     ----------
     data : mapping, optional
         Which files were read and how, to repeat the run.
     bootstrap : Bootstrap, optional
-        How much of the graph comes back from resampled data.
+        What `golem.bootstrap` returned.
     diagnosis : Diagnosis, optional
-        What the graph rests on.
+        What `golem.diagnose` returned.
     """
 
     data: Mapping[str, Any] | None = None
@@ -80,17 +80,17 @@ class Supplement:
 def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
     """List the edges of a fitted model, the strongest (by standardized weight) first.
 
-    `drop_loss` is what the score loses without the edge, in units of the deviance (see `diagnostics.edge_loss`).
+    `drop_loss` is the loss of score without the edge, in units of the deviance (see `diagnostics.edge_loss`).
     """
     names = model.moments_.names
     if bootstrap is not None and bootstrap.names != names:
         raise ValueError(
-            f"the bootstrap is of columns {quoted(bootstrap.names)}, and the model of {quoted(names)}; run "
-            "golem.bootstrap(model, data) with the fitted model"
+            f"The bootstrap has the columns {quoted(bootstrap.names)}, but the model has {quoted(names)}. Run "
+            "golem.bootstrap(model, data) with the fitted model."
         )
     scale = np.sqrt(model.moments_.variances)
     undecided, by_variance = _directions(model, "undecided_"), _directions(model, "by_variance_")
-    # A cyclic graph has no model, and a baseline no score of ours.
+    # A cyclic graph has no model, and a baseline has no penalty per edge.
     scored = hasattr(model, "sem_") and hasattr(model, "edge_penalty_")
     losses = drop_losses(model) if scored else np.full_like(model.weights_, np.nan)
     found = [
@@ -110,12 +110,12 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
 
 
 def _directions(model: Golem, name: str) -> BoolMatrix:
-    """Return the edges whose direction is undecided or rests on variances; a cyclic graph has neither."""
+    """Return the edges with a direction that is undecided or decided only by variances; none for a cyclic graph."""
     return np.asarray(getattr(model, name, model.adjacency_ & False))
 
 
 def _confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, float]:
-    """Return what a bootstrap says of the edge i -> j."""
+    """Return the frequencies and intervals of the edge i -> j."""
     numbers = (
         bootstrap.adjacency_frequency[i, j],
         bootstrap.direction_frequency[i, j],
@@ -126,11 +126,13 @@ def _confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, float]:
 
 
 def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocument:
-    """Describe a fitted model: everything that graph.json, the report and the terminal show."""
+    """Return the graph document of a fitted model."""
     supplement = supplement or Supplement()
     bootstrap, diagnosis, selection = supplement.bootstrap, supplement.diagnosis, getattr(model, "selection_", None)
     solution, moments, recorded = model.solution_, model.moments_, settings(model)
     sem = getattr(model, "sem_", None)
+    gaps = model.missing_
+    missing = None if gaps is None else dataclasses.asdict(gaps) | {"sentence": gaps.sentence}
     equal = isinstance(model.likelihood_, GaussianEV)
     same = model.raw_weights_ is model.weights_ or np.array_equal(model.raw_weights_, model.weights_)
     return GraphDocument(
@@ -141,7 +143,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         undecided=int(_directions(model, "undecided_").sum()),
         by_variance=int(_directions(model, "by_variance_").sum()),
         noise=_noise(model),
-        missing=_missing(model),
+        missing=missing,
         status=StatusRecord(name=solution.status.name.lower(), message=solution.status.value),
         interrupted=solution.status is Status.INTERRUPTED,
         objective=_numbers(solution.terms),
@@ -187,24 +189,17 @@ def _bootstrap(bootstrap: Bootstrap) -> BootstrapRecord:
     )
 
 
-def _missing(model: Golem) -> dict[str, Any] | None:
-    """Return what was done about missing values; None where nothing was."""
-    record = model.missing_
-    return None if record is None else dataclasses.asdict(record) | {"sentence": record.sentence}
-
-
 def _noise(model: Golem) -> NoiseRecord:
-    """Return the noise model used and, where it was chosen, why."""
-    choice = model.noise_choice_
-    used = NoiseRecord(model=plain(model.likelihood_))
+    """Return the noise model used and, if it was chosen, why."""
+    record, choice = NoiseRecord(model=plain(model.likelihood_)), model.noise_choice_
     if choice is None:
-        return used
+        return record
     scores = _numbers(choice.scores)
-    return msgspec.structs.replace(used, kind=choice.kind, tau=choice.tau, scores=scores, reason=choice.reason)
+    return msgspec.structs.replace(record, kind=choice.kind, tau=choice.tau, scores=scores, reason=choice.reason)
 
 
 def used(model: Golem) -> dict[str, Any]:
-    """Return the penalties that a fit used, with the defaults filled in."""
+    """Return the penalties of a fit, with the defaults filled in."""
     if is_counted(model):
         return {"edge_penalty": plain(model.edge_penalty_)}
     paper = NOISE_MODELS[model.noise]
@@ -218,7 +213,7 @@ def used(model: Golem) -> dict[str, Any]:
 
 
 def _selection(selection: Selection) -> SelectionRecord:
-    """Return how the settings were chosen."""
+    """Describe how the settings were chosen."""
     rows = [
         {name: _number(value) if isinstance(value, float) else value for name, value in row.items()}
         for row in selection.path
@@ -227,19 +222,17 @@ def _selection(selection: Selection) -> SelectionRecord:
 
 
 def _trace(points: Sequence[TracePoint]) -> list[TraceRecord]:
-    """Return the terms of the objective along the solve, at evenly spaced points, the last among them."""
+    """Return the terms of the score during the solve, at evenly spaced points including the last."""
     kept = np.unique(np.linspace(0, len(points) - 1, min(_MOST_POINTS, len(points))).round().astype(int))
-    return [
-        TraceRecord(iteration=points[k].iteration, seconds=points[k].seconds, terms=_numbers(points[k].terms))
-        for k in kept
-    ]
+    chosen = [points[k] for k in kept]
+    return [TraceRecord(iteration=p.iteration, seconds=p.seconds, terms=_numbers(p.terms)) for p in chosen]
 
 
 def _numbers(values: Mapping[Any, Any]) -> dict[str, float | None]:
-    """Return numbers by name, None for what is not finite."""
+    """Return numbers by name; None for numbers that are not finite."""
     return {str(name): _number(value) for name, value in values.items()}
 
 
 def _number(value: Any) -> float | None:
-    """Return a float that JSON can hold; None for what is not finite."""
+    """Return a float for JSON; None if it is not finite."""
     return float(value) if np.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""Graphs for other tools: files in their formats, and objects of NetworkX and causal-learn."""
+"""Export of graphs: files for other tools, and objects of NetworkX and causal-learn."""
 
 from __future__ import annotations
 
@@ -24,46 +24,34 @@ if TYPE_CHECKING:
 
 
 def named_graph(model: Any, bootstrap: Bootstrap | None = None) -> NamedGraph:
-    """Return the graph of a model with all that is known of its edges and nodes.
+    """Return the graph of a model with all attributes of its edges and nodes.
 
     Parameters
     ----------
     model : fitted Golem or baseline, LinearSEM or NamedGraph
-        Of a method that learns an equivalence class and no weights it is that class. The standardized weights of a
-        LinearSEM are those under its own variances, the others those of the data.
+        Of a method that learns an equivalence class, the graph is that class, without weights. The weights of a
+        LinearSEM are standardized by its own variances, others by those of the data.
     bootstrap : Bootstrap, optional
-        What `golem.bootstrap` returned for a fitted Golem: its frequencies and intervals become columns of the edges.
-
-    Raises
-    ------
-    ValueError
-        If it is none of these, or not fitted, or there is a bootstrap of what has none.
+        The result of `golem.bootstrap` for a fitted Golem; its frequencies and intervals become columns of the edges.
     """
     if bootstrap is not None and not hasattr(model, "weights_"):
-        raise ValueError(f"a bootstrap goes with a fitted Golem; got {type(model).__name__}")
+        raise ValueError(f"A bootstrap needs a fitted Golem; got {type(model).__name__}.")
     if isinstance(model, NamedGraph):
         return model
     if isinstance(model, LinearSEM):
         graph = NamedGraph.from_weights(model.weights, model.names)
-        return dataclasses.replace(
-            graph,
-            edge_columns={"standardized_weight": model.standardized_weights[graph.adjacency]},
-            noise_variances=model.noise_variances,
-            intercepts=model.intercepts,
-        )
+        columns = {"standardized_weight": model.standardized_weights[graph.adjacency]}
+        variances, intercepts = model.noise_variances, model.intercepts
+        return dataclasses.replace(graph, edge_columns=columns, noise_variances=variances, intercepts=intercepts)
     if not hasattr(model, "moments_"):
-        raise ValueError(f"a fitted model, a LinearSEM or a graph that was read is needed; got {type(model).__name__}")
+        raise ValueError(f"The model must be fitted, or be a LinearSEM or NamedGraph; got {type(model).__name__}.")
     names = model.moments_.names
     if not hasattr(model, "weights_"):
         return NamedGraph.from_class(model.cpdag_, names)
-    edges = [dataclasses.asdict(edge) for edge in list_edges(model, bootstrap)]
+    edges = [(edge.source, edge.target, dataclasses.asdict(edge)) for edge in list_edges(model, bootstrap)]
     sem = getattr(model, "sem_", None)
-    nodes = [] if sem is None else list(zip(sem.noise_variances.tolist(), sem.intercepts.tolist(), strict=True))
-    return NamedGraph.from_lists(
-        names,
-        [(edge["source"], edge["target"], edge) for edge in edges],
-        [{"noise_variance": variance, "intercept": intercept} for variance, intercept in nodes],
-    )
+    nodes = [] if sem is None else zip(sem.noise_variances.tolist(), sem.intercepts.tolist(), strict=True)
+    return NamedGraph.from_lists(names, edges, [{"noise_variance": v, "intercept": b} for v, b in nodes])
 
 
 def export_graph(model: Any, path: str | Path, format: str | None = None, *, cpdag: bool = False) -> Path:
@@ -74,17 +62,17 @@ def export_graph(model: Any, path: str | Path, format: str | None = None, *, cpd
     model : fitted Golem or baseline, LinearSEM or NamedGraph
         What to write.
     path : str or Path
-        The file. It is written whole or not at all.
+        The file, which is written atomically.
     format : {"graphml", "gml", "dot", "pgmpy", "causal-learn", "json", "csv", "matrix"}, optional
-        By default what the ending of the file stands for. docs/export.md tells what each keeps.
+        By default it follows from the file extension. docs/export.md lists what each format keeps.
     cpdag : bool
-        Write the Markov equivalence class of the graph, without weights: an edge whose direction the class leaves
-        open is undirected (causal-learn) or stands there in both directions.
+        Write the Markov equivalence class of the graph, without weights: an edge without a direction in the class is
+        undirected (causal-learn) or listed in both directions.
 
     Raises
     ------
     ValueError
-        If the format is unknown or cannot hold this graph, with the reason; with `cpdag` also if it has a cycle.
+        If the format is unknown or cannot hold this graph; with `cpdag` also if the graph has a cycle.
 
     Examples
     --------
@@ -98,13 +86,13 @@ def export_graph(model: Any, path: str | Path, format: str | None = None, *, cpd
     path = Path(path)
     content = graph_text(model, format_of(path) if format is None else format, cpdag=cpdag)
     if not path.parent.is_dir():
-        raise ValueError(f"{path}: there is no folder {path.parent}")
+        raise ValueError(f"Cannot write {path}: the folder {path.parent} does not exist. Create it first.")
     write_text(path, content)
     return path
 
 
 def graph_text(model: Any, format: str, *, cpdag: bool = False) -> str:
-    """Return what `export_graph` writes.
+    """Return the text that `export_graph` writes.
 
     Examples
     --------
@@ -115,26 +103,20 @@ def graph_text(model: Any, format: str, *, cpdag: bool = False) -> str:
     a,b,2.0,0.8944271909999159
     """
     if format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
+        raise ValueError(f"The format must be one of {', '.join(FORMATS)}; got {format!r}.")
     graph = named_graph(model)
     return FORMATS[format].write(_equivalence_class(graph) if cpdag else graph)
 
 
 def _equivalence_class(graph: NamedGraph) -> NamedGraph:
-    """Return the Markov equivalence class of a graph; what is one already stays as it is.
-
-    Raises
-    ------
-    ValueError
-        If the graph has a cycle.
-    """
+    """Return the Markov equivalence class of a graph, or the graph itself if it already is one."""
     arrows = graph.adjacency
-    if not graph.weighted:  # then both directions of an edge stand for an undirected one
+    if not graph.weighted:  # both directions of an edge then mean an undirected edge
         arrows = arrows & ~(arrows.T & ~np.eye(len(arrows), dtype=bool))
     if cycle := find_cycle(arrows):
         raise ValueError(
-            f"the graph has a cycle, {cycle_text(cycle, graph.names)}, and only a directed acyclic graph has a Markov "
-            "equivalence class (--cpdag, cpdag=True)"
+            f"The graph has the cycle {cycle_text(cycle, graph.names)}, so it has no equivalence class. Export it "
+            "without --cpdag (cpdag=True)."
         )
     return graph.equivalence_class() if is_dag(graph.adjacency) else graph
 
@@ -142,7 +124,7 @@ def _equivalence_class(graph: NamedGraph) -> NamedGraph:
 def to_networkx(model: Any) -> nx.DiGraph[str]:
     """Return a NetworkX DiGraph with the attributes of edges and nodes.
 
-    DoWhy takes it as it is: `CausalModel(data, treatment, outcome, graph=to_networkx(model))`.
+    DoWhy accepts it: `CausalModel(data, treatment, outcome, graph=to_networkx(model))`.
 
     Examples
     --------
@@ -155,10 +137,7 @@ def to_networkx(model: Any) -> nx.DiGraph[str]:
 
 
 def to_causal_learn(model: Any, *, cpdag: bool = False) -> GeneralGraph:
-    """Return a GeneralGraph of causal-learn, with the ends of the edges and no weights; needs causal-learn.
-
-    `cpdag` is that of `export_graph`.
-    """
+    """Return a GeneralGraph of causal-learn, without weights; needs causal-learn. `cpdag` is as in `export_graph`."""
     from causallearn.graph.Edge import Edge
     from causallearn.graph.Endpoint import Endpoint
     from causallearn.graph.GeneralGraph import GeneralGraph
@@ -180,12 +159,12 @@ def from_causal_learn(graph: GeneralGraph) -> NamedGraph:
     Raises
     ------
     ValueError
-        If an edge has an end that stands for a hidden common cause.
+        If an edge end means a hidden common cause.
     """
-    # marks[i, j] is the end at i of the edge between i and j: -1 a tail, 1 a head; 2 and more are for hidden causes.
+    # marks[i, j] is the end at i of the edge between i and j: -1 a tail, 1 a head; 2 and more mean hidden causes.
     marks = np.asarray(graph.graph)
     if np.any((marks > 1) | ((marks == 1) & (marks.T == 1))):
-        raise ValueError("the graph has edges that stand for hidden common causes (<->, o->), which no linear DAG has")
+        raise ValueError("The graph has edges for hidden common causes (<->, o->), which a linear DAG cannot have.")
     arrows = marks == -1
     names = tuple(node.get_name() for node in graph.get_nodes())
     return NamedGraph.from_class(arrows, names)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from golem.estimator.golem import Golem
     from golem.runtime.types import BoolMatrix
 
-# Blue and orange are told apart by every kind of colour vision, and in grey print by their lightness.
+# Blue and orange are safe for colour blindness, and differ in lightness in grey print.
 POSITIVE, NEGATIVE = "#2166ac", "#d6701c"
 UNDECIDED, BY_VARIANCE = (0, (4, 2)), (0, (1, 1))
 NODE_FILL, NODE_EDGE, TEXT = "#f4f1ea", "#5b5b5b", "#1d1d1d"
@@ -25,10 +25,10 @@ LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES = 60, 500
 
 
 def plot_model(model: Golem, ax: Axes | Figure | None = None) -> Axes:
-    """Draw the graph, or where it has too many nodes or edges for that, its weights as a heat map.
+    """Draw the graph, or its weights as a heat map if it has too many nodes or edges.
 
-    Here and in the other functions `ax` is the axes to draw into, or an empty figure, which gets axes and a fitting
-    size; without it pyplot makes a new figure.
+    Here and in the other functions `ax` is the axes to draw into, or an empty figure, which gets axes and a suitable
+    size; by default pyplot makes a new figure.
     """
     small = len(model.weights_) <= LARGEST_DRAWN_GRAPH and model.adjacency_.sum() <= MOST_DRAWN_EDGES
     return plot_graph(model, ax=ax) if small else plot_weights(model, ax=ax)
@@ -37,15 +37,15 @@ def plot_model(model: Golem, ax: Axes | Figure | None = None) -> Axes:
 def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None = None) -> Axes:
     """Draw the learned graph in layers, causes above effects.
 
-    The width of an arrow is the size of its standardized weight (in standard deviations of the effect per standard
-    deviation of the cause), its colour the sign; a dashed arrow has no decided direction.
+    The width of an arrow shows the size of its standardized weight, its colour the sign; an undecided edge is dashed,
+    and an edge that only the noise variances direct is dotted.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import FancyArrowPatch
     from matplotlib.path import Path
 
     adjacency, names = model.adjacency_, model.moments_.names
-    # In points: a letter of the labels is about six wide.
+    # In points; a letter is about six wide.
     widths = [max(34.0, 6.3 * len(name) + 14) for name in names]
     layout = layered_layout(adjacency, widths, gap=18, layer_height=74)
     ax = _axes(ax, (max(4.6, layout.size[0] / 72 + 0.4), max(3.0, layout.size[1] / 72 + 0.9)))
@@ -70,14 +70,12 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
                 alpha=0.9, zorder=2, capstyle="butt", joinstyle="miter",
             )
         )  # fmt: skip
-    handles = [
-        Line2D([], [], color=POSITIVE, label="positive"),
-        Line2D([], [], color=NEGATIVE, label="negative"),
-    ]
+    keys: list[tuple[str, str, Any]] = [(POSITIVE, "positive", "solid"), (NEGATIVE, "negative", "solid")]
     if undecided.any():
-        handles.append(Line2D([], [], color=NODE_EDGE, linestyle=UNDECIDED, label="direction undecided"))
+        keys.append((NODE_EDGE, "direction undecided", UNDECIDED))
     if by_variance.any():
-        handles.append(Line2D([], [], color=NODE_EDGE, linestyle=BY_VARIANCE, label="direction by variance"))
+        keys.append((NODE_EDGE, "direction decided only by variances", BY_VARIANCE))
+    handles = [Line2D([], [], color=color, label=label, linestyle=style) for color, label, style in keys]
     ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=9)
     ax.set_title(title or _headline(adjacency), color=TEXT, fontsize=11)
     ax.set_xlim(0, layout.size[0])
@@ -87,14 +85,14 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
 
 
 def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | None = None) -> Axes:
-    """Draw the weights as a heat map, rows and columns in causal order, so that all lie above the diagonal."""
+    """Draw the weights as a heat map in causal order, so that all of them lie above the diagonal."""
     from matplotlib.colors import LinearSegmentedColormap
 
     order = causal_order(model.adjacency_)
     B = model.weights_[np.ix_(order, order)]
     ax = _axes(ax, (7, 6))
     limit = max(float(np.abs(B).max(initial=0)), 1e-300)
-    # The colours of the signs are those of the arrows.
+    # The same colours as those of the arrows.
     signs = LinearSegmentedColormap.from_list("signs", [NEGATIVE, "#f7f7f7", POSITIVE])
     image = ax.imshow(B, cmap=signs, vmin=-limit, vmax=limit, interpolation="nearest")
     ax.figure.colorbar(image, ax=ax, label="weight", shrink=0.8)
@@ -111,7 +109,7 @@ def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | Non
 
 
 def _axes(ax: Axes | Figure | None, size: tuple[float, float]) -> Axes:
-    """Return the axes to draw into; new ones are of a size in inches."""
+    """Return the axes to draw into; new ones have a size in inches."""
     from matplotlib.figure import Figure
 
     if ax is None:
@@ -130,10 +128,10 @@ def _headline(adjacency: BoolMatrix) -> str:
 
 
 def plot_path(selection: Selection, ax: Axes | Figure | None = None) -> Axes:
-    """Draw how the score and the number of edges go with the penalty, and where the choice fell.
+    """Draw the score and the number of edges by penalty, and mark the choice.
 
-    Lines of a path over several penalties on cycles or thresholds are told apart in the legend. The bars of a
-    cross-validation are the standard errors of the distances from the best score.
+    There is one line per DAG penalty and threshold. The bars of a cross-validation are the standard errors of the
+    differences from the best score.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -157,21 +155,20 @@ def plot_path(selection: Selection, ax: Axes | Figure | None = None) -> Axes:
     ax.axvline(chosen[penalty], color=NODE_EDGE, linewidth=1, linestyle=":")
     ax.plot(chosen[penalty], chosen["score"], marker="o", markersize=11, color="none", markeredgecolor=TEXT)
     ax.set_xscale("log")
-    for axis in (ax.xaxis.set_major_formatter, ax.xaxis.set_minor_formatter):
-        axis("{x:g}")
+    for set_formatter in (ax.xaxis.set_major_formatter, ax.xaxis.set_minor_formatter):
+        set_formatter("{x:g}")
     edges.yaxis.set_major_locator(MaxNLocator(integer=True))
     units = "penalty per edge, in units of the deviance"
     ax.set_xlabel(units if penalty == "edge_penalty" else "weight of the l1 norm")
-    names = {
-        "bic": "criterion, lower is better",
-        "cv": "held-out log-likelihood of a row",
-        "stability": "agreement of halves and whole",
-    }
-    ax.set_ylabel(names[selection.method], color=POSITIVE)
+    way, score_name = {
+        "bic": ("information criterion", "criterion (lower is better)"),
+        "cv": ("cross-validation", "mean held-out log-likelihood per row"),
+        "stability": ("stability", "agreement of halves with all rows"),
+    }[selection.method]
+    ax.set_ylabel(score_name, color=POSITIVE)
     edges.set_ylabel("edges (dashed)", color=NEGATIVE)
     edges.set_ylim(bottom=0)
     if others:
         ax.legend(frameon=False, fontsize=8)
-    ways = {"bic": "information criterion", "cv": "cross-validation", "stability": "stability"}
-    ax.set_title(f"{counted(chosen['edges'], 'edge')}, chosen by {ways[selection.method]}", fontsize=11)
+    ax.set_title(f"{counted(chosen['edges'], 'edge')}, chosen by {way}", fontsize=11)
     return ax

@@ -1,8 +1,8 @@
-"""Where the nodes and edges of a graph are drawn: layers from top to bottom, causes above effects.
+"""Layout of graphs in layers from top to bottom, causes above effects.
 
 The method of Sugiyama, Tagawa and Toda (1981): layers with short edges (network simplex), few crossings (barycentres
-and transposition), then places. Layers and orders come from fast-sugiyama; the places are ours, because names have
-different widths.
+and transposition), then positions. fast-sugiyama finds layers and orders; the positions are computed here, because
+names have different widths.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Points = NDArray[np.float64]
-# Up and down over the layers; the picture no longer changes visibly after a few.
+# Sweeps over the layers; the picture no longer changes visibly after a few.
 SWEEPS = 24
-# Width by height of the space that a drawing has.
+# Width divided by height of the space for a drawing.
 SCREEN_SHAPE = 1.7
-# More layers than these stand closer to each other, so that names stay legible.
+# With more layers than this, layers are closer to each other, so that names stay legible.
 FEW_LAYERS = 6
-# An edge that runs past a layer takes this much of a node's room there.
+# Room for an edge that passes a layer.
 PASSING_WIDTH = 12.0
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The places of a drawing, y growing downwards.
+    """The positions of a drawing; y grows downwards.
 
     Parameters
     ----------
     positions : array of shape (d, 2)
         Centres of the nodes.
     bends : dict of (int, int) to array of shape (k, 2)
-        For an edge over several layers, the points it passes between the nodes of those in between.
+        For an edge over several layers, the points where it passes the layers in between.
     size : tuple of float
-        Width and height; every node lies within.
+        Width and height.
     """
 
     positions: Points
@@ -53,8 +53,8 @@ class Layout:
 def layered_layout(matrix: ArrayLike, widths: Sequence[float], gap: float = 22.0, layer_height: float = 92.0) -> Layout:
     """Place the nodes of a graph in layers, causes above effects, without overlaps.
 
-    Connected parts stand side by side in shelves, the largest first; isolated nodes in rows at the bottom. Where there
-    is a cycle, few edges point up. The same graph always gets the same places.
+    Connected parts are placed on shelves, the largest first; isolated nodes in rows at the bottom. If there is a cycle,
+    few edges point up. The same graph always gets the same layout.
 
     Parameters
     ----------
@@ -63,10 +63,10 @@ def layered_layout(matrix: ArrayLike, widths: Sequence[float], gap: float = 22.0
     widths : sequence of float
         The widths of the nodes.
     gap : float
-        The least distance of two nodes of a layer.
+        The smallest distance between two nodes of a layer.
     layer_height : float
-        The distance of two layers. Where layers are wide they are further apart, so that edges can be followed, and
-        where they are many and narrow a little closer.
+        The distance between two layers. It is larger for wide layers, so that edges can be followed, and a little
+        smaller for many narrow ones.
 
     Examples
     --------
@@ -78,42 +78,37 @@ def layered_layout(matrix: ArrayLike, widths: Sequence[float], gap: float = 22.0
     """
     adjacency = _without_cycles(as_adjacency(matrix))
     room = np.asarray(widths, dtype=float) + gap
-    linked = adjacency.any(axis=0) | adjacency.any(axis=1)
+    isolated = np.nonzero(~(adjacency.any(axis=0) | adjacency.any(axis=1)))[0]
     parts = [_place_component(*part, room) for part in _components(adjacency)]
     parts.sort(key=lambda part: (-len(part.nodes), part.nodes[0]))
     if parts:
         widest, layers = parts[0].extent
         least = layer_height if layers <= FEW_LAYERS else 0.72 * layer_height
         layer_height = min(max(least, widest / SCREEN_SHAPE / layers), 4 * layer_height)
-    isolated = np.nonzero(~linked)[0]
     positions = np.zeros((len(adjacency), 2))
     bends: dict[tuple[int, int], Points] = {}
-    target = _shelf_width([part.extent * [1.0, layer_height] for part in parts])
-    corner, shelf, width = np.zeros(2), 0.0, 0.0
-    for part in parts:
-        if corner[0] and corner[0] + part.extent[0] > target:
-            corner, shelf = np.array([0.0, corner[1] + shelf]), 0.0
-        scale, middle = np.array([1.0, layer_height]), np.array([0.0, layer_height / 2])
+    scale, middle = np.array([1.0, layer_height]), np.array([0.0, layer_height / 2])
+    extents = [part.extent * scale for part in parts]
+    tried = [_shelves(extents, target) for target in np.cumsum([extent[0] for extent in extents])]
+    corners, size = min(tried, key=lambda shelves: max(shelves[1] / [SCREEN_SHAPE, 1]), default=([], np.zeros(2)))
+    for part, corner in zip(parts, corners, strict=True):
         positions[part.nodes] = corner + part.places * scale + middle
         bends |= {edge: corner + points * scale + middle for edge, points in part.bends.items()}
-        corner[0] += part.extent[0]
-        shelf, width = max(shelf, part.extent[1] * layer_height), max(width, corner[0])
-    bottom = corner[1] + shelf
     row_height = min(layer_height, 60.0)
-    for row in _rows(isolated, room, max(width, 6 * room.max(initial=0.0))):
-        positions[row, 0] = np.cumsum(room[row]) - room[row] / 2
-        positions[row, 1] = bottom + row_height / 2
-        bottom, width = bottom + row_height, max(width, room[row].sum())
-    return Layout(positions, bends, (float(width), float(bottom)))
+    boxes = [np.array([room[node], row_height]) for node in isolated]
+    corners, rows = _shelves(boxes, max(size[0], 6 * room.max(initial=0.0)))
+    for node, corner, box in zip(isolated, corners, boxes, strict=True):
+        positions[node] = [corner[0] + box[0] / 2, size[1] + corner[1] + row_height / 2]
+    return Layout(positions, bends, (float(max(size[0], rows[0])), float(size[1] + rows[1])))
 
 
 def causal_order(matrix: ArrayLike) -> NDArray[np.intp]:
-    """Order the nodes, causes first; where there is a cycle, so that few edges point back."""
+    """Return the nodes in causal order; if there is a cycle, few edges point back."""
     return topological_order(_without_cycles(as_adjacency(matrix)))
 
 
 def _without_cycles(adjacency: BoolMatrix) -> BoolMatrix:
-    """Turn a few edges round, so that no cycle is left (the greedy order of Eades, Lin and Smyth 1993)."""
+    """Reverse a few edges so that no cycle remains (the greedy order of Eades, Lin and Smyth 1993)."""
     if is_dag(adjacency):
         return adjacency
     left = np.ones(len(adjacency), dtype=bool)
@@ -121,7 +116,7 @@ def _without_cycles(adjacency: BoolMatrix) -> BoolMatrix:
     last: list[int] = []
     while left.any():
         out, into = adjacency[:, left].sum(axis=1), adjacency[left].sum(axis=0)
-        # A sink goes to the end, a source to the beginning, and failing these what has most more effects than causes.
+        # A sink goes to the end, a source to the beginning, else the node with the largest surplus of effects.
         sinks = np.nonzero(left & (out == 0))[0]
         if len(sinks):
             last.append(int(sinks[0]))
@@ -137,10 +132,10 @@ def _without_cycles(adjacency: BoolMatrix) -> BoolMatrix:
 def edge_curves(
     layout: Layout, widths: Sequence[float], matrix: ArrayLike, node_height: float
 ) -> dict[tuple[int, int], Points]:
-    """Return the cubic Bezier curve of every edge, from box to box and through its bends, upright at every layer.
+    """Return the cubic Bezier curve of every edge, from box to box through its bends, vertical at every layer.
 
-    Edges leave and enter a box side by side, in the order of where they go to and come from. The page of a report does
-    the same in its own script, for nodes that are dragged.
+    Edges leave and enter a box next to each other, sorted by their other ends. The script of the report does the same
+    for nodes that are dragged.
 
     Returns
     -------
@@ -170,25 +165,21 @@ def edge_curves(
     return curves
 
 
-def _shelf_width(extents: list[Points]) -> float:
-    """Choose how wide shelves may be, so that all parts together fill a screen best."""
-    best, chosen = np.inf, 0.0
-    for target in np.cumsum([extent[0] for extent in extents]):
-        x = width = bottom = shelf = 0.0
-        for part_width, part_height in extents:
-            if x and x + part_width > target:
-                x, bottom, shelf = 0.0, bottom + shelf, 0.0
-            x, shelf = x + part_width, max(shelf, part_height)
-            width = max(width, x)
-        needed = max(width / SCREEN_SHAPE, bottom + shelf)
-        if needed < best:
-            best, chosen = needed, float(target)
-    return chosen
+def _shelves(extents: list[Points], target: float) -> tuple[list[Points], Points]:
+    """Place boxes on shelves of at most a width; return their corners and the size of all shelves."""
+    corners, corner, shelf, width = [], np.zeros(2), 0.0, 0.0
+    for extent in extents:
+        if corner[0] and corner[0] + extent[0] > target:
+            corner, shelf = np.array([0.0, corner[1] + shelf]), 0.0
+        corners.append(corner.copy())
+        corner[0] += extent[0]
+        shelf, width = max(shelf, extent[1]), max(width, corner[0])
+    return corners, np.array([width, corner[1] + shelf])
 
 
 @dataclass(frozen=True, eq=False)
 class _Component:
-    """One connected part: places with the layer's number as y, and its extent."""
+    """One connected part: places with the number of the layer as y, and the extent."""
 
     nodes: NDArray[np.intp]
     places: Points
@@ -197,13 +188,13 @@ class _Component:
 
 
 def _components(adjacency: BoolMatrix) -> list[tuple[dict[int, tuple[float, float]], list[tuple[int, int]]]]:
-    """Layers and orders of the connected parts, with a made-up node (number >= d) wherever an edge passes a layer."""
+    """Return places and segments per connected part, with dummy nodes (numbers >= d) where edges pass layers."""
     from fast_sugiyama import from_edges
 
     edges = [(int(i), int(j)) for i, j in np.argwhere(adjacency)]
     if not edges:
         return []
-    # The package numbers the nodes as they come; ours are put back.
+    # The package numbers the nodes in the order of the edges.
     labels = sorted({node for edge in edges for node in edge})
     number = {node: k for k, node in enumerate(labels)}
     found: Any = from_edges(
@@ -227,10 +218,10 @@ def _components(adjacency: BoolMatrix) -> list[tuple[dict[int, tuple[float, floa
 def _place_component(
     places: dict[int, tuple[float, float]], segments: list[tuple[int, int]], room: NDArray[np.float64]
 ) -> _Component:
-    """Turn layers and orders into places: each node near its neighbours, as far as the room of the others allows.
+    """Turn layers and orders into places, each node as close to its neighbours as the others allow.
 
-    Sweeps down and up over the layers. In a layer the least-squares places that keep the order and the distances are
-    an isotonic regression of the wishes.
+    Sweeps go down and up over the layers. In a layer, an isotonic regression of the wished places gives the
+    least-squares places that keep the order and the distances.
     """
     from scipy.optimize import isotonic_regression
     from scipy.sparse import coo_array
@@ -238,16 +229,14 @@ def _place_component(
     keys = sorted(places)
     index = {key: k for k, key in enumerate(keys)}
     wide = np.array([room[key] if key < len(room) else PASSING_WIDTH for key in keys])
-    height = np.array([places[key][1] for key in keys])
-    heights = np.unique(height)
-    layer = np.searchsorted(heights, height)
+    layer = np.unique([places[key][1] for key in keys], return_inverse=True)[1]
     # y may grow upwards or downwards: the layer of the causes is the first.
     if segments and np.mean([layer[index[b]] - layer[index[a]] for a, b in segments]) < 0:
         layer = layer.max() - layer
     rows = [
         sorted(np.nonzero(layer == k)[0], key=lambda node: places[keys[node]][0]) for k in range(int(layer.max()) + 1)
     ]
-    # Long edges shall be straight more than short ones (Gansner et al. 1993).
+    # Long edges should be straighter than short ones (Gansner et al. 1993).
     stiffness = np.where(np.array(keys) >= len(room), 4.0, 1.0)
     ends = np.array([(index[a], index[b]) for a, b in segments])
     pulls = coo_array((stiffness[ends[:, 1]], (ends[:, 0], ends[:, 1])), shape=(len(keys), len(keys))).tocsr()
@@ -264,15 +253,16 @@ def _place_component(
             x[row] = isotonic_regression(wish - offset, weights=stiffness[row]).x + offset
     x -= (x - wide / 2).min()
     extent = np.array([(x + wide / 2).max(), layer.max() + 1.0])
-    # Sorted, the real nodes come before the made-up ones.
+    # In sorted order the real nodes come before the dummy nodes.
     nodes = np.array([key for key in keys if key < len(room)])
     points = np.column_stack([x, layer.astype(float)])
-    return _Component(nodes, points[: len(nodes)], _bends(keys, segments, points, len(room)), extent)
+    return _Component(nodes, points[: len(nodes)], _bends(index, segments, points, len(room)), extent)
 
 
-def _bends(keys: list[int], segments: list[tuple[int, int]], points: Points, d: int) -> dict[tuple[int, int], Points]:
-    """Follow the made-up nodes of each long edge from its source to its target."""
-    index = {key: k for k, key in enumerate(keys)}
+def _bends(
+    index: dict[int, int], segments: list[tuple[int, int]], points: Points, d: int
+) -> dict[tuple[int, int], Points]:
+    """Return the dummy nodes of each long edge, from its source to its target."""
     following = {a: b for a, b in segments if a >= d}
     bends = {}
     for start, step in segments:
@@ -284,16 +274,3 @@ def _bends(keys: list[int], segments: list[tuple[int, int]], points: Points, d: 
             step = following[step]
         bends[start, step] = np.array(passed)
     return bends
-
-
-def _rows(nodes: NDArray[np.intp], room: NDArray[np.float64], width: float) -> list[list[int]]:
-    """Break a list of nodes into lines of at most a width."""
-    rows: list[list[int]] = []
-    used = np.inf
-    for node in nodes:
-        if used + room[node] > width:
-            rows.append([])
-            used = 0.0
-        rows[-1].append(int(node))
-        used += room[node]
-    return rows

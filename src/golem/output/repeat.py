@@ -1,4 +1,4 @@
-"""A run read back from its graph.json, and whether a repetition of it agrees."""
+"""Repetition of a run: read its graph.json, and compare a new fit with it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from golem.graphs.formats import read_graph_document
 from golem.graphs.graph_document import GraphDocument, SourceRecord
 from golem.graphs.named_graph import NamedGraph
 from golem.output.settings_document import model_from, versions
+from golem.runtime.messages import counted
 from golem.runtime.version import __version__
 
 _SAME_WEIGHT = 1e-6
@@ -20,24 +21,11 @@ _SAME_WEIGHT = 1e-6
 
 @dataclass(frozen=True)
 class Repeat:
-    """How a repeated run compares with its record.
+    """Comparison of a repeated run with its record.
 
-    Parameters
-    ----------
-    record : str
-        The file.
-    same_data : bool or None
-        Whether the moments have the same hash; None where the record has none.
-    same_graph : bool
-        Whether the edges are the same.
-    new_edges, lost_edges : int
-        Edges that are in one of the two alone.
-    largest_difference : float
-        Of a weight, relative to the largest one.
-    other_versions : mapping of str to str
-        Where a version differs, "then, now".
-    remarks : tuple of str
-        What else should be known of the settings that were taken over.
+    `same_data` is None if the record has no hash of the moments. `largest_difference` is that of a weight, relative to
+    the largest weight. `other_versions` has "then, now" for each version that differs. `remarks` are sentences about
+    settings that were kept.
     """
 
     record: str
@@ -51,48 +39,38 @@ class Repeat:
 
     @property
     def sentence(self) -> str:
-        """The verdict, for people."""
-        data = {
-            True: "the data are the same",
-            False: "the data are not the same",
-            None: "whether the data are the same is not recorded",
-        }[self.same_data]
+        """The result in words."""
+        data = "the data are the same" if self.same_data else "the data differ"
+        if self.same_data is None:
+            data = "whether the data are the same is not recorded"
         if not self.same_graph:
-            graph = f"the graph is another: edges new {self.new_edges}, gone {self.lost_edges}"
+            graph = f"the graph differs: {counted(self.new_edges, 'edge')} added, {self.lost_edges} removed"
         elif self.largest_difference > _SAME_WEIGHT:
-            graph = (
-                f"the edges are the same, their weights differ by up to {self.largest_difference:.1e} of the largest"
-            )
+            graph = f"the edges are the same, but weights differ by up to {self.largest_difference:.1e} of the largest"
         else:
             graph = "the graph is the same"
         changed = ", ".join(f"{name} {pair}" for name, pair in self.other_versions.items())
         versions = f" Versions: {changed}." if changed else ""
-        return " ".join([f"Compared with {self.record}, {data}; {graph}.{versions}", *self.remarks])
+        return " ".join([f"Comparison with {self.record}: {data}; {graph}.{versions}", *self.remarks])
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run as its graph.json tells it."""
+    """A run, as recorded in its graph.json."""
 
     path: Path
     document: GraphDocument
 
     @classmethod
     def read(cls, path: str | Path) -> Run:
-        """Read graph.json.
-
-        Raises
-        ------
-        ValueError
-            If the file is none.
-        """
+        """Read graph.json; raise a ValueError if the file is not one, or has no settings."""
         document = read_graph_document(path)
         if document.settings is None:
-            raise ValueError(f"{path}: holds no settings; a run is repeated from the graph.json that golem wrote")
+            raise ValueError(f"{path} contains no settings. Use the graph.json that golem fit wrote")
         return cls(Path(path), document)
 
     def model(self) -> Golem:
-        """Make the estimator with the same settings."""
+        """Return an estimator with the same settings."""
         try:
             return model_from(self.document.settings or {})
         except (ValueError, TypeError) as error:
@@ -104,38 +82,32 @@ class Run:
         return self.document.data or SourceRecord()
 
     def paths(self) -> list[str]:
-        """Find the files that were read: from the folder of that run, from here, or beside the record.
-
-        Raises
-        ------
-        ValueError
-            If the record names none, or one that is in none of these places.
-        """
+        """Find the files that were read, from the folder of that run, from here, or next to the record."""
         if not self.data.paths:
-            raise ValueError(f"{self.path}: does not say which files it came from; name them")
+            raise ValueError(f"{self.path} does not record which files were read. Name the files")
         if "-" in self.data.paths:
-            raise ValueError(f"{self.path}: its table came from standard input; pipe it in again, and name it as -")
+            raise ValueError(f"{self.path}: the table came from standard input. Pipe it in again, and name it -")
         return [self._found(path) for path in self.data.paths]
 
     def _found(self, path: str) -> str:
         """Find one file, folder or pattern."""
-        beside = self.path.parent
-        was_in = [] if self.data.folder is None else [beside / str(self.data.folder)]
-        places = [str(os.path.normpath(place / path)) for place in (*was_in, Path(), beside)]
+        here = self.path.parent
+        folders = [*([] if self.data.folder is None else [here / self.data.folder]), Path(), here]
+        places = [str(os.path.normpath(folder / path)) for folder in folders]
         for place in places:
             if os.path.exists(place) or (glob.has_magic(place) and glob.glob(place, recursive=True)):
                 return place
         tried = ", ".join(dict.fromkeys(places))
-        raise ValueError(f"{self.path}: its data {path} are not there (no {tried}); name the files beside --from")
+        raise ValueError(f"{self.path}: the data {path} were not found (tried {tried}). Name the files in addition to --from")
 
     @property
     def resamples(self) -> int | None:
-        """How many resamples were asked for."""
+        """The number of bootstrap replicates requested."""
         return None if self.document.bootstrap is None else self.document.bootstrap.requested
 
     @property
     def seed(self) -> int:
-        """The seed to draw them with."""
+        """The seed of the bootstrap."""
         known = None if self.document.bootstrap is None else self.document.bootstrap.seed
         seed = (self.document.settings or {}).get("random_state") if known is None else known
         return 0 if seed is None else seed
@@ -163,16 +135,13 @@ class Run:
         )
 
     def _remarks(self, model: Golem) -> Iterator[str]:
-        """Say where settings that were chosen for the old data may not suit the new."""
+        """Yield remarks on settings that may not suit other data."""
         selection, n = self.document.selection, self.document.n
         if selection:
-            yield (
-                f"The choice of --select {selection.method} was taken over, not made again; to choose anew, run "
-                "golem fit with --select."
-            )
+            yield f"The choice of --select {selection.method} was kept; run golem fit with --select to choose again."
         if is_counted(model) and isinstance(model.lambda_sparsity, int | float) and n and n != model.moments_.n:
+            then, now = (2 * rows * model.lambda_sparsity for rows in (n, model.moments_.n))
             yield (
-                f"The penalty per edge grows with the rows: lambda_sparsity = {model.lambda_sparsity:g} is a deviance "
-                f"of {2 * n * model.lambda_sparsity:.3g} in {n} rows and of "
-                f"{2 * model.moments_.n * model.lambda_sparsity:.3g} in {model.moments_.n}."
+                f"The penalty per edge grows with the number of rows: lambda_sparsity = {model.lambda_sparsity:g} is a "
+                f"deviance of {then:.3g} for {n} rows and of {now:.3g} for {model.moments_.n}."
             )

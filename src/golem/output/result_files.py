@@ -1,4 +1,4 @@
-"""The files of a result folder: graph.json, edges.csv, weights.csv, path.csv and figures. Plain, safe to read back."""
+"""The files of a result folder: graph.json, edges.csv, weights.csv, path.csv and figures."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from golem.runtime.files import csv_text, replacing, write_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# What a fit writes into its folder; the last two only where settings were chosen.
+# All files that a fit writes into its folder; the last two only with a selection.
 RESULT_FILES = ("graph.json", "edges.csv", "weights.csv", "graph.png", "report.html", "path.csv", "path.png")
 
 
 def save(model: Golem, folder: str | Path, supplement: Supplement | None = None) -> list[Path]:
-    """Write graph.json, edges.csv and weights.csv into a folder, each whole or not at all."""
+    """Write graph.json, edges.csv and weights.csv into a folder, each atomically."""
     return save_document(describe(model, supplement), folder)
 
 
 def save_document(document: GraphDocument, folder: str | Path) -> list[Path]:
-    """Write graph.json, edges.csv and weights.csv of a model that has been described."""
+    """Write graph.json, edges.csv and weights.csv of a graph document."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     header = [field.name for field in dataclasses.fields(Edge)]
@@ -46,16 +46,16 @@ def save_document(document: GraphDocument, folder: str | Path) -> list[Path]:
 
 
 def path_text(selection: Selection) -> str:
-    """Text of a CSV file with a row a setting."""
+    """Return the text of path.csv, with one row per setting."""
     return csv_text([list(selection.path[0]), *(list(row.values()) for row in selection.path)])
 
 
 def save_figure(draw: Callable[[Figure], Any], path: Path) -> None:
-    """Draw into a new figure, which needs no screen, and write it."""
+    """Draw into a new figure, which needs no display, and write it."""
     from matplotlib.figure import Figure
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of fonts that lack a letter of a name
+        warnings.simplefilter("ignore")  # fonts without some letter of a name
         figure = Figure()
         draw(figure)
         with replacing(path) as temporary:

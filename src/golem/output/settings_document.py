@@ -1,4 +1,4 @@
-"""The settings document: parameters of an estimator as JSON and back."""
+"""The settings document: the parameters of an estimator as JSON, and back."""
 
 from __future__ import annotations
 
@@ -19,32 +19,27 @@ from golem.score.acyclicity import Expm, LogDet, Polynomial
 from golem.score.sparsity import L0
 from golem.solvers import LBFGS, Adam, Order
 
-# Types that a settings document may contain; anything else is refused.
+# Types that a settings document may contain.
 _TYPES: dict[str, Any] = {kind.__name__: kind for kind in (Order, Adam, LBFGS, Expm, Polynomial, LogDet, L0, Placement)}
 
 
 def settings(model: Golem) -> dict[str, Any]:
-    """Return the parameters of an estimator as JSON can hold them; `model_from` makes an estimator of them."""
-    values = {name: plain(value) for name, value in model.get_params().items() if name != "callback"}
-    return values | {"knowledge": knowledge_by_name(model)}
-
-
-def knowledge_by_name(model: Golem) -> dict[str, Any] | None:
-    """Return an estimator's knowledge by the names of the columns, those of an array before a fit."""
+    """Return the parameters of an estimator for JSON; `model_from` is the inverse."""
     known = model.knowledge
     if isinstance(known, Knowledge):
-        d = len(known.required)
-        known = known.by_name(model.moments_.names if hasattr(model, "moments_") else column_names(None, d))
-    return known.document() if isinstance(known, NamedKnowledge) else None
+        unnamed = column_names(None, len(known.required))
+        known = known.by_name(model.moments_.names if hasattr(model, "moments_") else unnamed)
+    values = {name: plain(value) for name, value in model.get_params().items() if name != "callback"}
+    return values | {"knowledge": known.document() if isinstance(known, NamedKnowledge) else None}
 
 
 def model_from(values: Mapping[str, Any]) -> Golem:
-    """Make an estimator of its settings.
+    """Return an estimator with the given settings.
 
     Raises
     ------
     ValueError
-        If they hold something that this version does not know, or that no file can hold.
+        If a setting is unknown to this version, or cannot be restored from a file.
 
     Examples
     --------
@@ -56,10 +51,10 @@ def model_from(values: Mapping[str, Any]) -> Golem:
     known = Golem().get_params()
     unknown = [name for name in values if name not in known or name == "callback"]
     if unknown:
-        raise ValueError(f"settings {quoted(unknown)} are unknown to golem {__version__}")
+        raise ValueError(f"Unknown settings {quoted(unknown)}: golem {__version__} does not have them")
     parameters = {name: _restored(value) for name, value in values.items()}
     if isinstance(parameters.get("random_state"), str):
-        raise ValueError("the seed was a Generator, whose state is in no file: the run cannot be repeated")
+        raise ValueError("The run cannot be repeated: its seed was a Generator, whose state is not recorded")
     if isinstance(parameters.get("init"), list):
         parameters["init"] = np.array(parameters["init"])
     if parameters.get("knowledge") is not None:
@@ -68,7 +63,7 @@ def model_from(values: Mapping[str, Any]) -> Golem:
 
 
 def plain(value: Any) -> Any:
-    """Turn a parameter into JSON: settings objects by name and fields, arrays and NumPy numbers as Python's."""
+    """Convert a parameter to JSON: dataclasses by name and fields, arrays and NumPy numbers to plain Python."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
         return {"type": type(value).__name__} | fields
@@ -85,15 +80,15 @@ def _restored(value: Any) -> Any:
         return value
     fields = {name: _restored(item) for name, item in value.items() if name != "type"}
     if value["type"] not in _TYPES:
-        raise ValueError(f"the settings hold a {value['type']}, which golem {__version__} cannot make")
+        raise ValueError(f"Unknown type {value['type']!r} in the settings: golem {__version__} does not have it")
     try:
         return _TYPES[value["type"]](**fields)
     except TypeError as error:
-        raise ValueError(f"the settings hold a {value['type']} of another version of golem ({error})") from None
+        raise ValueError(f"The settings of {value['type']!r} are from another version of golem ({error})") from None
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what makes the numbers."""
+    """Return the versions of Python, NumPy and SciPy."""
     import scipy
 
     return {"python": platform.python_version(), "numpy": np.__version__, "scipy": scipy.__version__}

@@ -58,9 +58,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     model = plain_model(model)
     check_is_fitted(model, "moments_")
     if not hasattr(model, "sem_"):
-        raise ValueError(
-            "The learned graph has a cycle (cycles='none'). Only a directed acyclic graph can be diagnosed."
-        )
+        raise ValueError("The learned graph has a cycle (cycles='none'), and only a DAG can be diagnosed.")
     moments, graph = model.moments_, model.adjacency_
     rows, residuals, numbers = None, None, None
     if X is not None:

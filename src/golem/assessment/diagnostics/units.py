@@ -58,15 +58,10 @@ def survival(graph: BoolMatrix, decided: BoolMatrix, other: BoolMatrix, other_de
     >>> survival(graph, graph, turned, turned)
     Survival(edges=2, kept=2, directions=2, kept_directions=1, opened=0, turned=1)
     """
-    joined = other | other.T
-    return Survival(
-        int(graph.sum()),
-        int((graph & joined).sum()),
-        int(decided.sum()),
-        int((decided & other_decided).sum()),
-        int((decided & joined & ~other_decided & ~other_decided.T).sum()),
-        int((decided & other_decided.T).sum()),
-    )
+    joined, claimed = other | other.T, other_decided | other_decided.T
+    opened, turned = decided & joined & ~claimed, decided & other_decided.T
+    counted = (graph, graph & joined, decided, decided & other_decided, opened, turned)
+    return Survival(*(int(edges.sum()) for edges in counted))
 
 
 def standardized_refit(model: Golem) -> Golem:

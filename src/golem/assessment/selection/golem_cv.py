@@ -190,13 +190,14 @@ class GolemCV(BaseEstimator):
             warnings.simplefilter("ignore", DataWarning)
             require_learnable(moments, uses_scale=template.noise == "ev" or not is_counted(template))
         settings = self._grid(template, moments)
+        rng = np.random.default_rng(0 if self.random_state is None else self.random_state)
         path = PenaltyPath(template, moments, settings, sample, self.n_jobs, self.callback)
         if self.select == "bic":
             scored = by_criterion(path, L0(self._own("criterion")))
         elif self.select == "cv":
-            scored = by_folds(path, self._own("cv"), self._rng())
+            scored = by_folds(path, self._own("cv"), rng)
         else:
-            scored = by_halves(path, self._own("pairs"), self._own("stable"), self._rng())
+            scored = by_halves(path, self._own("pairs"), self._own("stable"), rng)
         if scored.frequencies is not None:
             self.adjacency_frequency_ = scored.frequencies.adjacency
             self.direction_frequency_ = scored.frequencies.direction
@@ -307,6 +308,3 @@ class GolemCV(BaseEstimator):
         if dag is None and self.select == "cv" and not is_counted(model) and model.lambda_dag is None:
             dag = DAG_PENALTIES
         return grid(penalties, (None,) if dag is None else dag, (None,) if self.threshold is None else self.threshold)
-
-    def _rng(self) -> np.random.Generator:
-        return np.random.default_rng(0 if self.random_state is None else self.random_state)

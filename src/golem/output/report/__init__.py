@@ -1,4 +1,4 @@
-"""The report: one HTML page about a learned graph.
+"""The report: an HTML page about a learned graph.
 
 >>> from golem import Golem
 >>> from golem.datasets import load_sachs
@@ -25,18 +25,9 @@ __all__ = ["report_document", "report_model", "write_page"]
 
 
 def report_model(model: Golem, path: str | Path, supplement: Supplement | None = None, **options: Any) -> Path:
-    """Write the page of a fitted model.
+    """Write the report of a fitted model, with a bootstrap and a diagnosis if the supplement has them.
 
-    Parameters
-    ----------
-    model : Golem
-        A fitted model.
-    path : str or Path
-        The HTML file to write.
-    supplement : Supplement, optional
-        A bootstrap and a diagnosis of the model, to be shown with it.
-    **options
-        `truth`, `other` and `title`, as in `report_document`.
+    `options` are `truth`, `other` and `title`, as in `report_document`.
     """
     return report_document(describe(model, supplement), path, **options)
 
@@ -49,26 +40,26 @@ def report_document(
     other: tuple[str, NamedGraph] | None = None,
     title: str = "Learned graph",
 ) -> Path:
-    """Write the page of a saved model.
+    """Write the report of a graph document.
 
     Parameters
     ----------
     document : GraphDocument
-        The content of graph.json (`golem.graphs.formats.read_graph_document`); parts that were not computed are None.
+        The content of graph.json (`golem.graphs.formats.read_graph_document`).
     path : str or Path
-        The HTML file to write, whole or not at all; its folder is made where there is none.
+        The HTML file, written atomically; its folder is created if needed.
     truth : NamedGraph, optional
-        The true graph, to tell right, missing, extra and reversed edges.
+        The true graph, to mark true, missing, extra and reversed edges.
     other : tuple of str and NamedGraph, optional
-        Another graph to compare with, and what to call it.
+        The name of another graph to compare with, and the graph.
     title : str
         The heading.
 
     Raises
     ------
     ValueError
-        If the truth or the other graph has variables that the document does not have, the truth a cycle, or the
-        other an edge from a variable to itself.
+        If the truth or the other graph has variables that the document does not have, the truth has a cycle, or the
+        other graph has an edge from a variable to itself.
     """
     content = model_content(document, truth, other)
     page = render("model.html", content, title=title, document=document.plain(), version=__version__)
@@ -76,7 +67,7 @@ def report_document(
 
 
 def write_page(path: Path, page: str) -> Path:
-    """Write a page, whole or not at all, into a folder that may be new."""
+    """Write a page atomically; its folder is created if needed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, page)
     return path

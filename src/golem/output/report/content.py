@@ -1,9 +1,10 @@
-"""What a page shows: a graph document with its drawing, as plain data for the page's script."""
+"""The content of a page: a graph document with its drawing, as plain data for the script."""
 
 from __future__ import annotations
 
+import dataclasses
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ import numpy as np
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.metrics import as_estimate, as_truth
 from golem.graphs.named_graph import NamedGraph
+from golem.output.document import Edge
 from golem.output.layout import causal_order, layered_layout
 from golem.runtime.types import BoolMatrix, Matrix
 
-# Above these a drawing of the whole graph is a hairball: the page opens on the matrix and neighbourhoods.
+# A drawing of a larger graph is illegible: the page opens with the matrix and a neighbourhood instead.
 LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES = 300, 1500
 LONGEST_LABEL = 18
-# Entries of the raw weights below the threshold that the slider can bring back.
+# Raw weights below the threshold that the slider can show.
 MOST_CANDIDATES = 2000
 # Names of the terms of the score.
 TERMS = {
@@ -28,32 +30,13 @@ TERMS = {
     "h": "cycle measure h (0 for a DAG)",
 }
 # Columns of the edges, besides their ends.
-EDGE_COLUMNS = (
-    "weight", "standardized_weight", "undecided", "by_variance", "drop_loss", "adjacency_frequency",
-    "direction_frequency", "weight_low", "weight_high", "effect_low", "effect_high",
-)  # fmt: skip
+EDGE_COLUMNS = [field.name for field in dataclasses.fields(Edge)][2:]
 
 
 def model_content(
     document: GraphDocument, truth: NamedGraph | None = None, other: tuple[str, NamedGraph] | None = None
 ) -> dict[str, Any]:
-    """Return the data of a page about one model.
-
-    Parameters
-    ----------
-    document : GraphDocument
-        The content of graph.json.
-    truth : NamedGraph, optional
-        The true graph.
-    other : tuple of str and NamedGraph, optional
-        Another graph to compare with, and what to call it.
-
-    Raises
-    ------
-    ValueError
-        If one of them has variables that the document does not have, the truth a cycle, or the other an edge from a
-        variable to itself.
-    """
+    """Return the data of a page about one model; the arguments are those of `golem.output.report.report_document`."""
     names, adjacency = tuple(document.names), document.graph().adjacency
     graphs = [graph_entry("learned", document.edge_table, names)]
     references = [] if truth is None else [("truth", as_truth(truth.aligned(names), names))]
@@ -73,7 +56,7 @@ def model_content(
         "compared_with": len(references),
         "candidates": _candidates(document, adjacency),
         "chosen": used.get("threshold", 0.0),
-        # A threshold that was used is one on the weights themselves; else the units of the columns would decide.
+        # The threshold of a fit applies to the weights; otherwise standardized weights avoid the units.
         "measure": "weight" if "threshold" in used else "standardized_weight",
         "noise_variances": rounded(document.noise_variances),
         "intercepts": rounded(document.intercepts),
@@ -84,10 +67,10 @@ def model_content(
 
 
 def drawing(names: tuple[str, ...], adjacency: BoolMatrix) -> dict[str, Any]:
-    """Names, labels, causal order and, unless the graph is large, the places of nodes and bends of edges."""
+    """Return names, labels, causal order and, unless the graph is large, places of nodes and bends of edges."""
     labels = [shortened(name) for name in names]
     large = len(names) > LARGEST_DRAWN_GRAPH or int(adjacency.sum()) > MOST_DRAWN_EDGES
-    # Many edges on one side of a node need room as well; neighbourhoods of a large graph make their own.
+    # Many edges on one side of a node need room as well; neighbourhoods of a large graph are laid out in the page.
     ends = np.maximum(adjacency.sum(axis=0), adjacency.sum(axis=1)) * (not large)
     widths = [
         min(max(46.0, 7.3 * _columns(label) + 20, 8.0 * count + 14), 164.0)
@@ -102,7 +85,7 @@ def drawing(names: tuple[str, ...], adjacency: BoolMatrix) -> dict[str, Any]:
 
 
 def shortened(name: str) -> str:
-    """Cut a long name for its box; the page shows the whole name elsewhere.
+    """Shorten a long name for its box; the page shows the full name elsewhere.
 
     Examples
     --------
@@ -116,12 +99,12 @@ def shortened(name: str) -> str:
 
 
 def _columns(text: str) -> int:
-    """Width of a text in letters; those of East Asia take two."""
+    """Return the width of a text in letters; wide East Asian letters count twice."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def plain_rows(graph: BoolMatrix, names: tuple[str, ...], weights: Matrix | None = None) -> list[dict[str, Any]]:
-    """Edges of a matrix; those in both directions appear once and are undirected."""
+    """Return the edges of a matrix; edges in both directions appear once, as undirected."""
     rows = []
     for i, j in np.argwhere(graph):
         if graph[j, i] and j < i:
@@ -132,21 +115,19 @@ def plain_rows(graph: BoolMatrix, names: tuple[str, ...], weights: Matrix | None
 
 
 def graph_entry(name: str, rows: Sequence[Mapping[str, Any]], names: tuple[str, ...]) -> dict[str, Any]:
-    """Pack edges as a table with the columns that are known."""
+    """Return a table of edges with the columns that have values."""
     index = {variable: k for k, variable in enumerate(names)}
-    columns = [column for column in ("undirected", *EDGE_COLUMNS) if _known(rows, column)]
+    columns = [
+        column for column in ("undirected", *EDGE_COLUMNS) if any(row.get(column) not in (None, False) for row in rows)
+    ]
     packed = [
         [index[row["source"]], index[row["target"]], *(rounded(row.get(column)) for column in columns)] for row in rows
     ]
     return {"name": name, "columns": ["source", "target", *columns], "rows": packed}
 
 
-def _known(rows: Iterable[Mapping[str, Any]], column: str) -> bool:
-    return any(row.get(column) not in (None, False) for row in rows)
-
-
 def _candidates(document: GraphDocument, adjacency: BoolMatrix) -> list[list[Any]]:
-    """Return the largest raw weights that are no edges: below the threshold, or cut because of a cycle."""
+    """Return the largest raw weights that are not edges: below the threshold, or removed to break a cycle."""
     left = [entry for entry in document.raw_weights or () if not adjacency[entry[0], entry[1]]]
     largest = max((abs(weight) for *_, weight in left), default=0.0)
     strongest = sorted((entry for entry in left if abs(entry[2]) > 1e-3 * largest), key=lambda entry: -abs(entry[2]))
@@ -155,7 +136,7 @@ def _candidates(document: GraphDocument, adjacency: BoolMatrix) -> list[list[Any
 
 
 def rounded(value: Any) -> Any:
-    """Keep six digits of every number, and what JSON can hold."""
+    """Round every number to six digits; None if it is not finite."""
     if isinstance(value, bool | str | int) or value is None:
         return value
     if isinstance(value, float):

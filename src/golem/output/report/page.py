@@ -1,8 +1,8 @@
-"""One HTML file that holds everything it needs: the page, its style and script, and the data.
+"""A page as one HTML file that contains its style, script and data.
 
-Names of variables are other people's text. Jinja escapes what stands in the page; the data stand in a JSON element
-that no `<` can leave, and the script writes them as text, never as markup. A content security policy with the hashes
-of our own script and style keeps a browser from running or loading anything else.
+Names of variables are untrusted text. Jinja escapes them in the page; the data are in a JSON element that no `<` can
+end, and the script writes them as text, never as markup. A content security policy with the hashes of our own script
+and style keeps the browser from running or loading anything else.
 """
 
 from __future__ import annotations
@@ -17,32 +17,22 @@ from typing import Any
 
 from golem.runtime.messages import counted
 
-# In the order in which they build on each other; the page has them as one script.
+# In the order of their dependencies; the page has them as one script.
 SCRIPTS = ("data.js", "state.js", "geometry.js", "graph.js", "matrix.js", "details.js", "tables.js", "charts.js",
            "export.js", "controls.js", "main.js")  # fmt: skip
 
 LONGEST_LIST = 12
-# Seeds are names, not amounts: without thousands separators they can be copied.
+# Written without thousands separators, so that they can be copied.
 IDENTIFIERS = ("seed", "random_state")
 
 
 def render(template: str, content: Mapping[str, Any], **shown: Any) -> str:
-    """Return the text of a page.
+    """Return the text of a page, from a template among the assets, data for the script and values for the template."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
 
-    Parameters
-    ----------
-    template : str
-        Name of a template among the assets.
-    content : mapping
-        The data for the script.
-    **shown
-        What the template itself shows.
-    """
-    from jinja2 import DictLoader, Environment, StrictUndefined
-
-    names = ("base.html", "model.html", "comparison.html", "stage.html")
     environment = Environment(
-        loader=DictLoader({name: _asset(name) for name in names}),
+        loader=PackageLoader("golem.output.report", "assets"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -50,33 +40,35 @@ def render(template: str, content: Mapping[str, Any], **shown: Any) -> str:
     )
     environment.filters |= {
         "number": written,
-        "entry": written_entry,
         "counted": partial(counted, written=written),
         "named_knowledge": named_knowledge,
-        "combined": lambda first, second: {**first, **second},
         "without": lambda values, key: {name: value for name, value in values.items() if name != key},
     }
     script = '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in SCRIPTS) + "})();\n"
     style = _asset("style.css")
     return environment.get_template(template).render(
         content=content,
-        data=_embedded(content),
-        script=_trusted(script),
-        style=_trusted(style),
+        data=Markup(_embedded(content)),
+        script=Markup(script),
+        style=Markup(style),
         policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'",
         **shown,
     )
 
 
-def written(value: Any) -> str:
-    """Write a setting or a number as a reader would; long lists are cut.
+def written(value: Any, key: str = "") -> str:
+    """Format a setting or a number for readers; identifiers have no separators, and long lists are shortened.
 
     Examples
     --------
     >>> written(True), written([]), written(12345.678), written({"type": "L0", "criterion": "mbic", "gamma": 1})
     ('yes', 'none', '1.235e+04', 'L0 (criterion mbic, gamma 1)')
+    >>> written(12345, "seed")
+    '12345'
     """
+    if key in IDENTIFIERS:
+        return str(value)
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -86,7 +78,7 @@ def written(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, Mapping):
-        parts = {key.replace("_", " "): written_entry(part, key) for key, part in value.items() if part is not None}
+        parts = {key.replace("_", " "): written(part, key) for key, part in value.items() if part is not None}
         kind = parts.pop("type", None)
         listed = ", ".join(f"{key} {part}" for key, part in parts.items())
         return listed if kind is None else f"{kind} ({listed})" if listed else kind
@@ -96,19 +88,8 @@ def written(value: Any) -> str:
     return str(value)
 
 
-def written_entry(value: Any, key: str) -> str:
-    """Write the value of a key: an identifier as it is, anything else as `written` does.
-
-    Examples
-    --------
-    >>> written_entry(12345, "seed"), written_entry(12345.0, "bic")
-    ('12345', '1.234e+04')
-    """
-    return str(value) if key in IDENTIFIERS else written(value)
-
-
 def named_knowledge(document: Mapping[str, Any]) -> dict[str, str]:
-    """Write knowledge by names, as `NamedKnowledge.document` has it: arrows for edges, tiers in the order of time.
+    """Format the result of `NamedKnowledge.document`: arrows for edges, tiers in the order of time.
 
     Examples
     --------
@@ -121,27 +102,20 @@ def named_knowledge(document: Mapping[str, Any]) -> dict[str, str]:
     return texts | ({"tiers": tiers} if tiers else {})
 
 
-def _embedded(content: Mapping[str, Any]) -> Any:
-    """Write data as JSON that cannot end the element it stands in."""
+def _embedded(content: Mapping[str, Any]) -> str:
+    """Format data as JSON that cannot end its element."""
     text = json.dumps(content, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return _trusted(text)
-
-
-def _trusted(text: str) -> Any:
-    """Mark our own text as markup."""
-    from markupsafe import Markup
-
-    return Markup(text)
+    return text
 
 
 def _hash(text: str) -> str:
-    """Hash of an element's content, as a content security policy names it."""
+    """Return the hash of an element for the content security policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 @cache
 def _asset(name: str) -> str:
-    """Read a file that comes with the package."""
+    """Read a file of the package."""
     return (files("golem.output.report") / "assets" / name).read_text(encoding="utf-8")
