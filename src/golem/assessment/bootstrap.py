@@ -219,12 +219,11 @@ class _Work:
     def __init__(self, model: Golem, source: Sample, seed: int) -> None:
         self.source, self.seed = source, seed
         self._stop = threading.Event()
-        searched = model.solver == "order" and model.noise != "ev" and model.effort is None
         # A clone per replicate would copy masks and callbacks. Names become masks once for all replicates.
         known = read_knowledge(model.knowledge, source.moments.names)
         self._settings = model.get_params(deep=False) | {"callback": self._stop_search, "knowledge": known}
         del self._settings["random_state"]
-        if searched:
+        if model.solver == "order" and model.noise != "ev" and model.effort is None:
             self._settings["effort"] = "fast"
         penalty = plain_number(model.lambda_sparsity)
         if is_counted(model) and isinstance(penalty, int | float):

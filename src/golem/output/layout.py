@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Points = NDArray[np.float64]
+Pair = tuple[int, int]
 # Sweeps over the layers; the picture no longer changes visibly after a few.
 SWEEPS = 24
 # Width divided by height of the space for a drawing.
@@ -46,7 +47,7 @@ class Layout:
     """
 
     positions: Points
-    bends: dict[tuple[int, int], Points]
+    bends: dict[Pair, Points]
     size: tuple[float, float]
 
 
@@ -86,7 +87,7 @@ def layered_layout(matrix: ArrayLike, widths: Sequence[float], gap: float = 22.0
         least = layer_height if layers <= FEW_LAYERS else 0.72 * layer_height
         layer_height = min(max(least, widest / SCREEN_SHAPE / layers), 4 * layer_height)
     positions = np.zeros((len(adjacency), 2))
-    bends: dict[tuple[int, int], Points] = {}
+    bends: dict[Pair, Points] = {}
     scale, middle = np.array([1.0, layer_height]), np.array([0.0, layer_height / 2])
     extents = [part.extent * scale for part in parts]
     tried = [_shelves(extents, target) for target in np.cumsum([extent[0] for extent in extents])]
@@ -129,9 +130,7 @@ def _without_cycles(adjacency: BoolMatrix) -> BoolMatrix:
     return np.asarray((adjacency | adjacency.T) & forward)
 
 
-def edge_curves(
-    layout: Layout, widths: Sequence[float], matrix: ArrayLike, node_height: float
-) -> dict[tuple[int, int], Points]:
+def edge_curves(layout: Layout, widths: Sequence[float], matrix: ArrayLike, node_height: float) -> dict[Pair, Points]:
     """Return the cubic Bezier curve of every edge, from box to box through its bends, vertical at every layer.
 
     Edges leave and enter a box next to each other, sorted by their other ends. The script of the report does the same
@@ -145,8 +144,8 @@ def edge_curves(
     place, half = layout.positions, node_height / 2
     edges = [(int(i), int(j)) for i, j in np.argwhere(as_adjacency(matrix))]
     middle = {edge: layout.bends.get(edge, np.zeros((0, 2))) for edge in edges}
-    starts: dict[tuple[int, int], Points] = {}
-    stops: dict[tuple[int, int], Points] = {}
+    starts: dict[Pair, Points] = {}
+    stops: dict[Pair, Points] = {}
     for node in range(len(place)):
         leaving = sorted((e for e in edges if e[0] == node), key=lambda e: [*middle[e][:, 0], place[e[1], 0]][0])
         entering = sorted((e for e in edges if e[1] == node), key=lambda e: [place[e[0], 0], *middle[e][:, 0]][-1])
@@ -183,11 +182,11 @@ class _Component:
 
     nodes: NDArray[np.intp]
     places: Points
-    bends: dict[tuple[int, int], Points]
+    bends: dict[Pair, Points]
     extent: Points
 
 
-def _components(adjacency: BoolMatrix) -> list[tuple[dict[int, tuple[float, float]], list[tuple[int, int]]]]:
+def _components(adjacency: BoolMatrix) -> list[tuple[dict[int, tuple[float, float]], list[Pair]]]:
     """Return places and segments per connected part, with dummy nodes (numbers >= d) where edges pass layers."""
     from fast_sugiyama import from_edges
 
@@ -215,9 +214,7 @@ def _components(adjacency: BoolMatrix) -> list[tuple[dict[int, tuple[float, floa
     ]
 
 
-def _place_component(
-    places: dict[int, tuple[float, float]], segments: list[tuple[int, int]], room: NDArray[np.float64]
-) -> _Component:
+def _place_component(places: dict[int, tuple[float, float]], segments: list[Pair], room: Points) -> _Component:
     """Turn layers and orders into places, each node as close to its neighbours as the others allow.
 
     Sweeps go down and up over the layers. In a layer, an isotonic regression of the wished places gives the
@@ -259,9 +256,7 @@ def _place_component(
     return _Component(nodes, points[: len(nodes)], _bends(index, segments, points, len(room)), extent)
 
 
-def _bends(
-    index: dict[int, int], segments: list[tuple[int, int]], points: Points, d: int
-) -> dict[tuple[int, int], Points]:
+def _bends(index: dict[int, int], segments: list[Pair], points: Points, d: int) -> dict[Pair, Points]:
     """Return the dummy nodes of each long edge, from its source to its target."""
     following = {a: b for a, b in segments if a >= d}
     bends = {}

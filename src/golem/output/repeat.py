@@ -98,7 +98,7 @@ class Run:
             if os.path.exists(place) or (glob.has_magic(place) and glob.glob(place, recursive=True)):
                 return place
         tried = ", ".join(dict.fromkeys(places))
-        raise ValueError(f"{self.path}: the data {path} were not found (tried {tried}). Name the files in addition to --from")
+        raise ValueError(f"{self.path}: the data {path} were not found (tried {tried}). Name the files as well")
 
     @property
     def resamples(self) -> int | None:

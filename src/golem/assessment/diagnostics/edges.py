@@ -126,8 +126,6 @@ def certify(model: Golem, tolerance: float = 1e-6) -> Certificate:
 
 def _deviance(model: Golem, graph: BoolMatrix) -> float:
     """Return 2 n L(B) + the penalty on the edges, at the best weights for a graph."""
-    moments = model.moments_
-    S, n, d = moments.covariance, moments.n, moments.d
-    penalties = model.edge_penalty_.penalties(n, d)
-    r = regressions(graph, S).residual_variances
+    n, penalties = model.moments_.n, model.edge_penalty_.penalties(model.moments_.n, model.moments_.d)
+    r = regressions(graph, model.moments_.covariance).residual_variances
     return float(2 * n * model.likelihood_.on_dag(r) + penalties[graph.sum(axis=0)].sum())

@@ -42,10 +42,10 @@ class Diagnosis:
 
     def __getitem__(self, name: str) -> Finding:
         """Return a finding by its name."""
-        for finding in self.findings:
-            if finding.name == name:
-                return finding
-        raise KeyError(f"There is no finding {name!r}; the findings are {', '.join(f.name for f in self.findings)}.")
+        named = {finding.name: finding for finding in self.findings}
+        if name not in named:
+            raise KeyError(f"There is no finding {name!r}; the findings are {', '.join(named)}.")
+        return named[name]
 
     def at(self, *levels: Level) -> list[Finding]:
         """Return the findings at some levels, in their order."""

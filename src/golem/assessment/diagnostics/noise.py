@@ -93,9 +93,7 @@ def find_equal_variances(model: Golem, residuals: Matrix | None) -> Finding:
         return Finding(name, "note", f"Equal noise variances could not be tested: {error}.", "Use more rows.")
     numbers = f"Bartlett's test: p = {test.p_value:.2g}; a typical pair differs by a factor of {test.factor:.2f}"
     if isinstance(model.likelihood_, GaussianTied):
-        return Finding(
-            name, "ok", f"The noise variances were assumed to be close to each other, not equal ({numbers})."
-        )
+        return Finding(name, "ok", f"The noise variances were assumed to be similar, not equal ({numbers}).")
     if test.p_value >= LEVEL:
         return Finding(name, "ok", f"Equal noise variances are plausible ({numbers}).")
     return Finding(
@@ -115,9 +113,7 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix) -> Finding:
     checked = np.nonzero(np.ptp(residuals, axis=0) > 0)[0]
     if n < _FEWEST_ROWS or not len(checked):
         reason = f"the test needs {_FEWEST_ROWS} rows, and there are {n}" if n < _FEWEST_ROWS else "none of them varies"
-        return Finding(
-            name, "note", f"The normality of the residuals was not checked: {reason}.", "Plot the residuals."
-        )
+        return Finding(name, "note", f"Normality of the residuals was not checked: {reason}.", "Plot the residuals.")
     z = residuals[:, checked] / residuals[:, checked].std(axis=0)  # squares of large units would overflow
     adjusted = _holm(np.asarray(normaltest(z, axis=0).pvalue))
     bad = checked[adjusted < LEVEL]

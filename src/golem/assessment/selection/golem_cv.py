@@ -17,7 +17,7 @@ from golem.data.checks import DataWarning, require_learnable
 from golem.data.inputs import read_data, read_knowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.data.resampling import Sample, are_shards, merged, read_sample
+from golem.data.resampling import are_shards, merged, read_sample
 from golem.estimator.golem import Golem, is_counted
 from golem.runtime.progress import Counter
 from golem.runtime.types import BoolMatrix
@@ -182,7 +182,12 @@ class GolemCV(BaseEstimator):
     def choose(self, X: Any) -> Selection:
         """Learn the path and choose parameters for `Golem.set_params`."""
         self.check_settings()
-        moments, sample = self._read(X)
+        moments, sample = read_sample(self, X)
+        if sample is None and self.select != "bic":
+            raise ValueError(
+                f"select={self.select!r} divides the rows, but the data are moments of all rows. Use select='bic', the "
+                "rows, or the moments of shards (golem.readers.shards_from_file)"
+            )
         template = self._template()
         # Names become masks once for all fits of the path.
         template = clone(template).set_params(knowledge=read_knowledge(template.knowledge, moments.names))
@@ -289,16 +294,6 @@ class GolemCV(BaseEstimator):
         if not is_counted(model) and model.threshold is None:
             model = clone(model).set_params(threshold="lr")
         return model
-
-    def _read(self, X: Any) -> tuple[Moments, Sample | None]:
-        """Return the moments of all rows, and the sample that can be divided."""
-        moments, sample = read_sample(self, X)
-        if sample is None and self.select != "bic":
-            raise ValueError(
-                f"select={self.select!r} divides the rows, but the data are moments of all rows. Use select='bic', the "
-                "rows, or the moments of shards (golem.readers.shards_from_file)"
-            )
-        return moments, sample
 
     def _grid(self, model: Golem, moments: Moments) -> list[Setting]:
         """Return the settings of the path."""

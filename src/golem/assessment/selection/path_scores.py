@@ -68,9 +68,8 @@ class Scored:
 
 def by_criterion(path: PenaltyPath, criterion: L0) -> Scored:
     """Score the path on all rows by an information criterion."""
-    rows, n, d = [], path.moments.n, path.moments.d
-    for one in path.progressing(path.fits(), len(path.settings)):
-        rows.append({"edges": int(one.adjacency_.sum()), "score": information_criterion(one, criterion)})
+    n, d, fits = path.moments.n, path.moments.d, path.progressing(path.fits(), len(path.settings))
+    rows = [{"edges": int(one.adjacency_.sum()), "score": information_criterion(one, criterion)} for one in fits]
     strict = [True] * len(rows)
     if is_counted(path.model) and n <= d:
         # The likelihood is unbounded then, and a criterion would always prefer the lowest penalties.

@@ -105,13 +105,11 @@ def _columns(text: str) -> int:
 
 def plain_rows(graph: BoolMatrix, names: tuple[str, ...], weights: Matrix | None = None) -> list[dict[str, Any]]:
     """Return the edges of a matrix; edges in both directions appear once, as undirected."""
-    rows = []
-    for i, j in np.argwhere(graph):
-        if graph[j, i] and j < i:
-            continue
-        row: dict[str, Any] = {"source": names[i], "target": names[j], "undirected": bool(graph[j, i])}
-        rows.append(row if weights is None else row | {"weight": float(weights[i, j])})
-    return rows
+    pairs = np.argwhere(graph & ~np.tril(graph & graph.T, -1))
+    rows = [{"source": names[i], "target": names[j], "undirected": bool(graph[j, i])} for i, j in pairs]
+    if weights is None:
+        return rows
+    return [row | {"weight": float(weights[i, j])} for row, (i, j) in zip(rows, pairs, strict=True)]
 
 
 def graph_entry(name: str, rows: Sequence[Mapping[str, Any]], names: tuple[str, ...]) -> dict[str, Any]:
