@@ -16,9 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from golem.graphs.pdag import Pdag, bits_to_columns, column_bits
 from golem.runtime.types import BoolMatrix as BoolMatrix  # the name is part of this module
 
-# Nodes of a cycle that a message lists.
-_MOST_SHOWN = 8
-
 
 def as_adjacency(matrix: ArrayLike) -> BoolMatrix:
     """Read an adjacency or weight matrix as a boolean adjacency matrix.
@@ -84,7 +81,7 @@ def find_cycle(matrix: ArrayLike) -> list[int]:
     return walk[walk.index(following) :]
 
 
-def cycle_text(cycle: Sequence[int], names: Sequence[str] | None = None) -> str:
+def cycle_text(cycle: Sequence[int], names: Sequence[str] | None = None, most: int = 8) -> str:
     """Write a cycle for a message, its nodes by name or else by number, the tail of a long one as dots.
 
     Examples
@@ -93,7 +90,7 @@ def cycle_text(cycle: Sequence[int], names: Sequence[str] | None = None) -> str:
     ('0 -> 2 -> 0', "'a' -> 'c' -> 'a'")
     """
     nodes = [str(i) if names is None else repr(names[i]) for i in cycle]
-    return " -> ".join([*nodes[:_MOST_SHOWN], *(["..."] if len(nodes) > _MOST_SHOWN else []), nodes[0]])
+    return " -> ".join([*nodes[:most], *(["..."] if len(nodes) > most else []), nodes[0]])
 
 
 def topological_order(matrix: ArrayLike, preferred: NDArray[np.integer] | None = None) -> NDArray[np.intp]:

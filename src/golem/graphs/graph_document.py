@@ -13,8 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from golem.graphs.named_graph import NamedGraph
-from golem.runtime.messages import counted
+from golem.graphs.named_graph import NamedGraph, weight_matrix
 
 FORMAT_VERSION = 2
 # An edge has source, target and weight, and further columns of any name.
@@ -223,7 +222,7 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
     names = content.get("names")
     if not isinstance(names, list) or "weights" not in content:
         raise ValueError("a graph needs `names` and `weights`, or `names` and an `edge_table` with format_version 2")
-    weights = _matrix(content["weights"], names, "the weights")
+    weights = weight_matrix(content["weights"], names)
     weighted = bool(content.get("weighted", True))
     rows: dict[tuple[Any, Any], EdgeRow] = {
         (names[i], names[j]): {"weight": weight} if weighted else {} for i, j, weight in sparse(weights)
@@ -236,7 +235,7 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
     for source, target in content.get("undecided_edges") or []:
         rows[source, target]["undecided"] = True
     raw = content.get("raw_weights")
-    dense = None if raw is None else _matrix(raw, names, "the raw weights")
+    dense = None if raw is None else weight_matrix(raw, names, "the raw weights")
     kept = {key: value for key, value in content.items() if key not in ("weights", "undecided_edges")}
     return kept | {
         "format_version": FORMAT_VERSION,
@@ -250,16 +249,3 @@ def _ends(row: Any) -> tuple[Any, Any]:
     if not isinstance(row, dict) or not isinstance(row.get("source"), str) or not isinstance(row.get("target"), str):
         raise ValueError("every edge needs a source and a target")
     return row["source"], row["target"]
-
-
-def _matrix(rows: Any, names: list[Any], what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Check that rows of numbers make a square matrix over the names."""
-    if not isinstance(rows, list) or len(rows) != len(names):
-        raise ValueError(f"{what} must have a row for each of {counted(len(names), 'name')}")
-    for number, row in enumerate(rows, start=1):
-        if not isinstance(row, list) or len(row) != len(names):
-            raise ValueError(f"row {number} of {what} must have {counted(len(names), 'number')}, one per name")
-    try:
-        return np.array(rows, dtype=float).reshape(len(names), len(names))
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{what} are not all numbers") from None

@@ -78,19 +78,14 @@ def sid(truth: ArrayLike, estimate: ArrayLike, *, normalize: bool = False) -> fl
 
 def tpr(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> float:
     """Share of the true edges that are found with their direction; NaN where there are none."""
-    T, E = _pair(truth, estimate)
-    found = np.sum(T & (_favoured(T, E) if cpdag else E))
-    return _ratio(found, T.sum())
+    true, _, right = _counts(truth, estimate, cpdag)
+    return _ratio(right, true)
 
 
 def precision(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> float:
     """Share of the estimated edges that are true, direction included; NaN where there are none."""
-    T, E = _pair(truth, estimate)
-    if cpdag:
-        E = _favoured(T, E)
-        # What is left undirected stands on a pair without a true edge: one wrong edge, not two.
-        return _ratio(np.sum(T & E), np.sum(np.triu(E | E.T)))
-    return _ratio(np.sum(T & E), E.sum())
+    _, found, right = _counts(truth, estimate, cpdag)
+    return _ratio(right, found)
 
 
 def fdr(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> float:
@@ -100,11 +95,8 @@ def fdr(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> float:
 
 def f1(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> float:
     """Harmonic mean of precision and TPR; NaN where both graphs are empty."""
-    T, E = _pair(truth, estimate)
-    if cpdag:
-        E = _favoured(T, E)
-        return _ratio(2 * np.sum(T & E), T.sum() + np.sum(np.triu(E | E.T)))
-    return _ratio(2 * np.sum(T & E), T.sum() + E.sum())
+    true, found, right = _counts(truth, estimate, cpdag)
+    return _ratio(2 * right, true + found)
 
 
 @dataclass(frozen=True)
@@ -125,7 +117,7 @@ def evaluate(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False, norm
     """Compute all metrics at once; `normalize` divides SHD, SHD-C and SID by the number of nodes."""
     T, E = _pair(truth, estimate)
     return GraphScores(
-        edges=int(np.sum(np.triu(E | E.T)) if cpdag else E.sum()),
+        edges=_counts(T, E, cpdag)[1],
         shd=shd(T, E, cpdag=cpdag, normalize=normalize),
         shd_c=shd_c(T, E, cpdag=cpdag, normalize=normalize),
         sid=float("nan") if cpdag else sid(T, E, normalize=normalize),
@@ -186,6 +178,15 @@ def _favoured(truth: BoolMatrix, estimate: BoolMatrix) -> BoolMatrix:
     return (estimate & ~undirected) | (undirected & (truth | ~(truth | truth.T)))
 
 
+def _counts(truth: ArrayLike, estimate: ArrayLike, cpdag: bool) -> tuple[int, int, int]:
+    """Count the true edges, the estimated edges, and those of the estimated edges that are true."""
+    T, E = _pair(truth, estimate)
+    if not cpdag:
+        return int(T.sum()), int(E.sum()), int(np.sum(T & E))
+    # An undirected edge between two nodes without a true edge is one wrong edge, not two.
+    return int(T.sum()), int(np.sum(np.triu(E | E.T))), int(np.sum(T & _favoured(T, E)))
+
+
 def _differing_pairs(first: BoolMatrix, second: BoolMatrix) -> int:
     """Count the pairs of nodes whose edge differs in presence or direction."""
     different = first != second
@@ -196,5 +197,5 @@ def _divisor(truth: BoolMatrix, normalize: bool) -> int:
     return max(1, len(truth)) if normalize else 1
 
 
-def _ratio(part: Any, whole: Any) -> float:
-    return float(part) / float(whole) if whole else float("nan")
+def _ratio(part: int, whole: int) -> float:
+    return part / whole if whole else float("nan")

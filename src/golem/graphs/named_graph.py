@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from golem.graphs.dag import cpdag, is_dag
-from golem.runtime.messages import quoted
-from golem.runtime.names import column_names
+from golem.runtime.messages import counted, quoted
+from golem.runtime.names import column_names, positions
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 
 # Columns of an edge that are yes or no; all others are numbers.
@@ -143,11 +143,10 @@ class NamedGraph:
 
         An edge is not 0 here: one of weight 0 has a 1.
         """
-        where = {name: position for position, name in enumerate(names)}
-        missing = [name for name in self.names if name not in where]
-        if missing:
+        known = set(names)
+        if missing := [name for name in self.names if name not in known]:
             raise ValueError(f"variables {quoted(missing)} are not among {quoted(names)}")
-        index = [where[name] for name in self.names]
+        index = positions(self.names, names)
         weights = np.zeros((len(names), len(names)))
         weights[np.ix_(index, index)] = np.where(self.adjacency & (self.weights == 0), 1.0, self.weights)
         return weights
@@ -163,6 +162,21 @@ class NamedGraph:
             raise ValueError(f"the graph has no {lacking}, and a linear model needs both; start from a graph.json")
         if not is_dag(self.adjacency):
             raise ValueError("a linear model needs a directed acyclic graph; this one has a cycle")
+
+
+def weight_matrix(rows: Any, names: Sequence[Any], what: str = "the weights") -> Matrix:
+    """Return the square matrix over the names that a list of rows holds, as numbers or as text."""
+    if not isinstance(rows, list) or len(rows) != len(names):
+        raise ValueError(f"{what} must have {counted(len(names), 'row')}, one per name")
+    weights = np.empty((len(names), len(names)))
+    for i, row in enumerate(rows):
+        if not isinstance(row, list) or len(row) != len(names):
+            raise ValueError(f"row {names[i]!r} of {what} must have {counted(len(names), 'number')}, one per name")
+        try:
+            weights[i] = row
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"row {names[i]!r} of {what} has a value that is not a number") from None
+    return weights
 
 
 def _weight(attributes: Attributes, source: str, target: str) -> float:

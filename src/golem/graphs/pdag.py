@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-BoolMatrix = NDArray[np.bool_]
+from golem.runtime.types import BoolMatrix
+
 # For a pair (middle, end): the other ends of the unshielded triples about which nothing is known.
 Ambiguity = Mapping[tuple[int, int], int]
 
@@ -87,25 +87,20 @@ class Pdag:
     def copy(self) -> Self:
         """Return an independent copy."""
         other = self.__class__(0)
-        other.parents, other.children = self.parents.copy(), self.children.copy()
-        other.neighbours, other.adjacent = self.neighbours.copy(), self.adjacent.copy()
+        vars(other).update({name: sets.copy() for name, sets in vars(self).items()})
         return other
 
     def add_line(self, a: int, b: int) -> None:
         """Make the edge between two nodes undirected; it need not be there."""
-        self.remove(a, b)
+        self.add_conflict(a, b)
         self.neighbours[a] |= 1 << b
         self.neighbours[b] |= 1 << a
-        self.adjacent[a] |= 1 << b
-        self.adjacent[b] |= 1 << a
 
     def add_arrow(self, a: int, b: int) -> None:
         """Make the edge between two nodes a -> b; it need not be there."""
-        self.remove(a, b)
+        self.add_conflict(a, b)
         self.children[a] |= 1 << b
         self.parents[b] |= 1 << a
-        self.adjacent[a] |= 1 << b
-        self.adjacent[b] |= 1 << a
 
     def add_conflict(self, a: int, b: int) -> None:
         """Mark the edge between two nodes as claimed in both directions: no rule reads or directs it."""
@@ -116,11 +111,8 @@ class Pdag:
     def remove(self, a: int, b: int) -> None:
         """Remove the edge between two nodes, if there is one."""
         for u, v in ((a, b), (b, a)):
-            keep = ~(1 << v)
-            self.parents[u] &= keep
-            self.children[u] &= keep
-            self.neighbours[u] &= keep
-            self.adjacent[u] &= keep
+            for sets in (self.parents, self.children, self.neighbours, self.adjacent):
+                sets[u] &= ~(1 << v)
 
     def follows(self, a: int, b: int, ambiguous: Ambiguity, *, fourth: bool) -> bool:
         """Tell whether one of Meek's (1995) rules directs the undirected edge a - b as a -> b.

@@ -5,13 +5,10 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
-
-from golem.graphs.named_graph import NamedGraph
+from golem.graphs.named_graph import NamedGraph, weight_matrix
 from golem.runtime.files import DECIMAL_COMMA, csv_text
-from golem.runtime.messages import counted, quoted
+from golem.runtime.messages import quoted
 from golem.runtime.names import column_names
 
 
@@ -57,8 +54,11 @@ def read_csv(text: str) -> NamedGraph:
         cells = [dict(zip(header, _with_points(row[2:], separator), strict=False)) for row in rows[1:]]
         edges = [(row[0], row[1], attributes) for row, attributes in zip(rows[1:], cells, strict=True)]
         return NamedGraph.from_lists(dict.fromkeys(name for edge in edges for name in edge[:2]), edges)
-    weights = [_with_points(row[1:], separator) for row in rows[1:]]
-    return _from_matrix(weights, rows[0][1:], [row[0] for row in rows[1:]])
+    names = rows[0][1:]
+    if [row[0] for row in rows[1:]] != names:
+        raise ValueError("the names of rows and columns differ")
+    weights = weight_matrix([_with_points(row[1:], separator) for row in rows[1:]], names)
+    return NamedGraph.from_weights(weights, column_names(names, len(names)))
 
 
 def _split(text: str) -> tuple[list[list[str]], str]:
@@ -76,21 +76,3 @@ def _with_points(cells: list[str], separator: str) -> list[str]:
     if separator == ",":
         return cells
     return [cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell) else cell for cell in cells]
-
-
-def _from_matrix(weights: Any, names: list[str], row_names: list[str] | None = None) -> NamedGraph:
-    for number, row in enumerate(weights, start=1):
-        if len(row) != len(names):
-            raise ValueError(f"row {number} of the weights has {len(row)} of them, for {counted(len(names), 'name')}")
-    if len(weights) != len(names) or (row_names is not None and row_names != names):
-        raise ValueError("the names of rows and columns differ")
-    B = np.array([_floats(row, name) for row, name in zip(weights, names, strict=True)])
-    return NamedGraph.from_weights(B, column_names(names, len(B)))
-
-
-def _floats(row: list[Any], name: str) -> list[float]:
-    """Turn the weights of a row into numbers."""
-    try:
-        return [float(weight) for weight in row]
-    except (TypeError, ValueError):
-        raise ValueError(f"the weights of row {name!r} are not all numbers") from None
