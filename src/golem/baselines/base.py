@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from golem.score.regression import residual_variances
 from golem.solvers.rounding import with_required
 
 
+@dataclass(eq=False, repr=False)
 class Baseline(BaseEstimator, ABC):
     """A structure learner with the attributes of `Golem`.
 
@@ -53,7 +55,7 @@ class Baseline(BaseEstimator, ABC):
     # Whether the answer depends on the units of the columns.
     _uses_scale: ClassVar[bool] = False
 
-    knowledge: Knowledge | NamedKnowledge | None
+    knowledge: Knowledge | NamedKnowledge | None = field(default=None, kw_only=True)
 
     def fit(self, X: Any, y: None = None) -> Self:
         """Learn a graph.
@@ -66,7 +68,7 @@ class Baseline(BaseEstimator, ABC):
             Ignored, there for scikit-learn.
         """
         self._check_parameters()
-        for attribute in ("weights_", "sem_", "adjacency_", "cpdag_"):  # none of an earlier fit may stay
+        for attribute in ("weights_", "sem_", "adjacency_", "cpdag_", "bic_"):  # none of an earlier fit may stay
             self.__dict__.pop(attribute, None)
         moments, rows = read_data(self, X)
         if self._needs_rows and rows is None:

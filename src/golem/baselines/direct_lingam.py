@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from golem.baselines.base import Baseline
 from golem.baselines.sparse_regression import regress_along, require_more_rows_than_columns
 from golem.data.checks import DataWarning
-from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.runtime.messages import quoted
 from golem.runtime.types import Matrix
@@ -20,6 +21,7 @@ _FEWEST_FOR_A_TEST = 20
 _LEVEL = 0.01
 
 
+@dataclass(eq=False, repr=False)
 class DirectLiNGAM(Baseline):
     """Learn a linear DAG whose noise is not Gaussian, cause after cause.
 
@@ -58,10 +60,7 @@ class DirectLiNGAM(Baseline):
     """
 
     _needs_rows = True
-
-    def __init__(self, threshold: float | None = None, *, knowledge: Knowledge | NamedKnowledge | None = None) -> None:
-        self.threshold = threshold
-        self.knowledge = knowledge
+    threshold: float | None = None
 
     def _check_parameters(self) -> None:
         if self.threshold is not None and not 0 <= self.threshold < np.inf:

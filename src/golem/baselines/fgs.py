@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 
 from golem.baselines.base import Baseline
 from golem.baselines.fgs_search import EdgeScores, GreedySearch
-from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.runtime.types import Matrix
 from golem.score.objective import graph_bic
 
 
+@dataclass(eq=False, repr=False)
 class FGS(Baseline):
     """Learn a Markov equivalence class by greedy search with the Gaussian BIC.
 
@@ -70,18 +73,10 @@ class FGS(Baseline):
     True
     """
 
-    def __init__(
-        self,
-        penalty_discount: float = 1.0,
-        *,
-        structure_prior: float = 0.0,
-        max_parents: int | None = None,
-        knowledge: Knowledge | NamedKnowledge | None = None,
-    ) -> None:
-        self.penalty_discount = penalty_discount
-        self.structure_prior = structure_prior
-        self.max_parents = max_parents
-        self.knowledge = knowledge
+    penalty_discount: float = 1.0
+    _: KW_ONLY
+    structure_prior: float = 0.0
+    max_parents: int | None = None
 
     def _check_parameters(self) -> None:
         if not 0 <= self.penalty_discount < np.inf:
@@ -98,8 +93,7 @@ class FGS(Baseline):
         search = GreedySearch(scores, most, knowledge)
         self._present_class(search.run().matrix(), search.member())
         self.n_scores_ = scores.computed
-        S = moments.covariance
-        self.bic_ = graph_bic(self.adjacency_, S, moments.n)
+        self.bic_ = graph_bic(self.adjacency_, moments.covariance, moments.n)
 
     def _penalty(self, n: int, d: int) -> float:
         """Return what an edge costs, in units of -2 log-likelihood."""

@@ -19,6 +19,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import repeat
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -197,8 +199,7 @@ class GreedySearch:
         around, parents = graph.neighbours[y], graph.parents[y]
         cached, self._cached[y] = self._cached[y], {}
         barred = graph.adjacent[y] | 1 << y | (0 if self.knowledge is None else self.knowledge.never[y])
-        parts: list[tuple[Vector, NDArray[np.intp]]] = []
-        cliques: list[int] = []
+        found: list[Operator] = []
         room = self.most_parents - 1 - parents.bit_count()  # in the clique, when x is to be a parent as well
         if room < 0:
             return []
@@ -209,15 +210,12 @@ class GreedySearch:
                 sources = np.nonzero(gains > 0)[0]
                 cached[given] = sources, gains[sources]
             sources, gains = self._cached[y][given] = cached[given]
-            if not len(sources):
-                continue
             excluded = barred
             for w in members(around & ~clique):
                 excluded |= graph.adjacent[w]
             free = ~as_mask(excluded, d)[sources]
-            parts.append((gains[free], sources[free]))
-            cliques.append(clique)
-        return _ranked(parts, cliques)
+            found += zip(gains[free].tolist(), sources[free].tolist(), repeat(clique))
+        return sorted(found, key=itemgetter(0), reverse=True)
 
     def _insert(self, x: int, y: int, clique: int) -> Outcome:
         """Apply Insert(x, y, clique) where it is valid."""
@@ -263,18 +261,6 @@ class GreedySearch:
             vars(self.graph).update(vars(before))
             return 0, ANY_NODE
         return changed, 0
-
-
-def _ranked(parts: list[tuple[Vector, NDArray[np.intp]]], cliques: list[int]) -> list[Operator]:
-    """Put the operators of all cliques into one list, best first."""
-    if not parts:
-        return []
-    gains = np.concatenate([part[0] for part in parts])
-    sources = np.concatenate([part[1] for part in parts]).tolist()
-    owner = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts]).tolist()
-    order = np.argsort(-gains, kind="stable").tolist()
-    worth = gains.tolist()
-    return [(worth[i], sources[i], cliques[owner[i]]) for i in order]
 
 
 class KnownEdges:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from golem.baselines.base import Baseline
-from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.runtime.types import Matrix
 from golem.score.likelihood import LeastSquares
@@ -18,6 +18,7 @@ from golem.solvers import AugmentedLagrangian, Callback
 from golem.solvers.rounding import round_to_dag
 
 
+@dataclass(eq=False, repr=False)
 class Notears(Baseline):
     """Learn a linear DAG by NOTEARS, or NOTEARS-L1.
 
@@ -65,27 +66,14 @@ class Notears(Baseline):
     """
 
     _uses_scale = True
-
-    def __init__(
-        self,
-        l1: float = 0.0,
-        *,
-        h_tolerance: float = 1e-8,
-        largest_rho: float = 1e16,
-        threshold: float = 0.3,
-        max_iter: int = 200_000,
-        knowledge: Knowledge | NamedKnowledge | None = None,
-        time_limit: float | None = None,
-        callback: Callback | None = None,
-    ) -> None:
-        self.l1 = l1
-        self.h_tolerance = h_tolerance
-        self.largest_rho = largest_rho
-        self.threshold = threshold
-        self.max_iter = max_iter
-        self.knowledge = knowledge
-        self.time_limit = time_limit
-        self.callback = callback
+    l1: float = 0.0
+    _: KW_ONLY
+    h_tolerance: float = 1e-8
+    largest_rho: float = 1e16
+    threshold: float = 0.3
+    max_iter: int = 200_000
+    time_limit: float | None = None
+    callback: Callback | None = None
 
     def _check_parameters(self) -> None:
         for name in ("l1", "threshold"):
@@ -108,7 +96,7 @@ class Notears(Baseline):
         solution = solver.solve(objective, callback=self.callback, stage="notears-l1" if self.l1 else "notears")
         rounded = round_to_dag(solution.weights, self.threshold, knowledge.required)
         self.raw_weights_ = solution.weights
-        self.solution_ = dataclasses.replace(solution, cut_edges=rounded.cut)
+        self.solution_ = replace(solution, cut_edges=rounded.cut)
         self.n_iter_ = max(1, solution.iterations)
         self._present_weights(rounded.weights)
         if not solution.status.is_final:

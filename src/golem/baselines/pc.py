@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
 from golem.baselines.base import Baseline
-from golem.baselines.pc_search import (
-    FisherZ,
-    decide_triples,
-    direct_edges,
-    find_separators,
-    find_skeleton,
-    open_edges,
-)
+from golem.baselines.pc_search import FisherZ, decide_triples, direct_edges, find_separators, find_skeleton, open_edges
 from golem.data.checks import DataWarning
-from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.graphs.pdag import bits_to_columns
 from golem.runtime.types import Matrix
 from golem.score.objective import graph_bic
 
 
+@dataclass(eq=False, repr=False)
 class PC(Baseline):
     """Learn a Markov equivalence class by tests of conditional independence (Spirtes and Glymour 1991).
 
@@ -82,18 +77,10 @@ class PC(Baseline):
     True
     """
 
-    def __init__(
-        self,
-        alpha: float = 0.01,
-        *,
-        conservative: bool = True,
-        max_conditioning: int | None = None,
-        knowledge: Knowledge | NamedKnowledge | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.conservative = conservative
-        self.max_conditioning = max_conditioning
-        self.knowledge = knowledge
+    alpha: float = 0.01
+    _: KW_ONLY
+    conservative: bool = True
+    max_conditioning: int | None = None
 
     def _check_parameters(self) -> None:
         if not 0 < self.alpha < 1:
@@ -102,7 +89,6 @@ class PC(Baseline):
             raise ValueError(f"max_conditioning must be at least 0; got {self.max_conditioning}")
 
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
-        self.__dict__.pop("bic_", None)  # not every graph has one, and none of an earlier fit may stay
         n = moments.n
         if n < 4:
             raise ValueError(f"Fisher's test of a correlation needs at least 4 rows; got {n}")
@@ -132,5 +118,4 @@ class PC(Baseline):
                 stacklevel=3,
             )
         else:
-            S = moments.covariance
-            self.bic_ = graph_bic(self.adjacency_, S, n)
+            self.bic_ = graph_bic(self.adjacency_, moments.covariance, n)

@@ -128,12 +128,8 @@ def find_skeleton(test: FisherZ, knowledge: Knowledge, most: int) -> tuple[BoolM
             targets = np.nonzero(adjacent[x] & ~kept[x])[0]
             if len(around) <= size or not len(targets):
                 continue
-            for sets in subsets(around, size, len(targets)):
-                found = test.separate(x, targets, sets)
-                for k in np.nonzero(found.any(axis=0))[0]:
-                    y = int(targets[k])
-                    separated[x, y] = separated[y, x] = True
-                    _note(separators, x, y, sets[found[:, k]])
+            for y in _note_separators(test, separators, x, targets, around, size):
+                separated[x, y] = separated[y, x] = True
         adjacent &= ~separated
         size += 1
     return adjacent, separators
@@ -150,23 +146,25 @@ def find_separators(test: FisherZ, adjacent: BoolMatrix, most: int) -> Separator
     for x, others in ends.items():
         targets = np.array(sorted(others), dtype=np.intp)
         for size in range(min(len(around[x]), most) + 1):
-            for sets in subsets(around[x], size, len(targets)):
-                found = test.separate(x, targets, sets)
-                for k in np.nonzero(found.any(axis=0))[0]:
-                    _note(separators, x, int(targets[k]), sets[found[:, k]])
+            _note_separators(test, separators, x, targets, around[x], size)
     return separators
 
 
-def _note(separators: Separators, x: int, y: int, sets: IntArray) -> None:
-    """Add separating sets of a pair, in rows, to what is noted of it."""
-    pair = min(x, y), max(x, y)
-    some = every = 0
-    if sets.size:
-        nodes, counts = np.unique(sets, return_counts=True)
-        some, every = bits_of(nodes.tolist()), bits_of(nodes[counts == len(sets)].tolist())
-    if pair in separators:
-        some, every = separators[pair][0] | some, separators[pair][1] & every
-    separators[pair] = some, every
+def _note_separators(
+    test: FisherZ, separators: Separators, x: int, targets: IntArray, around: IntArray, size: int
+) -> set[int]:
+    """Add the subsets of `around` of one size that separate x from targets; return those targets."""
+    separated = set()
+    for sets in subsets(around, size, len(targets)):
+        found = test.separate(x, targets, sets)
+        for k in np.nonzero(found.any(axis=0))[0]:
+            y, rows = int(targets[k]), sets[found[:, k]]
+            nodes, counts = np.unique(rows, return_counts=True)
+            some, every = bits_of(nodes.tolist()), bits_of(nodes[counts == len(rows)].tolist())
+            noted_some, noted_every = separators.get((min(x, y), max(x, y)), (0, -1))
+            separators[min(x, y), max(x, y)] = noted_some | some, noted_every & every
+            separated.add(y)
+    return separated
 
 
 def unshielded(adjacent: BoolMatrix) -> Iterator[Triple]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
 from golem.baselines.base import Baseline
 from golem.baselines.sparse_regression import regress_along, require_more_rows_than_columns
 from golem.data.checks import warn_of_equal_scales
-from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.runtime.types import Matrix
 
-SORTINGS = ("variance", "r2")
+Sorting = Literal["variance", "r2"]
 
 
+@dataclass(eq=False, repr=False)
 class SortRegress(Baseline):
     """Order the nodes by variance or by R2, and regress each on those before it.
 
@@ -49,15 +51,11 @@ class SortRegress(Baseline):
     array([2, 1, 0, 3, 4])
     """
 
-    def __init__(
-        self, by: Literal["variance", "r2"] = "variance", *, knowledge: Knowledge | NamedKnowledge | None = None
-    ) -> None:
-        self.by = by
-        self.knowledge = knowledge
+    by: Sorting = "variance"
 
     def _check_parameters(self) -> None:
-        if self.by not in SORTINGS:
-            raise ValueError(f"by must be one of {', '.join(map(repr, SORTINGS))}; got {self.by!r}")
+        if self.by not in get_args(Sorting):
+            raise ValueError(f"by must be one of {', '.join(map(repr, get_args(Sorting)))}; got {self.by!r}")
 
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
         require_more_rows_than_columns(moments, "SortRegress")
