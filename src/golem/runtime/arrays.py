@@ -31,16 +31,11 @@ def is_tensor(array: Array) -> TypeGuard[Any]:
     return type(array) is not np.ndarray and array_api_compat.is_torch_array(array)
 
 
-def on_accelerator(array: Array) -> bool:
-    """Tell whether an array lies on a GPU or the like, where every operation has to be started from afar."""
-    return is_tensor(array) and array.device.type != "cpu"
-
-
 def to_numpy(array: Array) -> np.ndarray[Any, np.dtype[Any]]:
     """Return an array of any library and device as a NumPy array."""
     if not is_tensor(array):
         return np.asarray(array)
-    if not on_accelerator(array):
+    if array.device.type == "cpu":
         return np.asarray(array.detach())
     import torch
 

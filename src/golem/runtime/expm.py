@@ -45,16 +45,15 @@ class _TaylorScheme(NamedTuple):
             Q += powers[-1] @ kernel
             left += Q
             right += Q
+            E += left @ right
+            return E
+        kernel, factor = _monic_sum(powers, rows[0])
+        if any(rows[1]):
+            Q, share = _monic_sum(powers, rows[1])
+            add_product(Q, powers[-1], kernel, share, factor)
         else:
-            kernel, factor = _monic_sum(powers, rows[0])
-            if any(rows[1]):
-                Q, share = _monic_sum(powers, rows[1])
-                add_product(Q, powers[-1], kernel, share, factor)
-            else:
-                Q = product(powers[-1], kernel, factor)
-            return _last_product(powers, rows[4], _plus_sum(Q, powers, rows[2]), _plus_sum(Q, powers, rows[3]))
-        E += left @ right
-        return E
+            Q = product(powers[-1], kernel, factor)
+        return _last_product(powers, rows[4], _plus_sum(Q, powers, rows[2]), _plus_sum(Q, powers, rows[3]))
 
 
 class _NestedScheme:

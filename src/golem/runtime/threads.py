@@ -7,7 +7,7 @@ import functools
 import os
 import queue
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -89,24 +89,22 @@ _NOTHING = object()
 
 
 class _BlasLimit:
-    """One limit on BLAS threads, shared by all solves that run at a time.
+    """Limit BLAS to one thread while any solve runs.
 
-    The number of threads is a property of the process: were every solve to save and restore it, overlapping solves in
-    different threads would restore each other's limit in the end.
+    The number of threads belongs to the process. If every solve saved and restored it, overlapping solves in different
+    threads would restore each other's limit.
     """
 
     def __init__(self) -> None:
         self._lock, self._solves, self._limit = threading.Lock(), 0, contextlib.ExitStack()
 
-    def enter(self) -> None:
-        """Limit BLAS to one thread, if this is the first of the running solves."""
+    def __enter__(self) -> None:
         with self._lock:
             self._solves += 1
             if self._solves == 1:
                 self._limit.enter_context(_blas_libraries().limit(limits=1, user_api="blas"))
 
-    def leave(self) -> None:
-        """Lift the limit, if this was the last of the running solves."""
+    def __exit__(self, *error: object) -> None:
         with self._lock:
             self._solves -= 1
             if self._solves == 0:
@@ -125,17 +123,9 @@ def _blas_libraries() -> Any:
     return threadpoolctl.ThreadpoolController()
 
 
-@contextlib.contextmanager
-def blas_threads_for(d: int) -> Iterator[None]:
-    """Keep BLAS to one thread where matrices are small."""
-    if d >= _THREADS_PAY_FROM:
-        yield
-        return
-    _BLAS_LIMIT.enter()
-    try:
-        yield
-    finally:
-        _BLAS_LIMIT.leave()
+def blas_threads_for(d: int) -> contextlib.AbstractContextManager[None]:
+    """Return a context that limits BLAS to one thread where (d, d) matrices are small."""
+    return contextlib.nullcontext() if d >= _THREADS_PAY_FROM else _BLAS_LIMIT
 
 
 def thread_bounds(threads: int) -> dict[str, str]:

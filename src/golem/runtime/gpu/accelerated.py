@@ -43,7 +43,7 @@ class Accelerated(MatrixFunctions):
         if not math.isfinite(sum(found)):
             return A * namespace(A).nan
         self._plan = cheapest_plan([_GROWTH_PER_STEP * norm for norm in found], _EPSILON)
-        if plan is not None and E is not None and suffices(plan, found, _EPSILON):
+        if plan is not None and suffices(plan, found, _EPSILON):
             return E
         return expm_by_plan(powers, self._plan)
 

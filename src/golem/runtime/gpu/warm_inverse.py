@@ -134,20 +134,14 @@ def _lengthened(Y: Array, V: Array) -> Array:
 
 def _largest_directions(Y: Array) -> Array:
     """Return directions that Y lengthens most, or nearly so; anything where Y is beyond half precision."""
-    xp, V = namespace(Y), _some_directions(Y)
-    halved = half(Y)
+    xp, start = namespace(Y), _random_directions(len(Y), min(_DIRECTIONS, math.ceil(len(Y) / 2)))
+    V, halved = xp.asarray(start, dtype=Y.dtype, device=array_api_compat.device(Y)), half(Y)
     for _ in range(3):  # from anywhere; the steps that follow go on with it
         W = _lengthened(halved, V)
         if not bool(xp.all(xp.isfinite(W))):
             return V
         V = xp.linalg.qr(W)[0]
     return V
-
-
-def _some_directions(M: Array) -> Array:
-    """Return directions to begin with, in the type and place of a matrix; not to be written to."""
-    start = _random_directions(len(M), min(_DIRECTIONS, math.ceil(len(M) / 2)))
-    return namespace(M).asarray(start, dtype=M.dtype, device=array_api_compat.device(M))
 
 
 @functools.lru_cache(maxsize=1)
