@@ -107,7 +107,7 @@ def test_report_makes_the_page_of_saved_results(simulated):
     assert "<h1>a &lt;b&gt;</h1>" in page.read_text()
     assert "is a folder" in golem("report", graph, "-o", simulated, expect=1).output
     assert (
-        "this needs the graph.json that `golem fit` writes"
+        "give the graph.json that `golem fit` writes"
         in golem("report", simulated / "truth.csv", "-o", page, expect=1).output
     )
     assert "no such file" in golem("report", simulated / "nothing.json", "-o", page, expect=1).output

@@ -73,7 +73,7 @@ def test_a_member_of_a_class_has_that_class(all_dags):
     square = np.zeros((4, 4), dtype=bool)
     for i in range(4):
         square[i, (i + 1) % 4] = square[(i + 1) % 4, i] = True
-    with pytest.raises(ValueError, match="no CPDAG"):
+    with pytest.raises(ValueError, match="not a CPDAG"):
         member_of_class(square)
 
 

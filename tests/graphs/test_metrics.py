@@ -141,5 +141,5 @@ def test_tables_are_compared_by_their_labels():
     turned = graph.loc[list("cab"), list("cab")]
     assert metrics.shd(graph, turned) == metrics.sid(turned, graph) == 0
     assert metrics.evaluate(graph, turned).f1 == 1
-    with pytest.raises(ValueError, match=r"the estimate .'x', 'b', 'c'."):
+    with pytest.raises(ValueError, match=r"the estimate has .'x', 'b', 'c'."):
         metrics.shd(graph, graph.rename(index={"a": "x"}, columns={"a": "x"}))

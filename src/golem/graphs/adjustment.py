@@ -1,4 +1,4 @@
-"""Which variables to hold fixed so that a regression gives a causal effect: adjustment sets of a DAG."""
+"""Adjustment sets of a DAG: the variables to hold fixed so that a regression gives a causal effect."""
 
 from __future__ import annotations
 
@@ -16,31 +16,21 @@ _NodeSet = NDArray[np.bool_]
 def adjustment_set(adjacency: BoolMatrix, cause: int, effect: int, kind: AdjustmentKind = "optimal") -> list[int]:
     """Return a valid adjustment set for the total effect of one node on another.
 
-    Regressing the effect on the cause and such a set gives the total effect as the coefficient of the cause. With
-    cn the nodes on directed paths from cause to effect, the cause apart, and forb their descendants and the cause:
+    The total effect is the coefficient of the cause when the effect is regressed on the cause and this set. Let cn be
+    the nodes on directed paths from cause to effect without the cause, and forb the cause and all descendants of cn.
 
-    - "optimal": O = pa(cn) - forb. Of all valid sets it has the smallest asymptotic variance of the estimated effect
-      (Henckel, Perković and Maathuis 2022, theorem 3.10).
-    - "minimal": O less what is not needed: no subset of it is valid. Fewer columns to measure, a larger variance.
-    - "parents": the parents of the cause (Pearl 2009, theorem 3.2.5), whatever the rest of the graph.
+    - "optimal": O = pa(cn) - forb. It gives the smallest asymptotic variance of all valid sets (Henckel, Perković and
+      Maathuis 2022, theorem 3.10).
+    - "minimal": O without the nodes that are not needed, so that no proper subset is valid. It needs fewer columns and
+      has a larger variance.
+    - "parents": the parents of the cause (Pearl 2009, theorem 3.2.5).
 
-    Parameters
-    ----------
-    adjacency : ndarray of shape (d, d), bool
-        A DAG.
-    cause, effect : int
-        Two nodes with a directed path from the first to the second.
-    kind : {"optimal", "minimal", "parents"}
-        Which set.
-
-    Raises
-    ------
-    ValueError
-        If no directed path leads from cause to effect.
+    `adjacency` is a DAG, a boolean matrix of shape (d, d). A ValueError is raised if no directed path leads from cause
+    to effect.
 
     Examples
     --------
-    0 is a common cause of 1 and 2, 3 another cause of 2, and 1 -> 2:
+    Edges 0 -> 1, 0 -> 2, 1 -> 2 and 3 -> 2:
 
     >>> graph = np.zeros((4, 4), dtype=bool)
     >>> graph[[0, 0, 1, 3], [1, 2, 2, 2]] = True
@@ -50,10 +40,10 @@ def adjustment_set(adjacency: BoolMatrix, cause: int, effect: int, kind: Adjustm
     if kind not in get_args(AdjustmentKind):
         raise ValueError(f"kind must be one of {', '.join(map(repr, get_args(AdjustmentKind)))}; got {kind!r}")
     if cause == effect:
-        raise ValueError("cause and effect are the same variable")
+        raise ValueError("cause and effect are the same variable; name two")
     below = _reached(adjacency, [cause])
     if not below[effect]:
-        raise ValueError("no directed path leads from the cause to the effect, so its total effect is 0")
+        raise ValueError("no directed path leads from the cause to the effect, so the total effect is 0")
     if kind == "parents":
         return np.nonzero(adjacency[:, cause])[0].tolist()
     between = below & _reached(adjacency.T, [effect])
@@ -61,11 +51,11 @@ def adjustment_set(adjacency: BoolMatrix, cause: int, effect: int, kind: Adjustm
     forbidden = _reached(adjacency, np.nonzero(between)[0].tolist())
     forbidden[cause] = True
     optimal = np.nonzero(adjacency[:, between].any(axis=1) & ~forbidden)[0].tolist()
-    return _thinned(adjacency, cause, effect, between, optimal) if kind == "minimal" else optimal
+    return _minimal(adjacency, cause, effect, between, optimal) if kind == "minimal" else optimal
 
 
 def _reached(adjacency: BoolMatrix, start: list[int]) -> _NodeSet:
-    """Mark the nodes that directed paths lead to, the start among them."""
+    """Mark the nodes that directed paths from the start lead to, including the start."""
     seen = np.zeros(len(adjacency), dtype=bool)
     seen[start] = True
     waiting = list(start)
@@ -76,12 +66,12 @@ def _reached(adjacency: BoolMatrix, start: list[int]) -> _NodeSet:
     return seen
 
 
-def _thinned(adjacency: BoolMatrix, cause: int, effect: int, between: _NodeSet, chosen: list[int]) -> list[int]:
-    """Drop nodes from a valid set, within the ancestors of both, until each of the rest is needed.
+def _minimal(adjacency: BoolMatrix, cause: int, effect: int, between: _NodeSet, chosen: list[int]) -> list[int]:
+    """Drop nodes that are not needed from a valid set of ancestors of cause and effect.
 
-    A set is valid when it separates cause and effect once the first edges of the directed paths are cut (van der
-    Zander, Liśkiewicz and Textor 2014). Among ancestors of the two, that is plain separation in their moral graph,
-    where a node once found dispensable stays so.
+    A set is valid if it separates cause and effect after the first edges of the directed paths are cut (van der Zander,
+    Liśkiewicz and Textor 2014). For ancestors of the two this is separation in their moral graph, where a node that is
+    not needed stays so when others are dropped.
     """
     cut = adjacency.copy()
     cut[cause, between] = False

@@ -1,7 +1,7 @@
 """Directed graphs as boolean matrices: acyclicity, orders, and the equivalence class of a DAG.
 
 `adjacency[i, j]` is True when there is an edge i -> j. In a CPDAG (the graph of a Markov equivalence class) an
-edge with both directions set is undirected: members of the class disagree about it.
+edge with both directions set is undirected: the members of the class disagree about its direction.
 """
 
 from __future__ import annotations
@@ -14,34 +14,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golem.graphs.pdag import Pdag, bits_to_columns, column_bits
-from golem.runtime.types import BoolMatrix as BoolMatrix  # the name is part of this module
+from golem.runtime.types import BoolMatrix
 
 
 def as_adjacency(matrix: ArrayLike) -> BoolMatrix:
-    """Read an adjacency or weight matrix as a boolean adjacency matrix.
-
-    Raises
-    ------
-    ValueError
-        If the matrix is not square or has NaNs.
-    """
+    """Return a matrix of edges or weights as a boolean matrix; refuse one that is not square or contains NaN."""
     array = np.asarray(matrix)
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
-        raise ValueError(f"a graph is a square matrix of edges or weights; got shape {array.shape}")
+        raise ValueError(f"a graph must be a square matrix of edges or weights; got shape {array.shape}")
     if array.dtype.kind == "f" and np.isnan(array).any():
-        raise ValueError("a graph's matrix has NaN entries; an absent edge is 0")
+        raise ValueError("the matrix of a graph contains NaN; set absent edges to 0")
     return np.asarray(array != 0, dtype=bool)
 
 
 def edges_are_acyclic(sources: NDArray[Any], targets: NDArray[Any], d: int) -> bool:
-    """Tell whether an edge list over nodes 0 .. d-1 has no directed cycle."""
+    """Tell whether an edge list over the nodes 0 .. d-1 has no directed cycle."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     if np.any(sources == targets):
         return False
     edges = coo_array((np.ones(len(sources), dtype=np.int8), (sources, targets)), shape=(d, d))
-    # Acyclic exactly when every node is a strongly connected component of its own.
+    # A graph is acyclic exactly if every node is a strongly connected component of its own.
     count, _ = connected_components(edges.tocsr(), directed=True, connection="strong")
     return bool(count == d)
 
@@ -60,7 +54,7 @@ def is_dag(matrix: ArrayLike) -> bool:
 
 
 def find_cycle(matrix: ArrayLike) -> list[int]:
-    """Return the nodes of a directed cycle in the order of its edges, or an empty list where there is none.
+    """Return the nodes of a directed cycle in the order of its edges, or an empty list if there is none.
 
     Examples
     --------
@@ -72,7 +66,7 @@ def find_cycle(matrix: ArrayLike) -> list[int]:
     adjacency = as_adjacency(matrix)
     if is_dag(adjacency):
         return []
-    # Inside a strongly connected component every node has a way on, so that any walk comes back to itself.
+    # In a strongly connected component every node has a successor, so every walk returns to a node it has visited.
     _, labels = connected_components(adjacency, directed=True, connection="strong")
     inside = adjacency & (labels[:, None] == labels[None, :])
     walk = [int(inside.any(axis=1).argmax())]
@@ -82,7 +76,7 @@ def find_cycle(matrix: ArrayLike) -> list[int]:
 
 
 def cycle_text(cycle: Sequence[int], names: Sequence[str] | None = None, most: int = 8) -> str:
-    """Write a cycle for a message, its nodes by name or else by number, the tail of a long one as dots.
+    """Return a cycle as text for a message, with names or numbers of the nodes; a long one is cut after `most`.
 
     Examples
     --------
@@ -94,20 +88,10 @@ def cycle_text(cycle: Sequence[int], names: Sequence[str] | None = None, most: i
 
 
 def topological_order(matrix: ArrayLike, preferred: NDArray[np.integer] | None = None) -> NDArray[np.intp]:
-    """Order the nodes so that every edge points forward.
+    """Return an order of the nodes, shape (d,), in which every edge points forward; refuse a graph with a cycle.
 
-    Parameters
-    ----------
-    matrix : array of shape (d, d)
-        The graph.
-    preferred : array of shape (d,), int, optional
-        An order that is changed as little as the edges demand: among the nodes that can come next, the first of it
-        does. By default the lowest index does.
-
-    Raises
-    ------
-    ValueError
-        If the graph has a cycle.
+    Of the nodes that can come next, the first one in the `preferred` order does; by default the one with the lowest
+    index.
 
     Examples
     --------
@@ -135,20 +119,15 @@ def topological_order(matrix: ArrayLike, preferred: NDArray[np.integer] | None =
 
 
 def cpdag(matrix: ArrayLike) -> BoolMatrix:
-    """Return the CPDAG of a DAG: edges in both directions where its equivalence class disagrees.
+    """Return the CPDAG of a DAG: edges in both directions where the members of its equivalence class disagree.
 
-    Chickering's (1995) labelling of compelled edges. Nodes are visited in topological order; one look at the
-    latest parent of a node labels all edges into it. Parent sets are the bits of Python integers, so the work is
-    O(d^2 / 64) words even for dense graphs.
-
-    Raises
-    ------
-    ValueError
-        If the graph has a cycle.
+    This is Chickering's (1995) labelling of compelled edges. Nodes are visited in topological order, and the latest
+    parent of a node labels all edges into it. Parent sets are the bits of Python integers, so the work is O(d^2 / 64)
+    words even for dense graphs. A graph with a cycle is refused.
 
     Examples
     --------
-    A chain has no decided direction, a collider has:
+    The class leaves the directions of a chain open, and decides those of a collider:
 
     >>> cpdag([[0, 1, 0], [0, 0, 1], [0, 0, 0]]).astype(int)
     array([[0, 1, 0],
@@ -161,7 +140,7 @@ def cpdag(matrix: ArrayLike) -> BoolMatrix:
     """
     adjacency = as_adjacency(matrix)
     order = topological_order(adjacency)
-    # Bit p of parents[y] stands for the node at position p of the order.
+    # Bit p of parents[y] is the node at position p of the order.
     parents = column_bits(adjacency[np.ix_(order, order)])
     compelled = [0] * len(order)
     for y, parents_of_y in enumerate(parents):
@@ -170,8 +149,8 @@ def cpdag(matrix: ArrayLike) -> BoolMatrix:
         x = parents_of_y.bit_length() - 1
         forced_into_x_only = compelled[x] & ~parents_of_y
         unshielded = parents_of_y & ~parents[x] & ~(1 << x)
-        # w -> x -> y with w, y not adjacent, or a collider x -> y <- z: every edge into y is compelled. Otherwise
-        # only those that close a triangle over a compelled edge w -> x are.
+        # With w -> x -> y and w, y not adjacent, or with a collider x -> y <- z, every edge into y is compelled.
+        # Otherwise only edges that close a triangle over a compelled edge w -> x are.
         compelled[y] = parents_of_y if forced_into_x_only or unshielded else compelled[x]
     directed = np.zeros_like(adjacency)
     directed[np.ix_(order, order)] = bits_to_columns(compelled)
@@ -182,10 +161,7 @@ def cpdag(matrix: ArrayLike) -> BoolMatrix:
 def member_of_class(pdag: BoolMatrix) -> BoolMatrix:
     """Direct the undirected edges of a CPDAG without a cycle or a new collider (Dor and Tarsi 1992).
 
-    Raises
-    ------
-    ValueError
-        If the graph has no such extension, and so is no CPDAG.
+    A graph for which this is impossible is not a CPDAG and is refused.
 
     Examples
     --------
@@ -195,14 +171,14 @@ def member_of_class(pdag: BoolMatrix) -> BoolMatrix:
     """
     parents = Pdag.from_matrix(np.asarray(pdag, dtype=bool)).extension()
     if parents is None:
-        raise ValueError("the graph is no CPDAG: its undirected edges cannot be directed without a new collider")
+        raise ValueError("the graph is not a CPDAG: directing its undirected edges makes a cycle or a new collider")
     return bits_to_columns(parents)
 
 
 def meek_closure(pdag: BoolMatrix) -> BoolMatrix:
-    """Orient every undirected edge whose direction follows from the others (Meek 1995, rules 1 to 4).
+    """Direct every undirected edge whose direction follows from the others (Meek 1995, rules 1 to 4).
 
-    Used where knowledge directs some edges of a CPDAG: what those directions imply is then decided as well.
+    Where knowledge directs some edges of a CPDAG, this directs the edges that follow from them.
     """
     graph = Pdag.from_matrix(np.asarray(pdag, dtype=bool))
     graph.close(fourth=True)

@@ -1,8 +1,7 @@
-"""The graph document, the content of graph.json: its keys are defined, checked, written and read here alone.
+"""The graph document, which is the content of graph.json. Only this module defines, checks, writes and reads its keys.
 
-A document describes a graph and, where it comes from a fit, everything else a reader needs: how the fit went, its
-settings, the bootstrap, the findings. Version 2 lists the edges; version 1 had matrices with every zero, and is still
-read. What is not known is null.
+A document describes a graph and, if it comes from a fit, how the fit went, its settings, the bootstrap and the
+findings. Unknown values are null. Version 2 lists the edges. Version 1, which stored full matrices, can still be read.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from numpy.typing import ArrayLike
 from golem.graphs.named_graph import NamedGraph, weight_matrix
 
 FORMAT_VERSION = 2
-# An edge has source, target and weight, and further columns of any name.
+# An edge has source, target, weight and further columns of any name.
 EdgeRow = dict[str, str | bool | float | None]
 Numbers = dict[str, float | None]
 
 
 class SourceRecord(msgspec.Struct, kw_only=True):
-    """Which files were read, and how; `folder` is where the paths start from, seen from the document."""
+    """Which files were read, and how; `folder`, relative to the document, is where the paths start."""
 
     paths: list[str] = []
     folder: str | None = None
@@ -33,7 +32,7 @@ class SourceRecord(msgspec.Struct, kw_only=True):
 
 
 class NoiseRecord(msgspec.Struct, kw_only=True):
-    """The noise model used and, where it was chosen, why."""
+    """The noise model and, if golem chose it, the reason."""
 
     model: dict[str, Any] | None = None
     kind: str | None = None
@@ -50,7 +49,7 @@ class StatusRecord(msgspec.Struct, kw_only=True):
 
 
 class SelectionRecord(msgspec.Struct, kw_only=True):
-    """How the settings were chosen: a row per setting."""
+    """How the settings were chosen; `path` has one row per setting."""
 
     method: str | None = None
     chosen: dict[str, Any] = {}
@@ -58,7 +57,7 @@ class SelectionRecord(msgspec.Struct, kw_only=True):
 
 
 class BootstrapRecord(msgspec.Struct, kw_only=True):
-    """A bootstrap: its columns for every ordered pair that some replicate joins, and the consensus graph."""
+    """A bootstrap: the consensus graph, and one row for every edge that some replicate has."""
 
     replicates: int | None = None
     requested: int | None = None
@@ -90,8 +89,8 @@ class TraceRecord(msgspec.Struct, kw_only=True):
 class GraphDocument(msgspec.Struct, kw_only=True):
     """The content of graph.json.
 
-    `raw_weights` are the weights before rounding, as (source, target, weight) with the numbers of the variables; null
-    where nothing was rounded.
+    `raw_weights` are the weights before rounding as (source, target, weight), with variables by number; null if nothing
+    was rounded.
     """
 
     format: Literal["golem-graph"] = "golem-graph"
@@ -132,7 +131,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
 
     @classmethod
     def of_graph(cls, graph: NamedGraph) -> GraphDocument:
-        """Describe a graph alone."""
+        """Return the document of a graph without a fit."""
         return cls(
             names=list(graph.names),
             weighted=graph.weighted,
@@ -142,13 +141,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
         )
 
     def graph(self) -> NamedGraph:
-        """Return the graph.
-
-        Raises
-        ------
-        ValueError
-            If names repeat, an edge has no ends or stands there twice, or weights are not finite numbers.
-        """
+        """Return the graph; refuse repeated names, unknown or repeated edges, and weights that are not finite."""
         known = [{key: value for key, value in row.items() if value is not None} for row in self.edge_table]
         edges = [(str(row.pop("source", "")), str(row.pop("target", "")), row) for row in known]
         nodes: list[dict[str, float]] = [{} for _ in self.names]
@@ -158,33 +151,21 @@ class GraphDocument(msgspec.Struct, kw_only=True):
         return NamedGraph.from_lists(self.names, edges, nodes)
 
     def plain(self) -> dict[str, Any]:
-        """Return the document as plain data."""
+        """Return the document as dictionaries, lists and numbers."""
         return dict(msgspec.to_builtins(self))
 
     def text(self) -> str:
-        """Return the text of graph.json; numbers that are not finite become null."""
+        """Return the text of graph.json; infinite numbers and NaN become null."""
         return msgspec.json.format(msgspec.json.encode(self), indent=1).decode() + "\n"
 
 
 def read_document(text: str | bytes) -> GraphDocument:
-    """Read the text of a graph.json of any version, or of a JSON object with `names` and `weights`.
-
-    Raises
-    ------
-    ValueError
-        If it is no such document, with the place of what is wrong.
-    """
+    """Read the text of a graph.json of any version, or of a JSON object with `names` and `weights`."""
     return document_of(parse_json(text))
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return the plain data of a JSON text.
-
-    Raises
-    ------
-    ValueError
-        If it is damaged, or nested too deep.
-    """
+    """Return the content of a JSON text; raise a ValueError if it is damaged or nested too deeply."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -192,18 +173,12 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def document_of(content: Any) -> GraphDocument:
-    """Check plain data, such as those of a JSON file, and return the document.
-
-    Raises
-    ------
-    ValueError
-        If a key has a value of the wrong kind, or the version is unknown.
-    """
+    """Return the document of parsed JSON; raise a ValueError, with the key, if a value has the wrong type."""
     if not isinstance(content, dict):
-        raise ValueError("a graph document is a JSON object")
+        raise ValueError("a graph document must be a JSON object")
     version = content.get("format_version", 1)
     if not isinstance(version, int) or version > FORMAT_VERSION:
-        raise ValueError(f"format version {version!r} is newer than this version of golem reads; update golem")
+        raise ValueError(f"this version of golem cannot read format version {version!r}; update golem")
     try:
         return msgspec.convert(content if version == FORMAT_VERSION else _upgraded(content), GraphDocument)
     except msgspec.ValidationError as error:
@@ -211,7 +186,7 @@ def document_of(content: Any) -> GraphDocument:
 
 
 def sparse(matrix: ArrayLike) -> list[tuple[int, int, float]]:
-    """List the entries of a matrix that are not zero as (row, column, value)."""
+    """Return the nonzero entries of a matrix as (row, column, value)."""
     B = np.asarray(matrix, dtype=float)
     rows, columns = np.nonzero(B)
     return list(zip(rows.tolist(), columns.tolist(), B[rows, columns].tolist(), strict=True))
@@ -221,7 +196,7 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
     """Turn the matrices of version 1 into lists of edges."""
     names = content.get("names")
     if not isinstance(names, list) or "weights" not in content:
-        raise ValueError("a graph needs `names` and `weights`, or `names` and an `edge_table` with format_version 2")
+        raise ValueError("a graph needs `names` and `weights`, or `names`, `edge_table` and format_version 2")
     weights = weight_matrix(content["weights"], names)
     weighted = bool(content.get("weighted", True))
     rows: dict[tuple[Any, Any], EdgeRow] = {
@@ -231,7 +206,7 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
     for listed in (content.get("edge_table") or [], [row for row in resampled if _ends(row) in rows]):
         for row in listed:
             columns = rows.setdefault(_ends(row), {"weight": 0.0} if weighted else {})
-            columns.update({key: value for key, value in row.items() if value is not None})  # null was not computed
+            columns.update({key: value for key, value in row.items() if value is not None})  # null: not computed
     for source, target in content.get("undecided_edges") or []:
         rows[source, target]["undecided"] = True
     raw = content.get("raw_weights")
@@ -245,7 +220,7 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _ends(row: Any) -> tuple[Any, Any]:
-    """Return source and target of a row."""
+    """Return the source and target of an edge."""
     if not isinstance(row, dict) or not isinstance(row.get("source"), str) or not isinstance(row.get("target"), str):
         raise ValueError("every edge needs a source and a target")
     return row["source"], row["target"]

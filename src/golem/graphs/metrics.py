@@ -1,9 +1,9 @@
 """Distances between an estimated and a true graph (paper, appendix G.3).
 
-Every function takes `(truth, estimate)` as adjacency or weight matrices, i -> j where entry [i, j] is nonzero. The
-truth is a DAG. An estimate with both directions of an edge set is either a CPDAG, whose undirected edges
-`cpdag=True` counts as right wherever the truth has the edge in one direction (the paper's favourable convention), or
-a directed graph with a cycle of length two.
+Every function takes `(truth, estimate)` as adjacency or weight matrices of shape (d, d); entry [i, j] is nonzero for
+i -> j. The truth is a DAG. An estimate can have both directions of an edge. With `cpdag=True` it is a CPDAG, and this
+edge is undirected; it counts as right if the truth has an edge in either direction (the paper's favourable convention).
+Otherwise it is a directed graph with a cycle of length two.
 """
 
 from __future__ import annotations
@@ -19,23 +19,11 @@ from golem.graphs.dag import as_adjacency, cycle_text, find_cycle, is_dag
 from golem.graphs.dag import cpdag as to_cpdag
 from golem.runtime.types import BoolMatrix
 
-__all__ = [
-    "GraphScores",
-    "as_estimate",
-    "as_truth",
-    "evaluate",
-    "f1",
-    "fdr",
-    "precision",
-    "shd",
-    "shd_c",
-    "sid",
-    "tpr",
-]
+__all__ = ["GraphScores", "as_estimate", "as_truth", "evaluate", "f1", "fdr", "precision", "shd", "shd_c", "sid", "tpr"]
 
 
 def shd(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False, normalize: bool = False) -> float:
-    """Structural Hamming distance: additions, deletions and reversals, each counted once.
+    """Return the structural Hamming distance: edges to add, remove or reverse, each counted once.
 
     Examples
     --------
@@ -47,10 +35,7 @@ def shd(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False, normalize
 
 
 def shd_c(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False, normalize: bool = False) -> float:
-    """SHD between the CPDAGs of both graphs: how well the Markov equivalence class is recovered.
-
-    NaN where the estimate is a directed graph with a cycle, which has no CPDAG.
-    """
+    """Return the SHD between the CPDAGs of both graphs; NaN if the estimate has a cycle and therefore no CPDAG."""
     T, E = _pair(truth, estimate)
     if is_dag(E):  # a CPDAG that is a DAG is its own CPDAG
         E = to_cpdag(E)
@@ -60,10 +45,10 @@ def shd_c(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False, normali
 
 
 def sid(truth: ArrayLike, estimate: ArrayLike, *, normalize: bool = False) -> float:
-    """Structural intervention distance (Peters and Bühlmann 2015).
+    """Return the structural intervention distance (Peters and Bühlmann 2015); NaN if the estimate is not a DAG.
 
-    The number of ordered pairs whose interventional distribution is wrong when the estimate's parents are adjusted
-    for. NaN where the estimate is no DAG.
+    This is the number of ordered pairs of nodes whose interventional distribution is wrong after adjustment for the
+    parents in the estimate.
     """
     import gadjid
 
@@ -77,31 +62,31 @@ def sid(truth: ArrayLike, estimate: ArrayLike, *, normalize: bool = False) -> fl
 
 
 def tpr(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> float:
-    """Share of the true edges that are found with their direction; NaN where there are none."""
+    """Return the share of the true edges that are found with their direction; NaN if there are no true edges."""
     true, _, right = _counts(truth, estimate, cpdag)
     return _ratio(right, true)
 
 
 def precision(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> float:
-    """Share of the estimated edges that are true, direction included; NaN where there are none."""
+    """Return the share of the estimated edges that are true with their direction; NaN if the estimate is empty."""
     _, found, right = _counts(truth, estimate, cpdag)
     return _ratio(right, found)
 
 
 def fdr(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> float:
-    """Return the false discovery rate, the share of the estimated edges that are absent or reversed in the truth."""
+    """Return the false discovery rate: the share of the estimated edges that the truth lacks or has reversed."""
     return 1 - precision(truth, estimate, cpdag=cpdag)
 
 
 def f1(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> float:
-    """Harmonic mean of precision and TPR; NaN where both graphs are empty."""
+    """Return the harmonic mean of precision and TPR; NaN if both graphs are empty."""
     true, found, right = _counts(truth, estimate, cpdag)
     return _ratio(2 * right, true + found)
 
 
 @dataclass(frozen=True)
 class GraphScores:
-    """All metrics of one estimate; NaN where one is not defined."""
+    """All metrics of one estimate; NaN if a metric is not defined."""
 
     edges: int
     shd: float
@@ -114,7 +99,7 @@ class GraphScores:
 
 
 def evaluate(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False, normalize: bool = False) -> GraphScores:
-    """Compute all metrics at once; `normalize` divides SHD, SHD-C and SID by the number of nodes."""
+    """Return all metrics; `normalize` divides SHD, SHD-C and SID by the number of nodes."""
     T, E = _pair(truth, estimate)
     return GraphScores(
         edges=_counts(T, E, cpdag)[1],
@@ -129,42 +114,42 @@ def evaluate(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False, norm
 
 
 def as_truth(graph: ArrayLike, names: Sequence[str] | None = None) -> BoolMatrix:
-    """Read a graph to compare others with, and refuse one with a cycle.
+    """Return the adjacency matrix of a true graph; refuse one with a cycle.
 
     Examples
     --------
     >>> as_truth([[0, 1], [1, 0]], ["a", "b"])
     Traceback (most recent call last):
-    ValueError: the truth must be a directed acyclic graph, and has a cycle: 'a' -> 'b' -> 'a'
+    ValueError: the truth must be a directed acyclic graph but has a cycle: 'a' -> 'b' -> 'a'
     """
     T = as_adjacency(graph)
     if cycle := find_cycle(T):
-        raise ValueError(f"the truth must be a directed acyclic graph, and has a cycle: {cycle_text(cycle, names)}")
+        raise ValueError(f"the truth must be a directed acyclic graph but has a cycle: {cycle_text(cycle, names)}")
     return T
 
 
 def as_estimate(graph: ArrayLike, names: Sequence[str] | None = None, called: str = "the estimate") -> BoolMatrix:
-    """Read a graph to compare, and refuse an edge from a variable to itself, which no metric counts.
+    """Return the adjacency matrix of an estimated graph; refuse an edge from a variable to itself.
 
     Examples
     --------
     >>> as_estimate([[0, 1], [0, 1]], ["a", "b"])
     Traceback (most recent call last):
-    ValueError: the estimate has an edge from a variable to itself, 'b' -> 'b'; leave it out
+    ValueError: the estimate has an edge from a variable to itself, 'b' -> 'b'; remove it
     """
     E = as_adjacency(graph)
     if E.diagonal().any():
         loop = cycle_text([int(E.diagonal().argmax())], names)
-        raise ValueError(f"{called} has an edge from a variable to itself, {loop}; leave it out")
+        raise ValueError(f"{called} has an edge from a variable to itself, {loop}; remove it")
     return E
 
 
 def _pair(truth: Any, estimate: Any) -> tuple[BoolMatrix, BoolMatrix]:
-    """Read both graphs, tables of pandas by their labels, and check that they can be compared."""
+    """Read both graphs and check that they have the same nodes; DataFrames are matched by their labels."""
     if hasattr(truth, "reindex") and hasattr(estimate, "reindex"):
         for label, other in ((truth.index, estimate.index), (truth.columns, estimate.columns)):
             if set(label) != set(other):
-                raise ValueError(f"the truth has the labels {list(label)}, and the estimate {list(other)}")
+                raise ValueError(f"the truth has the labels {list(label)}, but the estimate has {list(other)}")
         estimate = estimate.loc[truth.index, truth.columns]
     T, E = as_truth(truth), as_estimate(estimate)
     if T.shape != E.shape:
@@ -173,7 +158,7 @@ def _pair(truth: Any, estimate: Any) -> tuple[BoolMatrix, BoolMatrix]:
 
 
 def _favoured(truth: BoolMatrix, estimate: BoolMatrix) -> BoolMatrix:
-    """Direct the undirected edges of a CPDAG as the truth does, where the truth has the edge."""
+    """Direct the undirected edges of a CPDAG as in the truth, if the truth has an edge there."""
     undirected = estimate & estimate.T
     return (estimate & ~undirected) | (undirected & (truth | ~(truth | truth.T)))
 

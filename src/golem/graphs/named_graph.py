@@ -1,4 +1,4 @@
-"""NamedGraph: what a file can tell of a graph, as matrices for us and as lists of nodes and edges for the formats."""
+"""NamedGraph: what a file can store about a graph, as matrices and as lists of nodes and edges."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from golem.runtime.messages import counted, quoted
 from golem.runtime.names import column_names, positions
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 
-# Columns of an edge that are yes or no; all others are numbers.
+# Columns of edges that are true or false; all others are numbers.
 FLAGS = ("undecided", "by_variance")
-# Words that formats use themselves for an edge, and that name no column.
+# Attributes that formats use themselves, which are not columns.
 _RESERVED = ("source", "target", "weight", "id", "label", "key", "name")
 Attributes = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class NamedGraph:
-    """A weighted graph over named variables, with whatever else is known of its edges and nodes.
+    """A weighted graph over named variables, with further attributes of its edges and nodes.
 
     Parameters
     ----------
     weights : ndarray of shape (d, d)
-        Entry [i, j] is the weight of i -> j; 1 for the edges of a graph without weights.
+        Entry [i, j] is the weight of i -> j. Edges of a graph without weights have 1.
     names : tuple of str
         The variables.
     adjacency : ndarray of shape (d, d), bool
-        The edges, of which some may have weight 0. An edge in both directions is undirected.
+        The edges, which may have weight 0. An edge in both directions is undirected.
     weighted : bool
-        Whether the weights mean anything.
+        Whether the graph has weights.
     edge_columns : mapping of str to ndarray
-        Further columns, such as standardized_weight or undecided: one value an edge, in the order of `edge_list`;
-        NaN where an edge has none.
+        Further columns, such as standardized_weight or undecided: one value per edge, in the order of `edge_list`.
+        NaN means that an edge has no value.
     noise_variances, intercepts : ndarray of shape (d,), optional
-        The rest of a linear model.
+        The other parameters of a linear model.
 
     Examples
     --------
@@ -58,11 +58,11 @@ class NamedGraph:
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.weights).all():
-            raise ValueError("a weight is not finite")
+            raise ValueError("the weights contain infinite values or NaN; every weight must be a finite number")
 
     @classmethod
     def from_weights(cls, weights: Matrix, names: tuple[str, ...]) -> NamedGraph:
-        """Return the graph whose edges are the weights that are not 0."""
+        """Return the graph whose edges are the nonzero weights."""
         return cls(weights, names, np.not_equal(weights, 0))
 
     @classmethod
@@ -77,36 +77,33 @@ class NamedGraph:
         edges: Iterable[tuple[str, str, Attributes]],
         nodes: Sequence[Attributes] = (),
     ) -> NamedGraph:
-        """Build a graph from its names, its edges (source, target, attributes), and the attributes of its nodes.
+        """Return the graph of a list of names, edges (source, target, attributes), and attributes of the nodes.
 
-        Numbers among the attributes, also as text, are kept; anything else is left behind. A graph none of whose
-        edges has a weight has none.
+        Attributes that are numbers, or their text, are kept; others are ignored. If no edge has a weight, the graph is
+        not weighted.
 
         Raises
         ------
         ValueError
-            If names repeat or are empty, an edge names a stranger or stands there twice, a weight is no number, or
-            some edges have a weight and others none.
+            If names repeat or are empty, an edge has an unknown end or appears twice, a weight is not a number, or only
+            some of the edges have weights.
         """
         names = tuple(names)
         names, edges = column_names(names, len(names)), list(edges)
         where = {name: position for position, name in enumerate(names)}
         weights, adjacency = np.zeros((len(names), len(names))), np.zeros((len(names), len(names)), dtype=bool)
         for source, target, attributes in edges:
-            if strangers := [name for name in (source, target) if name not in where]:
-                raise ValueError(f"an edge names {quoted(strangers)}, which is none of the nodes")
+            if unknown := [name for name in (source, target) if name not in where]:
+                raise ValueError(f"an edge has the end {quoted(unknown)}, which is not a node")
             i, j = where[source], where[target]
             if adjacency[i, j]:
-                raise ValueError(f"the edge from {source!r} to {target!r} stands there twice")
+                raise ValueError(f"the edge from {source!r} to {target!r} appears twice")
             adjacency[i, j] = True
             weights[i, j] = _weight(attributes, source, target)
-        lacking = [edge[:2] for edge in edges if not _is_there(edge[2].get("weight"))]
+        lacking = [edge[:2] for edge in edges if not _is_given(edge[2].get("weight"))]
         if 0 < len(lacking) < len(edges):
             source, target = lacking[0]
-            raise ValueError(
-                f"the edge from {source!r} to {target!r} has no weight, and others have one; give one to every edge or "
-                "to none"
-            )
+            raise ValueError(f"the edge from {source!r} to {target!r} has no weight; give one to all edges or to none")
         by_place = {(where[source], where[target]): attributes for source, target, attributes in edges}
         in_order = [by_place[i, j] for i, j in np.argwhere(adjacency).tolist()]
         return cls(
@@ -120,7 +117,7 @@ class NamedGraph:
         )
 
     def edge_list(self) -> list[tuple[str, str, dict[str, float | bool]]]:
-        """List the edges with their attributes, `weight` first; by source, then target, in the order of the names."""
+        """Return the edges with their attributes, sorted by source, then target, in the order of the names."""
         found = []
         for k, (i, j) in enumerate(np.argwhere(self.adjacency).tolist()):
             attributes: dict[str, float | bool] = {"weight": float(self.weights[i, j])} if self.weighted else {}
@@ -133,35 +130,35 @@ class NamedGraph:
         return found
 
     def node_list(self) -> list[tuple[str, dict[str, float]]]:
-        """List the nodes with their attributes."""
+        """Return the nodes with their attributes."""
         given = {"noise_variance": self.noise_variances, "intercept": self.intercepts}
         known = {name: values for name, values in given.items() if values is not None}
         return [(node, {name: float(values[i]) for name, values in known.items()}) for i, node in enumerate(self.names)]
 
     def aligned(self, names: tuple[str, ...]) -> Matrix:
-        """Weights over another list of names that includes all of this graph's; the others are isolated.
+        """Return the weights over a list of names that includes all names of the graph; the others are isolated.
 
-        An edge is not 0 here: one of weight 0 has a 1.
+        Edges of weight 0 become 1, so that every edge is nonzero.
         """
         known = set(names)
         if missing := [name for name in self.names if name not in known]:
-            raise ValueError(f"variables {quoted(missing)} are not among {quoted(names)}")
+            raise ValueError(f"the graph's variables {quoted(missing)} are not among {quoted(names)}")
         index = positions(self.names, names)
         weights = np.zeros((len(names), len(names)))
         weights[np.ix_(index, index)] = np.where(self.adjacency & (self.weights == 0), 1.0, self.weights)
         return weights
 
     def equivalence_class(self) -> NamedGraph:
-        """Return the Markov equivalence class of the graph: no weights, both directions where its members disagree."""
+        """Return the CPDAG of the graph, without weights."""
         return NamedGraph.from_class(cpdag(self.adjacency), self.names)
 
     def require_model(self) -> None:
-        """Raise a ValueError where the graph lacks what a linear model needs: weights, noise variances, no cycle."""
+        """Raise a ValueError unless the graph has weights, noise variances and no cycle, as a linear model must."""
         if not self.weighted or self.noise_variances is None:
             lacking = "weights" if not self.weighted else "noise variances"
-            raise ValueError(f"the graph has no {lacking}, and a linear model needs both; start from a graph.json")
+            raise ValueError(f"the graph has no {lacking}, which a linear model needs; use the graph.json of a fit")
         if not is_dag(self.adjacency):
-            raise ValueError("a linear model needs a directed acyclic graph; this one has a cycle")
+            raise ValueError("the graph has a directed cycle; a linear model needs a directed acyclic graph")
 
 
 def weight_matrix(rows: Any, names: Sequence[Any], what: str = "the weights") -> Matrix:
@@ -180,9 +177,9 @@ def weight_matrix(rows: Any, names: Sequence[Any], what: str = "the weights") ->
 
 
 def _weight(attributes: Attributes, source: str, target: str) -> float:
-    """Return the weight of an edge, 1 where it has none."""
+    """Return the weight of an edge, or 1 if it has none."""
     given = attributes.get("weight")
-    if not _is_there(given):
+    if not _is_given(given):
         return 1.0
     weight = _number(given)
     if not np.isfinite(weight):
@@ -191,7 +188,7 @@ def _weight(attributes: Attributes, source: str, target: str) -> float:
 
 
 def _columns(edges: Sequence[Attributes]) -> dict[str, Vector]:
-    """Gather the attributes that are numbers or flags, one vector a name."""
+    """Return one vector per attribute that has numbers or flags."""
     found = dict.fromkeys(name for attributes in edges for name in attributes if name not in _RESERVED)
     columns = {}
     for name in found:
@@ -204,18 +201,18 @@ def _columns(edges: Sequence[Attributes]) -> dict[str, Vector]:
 
 
 def _node_column(nodes: Sequence[Attributes], name: str) -> Vector | None:
-    """Return a number of every node, or None where one lacks it."""
+    """Return an attribute of all nodes, or None if some node does not have it as a number."""
     values = np.array([_number(attributes.get(name)) for attributes in nodes])
     return values if len(values) and np.isfinite(values).all() else None
 
 
-def _is_there(value: Any) -> bool:
-    """Tell whether a cell has anything in it."""
+def _is_given(value: Any) -> bool:
+    """Tell whether a value is neither None nor empty text."""
     return value is not None and value != ""
 
 
 def _number(value: Any) -> float:
-    """Return the number in a value or in its text, NaN where there is none; true and false are 1 and 0."""
+    """Return a value or its text as a number, true and false as 1 and 0, and anything else as NaN."""
     if isinstance(value, str):
         value = {"true": 1.0, "false": 0.0}.get(value.strip().lower(), value)
     try:

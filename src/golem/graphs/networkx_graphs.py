@@ -1,6 +1,6 @@
-"""Graphs of NetworkX: ours as its objects, its objects as ours, and the files that it reads for us.
+"""NetworkX: conversion of graphs in both directions, and the file formats that NetworkX reads for us.
 
-NetworkX is imported where it is used: it takes longer to load than a graph to read.
+NetworkX is imported only where it is used, because importing it takes longer than reading a graph.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from golem.graphs.named_graph import Attributes, NamedGraph
 if TYPE_CHECKING:
     import networkx as nx
 
-# What a node is called where its id is a mere number: by igraph and Cytoscape, by yEd, Gephi and GML, by igraph again
-# for the ids of a file that it read.
+# Attributes with the name of a node whose id is only a number: igraph and Cytoscape write `name`, yEd, Gephi and GML
+# `label`, and igraph `id` for nodes that it has read from a file.
 _NAMING = ("name", "label", "id")
 
 
@@ -30,16 +30,11 @@ def to_networkx(graph: NamedGraph) -> nx.DiGraph[str]:
 
 
 def from_networkx(graph: nx.Graph[Any], naming: tuple[str, ...] = ()) -> NamedGraph:
-    """Return the graph of a NetworkX graph; edges of an undirected one stand for both directions.
+    """Return a NetworkX graph as a NamedGraph; an undirected edge becomes an edge in both directions.
 
-    Parameters
-    ----------
-    graph : networkx.Graph
-        Any of its kinds.
-    naming : tuple of str
-        Attributes that name a node, of which the first that it has counts. The others are named by themselves.
+    The name of a node is the first of the attributes `naming` that it has, or else the node itself.
     """
-    # Of a GraphML file, whose defaults NetworkX leaves to the caller.
+    # NetworkX does not apply the default values of a GraphML file.
     node_default, edge_default = (graph.graph.get(key, {}) for key in ("node_default", "edge_default"))
     nodes = {node: node_default | values for node, values in graph.nodes(data=True)}
     names = {node: _name(node, values, naming) for node, values in nodes.items()}
@@ -55,20 +50,14 @@ def _name(node: Any, values: Attributes, naming: tuple[str, ...]) -> str:
 
 
 def read_with_networkx(parse: Callable[[str], nx.Graph[Any]], text: str) -> NamedGraph:
-    """Read a text with a parser of NetworkX's.
-
-    Raises
-    ------
-    ValueError
-        If the parser refuses the text.
-    """
+    """Read a text with a NetworkX parser; raise a ValueError if the parser fails."""
     import networkx as nx
 
     try:
         with warnings.catch_warnings():
-            # It warns of ports, which are drawings, and of attributes without a type, which stay text.
+            # NetworkX warns about ports, which only affect drawings, and about attributes without a type.
             warnings.simplefilter("ignore")
             graph = parse(text)
-    except (nx.NetworkXError, SyntaxError) as error:  # of XML, the errors are SyntaxErrors
+    except (nx.NetworkXError, SyntaxError) as error:  # XML errors are SyntaxErrors
         raise ValueError(str(error)) from None
     return from_networkx(graph, _NAMING)

@@ -1,7 +1,7 @@
 """Partially directed graphs as sets of bits: Meek's rules near a change, and a directed member.
 
-A set of nodes is a Python integer, node i its bit i: unions, intersections and tests of a sparse graph are a few
-machine words at d = 1000, and no step looks at all pairs of nodes.
+A set of nodes is a Python integer whose bit i is node i. A union or intersection takes a few machine words at
+d = 1000, and no step visits all pairs of nodes.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 
 from golem.runtime.types import BoolMatrix
 
-# For a pair (middle, end): the other ends of the unshielded triples about which nothing is known.
+# For a pair (middle, end): the other ends of the unshielded triples that may or may not be colliders.
 Ambiguity = Mapping[tuple[int, int], int]
 
 
 def members(bits: int) -> Iterator[int]:
-    """Iterate over the nodes of a set, lowest first."""
+    """Iterate over the nodes of a set in increasing order."""
     while bits:
         lowest = bits & -bits
         yield lowest.bit_length() - 1
@@ -27,7 +27,7 @@ def members(bits: int) -> Iterator[int]:
 
 
 def bits_of(nodes: Iterable[int]) -> int:
-    """Make a set of some nodes.
+    """Return the set of some nodes.
 
     Examples
     --------
@@ -46,13 +46,13 @@ class Pdag:
     Attributes
     ----------
     parents, children, neighbours : list of int
-        For each node the set of nodes before an arrow, behind one, and across an undirected edge.
+        For each node, the nodes with an arrow to it, with an arrow from it, and with an undirected edge to it.
     adjacent : list of int
-        All of them, and nodes across an edge that is claimed in both directions.
+        All of these, and the nodes joined to it by an edge in conflict (see `add_conflict`).
 
     Examples
     --------
-    A collider decides what comes after it (Meek's rule 1):
+    A collider directs the edges that follow it (Meek's rule 1):
 
     >>> graph = Pdag(4)
     >>> for a, b in ((0, 2), (1, 2)):
@@ -72,7 +72,7 @@ class Pdag:
 
     @classmethod
     def from_matrix(cls, matrix: BoolMatrix) -> Self:
-        """Read a boolean matrix: [i, j] alone is i -> j, with [j, i] it is undirected."""
+        """Read a boolean matrix: i -> j if only [i, j] is set, undirected if [j, i] is set too."""
         graph = cls(len(matrix))
         graph.parents = column_bits(matrix & ~matrix.T)
         graph.children = column_bits((matrix & ~matrix.T).T)
@@ -81,7 +81,7 @@ class Pdag:
         return graph
 
     def matrix(self) -> BoolMatrix:
-        """Return the boolean matrix; an edge that is claimed in both directions is undirected there."""
+        """Return the boolean matrix; edges in conflict are undirected there."""
         return bits_to_columns([a & ~c for a, c in zip(self.adjacent, self.children, strict=True)])
 
     def copy(self) -> Self:
@@ -91,25 +91,25 @@ class Pdag:
         return other
 
     def add_line(self, a: int, b: int) -> None:
-        """Make the edge between two nodes undirected; it need not be there."""
+        """Join two nodes by an undirected edge, in place of any other edge."""
         self.add_conflict(a, b)
         self.neighbours[a] |= 1 << b
         self.neighbours[b] |= 1 << a
 
     def add_arrow(self, a: int, b: int) -> None:
-        """Make the edge between two nodes a -> b; it need not be there."""
+        """Join two nodes by a -> b, in place of any other edge."""
         self.add_conflict(a, b)
         self.children[a] |= 1 << b
         self.parents[b] |= 1 << a
 
     def add_conflict(self, a: int, b: int) -> None:
-        """Mark the edge between two nodes as claimed in both directions: no rule reads or directs it."""
+        """Join two nodes by an edge in conflict, claimed in both directions: no rule reads or directs it."""
         self.remove(a, b)
         self.adjacent[a] |= 1 << b
         self.adjacent[b] |= 1 << a
 
     def remove(self, a: int, b: int) -> None:
-        """Remove the edge between two nodes, if there is one."""
+        """Remove the edge between two nodes, if any."""
         for u, v in ((a, b), (b, a)):
             for sets in (self.parents, self.children, self.neighbours, self.adjacent):
                 sets[u] &= ~(1 << v)
@@ -117,8 +117,8 @@ class Pdag:
     def follows(self, a: int, b: int, ambiguous: Ambiguity, *, fourth: bool) -> bool:
         """Tell whether one of Meek's (1995) rules directs the undirected edge a - b as a -> b.
 
-        Rules 1, 3 and 4 rest on an unshielded triple with a in the middle that is no collider, and skip those that
-        are `ambiguous`. Where all arrows follow from colliders, the `fourth` rule adds nothing.
+        Rules 1, 3 and 4 use an unshielded triple with a in the middle that is not a collider, and skip `ambiguous`
+        ones. The `fourth` rule is needed only if some arrows do not follow from colliders.
         """
         adjacent, parents, neighbours = self.adjacent, self.parents, self.neighbours
         apart = ~(adjacent[b] | 1 << b | ambiguous.get((a, b), 0))
@@ -138,12 +138,11 @@ class Pdag:
     def close(self, dirty: int | None = None, ambiguous: Ambiguity | None = None, *, fourth: bool = False) -> int:
         """Direct every undirected edge whose direction follows from the others by Meek's rules.
 
-        Only edges at nodes of `dirty` are looked at first (all by default), then those near edges that were
-        directed. All edges that follow from one state are directed together, so that the numbers of the nodes do
-        not matter even where the arrows contradict each other: an edge that follows in both directions becomes a
-        conflict (see `add_conflict`). Where `ambiguous` triples are given, the arrows come from tests and may do
-        so; an edge that would close a directed cycle is then a conflict too. Returns the ends of all edges that
-        changed.
+        Start with the edges at the nodes of `dirty` (default: all), continue with those near newly directed edges, and
+        return the ends of all changed edges. All edges that follow from one state are directed together, so the result
+        does not depend on the order of the nodes. An edge that follows in both directions becomes a conflict. If
+        `ambiguous` is given, the arrows come from tests, and an edge that would close a directed cycle becomes a
+        conflict too.
         """
         neighbours, follows = self.neighbours, self.follows
         dirty = (1 << len(neighbours)) - 1 if dirty is None else dirty
@@ -167,12 +166,12 @@ class Pdag:
                     continue
                 self.add_arrow(a, b)
                 dirty |= 1 << a | 1 << b
-                if fourth:  # it looks at edges two steps away
+                if fourth:  # this rule reads edges two steps away
                     dirty |= neighbours[a] & self.adjacent[b]
         return changed
 
     def leads_to(self, a: int, b: int) -> bool:
-        """Tell whether arrows lead from a to b."""
+        """Tell whether a directed path leads from a to b."""
         seen = frontier = self.children[a]
         while frontier and not seen >> b & 1:
             reached = 0
@@ -185,10 +184,10 @@ class Pdag:
     def extension(self, ambiguous: Ambiguity | None = None) -> list[int] | None:
         """Direct the undirected edges without a cycle or a new collider (Dor and Tarsi 1992); return the parents.
 
-        A sink whose undirected neighbours are joined to all its other neighbours may be last; it is taken away, and
-        so on. Taking nodes away never spoils another one, so that each is looked at again only when a
-        neighbour has gone. Triples that are `ambiguous` may become colliders. None where no such graph was found;
-        unless some triples are ambiguous there is none then.
+        A sink whose undirected neighbours are joined to all its other neighbours may be last in the order. It is
+        removed, and the search repeats. A node that may be last stays so when others are removed, so the others are
+        checked again only after a neighbour is removed. `ambiguous` triples may become colliders. Return None if no
+        such graph is found; without ambiguous triples, none exists.
         """
         d = len(self.adjacent)
         left = (1 << d) - 1

@@ -1,4 +1,4 @@
-"""Graphs in files: every format that golem writes and reads, in one table."""
+"""File formats of graphs: one table of all formats that golem reads and writes."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from golem.graphs.formats.pgmpy_json import write_pgmpy
 from golem.graphs.graph_document import GraphDocument, read_document
 from golem.graphs.named_graph import NamedGraph
 
-# What readers raise where a file is not as they expect: nested too deep, too large, with other types than they think.
+# What readers raise on files that are damaged, nested too deeply, too large, or have values of unexpected types.
 _DAMAGE = (LookupError, TypeError, AttributeError, ValueError, RecursionError, MemoryError, csv.Error)
 _COMMENTS = re.compile(r"\s+|//[^\n]*|/\*.*?\*/|#[^\n]*", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class GraphFormat:
-    """A way to write a graph down.
+    """A file format of graphs.
 
     Parameters
     ----------
     extensions : tuple of str
-        Endings of files that stand for it; of a format without any the name must be given.
+        File extensions of the format; a format without extensions must be given by name.
     write, read : callable
-        Graph to text, and text to graph.
+        Turn a graph into text, and text into a graph.
     begins : str
-        Regular expression of how the text begins, after comments.
+        Regular expression that matches the beginning of the text after comments.
     """
 
     extensions: tuple[str, ...]
@@ -43,7 +43,7 @@ class GraphFormat:
     begins: str
 
 
-# The first whose beginning fits reads a file; what fits none is taken for CSV.
+# The first format whose beginning matches reads a file. CSV matches everything.
 FORMATS: dict[str, GraphFormat] = {
     "graphml": GraphFormat((".graphml",), write_graphml, read_graphml, "<"),
     "gml": GraphFormat(
@@ -58,7 +58,7 @@ FORMATS: dict[str, GraphFormat] = {
         read_dot,
         r'(?i:(?:strict\s+)?(?:di)?graph)\s*(?:"(?:\\.|[^"\\])*"|[\w.]*)\s*\{',
     ),
-    # The keys tell it from graph.json, not the beginning, which fits nothing.
+    # Never matches: `read_json` recognizes it by its keys.
     "pgmpy": GraphFormat((), write_pgmpy, read_json, "(?!)"),
     "causal-learn": GraphFormat((".txt",), write_causal_learn, read_causal_learn, "Graph Nodes:"),
     "json": GraphFormat((".json",), write_json, read_json, r"\{"),
@@ -68,83 +68,66 @@ FORMATS: dict[str, GraphFormat] = {
 
 
 def format_of(path: str | Path) -> str:
-    """Return the name of the format that the ending of a file stands for.
-
-    Raises
-    ------
-    ValueError
-        If it stands for none.
+    """Return the name of the format of a file from its extension; refuse unknown extensions.
 
     Examples
     --------
     >>> format_of("network.gml")
     'gml'
     """
-    ending = Path(path).suffix.lower()
     for name, form in FORMATS.items():
-        if ending in form.extensions:
+        if Path(path).suffix.lower() in form.extensions:
             return name
     known = ", ".join(extension for form in FORMATS.values() for extension in form.extensions)
-    raise ValueError(f"{path}: the ending stands for no format of graphs ({known}); name one of {', '.join(FORMATS)}")
+    raise ValueError(f"{path}: unknown file extension; use one of {known}, or name a format: {', '.join(FORMATS)}")
 
 
 def read_graph(path: str | Path) -> NamedGraph:
-    """Read a graph in any of the `FORMATS`, which is found from what the file holds.
+    """Read a graph in any of the `FORMATS`, recognized by the content of the file.
 
     Raises
     ------
     ValueError
-        If the file holds none of these.
+        If the file does not contain a graph in any of these formats.
     """
     text = _text_of(Path(path))
-    name = _recognized(text)
+    begin = 0
+    while found := _COMMENTS.match(text, begin):
+        begin = found.end()
+    name = next(name for name, form in FORMATS.items() if re.compile(form.begins).match(text, begin))
     try:
         return FORMATS[name].read(text)
     except _DAMAGE as error:
-        # NetworkX quotes the rest of a line, which can be the whole file.
+        # NetworkX quotes the rest of the line, which can be the whole file.
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         if name in ("json", "csv"):
             raise ValueError(
-                f"{path}: not a graph; expected graph.json, an edge list with the header source,target[,weight], a "
-                f"square table of weights with names, or {', '.join(list(FORMATS)[:-3])} ({reason})"
+                f"{path}: not a graph ({reason}). Expected graph.json, a CSV with the header source,target[,weight], a "
+                f"square table of weights with names, or one of {', '.join(list(FORMATS)[:-3])}."
             ) from None
         raise ValueError(f"{path}: not a graph in the format {name}: {reason}") from None
 
 
 def read_graph_document(path: str | Path) -> GraphDocument:
-    """Read the graph.json of a fit, with everything that it tells about the graph.
-
-    Raises
-    ------
-    ValueError
-        If the file is none.
-    """
+    """Read the graph.json of a fit with all its content; raise a ValueError for any other file."""
     text = _text_of(Path(path))
     if not text.lstrip().startswith("{"):
-        raise ValueError(f"{path}: a plain graph; this needs the graph.json that `golem fit` writes")
+        raise ValueError(f"{path}: not a graph.json; give the graph.json that `golem fit` writes")
     try:
         document = read_document(text)
         document.graph()
     except ValueError as error:
-        raise ValueError(f"{path}: not a graph.json as `golem fit` writes it ({error})") from None
+        raise ValueError(f"{path}: not a graph.json of `golem fit` ({error})") from None
     return document
 
 
 def _text_of(path: Path) -> str:
-    """Read a text file."""
+    """Return the text of a file; refuse folders, missing files and binary files."""
     if path.is_dir():
-        raise ValueError(f"{path}: a folder; name the graph in it, such as {path / 'graph.json'}")
+        raise ValueError(f"{path}: this is a folder; give the graph in it, such as {path / 'graph.json'}")
     if not path.is_file():
         raise ValueError(f"{path}: no such file")
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ValueError(f"{path}: not a text file; a graph is a text file in a format of golem's") from None
-
-
-def _recognized(text: str) -> str:
-    """Return the name of the format of a text."""
-    begin = 0
-    while found := _COMMENTS.match(text, begin):
-        begin = found.end()
-    return next(name for name, form in FORMATS.items() if re.compile(form.begins).match(text, begin))
+        raise ValueError(f"{path}: not a text file; give one of the formats {', '.join(FORMATS)}") from None

@@ -1,4 +1,4 @@
-"""The text of causal-learn's graphs (and Tetrad's): `str(graph)` writes it, `txt2generalgraph` reads it."""
+"""The text format of causal-learn and Tetrad, written by `str(graph)` and read by `txt2generalgraph`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _EDGE = re.compile(r"\d+\. (\S+) ([-<o]-[->o]) (\S+)")
 
 
 def write_causal_learn(graph: NamedGraph) -> str:
-    """Text of the nodes and edges; a pair with edges both ways is undirected."""
-    # causal-learn cuts lines at blanks and lists of nodes at semicolons, and has no way to quote.
+    """Return the text of a graph; a pair with edges in both directions is undirected."""
+    # causal-learn splits lines at blanks and lists of nodes at semicolons, without a way to quote.
     if bad := [name for name in graph.names if ";" in name or name.split() != [name]]:
         raise ValueError(
-            f"causal-learn's text cannot hold blanks or semicolons, as in {quoted(bad)}; rename, or use "
-            "golem.output.export.to_causal_learn, which makes the object"
+            f"the format of causal-learn cannot store names with blanks or semicolons: {quoted(bad)}. Rename them, or "
+            "use golem.output.to_causal_learn, which returns a graph object."
         )
     directed = {(source, target) for source, target, _ in graph.edge_list()}
     lines = ["Graph Nodes:", ";".join(graph.names), "", "Graph Edges:"]
@@ -29,7 +29,7 @@ def write_causal_learn(graph: NamedGraph) -> str:
 
 
 def read_causal_learn(text: str) -> NamedGraph:
-    """Read directed and undirected edges; marks of hidden common causes (<->, o->) are refused."""
+    """Read directed and undirected edges; refuse marks of hidden common causes (<->, o->)."""
     lines = [line.strip() for line in text.splitlines()]
     nodes = lines[lines.index("Graph Nodes:") + 1].split(";")
     edges: list[tuple[str, str, dict[str, float]]] = []
@@ -39,7 +39,7 @@ def read_causal_learn(text: str) -> NamedGraph:
             continue
         first, ends, second = found.groups()
         if ends not in ("-->", "<--", "---"):
-            raise ValueError(f"the edge {line!r} stands for a hidden common cause, which no linear DAG has")
+            raise ValueError(f"the edge {line!r} marks a hidden common cause, which a DAG cannot have")
         edges += [(first, second, {})] if ends != "<--" else []
         edges += [(second, first, {})] if ends != "-->" else []
     return NamedGraph.from_lists(nodes, edges)

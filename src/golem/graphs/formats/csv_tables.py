@@ -13,7 +13,7 @@ from golem.runtime.names import column_names
 
 
 def write_edge_list(graph: NamedGraph) -> str:
-    """Text of a CSV with the columns source, target, weight and whatever else the edges have."""
+    """Return a CSV text with the columns source, target, weight and the further columns of the edges."""
     _refuse_outer_blanks([*graph.names, *graph.edge_columns])
     edges = graph.edge_list()
     columns = [*(["weight"] if graph.weighted else []), *graph.edge_columns]
@@ -22,17 +22,16 @@ def write_edge_list(graph: NamedGraph) -> str:
 
 
 def write_matrix(graph: NamedGraph) -> str:
-    """Text of a CSV with a row of weights for each variable, as a cause."""
+    """Return a CSV text with one row of weights per variable as the cause."""
     _refuse_outer_blanks(graph.names)
     return csv_text([["", *graph.names], *([name, *row] for name, row in zip(graph.names, graph.weights, strict=True))])
 
 
 def _refuse_outer_blanks(names: Sequence[str]) -> None:
-    """Refuse names that `read_csv` would cut, so that two of them could become one."""
+    """Refuse names that `read_csv` would strip, so that two of them could become one."""
     if bad := [name for name in names if name != name.strip()]:
         raise ValueError(
-            f"a table in CSV cannot hold the white space around {quoted(bad)}, which is cut where it is read; "
-            "rename, or use json"
+            f"CSV cannot store the white space around {quoted(bad)}, because readers strip it. Rename, or use json."
         )
 
 
@@ -40,17 +39,17 @@ _ENDS = (("source", "target"), ("from", "to"), ("cause", "effect"))
 
 
 def read_csv(text: str) -> NamedGraph:
-    """Read an edge list, which has the header source,target[,weight,...], or a named weight matrix.
+    """Read an edge list with the header source,target[,weight,...], or a square table of weights with names.
 
-    The two columns of an edge list may also be called from,to or cause,effect. Where semicolons or tabs separate,
-    `0,5` is a number.
+    The first two columns of an edge list can also be called from,to or cause,effect. If the separator is a semicolon or
+    a tab, `0,5` is a number.
     """
     rows, separator = _split(text)
     if rows and tuple(name.lower() for name in rows[0][:2]) in _ENDS:
         header = rows[0][2:]
-        if lonely := [row[0] for row in rows[1:] if len(row) < 2]:
-            raise ValueError(f"the edge from {lonely[0]!r} has no {rows[0][1]}")
-        # A file may end its lines early where cells are empty, but not before the target.
+        if incomplete := [row[0] for row in rows[1:] if len(row) < 2]:
+            raise ValueError(f"the edge from {incomplete[0]!r} has no {rows[0][1]}")
+        # Empty cells at the end of a line may be missing.
         cells = [dict(zip(header, _with_points(row[2:], separator), strict=False)) for row in rows[1:]]
         edges = [(row[0], row[1], attributes) for row, attributes in zip(rows[1:], cells, strict=True)]
         return NamedGraph.from_lists(dict.fromkeys(name for edge in edges for name in edge[:2]), edges)
@@ -62,17 +61,17 @@ def read_csv(text: str) -> NamedGraph:
 
 
 def _split(text: str) -> tuple[list[list[str]], str]:
-    """Split a text into rows, at commas or, where the first row has none, at another separator that it has."""
+    """Return the rows of a text and its separator: a comma or, if the first row has none, a semicolon or tab."""
     for separator in ",;\t":
         lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         rows = [[field.strip() for field in row] for row in lines if row]
         if rows and len(rows[0]) > 1:
             return rows, separator
-    raise ValueError("its first line has a single field")
+    raise ValueError("the first line has only one field")
 
 
 def _with_points(cells: list[str], separator: str) -> list[str]:
-    """Write decimal commas as points, where commas are free for them."""
+    """Replace decimal commas by points, unless commas separate the cells."""
     if separator == ",":
         return cells
     return [cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell) else cell for cell in cells]

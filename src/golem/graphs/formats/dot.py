@@ -1,11 +1,10 @@
 r"""DOT, the language of Graphviz, which DoWhy, pydot and pygraphviz read.
 
-In a quoted name the one escape is `\"`; any other backslash is a backslash, two of them are two, and one at the end of
-a line joins it with the next. So a name in which an odd number of backslashes stands before a quotation mark, a line
-break or the end cannot be written.
+The only escape in a quoted name is `\"`. Two backslashes stay two, and a backslash at the end of a line joins it with
+the next. So a name with an odd number of backslashes before a quotation mark, a line break or its end is refused.
 
-pydot is not asked to read: it takes twice as long for every level of nested groups (12 of them: 15 seconds), drops a
-backslash before a line break, and fails where an edge has an attribute called src.
+We do not use pydot for reading: its time doubles with every level of nested groups (15 seconds for 12 levels), it drops
+a backslash before a line break, and it fails on edges with an attribute called src.
 """
 
 from __future__ import annotations
@@ -26,10 +25,11 @@ _TOKEN = re.compile(
     | (?P<word>-?(?:\.\d+|\d+(?:\.\d*)?)(?![\w.])|[^\W\d]\w*)""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
+_ESCAPES = {'"': '"', "\\": "\\\\"}
 _PLAIN = re.compile(r"(?!(?i:strict|graph|digraph|subgraph|node|edge)\Z)[A-Za-z_][A-Za-z0-9_]*")
 _IMPOSSIBLE = re.compile(r'(?<!\\)\\(?:\\\\)*(?:["\n]|\r|\Z)')
 
-# What Graphviz draws an edge by, but for the weight (https://graphviz.org/docs/edges/): no columns of ours.
+# Attributes that control how Graphviz draws an edge, except weight (https://graphviz.org/docs/edges/).
 _DRAWN = re.compile(
     r"""(?:edge|head|label|tail)?(?:URL|href|target|tooltip) | (?:head|tail)(?:clip|label|port|_lp)
     | (?:label)?font(?:color|name|size) | label(?:angle|distance|float) | arrow(?:head|size|tail) | same(?:head|tail)
@@ -40,16 +40,16 @@ _DRAWN = re.compile(
 
 
 def write_dot(graph: NamedGraph) -> str:
-    """Text of a DOT file; undecided edges are drawn dashed."""
+    """Return the text of a DOT file; undecided edges are drawn dashed."""
     if bad := [name for name in (*graph.names, *graph.edge_columns) if _IMPOSSIBLE.search(name) or "\0" in name]:
         raise ValueError(
-            "DOT cannot hold a backslash before a quotation mark, a line break or the end, nor a null character, as in "
-            f"{quoted(bad)}; rename, or use gml or json"
+            "DOT cannot store null characters, or a backslash before a quotation mark, a line break or the end of a "
+            f"name: {quoted(bad)}. Rename, or use gml or json."
         )
     if bad := [name for name in graph.edge_columns if _DRAWN.fullmatch(name)]:
         raise ValueError(
-            f"DOT cannot hold the columns {quoted(bad)} of the edges: Graphviz draws by attributes of these names; "
-            "rename, or use graphml or json"
+            f"DOT cannot store the edge columns {quoted(bad)}, because these attributes control how Graphviz draws an "
+            "edge. Rename them, or use graphml or json."
         )
     lines = ["digraph {"]
     for node, attributes in graph.node_list():
@@ -67,13 +67,13 @@ def _quoted(text: str) -> str:
 
 
 def _listed(attributes: dict[str, str]) -> str:
-    """List attributes in brackets; quotes, since an exponent is no number of DOT's."""
+    """Return attributes in brackets, with quoted values, because DOT has no exponents in numbers."""
     words = {name if _PLAIN.fullmatch(name) else _quoted(name): value for name, value in attributes.items()}
     return " [" + ", ".join(f'{word}="{value}"' for word, value in words.items()) + "]" if attributes else ""
 
 
 def read_dot(text: str) -> NamedGraph:
-    """Read a DOT file: nodes, chains of edges, groups in braces; an undirected edge stands for both directions."""
+    """Read a DOT file: nodes, chains of edges, groups in braces; undirected edges have both directions."""
     reader = _Reader(_tokens(text))
     reader.graph()
     names, nodes = list(reader.nodes), list(reader.nodes.values())
@@ -88,7 +88,7 @@ class _Token:
 
 
 def _tokens(text: str) -> list[_Token]:
-    """Cut the text into names and marks, and end with two empty marks, as far as anyone looks ahead."""
+    """Split the text into names and marks; two empty marks at the end let the reader look ahead."""
     found, position = [], 0
     while position < len(text):
         match = _TOKEN.match(text, position)
@@ -99,15 +99,13 @@ def _tokens(text: str) -> list[_Token]:
             start, depth = position, 1
             while depth:
                 if position == len(text):
-                    raise ValueError("an HTML name is not closed")
+                    raise ValueError("an HTML name has no closing >")
                 depth += {"<": 1, ">": -1}.get(text[position], 0)
                 position += 1
             found.append(_Token(html.unescape(text[start : position - 1]), True))
         elif match["quoted"]:
-            # `\"` is a quotation mark; two backslashes stay two; a backslash and a line break are nothing.
-            inner = re.sub(
-                r'\\(["\\]|\r?\n)', lambda pair: {'"': '"', "\\": "\\\\"}.get(pair[1], ""), match["quoted"][1:-1]
-            )
+            # `\"` becomes a quotation mark, two backslashes stay, a backslash before a line break goes with it.
+            inner = re.sub(r'\\(["\\]|\r?\n)', lambda pair: _ESCAPES.get(pair[1], ""), match["quoted"][1:-1])
             found.append(_Token(inner, True))
         elif match["word"] or match["mark"]:
             found.append(_Token(match[0], bool(match["word"]), bool(match["word"])))
@@ -116,7 +114,7 @@ def _tokens(text: str) -> list[_Token]:
 
 @dataclass
 class _Reader:
-    """A recursive descent along the grammar of DOT."""
+    """A recursive descent parser of the DOT grammar."""
 
     tokens: list[_Token]
     position: int = 0
@@ -129,7 +127,7 @@ class _Reader:
         return self.tokens[self.position]
 
     def take(self, mark: str) -> bool:
-        """Go past a mark if it is the next token."""
+        """Consume a mark if it is the next token, and tell whether it was."""
         if self.token.is_name or self.token.text != mark:
             return False
         self.position += 1
@@ -137,19 +135,19 @@ class _Reader:
 
     def expect(self, mark: str) -> None:
         if not self.take(mark):
-            raise ValueError(f"expected {mark!r}, and found {self.token.text or 'the end of the file'!r}")
+            raise ValueError(f"expected {mark!r}, found {self.token.text or 'the end of the file'!r}")
 
     def word(self, *words: str) -> str | None:
-        """Go past a keyword, in any case of letters but without quotes, and return it."""
+        """Consume one of some keywords, in upper or lower case and not quoted; return it in lower case."""
         if not self.token.is_bare or self.token.text.lower() not in words:
             return None
         self.position += 1
         return self.tokens[self.position - 1].text.lower()
 
     def name(self) -> str:
-        """Go past a name."""
+        """Consume a name and return it."""
         if not self.token.is_name:
-            raise ValueError(f"expected a name, and found {self.token.text or 'the end of the file'!r}")
+            raise ValueError(f"expected a name, found {self.token.text or 'the end of the file'!r}")
         self.position += 1
         return self.tokens[self.position - 1].text
 
@@ -157,14 +155,14 @@ class _Reader:
         self.word("strict")
         kind = self.word("graph", "digraph")
         if kind is None:
-            raise ValueError("it begins with neither graph nor digraph")
+            raise ValueError("the file does not begin with graph or digraph")
         self.directed = kind == "digraph"
         if self.token.is_name:
             self.name()
         self.group({}, {})
 
     def group(self, node_defaults: dict[str, str], edge_defaults: dict[str, str]) -> list[str]:
-        """Read statements in braces; return the nodes they name."""
+        """Read statements in braces; return their nodes."""
         self.expect("{")
         named: list[str] = []
         while not self.take("}"):
@@ -199,13 +197,13 @@ class _Reader:
         return [node for group in groups for node in group]
 
     def end(self, node_defaults: dict[str, str], edge_defaults: dict[str, str]) -> list[str]:
-        """Read a node, or a group of them, as one end of an edge."""
+        """Read a node or a group of nodes, as one end of an edge."""
         if self.word("subgraph") is not None and self.token.is_name:
             self.name()
         if not self.token.is_name:
             return self.group(dict(node_defaults), dict(edge_defaults))
         node = self.name()
-        while self.take(":"):  # a port: where at the node an edge is drawn
+        while self.take(":"):  # a port, which only affects the drawing
             self.name()
         self.nodes.setdefault(node, dict(node_defaults))
         return [node]
@@ -221,12 +219,12 @@ class _Reader:
         return found
 
     def add_edge(self, source: str, target: str, attributes: dict[str, str]) -> None:
-        """Note an edge by the arrowheads at its ends; later ones of the same pair win, as in a strict graph."""
+        """Add an edge by its arrowheads; it replaces an earlier edge of the same pair, as in a strict graph."""
         way = attributes.get("dir", "forward" if self.directed else "none")
         head = way in ("forward", "both") and attributes.get("arrowhead") != "none"
         tail = way in ("back", "both") and attributes.get("arrowtail") != "none"
         if head and tail:
-            raise ValueError(f"the edge between {source!r} and {target!r} has two heads, which no linear DAG has")
+            raise ValueError(f"the edge between {source!r} and {target!r} has two arrowheads, which a DAG cannot have")
         kept = {name: value for name, value in attributes.items() if not _DRAWN.fullmatch(name)}
         if head or not tail:
             self.edges[source, target] = kept

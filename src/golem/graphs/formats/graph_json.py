@@ -1,4 +1,4 @@
-"""JSON: graph.json, which `golem fit` writes, and the models of pgmpy, told apart by their keys."""
+"""JSON: graph.json, which `golem fit` writes, and the models of pgmpy, distinguished by their keys."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from golem.graphs.named_graph import NamedGraph
 
 
 def write_json(graph: NamedGraph) -> str:
-    """Text of a graph.json that holds the graph alone."""
+    """Return the text of a graph.json that contains only the graph."""
     return GraphDocument.of_graph(graph).text()
 
 
 def read_json(text: str) -> NamedGraph:
-    """Read a graph.json, any JSON object with `names` and `weights`, or a model of pgmpy's."""
+    """Read a graph.json, any JSON object with `names` and `weights`, or a pgmpy model."""
     content = parse_json(text)
     if isinstance(content, dict) and "cpds" in content:
         try:
             return from_pgmpy(content)
         except LookupError as error:
-            raise ValueError(f"the model of pgmpy lacks {error}") from None
+            raise ValueError(f"the pgmpy model has no entry {error}") from None
     return document_of(content).graph()

@@ -14,30 +14,30 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def write_graphml(graph: NamedGraph) -> str:
-    """Text of a GraphML file; the names are the ids of the nodes."""
+    """Return the text of a GraphML file; the names are the ids of the nodes."""
     import networkx as nx
 
     if bad := [name for name in (*graph.names, *graph.edge_columns) if _FORBIDDEN.search(name)]:
-        raise ValueError(f"GraphML cannot hold the control characters in {quoted(bad)}; rename, or use gml or json")
+        raise ValueError(f"GraphML cannot store the control characters in {quoted(bad)}; rename, or use gml or json")
     return "\n".join(nx.generate_graphml(to_networkx(graph))) + "\n"
 
 
 def read_graphml(text: str) -> NamedGraph:
-    """Read the first graph of a GraphML file; an undirected edge stands for both directions."""
+    """Read the first graph of a GraphML file; undirected edges have both directions."""
     import networkx as nx
 
-    # A few lines of them can stand for gigabytes, or for another file.
+    # A few lines of entities can expand to gigabytes, or include another file.
     if "<!ENTITY" in text:
         raise ValueError("it declares XML entities, which a graph does not need; remove them")
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         raise ValueError(f"the XML is damaged: {error}") from None
-    # NetworkX would make up a node for an end of an edge that is none.
+    # NetworkX would silently add a node for an unknown end of an edge.
     nodes = {node.get("id") for node in root.findall(".//{*}node")}
     ends = {edge.get(end) for edge in root.findall(".//{*}edge") for end in ("source", "target")}
     if None in nodes | ends:
-        raise ValueError("a node has no id, or an edge no source or target")
-    if strangers := sorted(str(end) for end in ends - nodes):
-        raise ValueError(f"an edge names {quoted(strangers)}, which is none of the nodes")
+        raise ValueError("a node without id, or an edge without source or target")
+    if unknown := sorted(str(end) for end in ends - nodes):
+        raise ValueError(f"an edge has the end {quoted(unknown)}, which is not a node")
     return read_with_networkx(nx.parse_graphml, text)

@@ -1,4 +1,4 @@
-"""The JSON of pgmpy's LinearGaussianBayesianNetwork: its `load` reads it, its `save` writes it."""
+"""The JSON format that pgmpy's LinearGaussianBayesianNetwork saves and loads."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _INTERCEPT = "(Intercept)"
 
 
 def write_pgmpy(graph: NamedGraph) -> str:
-    """Text of the model: x_j = intercept + sum of coefficient times parent + noise of the variance."""
+    """Return the text of the model x_j = intercept + sum of coefficient * parent + noise."""
     graph.require_model()
     if _INTERCEPT in graph.names:
-        raise ValueError(f"pgmpy keeps the name {_INTERCEPT!r} for itself; rename that variable")
+        raise ValueError(f"pgmpy reserves the name {_INTERCEPT!r}; rename that variable")
     variances = np.asarray(graph.noise_variances).tolist()
     intercepts = [0.0] * len(graph.names) if graph.intercepts is None else graph.intercepts.tolist()
     parents: dict[str, dict[str, float]] = {name: {} for name in graph.names}
