@@ -1,5 +1,4 @@
-"""What everything else runs on: arrays of any library, devices, threads, files, messages.
+"""What the other packages build on: arrays, devices, threads, child processes, files, messages.
 
-Nothing here knows about graphs, data or scores. Only this package imports torch; what is special about a GPU is in
-`gpu/`.
+This package knows nothing about graphs, data or scores. Only this package imports torch; code for GPUs is in `gpu/`.
 """

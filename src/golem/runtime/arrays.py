@@ -1,4 +1,4 @@
-"""Arrays of any library: which namespace they belong to, and copies between libraries and devices.
+"""Arrays of NumPy and torch: their namespaces, and copies between libraries and devices.
 
 Kernels are written once against the array API standard, for stacks of matrices `(..., d, d)`. NumPy arrays stay NumPy
 arrays and torch tensors stay torch tensors on their device.
@@ -22,12 +22,12 @@ _THREADS_DIVIDE_FROM = 2**24
 
 def namespace(array: Array) -> Any:
     """Return the array API namespace of an array."""
-    # The usual case at a tenth of the cost: a kernel on small matrices asks several times.
+    # A shortcut for the usual case, ten times as fast: kernels on small matrices call this several times.
     return numpy_namespace if type(array) is np.ndarray else array_api_compat.array_namespace(array)
 
 
 def is_tensor(array: Array) -> TypeGuard[Any]:
-    """Tell torch's tensors from other arrays."""
+    """Tell whether an array is a torch tensor."""
     return type(array) is not np.ndarray and array_api_compat.is_torch_array(array)
 
 
@@ -39,14 +39,14 @@ def to_numpy(array: Array) -> np.ndarray[Any, np.dtype[Any]]:
         return np.asarray(array.detach())
     import torch
 
-    # Fresh memory is handed out page by page at the first touch: gigabytes of it by many threads, then filled.
+    # New memory is mapped page by page when it is first written. `zeros` does so with many threads.
     host = torch.zeros(array.shape, dtype=array.dtype)
     host.copy_(array)
     return np.asarray(host)
 
 
 def divided(array: np.ndarray[Any, np.dtype[Any]], by: float) -> np.ndarray[Any, np.dtype[Any]]:
-    """Divide a matrix by a number, by many threads where it has gigabytes."""
+    """Divide a matrix by a number, with many threads if it is large."""
     if array.size < _THREADS_DIVIDE_FROM:
         return array / by
     result, cores = np.empty_like(array), available_cores()
@@ -62,7 +62,7 @@ def divided(array: np.ndarray[Any, np.dtype[Any]], by: float) -> np.ndarray[Any,
 
 
 def identity_like(A: Array) -> Array:
-    """Return the identity matrix in the size, type and place of others; not to be written to."""
+    """Return the identity matrix in the size, type and device of `A`; do not write to it."""
     if type(A) is np.ndarray:
         return _identity(A.shape[-1], A.dtype.char)
     return namespace(A).eye(A.shape[-1], dtype=A.dtype, device=array_api_compat.device(A))

@@ -13,20 +13,20 @@ import numpy as np
 from golem.runtime.arrays import to_numpy
 from golem.runtime.types import Array
 
-# Without torch there is nobody to ask which names it knows.
+# Listed here because torch may not be installed.
 _DEVICES = re.compile(r"(cpu|cuda|mps|xpu|hpu|npu|xla)(:\d+)?")
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where arrays live while a solver works on them.
+    """The device and number type of the arrays of a solver.
 
     Parameters
     ----------
     device : str
-        "cpu" keeps NumPy arrays; anything else is the name of a torch device, such as "cuda" or "cuda:1".
+        "cpu" for NumPy arrays, or the name of a torch device, such as "cuda" or "cuda:1".
     dtype : {"float64", "float32"}
-        Their numbers.
+        Type of the numbers.
     """
 
     device: str = "cpu"
@@ -35,18 +35,11 @@ class Placement:
     def __post_init__(self) -> None:
         if not (isinstance(self.device, str) and _DEVICES.fullmatch(self.device)):
             raise ValueError(
-                f"device={self.device!r} is no device: there are 'cpu', 'cuda' (of several GPUs 'cuda:1' and so on) "
-                "and, for a fit, 'auto'"
+                f"unknown device={self.device!r}; use 'cpu', 'cuda', 'cuda:1' for the second GPU, or for a fit 'auto'"
             )
 
     def put(self, array: Any) -> Array:
-        """Place an array of NumPy or torch.
-
-        Raises
-        ------
-        ValueError
-            If torch is not installed or does not see the device.
-        """
+        """Copy an array to the device; raise a ValueError if torch is not installed or cannot use the device."""
         if self.device == "cpu":
             return np.asarray(to_numpy(array), dtype=self.dtype)
         torch = self._torch()
@@ -57,26 +50,20 @@ class Placement:
             raise ValueError(f"PyTorch cannot use device={self.device!r} here ({reason}); use device='cpu'") from None
 
     def require_memory(self, matrices: float, d: int, task: str, stack: int = 1) -> None:
-        """Check that so many (d, d) matrices fit the free memory of a GPU.
-
-        Raises
-        ------
-        ValueError
-            If they do not, with the need, the free memory and the remedy.
-        """
+        """Raise a ValueError if `stack` problems of so many (d, d) matrices do not fit the free memory of a GPU."""
         if not self.device.startswith("cuda"):
             return
         torch = self._torch()
         if not torch.cuda.is_available():
-            return  # `put` says so in better words
+            return  # `put` raises the error
         free, _ = torch.cuda.mem_get_info(torch.device(self.device))
         need = matrices * d * d * stack * np.dtype(self.dtype).itemsize
         if need > free:
             half = "dtype='float32' needs half, " if self.dtype == "float64" else ""
-            fewer = "solve fewer problems at once" if stack > 1 else "take fewer columns"
+            fewer = "solve fewer problems at once" if stack > 1 else "use fewer columns"
             raise ValueError(
                 f"{task} of {d} variables needs about {need / 2**30:.1f} GiB on {self.device}, of which "
-                f"{free / 2**30:.1f} GiB are free: {half}{fewer}, or use device='cpu'"
+                f"{free / 2**30:.1f} GiB are free; {half}{fewer}, or use device='cpu'"
             )
 
     def _torch(self) -> Any:
@@ -84,8 +71,8 @@ class Placement:
             return imported_torch()
         except ImportError:
             raise ValueError(
-                f"device={self.device!r} needs PyTorch, which is not installed: pip install 'golem-dag[gpu]', "
-                "or use device='cpu'"
+                f"device={self.device!r} needs PyTorch; install it with pip install 'golem-dag[gpu]', or use "
+                "device='cpu'"
             ) from None
 
 
@@ -97,17 +84,17 @@ def gpu_is_there() -> bool:
 
 
 def device_name(device: str) -> str:
-    """Return the name of the hardware behind a torch device; empty for the CPU."""
+    """Return the name of the hardware of a torch device; empty for the CPU."""
     if device == "cpu":
         return ""
     try:
         return str(imported_torch().cuda.get_device_name(device))
     except (ModuleNotFoundError, RuntimeError, ValueError, AssertionError):
-        return device  # the method itself says what is missing
+        return device  # the method that uses it raises the error
 
 
 def imported_torch() -> Any:
-    """Import PyTorch, and ask it to use cuSOLVER; asked later, it prints that this is experimental."""
+    """Import PyTorch with cuSOLVER selected; selecting it later prints a warning that this is experimental."""
     os.environ.setdefault("TORCH_LINALG_PREFER_CUSOLVER", "1")
     import torch
 

@@ -1,4 +1,4 @@
-"""exp(A) of nonnegative matrices, for h(B) = tr exp(B * B) - d: accurate to rounding, in few matrix products."""
+"""exp(A) of nonnegative matrices, as needed for h(B) = tr exp(B * B) - d, exact to rounding in few products."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class _TaylorScheme(NamedTuple):
 
         Q = H (k X) + l X,    exp(A) ~ (Q + p X)(Q + q X) + c X.
 
-    Paterson and Stockmeyer's scheme needs a product more for the same degree. The rows solve the equations "coefficient
-    of A^i = 1/i!" for i up to `degree`; the constant in c is 1 and the others are in q or k alone, which keeps the
-    diagonal of a DAG's exponential exactly one.
+    Paterson and Stockmeyer's scheme needs one more product for the same degree. The rows solve the equations
+    "coefficient of A^i = 1/i!" for i up to `degree`. The constant in c is 1 and other constants are only in q and k, so
+    the diagonal of a DAG's exponential is exactly one.
     """
 
     degree: int
@@ -31,15 +31,15 @@ class _TaylorScheme(NamedTuple):
 
     @property
     def powers(self) -> int:
-        """Number of powers of A that are needed."""
+        """Number of powers of A that the scheme needs."""
         return len(self.rows[0]) - 1
 
     def evaluate(self, powers: list[Array], squarings: int) -> Array:
         """Return the polynomial of A / 2^s from the powers of A."""
-        # Halving the matrix s times divides its k-th power by 2^(s k): the coefficients take that on.
+        # Halving the matrix s times divides its k-th power by 2^(s k). This goes into the coefficients.
         scales = [2.0 ** (-squarings * k) for k in range(len(powers) + 1)]
         rows = [[c * scale for c, scale in zip(row, scales, strict=True)] for row in self.rows]
-        rows[0] = [c * scales[-1] for c in rows[0]]  # which multiplies the highest power
+        rows[0] = [c * scales[-1] for c in rows[0]]  # this row multiplies the highest power
         if type(powers[0]) is np.ndarray and powers[0].ndim == 2 and len(powers[0]) <= _SUMS_AT_ONCE_UP_TO:
             kernel, Q, left, right, E = _sums_at_once(powers, rows)
             Q += powers[-1] @ kernel
@@ -62,8 +62,8 @@ class _NestedScheme:
         Y = A^2 (a_2 A^2 + a_1 A),   Z = (Y + b_2 A^2 + b_1 A)(Y + c_2 A^2 + c_1 A),
         exp(A) ~ (Z + p_3 Y + p_2 A^2)(Z + q_3 Y + q_2 A^2 + q_1 A) + r_3 Z + r_2 A^2 + A + I.
 
-    As many products as the scheme of degree 12, and more sums: it pays where products take far longer than sums. The
-    terms in A^15 and A^16 are 0.77 and 0.32 of those of the series, so the bound on the rest holds as for a cut.
+    It needs as many products as the scheme of degree 12 and more sums, so it is faster for large matrices. Its terms in
+    A^15 and A^16 are 0.77 and 0.32 times those of the series, so the truncation bound of the series holds.
     """
 
     degree, products, powers = 14, 4, 2
@@ -92,14 +92,14 @@ _Scheme = _TaylorScheme | _NestedScheme
 
 
 class ExpmPlan(NamedTuple):
-    """A scheme, and how often its result is squared, the matrix having been halved as often before."""
+    """A scheme, and how often the matrix is halved before it and the result squared after it."""
 
     scheme: _Scheme
     squarings: int
 
     @property
     def products(self) -> int:
-        """Matrix products."""
+        """Number of matrix products."""
         return self.scheme.products + self.squarings
 
 
@@ -128,24 +128,24 @@ _TAYLOR_SCHEMES = (
     ),
 )
 _NESTED_SCHEME = _NestedScheme()
-# Up to this size one product makes all sums of powers faster than they are added up term by term; beyond, the stack
-# of powers no longer fits a CPU's cache.
+# Up to this size it is faster to compute all sums of powers by one product than term by term. Beyond it, the stack of
+# powers does not fit the cache of a CPU.
 _SUMS_AT_ONCE_UP_TO = 128
-# From this size on a product takes longer than half a dozen sums.
+# From this size on, a product takes longer than six sums.
 _NESTED_FROM = 512
 
 
 def expm_nonnegative(A: Array) -> Array:
-    """Exponential of entrywise nonnegative matrices `(..., d, d)` by scaling and squaring.
+    """Return the exponential of entrywise nonnegative matrices `(..., d, d)` by scaling and squaring.
 
-    No term of the Taylor series cancels, so rounding errors stay small, and truncation is bounded rigorously: with
-    X = A / 2^s and the series of exp(X) cut after degree m, the error relative to exp(A) is in the 1-norm at most
+    No terms of the Taylor series cancel, so rounding errors stay small. If the series of exp(X), X = A / 2^s, is cut
+    after degree m, the relative error of exp(A) in the 1-norm is at most
 
         2^s ||X^(m+1)||_1 / (m+1)!
 
-    The norms of powers of a nonnegative matrix are exact and cheap, as ||A^k||_1 is the largest entry of the vector
-    1'A^k. This sees that a nearly acyclic matrix is nearly nilpotent, where ||A||_1 alone would ask for many squarings.
-    Degree and scaling are the cheapest pair whose bound is below the unit roundoff.
+    The norms of powers of a nonnegative matrix are exact and cheap: ||A^k||_1 is the largest entry of the vector 1'A^k.
+    They show that a nearly acyclic matrix is nearly nilpotent; ||A||_1 would require many squarings. Degree and scaling
+    are the cheapest pair with a bound below the unit roundoff.
 
     Examples
     --------
@@ -160,12 +160,12 @@ def expm_nonnegative(A: Array) -> Array:
         return expm_by_plan([A, square], cheapest_plan(norms, epsilon_of(A)))
     if A.ndim == 2:
         return A * namespace(A).nan
-    # Of a stack one by one: what is beyond all numbers shall not spoil its neighbours.
+    # One by one, so that an overflow in one matrix does not affect the others of the stack.
     return namespace(A).stack([expm_nonnegative(A[k, ...]) for k in range(A.shape[0])])
 
 
 def expm_by_plan(powers: list[Array], plan: ExpmPlan) -> Array:
-    """Exponential by a given scheme and number of squarings; the powers are A, A^2 and maybe more."""
+    """Return the exponential by a given plan from A, A^2 and possibly higher powers."""
     powers = powers[: plan.scheme.powers]
     while len(powers) < plan.scheme.powers:
         powers.append(powers[-1] @ powers[0])
@@ -176,30 +176,30 @@ def expm_by_plan(powers: list[Array], plan: ExpmPlan) -> Array:
 
 
 def _sums_at_once(powers: list[Array], rows: list[list[float]]) -> list[Array]:
-    """Return one linear combination of I, A, A^2, ... for each row of coefficients, by one product."""
+    """Return one linear combination of I, A, A^2, ... per row of coefficients, all by one product."""
     A = powers[0]
     sums = np.asarray(rows, dtype=A.dtype) @ np.stack([identity_like(A), *powers]).reshape(len(powers) + 1, -1)
     return list(sums.reshape(-1, *A.shape))
 
 
 def _plus_sum(other: Array, powers: list[Array], row: list[float]) -> Array:
-    """Return a matrix and a linear combination of I and powers, in as few passes over memory as it has powers."""
+    """Return the sum of a matrix and a linear combination of I and powers, in one pass over memory per power."""
     (power, coefficient), *rest = _terms(powers, row)
     return _with_terms(plus_scaled(other, power, coefficient), rest, row[0])
 
 
 def _monic_sum(powers: list[Array], row: list[float]) -> tuple[Array, float]:
-    """Return a linear combination over its first coefficient, which saves a pass, and that coefficient."""
+    """Return a linear combination divided by its first coefficient, which saves a pass, and that coefficient."""
     (power, factor), (other, coefficient), *rest = _terms(powers, row)
     rest = [(power, c / factor) for power, c in rest]
     return _with_terms(plus_scaled(power, other, coefficient / factor), rest, row[0] / factor), factor
 
 
 def _last_product(powers: list[Array], row: list[float], left: Array, right: Array) -> Array:
-    """Return the product of two matrices and a linear combination."""
+    """Return the product of two matrices plus a linear combination of I and powers."""
     E, share = _monic_sum(powers, [0.0, *row[1:]])
     add_product(E, left, right, share)
-    add_to_diagonal(E, row[0])  # last, so that 1 stays 1
+    add_to_diagonal(E, row[0])  # last, so that 1 stays exactly 1
     return E
 
 
@@ -216,12 +216,12 @@ def _with_terms(total: Array, terms: list[tuple[Array, float]], constant: float)
 
 
 def epsilon_of(A: Array) -> float:
-    """Return the distance of 1 to the next number, in the type of an array."""
+    """Return the distance from 1 to the next larger number in the type of an array."""
     return float(namespace(A).finfo(A.dtype).eps)
 
 
 def power_norms(A: Array, square: Array) -> Array:
-    """||A^k||_1 for odd k = 1, 3, ..., as many as the schemes for this size need, each the largest over the stack."""
+    """Return the largest ||A^k||_1 over the stack for k = 1, 3, ..., as many as the schemes for this size need."""
     xp = namespace(A)
     degree = (_NESTED_SCHEME if A.shape[-1] >= _NESTED_FROM else _TAYLOR_SCHEMES[-1]).degree
     sums = [xp.sum(A, axis=-2, keepdims=True)]
@@ -232,7 +232,7 @@ def power_norms(A: Array, square: Array) -> Array:
 
 
 def cheapest_plan(norms: Sequence[float], epsilon: float) -> ExpmPlan:
-    """Return the plan with the fewest products whose truncation error is below half of `epsilon`, the unit roundoff."""
+    """Return the plan with the fewest products and a truncation error below the unit roundoff, `epsilon` / 2."""
     schemes = [scheme for scheme in (*_TAYLOR_SCHEMES, _NESTED_SCHEME) if scheme.degree // 2 < len(norms)]
     plans = [ExpmPlan(scheme, _squarings(scheme, norms, epsilon)) for scheme in schemes]
     return min(plans, key=lambda plan: plan.products)
@@ -244,8 +244,8 @@ def suffices(plan: ExpmPlan, norms: Sequence[float], epsilon: float) -> bool:
 
 
 def _squarings(scheme: _Scheme, norms: Sequence[float], epsilon: float) -> int:
-    """Fewest squarings with which a scheme is exact to rounding."""
-    norm, roundoff = norms[scheme.degree // 2], epsilon / 2  # that of A^(m+1)
-    # In logarithms, as powers of large norms overflow; 2^s ||A^(m+1)|| / 2^(s(m+1)) falls by 2^m a squaring.
+    """Return the fewest squarings with which a scheme is exact to rounding."""
+    norm, roundoff = norms[scheme.degree // 2], epsilon / 2  # the norm of A^(m+1)
+    # In logarithms, because powers of large norms overflow. The bound falls by a factor of 2^m per squaring.
     excess = math.log2(norm / roundoff) - math.log2(math.factorial(scheme.degree + 1)) if norm > 0 else 0.0
     return max(0, math.ceil(excess / scheme.degree))

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and the text of CSV files."""
+"""Atomic writing of files, and the text of CSV files."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-# A number as many countries write it, such as 0,5.
+# A number with a decimal comma, such as 0,5.
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 
 def write_text(path: Path, content: str) -> None:
-    """Write a file so that a reader sees the old content or the new, never a part."""
+    """Write a file so that readers see either the old or the new content, never a part."""
     with replacing(path) as temporary:
         temporary.write_text(content, encoding="utf-8")
 
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path` that takes its place when all went well."""
+    """Yield a temporary path next to `path` that replaces it if no error occurs."""
     temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:
         yield temporary
@@ -33,11 +33,11 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def csv_text(rows: list[list[Any]]) -> str:
-    """Text of a CSV file, with every float in full: its repr reads back as the same number."""
+    """Return the text of a CSV file with floats in full precision."""
     buffer = io.StringIO()
     for row in rows:
         cells = [repr(float(x)) if isinstance(x, float) else x for x in row]
-        # Python's writer leaves a lone carriage return bare, and its reader takes that for the end of the line.
+        # Python's writer does not quote a lone carriage return, which its reader takes as the end of the line.
         has_return = any("\r" in str(x) for x in cells)
         writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL if has_return else csv.QUOTE_MINIMAL)
         writer.writerow(cells)
@@ -45,11 +45,11 @@ def csv_text(rows: list[list[Any]]) -> str:
 
 
 def require_writable(output: Path) -> None:
-    """Raise before the work, not after it, where the results cannot be written."""
+    """Raise a ValueError, before the work begins, if results cannot be written to a folder."""
     existing = output
     while not existing.exists():
         existing = existing.parent
     if not existing.is_dir():
-        raise ValueError(f"{existing} is a file; name a folder for the results (-o)")
+        raise ValueError(f"{existing} is a file; give a folder for the results (-o)")
     if not os.access(existing, os.W_OK):
-        raise ValueError(f"{existing} cannot be written to; name another folder for the results (-o)")
+        raise ValueError(f"{existing} is not writable; give another folder for the results (-o)")

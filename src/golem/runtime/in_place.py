@@ -1,7 +1,7 @@
-"""Sums of matrices in few passes over memory, for NumPy arrays and tensors alike.
+"""Sums of matrices in few passes over memory, for NumPy arrays and tensors.
 
-Where matrices are large, a pass over memory is what such a sum costs; where they are small, a temporary is. NumPy and
-torch save them in different ways.
+The cost of a sum is its passes over memory for large matrices and its temporary arrays for small ones. NumPy and torch
+avoid them in different ways.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def add_to_diagonal(A: Array, value: float) -> None:
 
 def clear_diagonal(A: Array) -> None:
     """Set the diagonals of a stack of square matrices to zero, in place."""
-    if type(A) is np.ndarray and A.ndim == 2 and A.flags.c_contiguous:  # the usual case, at half the cost
+    if type(A) is np.ndarray and A.ndim == 2 and A.flags.c_contiguous:  # the usual case, twice as fast
         A.reshape(-1)[:: len(A) + 1] = 0.0
     else:
         _diagonal(A)[...] = 0.0
 
 
 def _diagonal(A: Array) -> Array:
-    """Return the diagonals, to be written to."""
+    """Return a writable view of the diagonals."""
     return A.diagonal(dim1=-2, dim2=-1) if is_tensor(A) else np.einsum("...ii->...i", A)
 
 
@@ -60,7 +60,7 @@ def add_scaled(A: Array, B: Array, factor: float) -> None:
 
 
 def absorb(A: Array, B: Array, factor: float) -> None:
-    """Add factor B to A, in place; B may be used up, which saves NumPy a temporary."""
+    """Add factor B to A, in place; B may be overwritten, which saves NumPy a temporary array."""
     if is_tensor(A):
         A.add_(B, alpha=factor)
     else:
@@ -69,7 +69,7 @@ def absorb(A: Array, B: Array, factor: float) -> None:
 
 
 def minus_scaled(A: Array, B: Array, factors: Array) -> Array:
-    """Return A - B * factors, entry by entry; B may be used up."""
+    """Return A - B * factors, entry by entry; B may be overwritten."""
     if is_tensor(A):
         return A.addcmul(B, factors, value=-1)
     B *= factors
@@ -77,7 +77,7 @@ def minus_scaled(A: Array, B: Array, factors: Array) -> Array:
 
 
 def add_squares(A: Array, B: Array, factor: float) -> None:
-    """Add factor B^2, entry by entry, to A, in place; B may be used up."""
+    """Add factor B^2, entry by entry, to A, in place; B may be overwritten."""
     if is_tensor(A):
         A.addcmul_(B, B, value=factor)
     else:
@@ -97,7 +97,7 @@ def add_entrywise(A: Array, B: Array, C: Array, factor: float) -> None:
 
 
 def move_towards(A: Array, B: Array, share: float) -> None:
-    """Move A a share of the way to B, in place."""
+    """Replace A by (1 - share) A + share B, in place."""
     if is_tensor(A):
         A.lerp_(B, share)
     else:
@@ -106,7 +106,7 @@ def move_towards(A: Array, B: Array, share: float) -> None:
 
 
 def minus_ratio(A: Array, B: Array, C: Array, factor: Any) -> Array:
-    """Return A - factor B / C; the factor may be a number or an array."""
+    """Return A - factor B / C for a factor that is a number or an array."""
     if is_tensor(A) and not is_tensor(factor):
         import torch
 
@@ -127,7 +127,7 @@ def product(B: Array, C: Array, factor: float) -> Array:
 
 
 def add_product(A: Array, B: Array, C: Array, share: float = 1.0, factor: float = 1.0) -> None:
-    """Set A to share A + factor B C with the matrix product of B and C, in place."""
+    """Replace A by share A + factor B C with the matrix product of B and C, in place."""
     if is_tensor(A) and A.ndim in (2, 3):
         add = A.addmm_ if A.ndim == 2 else A.baddbmm_
         add(B, C, beta=share, alpha=factor)
@@ -141,7 +141,7 @@ def add_product(A: Array, B: Array, C: Array, share: float = 1.0, factor: float 
 
 
 def inner_product(A: Array, B: Array) -> Array:
-    """Return the sum of the products of the entries of two matrices, or of every pair of two stacks."""
+    """Return the sum of A * B over the entries of each matrix."""
     if is_tensor(A) and A.ndim == 2:
         import torch
 
@@ -150,12 +150,12 @@ def inner_product(A: Array, B: Array) -> Array:
 
 
 def sign(A: Array) -> Array:
-    """Return the sign of every number, without a detour through the standard's treatment of NaN."""
+    """Return the sign of every entry; faster than the array API, which treats NaN separately."""
     return A.sign() if is_tensor(A) else np.sign(A)
 
 
 def total_size(A: Array) -> Array:
-    """Return the sum of the absolute values of every matrix of a stack; on tensors in one pass over memory."""
+    """Return the sum of the absolute values of each matrix; on tensors in one pass over memory."""
     if is_tensor(A):
         import torch
 

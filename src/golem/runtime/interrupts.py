@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: held back while something must not be cut short."""
+"""Ctrl-C and SIGTERM: delayed while a block must not be interrupted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import FrameType
 
 @contextlib.contextmanager
 def holding_interrupts() -> Iterator[None]:
-    """Keep Ctrl-C waiting until the block has ended; outside the main thread there is none to hold."""
+    """Delay Ctrl-C until the block ends; do nothing outside the main thread, which Ctrl-C does not reach."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -27,11 +27,11 @@ def holding_interrupts() -> Iterator[None]:
 
 @contextlib.contextmanager
 def terminating_softly() -> Iterator[None]:
-    """Let SIGTERM, with which clusters end a job, do what Ctrl-C does; inside `holding_interrupts` it waits too."""
+    """Handle SIGTERM, with which clusters end a job, like Ctrl-C; `holding_interrupts` delays it too."""
 
     def end(number: int, frame: FrameType | None) -> None:
         interrupt = signal.getsignal(signal.SIGINT)
-        # A shell may have its background jobs ignore Ctrl-C, but not this.
+        # A shell may let background jobs ignore Ctrl-C, but SIGTERM must still end them.
         (interrupt if callable(interrupt) else signal.default_int_handler)(number, frame)
 
     before = signal.signal(signal.SIGTERM, end)

@@ -1,4 +1,4 @@
-"""Linear algebra that NumPy and torch do in different ways: determinant and inverse, orthonormal bases."""
+"""Linear algebra that differs between NumPy and torch: determinants, inverses, orthonormal bases."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from golem.runtime.types import Array
 def logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
     """Return log|det M| and M^-T, the gradient of the former, for a stack of square matrices.
 
-    A singular matrix has log|det M| = -inf and an inverse of NaNs: the caller sees a non-finite score and steps
-    back, instead of an exception in the middle of a batch.
+    A singular matrix gives log|det M| = -inf and an inverse of NaNs instead of an exception in the middle of a stack.
+    The caller sees a score that is not finite and steps back.
     """
     if is_tensor(M):
         import torch
@@ -41,9 +41,9 @@ def logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
 
 
 def orthonormal(W: Array) -> Array:
-    """Return orthonormal columns that span what the columns of a tall matrix do; undefined if they are dependent.
+    """Return orthonormal columns with the span of the columns of a tall matrix; undefined if they are dependent.
 
-    By Cholesky's factors of W'W: a few small operations on a GPU, where Householder's reflections take milliseconds.
+    The Cholesky factor of W'W takes a few small operations on a GPU, where Householder reflections take milliseconds.
     """
     xp = namespace(W)
     gram = transpose(W) @ W
@@ -59,7 +59,7 @@ def orthonormal(W: Array) -> Array:
 
 
 def inverse_of_small(A: Array) -> Array:
-    """Return the inverse of a small matrix, without a look at it on the host; undefined if it is singular."""
+    """Return the inverse of a small matrix without copying it to the host; undefined if it is singular."""
     if is_tensor(A):
         import torch
 
@@ -72,27 +72,27 @@ def inverse_of_small(A: Array) -> Array:
 
 @functools.cache
 def _prefer_cusolver() -> None:
-    """Let PyTorch take cuSOLVER for stacks of matrices too: twice as fast as its own choice, and it can be replayed."""
+    """Let PyTorch use cuSOLVER also for stacks: twice as fast as its default, and CUDA graphs can replay it."""
     cuda = imported_torch().backends.cuda
     if cuda.preferred_linalg_library().name != "Cusolver":
         cuda.preferred_linalg_library("cusolver")
 
 
 def _lapack_logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
-    """One NumPy matrix: a single LU factorization serves both the determinant and the inverse."""
+    """Compute determinant and inverse of one NumPy matrix from a single LU factorization."""
     factorize, invert, workspace = _lapack(M.dtype.char, M.shape[0])
     lu, pivots, info = factorize(M)
     if info != 0:
         return M.dtype.type(-np.inf), np.full_like(M, np.nan)
     logabsdet = np.log(np.abs(lu.diagonal())).sum()
     inverse, _ = invert(lu, pivots, lwork=workspace, overwrite_lu=True)
-    # LAPACK answers in Fortran order, so its transpose is the C-ordered gradient without a copy.
+    # LAPACK returns Fortran order, so the transpose is in C order without a copy.
     return logabsdet, inverse.T
 
 
 @functools.lru_cache
 def _lapack(dtype: str, d: int) -> tuple[Any, Any, int]:
-    """LAPACK's LU factorization and inversion for a type, and the work space for a size."""
+    """Return LAPACK's LU factorization and inversion for a type, and the workspace for a size."""
     from scipy.linalg.lapack import get_lapack_funcs
 
     factorize, invert, query = get_lapack_funcs(("getrf", "getri", "getri_lwork"), dtype=dtype)

@@ -1,7 +1,7 @@
-"""The two matrix functions of a score, the inverse and exp, and the one place where a solver can replace them.
+"""The two matrix functions of a score, inverse and exp, and the only place where a solver can replace them.
 
-The terms of the score call `invert` and `exponentiate`. Both are exact to rounding, unless a solver whose matrices move
-in small steps evaluates the score inside `using(...)` with functions that do the same work faster.
+The terms of the score call `invert` and `exponentiate`. Both are exact to rounding unless a solver evaluates the score
+inside `using(...)`, with functions that are faster for matrices that change in small steps.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from golem.runtime.types import Array
 
 
 class MatrixFunctions:
-    """The exact functions: LU, and a Taylor polynomial chosen for the matrix at hand."""
+    """The exact functions: LU, and a Taylor polynomial chosen for the given matrix."""
 
     def invert(self, M: Array) -> tuple[Array, Array]:
         """Return log|det M| and M^-T for a stack of square matrices."""
@@ -33,7 +33,7 @@ _current: ContextVar[MatrixFunctions] = ContextVar("matrix_functions", default=E
 
 @contextlib.contextmanager
 def using(functions: MatrixFunctions) -> Iterator[None]:
-    """Evaluate scores with other functions inside the block, in this thread."""
+    """Evaluate scores with other functions inside the block, only in this thread."""
     before = _current.set(functions)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Parts of sentences: lists that are cut short, counts, quoted names."""
+"""Parts of messages: shortened lists, counts, quoted names."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 
 
 def shortened(items: Sequence[str], most: int = 8) -> str:
-    """Join items for a message, the tail of a long list as a count."""
+    """Join items for a message; count those after the first `most`."""
     shown = ", ".join(items[:most])
     return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
 
 
 def counted(count: int, one: str, written: Callable[[int], str] = str) -> str:
-    """Write a number of things.
+    """Return a count with its noun in singular or plural.
 
     Examples
     --------

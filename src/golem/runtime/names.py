@@ -1,4 +1,4 @@
-"""Names of variables: check them, make them up, find them."""
+"""Names of variables: check them, generate them, find them."""
 
 from __future__ import annotations
 
@@ -10,31 +10,21 @@ from golem.runtime.messages import quoted
 
 
 def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
-    """Check column names, or make up `x0, x1, ...`.
-
-    Raises
-    ------
-    ValueError
-        If names are missing, empty or duplicated.
-    """
+    """Return the names of d columns, by default `x0, x1, ...`; refuse missing, empty and repeated names."""
     if names is None:
         return tuple(f"x{j}" for j in range(d))
     names = tuple(str(name) for name in names)
     if len(names) != d:
-        raise ValueError(f"{len(names)} names for {d} columns")
-    empty = [j + 1 for j, name in enumerate(names) if not name.strip()]
-    if empty:
-        raise ValueError(
-            f"column {', '.join(map(str, empty))} has an empty name; name it, or choose the columns to use (--columns)"
-        )
-    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
-    if repeated:
+        raise ValueError(f"{len(names)} names for {d} columns; give one name per column")
+    if empty := [str(j + 1) for j, name in enumerate(names) if not name.strip()]:
+        raise ValueError(f"column {', '.join(empty)} has an empty name; name it, or choose columns to use (--columns)")
+    if repeated := sorted(name for name, count in Counter(names).items() if count > 1):
         raise ValueError(f"column names must be unique; repeated: {quoted(repeated)}")
     return names
 
 
 def positions(names: Sequence[str], among: Sequence[str]) -> list[int]:
-    """Find names among others.
+    """Return the positions of names in a list of names.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Threads: work that Ctrl-C can interrupt, and the number of threads of BLAS and of child processes."""
+"""Threads: parallel work that Ctrl-C can interrupt, and thread counts of BLAS and child processes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Below this size a second BLAS thread costs more than it brings, and the pools of NumPy and SciPy get in each other's
-# way: on two cores a step of Adam at d = 100 to 400 takes twice as long with threads as without.
-_THREADS_PAY_FROM = 800
+# Below this size a single BLAS thread is faster, because the thread pools of NumPy and SciPy compete: on two cores a
+# step of Adam at d = 100 to 400 takes twice as long with threads.
+_BLAS_THREADS_FROM = 800
 
-# How many threads the libraries below NumPy and numba may start; read when they are imported.
+# Environment variables that limit the threads of libraries; read when the libraries are imported.
 THREAD_VARIABLES = (
     "OPENBLAS_NUM_THREADS",
     "OMP_NUM_THREADS",
@@ -30,19 +30,19 @@ THREAD_VARIABLES = (
 def interruptible_map(
     workers: Sequence[Callable[[Item], Result]], items: Iterable[Item], leave: Callable[[], None] = lambda: None
 ) -> Generator[Result]:
-    """Yield the results of all items as they come, each made by the worker that was free.
+    """Yield the results of all items in the order in which they are ready; each item goes to a free worker.
 
-    Ctrl-C reaches whoever iterates while it waits, where it holds no lock: concurrent.futures takes thousands of locks
-    to wait for thousands of futures, and an interrupt in between leaves them closed for ever.
+    Ctrl-C interrupts the wait for a result, which holds no lock. concurrent.futures takes thousands of locks to wait
+    for thousands of futures, and an interrupt in between leaves them locked.
 
     Parameters
     ----------
     workers : sequence of callables
-        Each is called in a thread of its own, with one item after the other.
+        Each is called in its own thread, with one item at a time.
     items : iterable
-        What is to be done, taken when a worker is free.
+        The items, each taken when a worker is free.
     leave : callable
-        Called when no more results are wanted, to hurry those at work.
+        Called when no more results are wanted, to stop running workers early.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def interruptible_map(
                 if item is _NOTHING:
                     break
                 ended.put(("result", worker(item)))  # type: ignore[arg-type]
-        except BaseException as error:  # noqa: BLE001  it is raised again where the results are awaited
+        except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
             ended.put(("error", error))
         finally:
             ended.put(("gone", None))
@@ -91,8 +91,8 @@ _NOTHING = object()
 class _BlasLimit:
     """Limit BLAS to one thread while any solve runs.
 
-    The number of threads belongs to the process. If every solve saved and restored it, overlapping solves in different
-    threads would restore each other's limit.
+    The limit belongs to the process. If every solve saved and restored it, overlapping solves in different threads
+    would restore each other's limit.
     """
 
     def __init__(self) -> None:
@@ -116,8 +116,8 @@ _BLAS_LIMIT = _BlasLimit()
 
 @functools.cache
 def _blas_libraries() -> Any:
-    """Find the BLAS libraries of NumPy and SciPy, once: it takes ten milliseconds."""
-    import scipy.linalg  # noqa: F401  # loads its own
+    """Return the BLAS libraries of NumPy and SciPy; cached, because finding them takes ten milliseconds."""
+    import scipy.linalg  # noqa: F401  # SciPy loads its own BLAS
     import threadpoolctl
 
     return threadpoolctl.ThreadpoolController()
@@ -125,13 +125,13 @@ def _blas_libraries() -> Any:
 
 def blas_threads_for(d: int) -> contextlib.AbstractContextManager[None]:
     """Return a context that limits BLAS to one thread where (d, d) matrices are small."""
-    return contextlib.nullcontext() if d >= _THREADS_PAY_FROM else _BLAS_LIMIT
+    return contextlib.nullcontext() if d >= _BLAS_THREADS_FROM else _BLAS_LIMIT
 
 
 def thread_bounds(threads: int) -> dict[str, str]:
-    """Return the variables that bound the threads of a child: so many, or less where the user wants less.
+    """Return environment variables that limit the threads of a child, or lower limits that the user has set.
 
-    A variable that is not set follows OMP_NUM_THREADS, as the libraries themselves do.
+    A variable that is not set follows OMP_NUM_THREADS, as in the libraries.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# The array API has no nominal type; an Array is whatever `golem.runtime.arrays.namespace` accepts.
+# The array API defines no type; an Array is anything that `golem.runtime.arrays.namespace` accepts.
 Array = Any
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""Accelerated matrix functions: for one large matrix that moves in small steps on a GPU. Approximate, and opt-in."""
+"""Accelerated matrix functions for one large matrix that changes in small steps on a GPU. Approximate and opt-in."""
 
 from __future__ import annotations
 
@@ -13,31 +13,28 @@ from golem.runtime.gpu.warm_inverse import WarmInverse
 from golem.runtime.matrix_functions import EXACT, MatrixFunctions
 from golem.runtime.types import Array
 
-# Steps of a descent do not see the seventh digit of an exponential, which costs a product or two more.
+# Truncation error of exp. A descent does not need more digits, which would cost one or two more products.
 _EPSILON = 1e-6
-# How much larger norms may become in one step before the plan for exp no longer suffices.
+# Allowed growth of norms in one step: the plan for exp suffices up to this factor.
 _GROWTH_PER_STEP = 1.25
 
 
 class Accelerated(MatrixFunctions):
-    """Each inverse from the one before, by products in half precision; exp to six digits.
-
-    The determinant is not computed.
-    """
+    """The inverse computed from the previous one by products in half precision, and exp to six digits."""
 
     def __init__(self) -> None:
         self.inverse = WarmInverse()
         self._plan: ExpmPlan | None = None
 
     def invert(self, M: Array) -> tuple[Array, Array]:
-        """Return NaN in place of log|det M|, and M^-T."""
+        """Return NaN in place of log|det M|, which is not computed, and M^-T."""
         return M[0, 0] * namespace(M).nan, self.inverse.follow(M)
 
     def exponentiate(self, A: Array) -> Array:
-        """Return exp(A), with a truncation error of half of 1e-6 at most."""
+        """Return exp(A) with a truncation error of at most 5e-7."""
         powers, plan = [A, A @ A], self._plan
         norms = HostCopy(power_norms(*powers))
-        # The plan of the step before is used while the norms are on their way, and checked when they arrive.
+        # Use the plan of the previous step while the norms are copied to the host, and check it afterwards.
         E = None if plan is None else expm_by_plan(powers, plan)
         found = norms.read()
         if not math.isfinite(sum(found)):
@@ -49,17 +46,13 @@ class Accelerated(MatrixFunctions):
 
 
 def accelerated_functions(B: Array) -> MatrixFunctions:
-    """Return the accelerated functions for a matrix, or the exact ones where it is too small to gain.
-
-    Raises
-    ------
-    ValueError
-        If B is not one matrix of float64 on an NVIDIA GPU whose PyTorch multiplies half-precision matrices.
-    """
+    """Return the accelerated functions for a matrix, or the exact ones if it is small; refuse unsupported devices."""
     if B.ndim != 2:
-        raise ValueError("accelerate=True solves one problem at a time; leave it out for a stack of problems")
+        raise ValueError("accelerate=True solves one problem at a time; remove it for a stack of problems")
     if not supports_half_products(B):
-        raise ValueError("accelerate=True needs an NVIDIA GPU (device='cuda') and PyTorch 2.8 or later; leave it out")
+        raise ValueError(
+            "accelerate=True needs an NVIDIA GPU (device='cuda') and PyTorch 2.8 or later; remove it otherwise"
+        )
     if B.dtype != namespace(B).float64:
-        raise ValueError("accelerate=True needs dtype='float64': half precision comes on top of it")
+        raise ValueError("accelerate=True needs dtype='float64'; set it or remove accelerate")
     return Accelerated() if B.shape[-1] >= LARGE else EXACT

@@ -1,4 +1,4 @@
-"""Small steps on a GPU: recorded once, and replayed."""
+"""CUDA graphs: record a step of small GPU operations once and replay it."""
 
 from __future__ import annotations
 
@@ -10,30 +10,29 @@ from typing import Any
 from golem.runtime.arrays import is_tensor
 from golem.runtime.types import Array
 
-# CUDA records for one thread at a time; each thread has a stream of its own to record in.
+# CUDA records for one thread at a time; each thread records in its own stream.
 _recording = threading.Lock()
 _streams = threading.local()
 
 
 def can_replay(array: Array) -> bool:
-    """Tell whether steps on an array can be recorded: on NVIDIA's GPUs."""
+    """Tell whether steps on an array can be recorded, which needs an NVIDIA GPU."""
     return is_tensor(array) and array.device.type == "cuda"
 
 
 class ReplayedStep:
-    """A step on fixed arrays of a GPU, taken many times.
+    """A step on fixed arrays of a GPU that is repeated many times.
 
-    To start an operation on a GPU takes longer than a small one runs. The first call takes the step as it is; the
-    second records its operations as a CUDA graph; from then on one start replays them all. So the step works in place
-    on arrays that stay where they are, and never looks at a number on the host: what it was asked to do while it was
-    recorded is what it does for ever.
+    Starting a small operation on a GPU takes longer than running it. The first call runs the step; the second records
+    its operations as a CUDA graph; later calls replay them all with one start. So the step must work in place on the
+    same arrays and must not depend on numbers on the host: every replay repeats the recorded operations.
 
     Parameters
     ----------
     step : callable
-        The step. Exceptions that it raises while it is recorded reach the caller.
+        The step. Exceptions during the recording reach the caller.
     device : torch.device
-        Where the arrays are.
+        The device of the arrays.
     """
 
     def __init__(self, step: Callable[[], None], device: Any) -> None:
@@ -41,13 +40,13 @@ class ReplayedStep:
         self._graph: Any = None
 
     def __call__(self) -> None:
-        """Take the step."""
+        """Run the step."""
         import torch
 
         self._calls += 1
         with torch.cuda.device(self._device):
             if self._calls == 1:
-                self._step()  # libraries make their work space ready in a first call, which cannot be recorded
+                self._step()  # allocates workspaces of libraries, which cannot be recorded
                 return
             if self._graph is None:
                 with _recording:
@@ -55,7 +54,7 @@ class ReplayedStep:
             self._graph.replay()
 
     def _record(self, cuda: Any) -> Any:
-        """Record the step, without taking it."""
+        """Record the step without running it."""
         graph, stream = cuda.CUDAGraph(), self._stream(cuda)
         stream.wait_stream(cuda.current_stream())
         with cuda.stream(stream):
@@ -63,7 +62,7 @@ class ReplayedStep:
             try:
                 self._step()
             except BaseException:
-                with contextlib.suppress(RuntimeError):  # of a recording that is void anyway
+                with contextlib.suppress(RuntimeError):  # the recording is invalid anyway
                     graph.capture_end()
                 raise
             graph.capture_end()
@@ -71,7 +70,7 @@ class ReplayedStep:
         return graph
 
     def _stream(self, cuda: Any) -> Any:
-        """Return this thread's stream for recordings: libraries keep a work space for every stream they have seen."""
+        """Return the stream in which this thread records; reused, because libraries keep a workspace per stream."""
         known = _streams.__dict__.setdefault("of", {})
         if self._device not in known:
             known[self._device] = cuda.Stream(device=self._device)

@@ -1,4 +1,4 @@
-"""Matrix products in half precision, which tensor cores multiply twelve times as fast as doubles."""
+"""Matrix products in half precision, on tensor cores twelve times as fast as in double precision."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HALF_ROUNDOFF = 2.0**-11
 
 
 def half(A: Array) -> Array:
-    """Return an array in half precision: 11 bits, numbers up to 65504, spaced by 6e-8 where they are small."""
+    """Return an array in half precision: 11 bits, at most 65504, and a spacing of 6e-8 near zero."""
     return namespace(A).astype(A, namespace(A).float16)
 
 
@@ -27,7 +27,7 @@ def half_of_product(A: Array, factor: float) -> Array:
 
 
 def in_halves(A: Array) -> tuple[Array, Array]:
-    """Return a matrix as the sum of two in half precision: 22 bits."""
+    """Split a matrix into the sum of two in half precision, with 22 bits together."""
     upper = half(A)
     if is_tensor(A):
         import torch
@@ -37,7 +37,7 @@ def in_halves(A: Array) -> tuple[Array, Array]:
 
 
 def half_product(A: Array | tuple[Array, Array], B: Array) -> Array:
-    """Product of a matrix in half precision, or one in two halves, and another, added up in single precision."""
+    """Return A B in single precision, for B and A in half precision; A can be split in two (`in_halves`)."""
     if isinstance(A, tuple):
         product = half_product(A[0], B)
         add_half_product(product, A[1], B)
@@ -51,7 +51,7 @@ def half_product(A: Array | tuple[Array, Array], B: Array) -> Array:
 
 
 def add_half_product(total: Array, A: Array, B: Array) -> None:
-    """Add the product of two matrices in half precision to one in single precision, in place."""
+    """Add A B to `total` in place, for A and B in half and `total` in single precision."""
     if is_tensor(A) and A.device.type == "cuda":
         import torch
 
@@ -74,6 +74,6 @@ def _works_on(device: Any) -> bool:
         half_product((one, one), one)
     except torch.cuda.OutOfMemoryError:
         raise
-    except (RuntimeError, TypeError):  # before PyTorch 2.8, or not NVIDIA's
+    except (RuntimeError, TypeError):  # PyTorch before 2.8, or not an NVIDIA GPU
         return False
     return True

@@ -1,4 +1,4 @@
-"""Copies of a few numbers from a GPU to the host that do not make the GPU wait."""
+"""Copies of a few numbers from a GPU to the host without stopping the GPU."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from golem.runtime.types import Array
 
 
 class HostCopy:
-    """A few numbers on their way from a GPU to the host, while the GPU goes on with what it is given meanwhile.
+    """A few numbers that are copied from a GPU to the host while the GPU continues to work.
 
-    To read a number in the usual way waits for all that was asked for before, and leaves the GPU idle until it is
-    asked for more: a tenth of a millisecond each time.
+    The usual way to read a number waits for all earlier operations and leaves the GPU idle until the next one: 0.1 ms
+    each time.
     """
 
     def __init__(self, numbers: Array) -> None:
@@ -24,7 +24,7 @@ class HostCopy:
             self._sent = torch.cuda.current_stream(numbers.device).record_event()
 
     def read(self) -> Any:
-        """Wait for the numbers, and return them as Python's: a float, or a list of floats."""
+        """Wait for the numbers and return them as a float or a list of floats."""
         if self._sent is not None:
             self._sent.synchronize()
         return self._numbers.tolist()

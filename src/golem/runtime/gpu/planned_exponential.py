@@ -1,4 +1,4 @@
-"""exp with a number of products fixed in advance, so that a CUDA graph can replay it; checked afterwards."""
+"""exp with a fixed number of products, so that a CUDA graph can replay it; the accuracy is checked afterwards."""
 
 from __future__ import annotations
 
@@ -9,21 +9,16 @@ from golem.runtime.expm import ExpmPlan, cheapest_plan, epsilon_of, expm_by_plan
 from golem.runtime.matrix_functions import MatrixFunctions
 from golem.runtime.types import Array
 
-# How much larger norms may become until the next review before the plan no longer suffices; one more squaring is good
-# for a factor of 2^8 to 2^14.
+# Allowed growth of norms until the next review: the plan suffices up to this factor. One more squaring would allow a
+# factor of 2^8 to 2^14.
 _GROWTH = 8.0
 
 
 class PlannedExponential(MatrixFunctions):
-    """exp without a look at norms on the host.
+    """exp by a plan that does not read norms on the host.
 
-    While matrices move, the largest norms that the plan depends on are noted on their device. `review` reads them
-    afterwards: were all results exact to rounding, and which plan would have sufficed?
-
-    Parameters
-    ----------
-    A : array of shape (..., d, d)
-        Matrices to be exponentiated, as they are now.
+    The plan is made for matrices A of shape (..., d, d). While they change, the largest norms are kept on their device.
+    `review` reads them: were all results exact to rounding, and which plan should be used next?
     """
 
     def __init__(self, A: Array) -> None:
@@ -34,11 +29,11 @@ class PlannedExponential(MatrixFunctions):
     def exponentiate(self, A: Array) -> Array:
         """Return exp(A)."""
         square = A @ A
-        self._largest[...] = namespace(A).maximum(self._largest, power_norms(A, square))  # NaN, if there is one
+        self._largest[...] = namespace(A).maximum(self._largest, power_norms(A, square))  # keeps NaN
         return expm_by_plan([A, square], self.plan)
 
     def review(self) -> tuple[bool, ExpmPlan]:
-        """Tell whether the plan sufficed since the last review, and return the plan to go on with."""
+        """Return whether the plan was exact to rounding since the last review, and the plan to use next."""
         norms = self._largest.tolist()
         self._largest[...] = 0.0
         if not math.isfinite(sum(norms)):
@@ -46,6 +41,6 @@ class PlannedExponential(MatrixFunctions):
         return suffices(self.plan, norms, self._epsilon), self._plan(norms)
 
     def _plan(self, norms: list[float]) -> ExpmPlan:
-        # Infinite norms matter only where something is exponentiated, and no plan suffices there.
+        # No plan suffices for infinite norms; `review` reports them if such matrices are exponentiated.
         finite = math.isfinite(sum(norms))
         return cheapest_plan([_GROWTH * norm if finite else 0.0 for norm in norms], self._epsilon)

@@ -1,4 +1,4 @@
-"""The inverse of a matrix that moves in small steps, from the one before; checked by a product in double precision."""
+"""The inverse of a matrix that changes in small steps, computed from the previous one and checked in float64."""
 
 from __future__ import annotations
 
@@ -23,38 +23,37 @@ from golem.runtime.in_place import absorb, add_product, add_to_diagonal, identit
 from golem.runtime.linear_algebra import inverse_of_small, logabsdet_and_inverse_transpose, orthonormal
 from golem.runtime.types import Array
 
-# Directions in which a step may change an inverse by any amount.
+# Number of directions in which a step may change an inverse by any amount.
 _DIRECTIONS = 64
-# Largest residual of an inverse, in the Frobenius norm, that is expected of a correction.
+# Largest allowed residual after a correction, in the Frobenius norm.
 _TOLERANCE = 1e-5
 _MOST_CHECKS = 3
-# What is rounded to half precision is brought to its range before, from 6e-5 to 65504 with all bits: steps up to 16,
-# residuals up to 1, images of directions up to 1e7. Numbers beyond become infinite, and are left to LU.
+# Matrices are scaled to the range of half precision, 6e-5 to 65504, before they are rounded: steps up to 16, residuals
+# up to 1, images of directions up to 1e7. Larger numbers become infinite, and LU is used.
 _STEP_SCALE = 2.0**12
 _RESIDUAL_SCALE = 2.0**16
 _IMAGE_SCALE = 2.0**-8
 
 
 class WarmInverse:
-    """The transposed inverses of a matrix that moves in small steps.
+    """The transposed inverses of a matrix that changes in small steps.
 
-    Let Y = M^-T be known, and M - D^T be the matrix after the step. Its transpose times Y is I - R with R = D Y, so its
-    transposed inverse is Y (I - R)^-1. Steps are small, but R is not where M is nearly singular. It is large in few
-    directions though, those of the largest singular values of Y. Let the columns of V span them. Then R = R_1 + U V^T
-    with U = R V and a rest R_1 so small that its powers soon vanish, and by Woodbury's formula
+    Let Y = M^-T be known, and let M - D^T be the matrix after the step. Its transpose times Y is I - R with R = D Y, so
+    its transposed inverse is Y (I - R)^-1. Steps are small, but R is large if M is nearly singular, though only in the
+    few directions of the largest singular values of Y. Let the columns of V span them. Then R = R_1 + U V^T with
+    U = R V and a small rest R_1 whose powers vanish fast, and by Woodbury's formula
 
         (I - R)^-1 = K + K U (I - V^T K U)^-1 V^T K,    K = (I - R_1)^-1 ~ I + R_1 + R_1^2 + ... + R_1^5.
 
-    All large products here are in half precision. One in double precision then measures the residual E of the result,
-    and a step of Newton and Schulz takes it off, Y (I + E), by products in half precision again: what is left is of the
-    size of E^2 and of E rounded to half precision. Where that is more than the tolerance, E^2 is taken off too, or the
-    residual measured again; where that does not suffice, LU is the fallback. The next call measures anew, so no error
-    piles up.
+    All large products are in half precision. One product in double precision then gives the residual E, and a
+    Newton-Schulz step Y (I + E), again in half precision, corrects it. The remaining error is of the size of E^2 and of
+    the rounding of E to half precision. If this exceeds the tolerance, E^2 is corrected too, or the residual computed
+    again; if that is not enough, LU is the fallback. Every call computes the residual, so errors do not accumulate.
 
     Attributes
     ----------
     calls, cold_starts, checks : int
-        Number of inverses, of those by LU, and of residuals that were measured.
+        Number of inverses, of inverses by LU, and of residuals.
     """
 
     def __init__(self) -> None:
@@ -64,9 +63,9 @@ class WarmInverse:
         self._directions: Array | None = None
 
     def follow(self, M: Array) -> Array:
-        """Return M^-T for a square matrix; not to be written to."""
+        """Return M^-T for a square matrix; do not write to it."""
         self.calls += 1
-        with np.errstate(all="ignore"):  # numbers beyond half precision show up in the residual
+        with np.errstate(all="ignore"):  # an overflow of half precision shows in the residual
             known = self._matrix is not None and self._matrix.shape == M.shape
             Y = self._corrected(M, self._guess(M)) if known else None
             if Y is None:
@@ -77,15 +76,15 @@ class WarmInverse:
         return Y
 
     def _guess(self, M: Array) -> Array:
-        """Return the inverse that the last one leads to, in half precision."""
+        """Return an approximate inverse from the previous one, by products in half precision."""
         xp, Y = namespace(M), self._inverse
         D, halves = transpose(self._matrix - M), in_halves(Y)
-        self._directions = V = orthonormal(_lengthened(halves[0], self._directions))
+        self._directions = V = orthonormal(_power_step(halves[0], self._directions))
         U = D @ (Y @ V)
         rest = half_product(half_of_product(D, _STEP_SCALE), halves[0])
         add_product(rest, xp.astype(U * -_STEP_SCALE, xp.float32), xp.astype(transpose(V), xp.float32))
         C = half(_sum_of_powers(rest, 1 / _STEP_SCALE))  # K - I
-        guess = Y + half_product(halves, C)  # first, as a GPU is busy with it while the small products are sent
+        guess = Y + half_product(halves, C)  # first, so that the GPU is busy while the small products start
         KU = U + half_product(C, half(U))
         VK = transpose(V) + half_product(half(transpose(V)), C)
         T = inverse_of_small(identity_minus(transpose(V) @ KU))
@@ -93,13 +92,13 @@ class WarmInverse:
         return guess
 
     def _corrected(self, M: Array, Y: Array) -> Array | None:
-        """Take the residual E off an inverse, in place; None where that does not suffice."""
+        """Correct an inverse by its residual E, in place; return None if that is not enough."""
         for _ in range(_MOST_CHECKS):
             self.checks += 1
             minus_E = transpose(M) @ Y
             add_to_diagonal(minus_E, -1.0)
             message = HostCopy(namespace(M).linalg.vector_norm(minus_E))
-            # On with the correction, while the size is on its way.
+            # Continue with the correction while the size is copied to the host.
             halves, E = in_halves(Y), half_of_product(minus_E, -_RESIDUAL_SCALE)
             absorb(Y, half_product(halves, E), 1 / _RESIDUAL_SCALE)
             size = message.read()
@@ -115,7 +114,7 @@ class WarmInverse:
 
 
 def _sum_of_powers(R: Array, scale: float) -> Array:
-    """Return X + X^2 + ... + X^5 for X = scale R, as (I + X + X^2)(I + X^3) - I; R may be used up."""
+    """Return X + X^2 + ... + X^5 for X = scale R, as (I + X + X^2)(I + X^3) - I; R may be overwritten."""
     first = half_of_product(R, scale)
     square = half_product(first, first)
     cube = half_product(first, half(square))
@@ -126,18 +125,18 @@ def _sum_of_powers(R: Array, scale: float) -> Array:
     return square
 
 
-def _lengthened(Y: Array, V: Array) -> Array:
-    """Return Y^T Y V up to a factor, for Y in half precision: a step towards the directions that Y lengthens most."""
+def _power_step(Y: Array, V: Array) -> Array:
+    """Return Y^T Y V up to a factor, for Y in half precision: a power step towards the largest singular vectors."""
     image = half_of_product(half_product(Y, half(V)), _IMAGE_SCALE)
     return namespace(V).astype(half_product(transpose(Y), image), V.dtype)
 
 
 def _largest_directions(Y: Array) -> Array:
-    """Return directions that Y lengthens most, or nearly so; anything where Y is beyond half precision."""
+    """Return approximate right singular vectors of the largest singular values; arbitrary if Y overflows."""
     xp, start = namespace(Y), _random_directions(len(Y), min(_DIRECTIONS, math.ceil(len(Y) / 2)))
     V, halved = xp.asarray(start, dtype=Y.dtype, device=array_api_compat.device(Y)), half(Y)
-    for _ in range(3):  # from anywhere; the steps that follow go on with it
-        W = _lengthened(halved, V)
+    for _ in range(3):  # from random directions; later calls continue from the result
+        W = _power_step(halved, V)
         if not bool(xp.all(xp.isfinite(W))):
             return V
         V = xp.linalg.qr(W)[0]
