@@ -1,4 +1,4 @@
-"""The methods that the paper compares GOLEM with, and the sanity checks every comparison needs.
+"""The methods that the paper compares GOLEM with, and the sanity checks that every comparison needs.
 
 Each is a scikit-learn estimator with the attributes of `Golem`; see `golem.baselines.base.Baseline`.
 """

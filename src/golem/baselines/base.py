@@ -1,4 +1,4 @@
-"""What all baselines share: how they read data, refuse bad input and present their answer."""
+"""What all baselines share: reading data, refusing bad input, and the attributes of the result."""
 
 from __future__ import annotations
 
@@ -25,34 +25,33 @@ from golem.solvers.rounding import with_required
 class Baseline(BaseEstimator, ABC):
     """A structure learner with the attributes of `Golem`.
 
-    A subclass stores its parameters, `knowledge` among them, and writes `_learn`, which ends with a call of
-    `_present_weights` (methods that learn a weighted DAG) or `_present_class` (methods that learn an equivalence
-    class).
+    A subclass is a dataclass of parameters. Its `_learn` ends with a call of `_set_weights` (methods that learn a
+    weighted DAG) or `_set_class` (methods that learn an equivalence class).
 
     Attributes
     ----------
     adjacency_ : ndarray of shape (d, d), bool
-        Edges of the learned graph. Where the method learns an equivalence class, one DAG of that class, chosen without
-        evidence; missing where the class has no member (PC can contradict itself on finite samples).
+        Edges of the learned graph. If the method learns an equivalence class, an arbitrary DAG of that class; missing
+        if the class has no member, because the tests of PC can contradict each other.
     cpdag_ : ndarray of shape (d, d), bool
-        The Markov equivalence class; both directions set means undirected.
+        The Markov equivalence class; an edge in both directions is undirected.
     weights_ : ndarray of shape (d, d)
-        Weights of the learned graph; only of methods that learn weights.
+        Weights of the learned graph, if the method learns weights.
     sem_ : LinearSEM
-        The fitted model over the named variables, with free noise variances; only of methods that learn weights.
+        The fitted model with free noise variances, if the method learns weights.
     moments_ : Moments
         The sufficient statistics of the data.
     knowledge_ : Knowledge
-        The masks that were obeyed.
+        The masks of required and forbidden edges.
     seconds_ : float
-        Wall-clock time of the learning, without the reading and checking of the data.
+        Wall-clock time of the learning, without reading and checking the data.
     n_features_in_, feature_names_in_
         As in scikit-learn.
     """
 
-    # Whether the rows are needed, and not their moments alone.
+    # Whether the method needs the rows, not only their moments.
     _needs_rows: ClassVar[bool] = False
-    # Whether the answer depends on the units of the columns.
+    # Whether the result depends on the units of the columns.
     _uses_scale: ClassVar[bool] = False
 
     knowledge: Knowledge | NamedKnowledge | None = field(default=None, kw_only=True)
@@ -63,18 +62,18 @@ class Baseline(BaseEstimator, ABC):
         Parameters
         ----------
         X : array, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
-            Data, samples in rows; or their moments, for a precomputed covariance (methods that need rows refuse them).
+            Data with samples in rows, or their moments, which methods that need rows refuse.
         y : None
-            Ignored, there for scikit-learn.
+            Ignored; exists for scikit-learn.
         """
         self._check_parameters()
-        for attribute in ("weights_", "sem_", "adjacency_", "cpdag_", "bic_"):  # none of an earlier fit may stay
+        for attribute in ("weights_", "sem_", "adjacency_", "cpdag_", "bic_"):  # of an earlier fit
             self.__dict__.pop(attribute, None)
         moments, rows = read_data(self, X)
         if self._needs_rows and rows is None:
             raise ValueError(
-                f"{type(self).__name__} needs the rows of the data, as it uses more of them than means and "
-                "covariances; give an array or a table, not Moments"
+                f"{type(self).__name__} needs the rows of the data, not only means and covariances; give an array or a "
+                "table instead of Moments"
             )
         require_learnable(moments, uses_scale=self._uses_scale)
         self.moments_, self.knowledge_ = moments, read_knowledge(self.knowledge, moments.names)
@@ -89,9 +88,9 @@ class Baseline(BaseEstimator, ABC):
 
     @abstractmethod
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
-        """Learn from data that have passed the checks, and present the answer."""
+        """Learn from checked data, and set the attributes."""
 
-    def _present_weights(self, weights: Matrix) -> None:
+    def _set_weights(self, weights: Matrix) -> None:
         """Set the attributes that follow from acyclic weights."""
         self.weights_ = weights = with_required(weights, self.knowledge_.required)
         self.adjacency_: BoolMatrix = weights != 0
@@ -99,8 +98,8 @@ class Baseline(BaseEstimator, ABC):
         noise_variances = residual_variances(weights, self.moments_.covariance)
         self.sem_ = LinearSEM.from_moments(weights, noise_variances, self.moments_)
 
-    def _present_class(self, equivalence_class: BoolMatrix, member: BoolMatrix | None) -> None:
-        """Set the attributes that follow from an equivalence class, or from what is nearly one and has no member."""
+    def _set_class(self, equivalence_class: BoolMatrix, member: BoolMatrix | None) -> None:
+        """Set the attributes that follow from an equivalence class and one of its members, if it has any."""
         self.cpdag_ = np.array(equivalence_class, dtype=bool)
         if member is not None:
             self.adjacency_ = member

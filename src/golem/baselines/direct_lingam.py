@@ -1,4 +1,4 @@
-"""DirectLiNGAM: directions from noise that is not Gaussian (Shimizu et al. 2011)."""
+"""DirectLiNGAM: directions from non-Gaussian noise (Shimizu et al. 2011)."""
 
 from __future__ import annotations
 
@@ -16,37 +16,35 @@ from golem.data.moments import Moments
 from golem.runtime.messages import quoted
 from golem.runtime.types import Matrix
 
-# Fewer rows tell nothing about the shape of a distribution.
+# The test of normality needs at least this many rows.
 _FEWEST_FOR_A_TEST = 20
 _LEVEL = 0.01
 
 
 @dataclass(eq=False, repr=False)
 class DirectLiNGAM(Baseline):
-    """Learn a linear DAG whose noise is not Gaussian, cause after cause.
+    """Learn a linear DAG with non-Gaussian noise.
 
-    Again and again the column that looks most like a cause of all others, by the pairwise likelihood ratios of
-    Hyvärinen and Smith (2013), is put next in the order, and its effect is removed from the rest. Each column is then
-    regressed on those before it. Directions come from the shape of the noise: at most one noise may be Gaussian. The
-    order does not depend on the units of the columns, and nor do the edges, unless there is a threshold.
-
-    It needs the rows, as means and covariances do not know the shape of the noise.
+    The order is built step by step. The next column is the most likely cause of all remaining ones, by the pairwise
+    likelihood ratios of Hyvärinen and Smith (2013); its effect is then removed from them. Finally each column is
+    regressed on those before it. Directions come from the shape of the noise, so at most one noise may be Gaussian, and
+    the rows are needed. The order does not depend on the units of the columns. The edges depend on them only if there
+    is a threshold.
 
     Parameters
     ----------
     threshold : float, optional
-        By default an adaptive lasso with the penalty of least BIC chooses the edges along the order, as in the package
-        lingam, and least squares their weights. With a threshold each column is regressed on all before it, and edges
-        with smaller absolute weights are dropped.
+        By default an adaptive lasso with the lowest BIC selects the edges along the order, as in the package lingam.
+        With a threshold, columns are regressed on all before them, and edges with smaller absolute weights are dropped.
     knowledge : Knowledge or NamedKnowledge, optional
-        Forbidden edges are left out, required ones stay, and both hold back columns that may not be next in the order.
+        Required and forbidden edges, which also restrict the order.
 
     Attributes
     ----------
     weights_, adjacency_, cpdag_, sem_, moments_, knowledge_, seconds_, n_features_in_, feature_names_in_
-        See `Baseline`. `cpdag_` is the Markov equivalence class of the graph; noise that is not Gaussian decides more.
+        See `Baseline`. `cpdag_` is the Markov equivalence class; non-Gaussian noise decides directions beyond it.
     order_ : ndarray of shape (d,)
-        The order, causes first.
+        The order of the columns, causes first.
     normality_ : ndarray of shape (d,)
         p-values of D'Agostino and Pearson's test that the noise of a column is Gaussian; NaN with fewer than 20 rows.
 
@@ -67,17 +65,17 @@ class DirectLiNGAM(Baseline):
             raise ValueError(f"threshold must be at least 0 and finite; got {self.threshold}")
 
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
-        assert rows is not None  # Moments have been refused
+        assert rows is not None  # `fit` refuses Moments
         require_more_rows_than_columns(moments, "DirectLiNGAM")
         self.order_ = causal_order(rows, knowledge)
         weights = regress_along(self.order_.tolist(), moments, knowledge, select=self.threshold is None)
         if self.threshold is not None:
             weights[(np.abs(weights) < self.threshold) & ~knowledge.required] = 0.0
-        self._present_weights(weights)
+        self._set_weights(weights)
         self._test_normality(rows - rows @ weights)
 
     def _test_normality(self, noise: Matrix) -> None:
-        """Warn where two noises or more may be Gaussian."""
+        """Warn if the noise of two or more columns may be Gaussian."""
         from scipy.stats import normaltest
 
         n, d = noise.shape
@@ -88,21 +86,20 @@ class DirectLiNGAM(Baseline):
             return
         names = quoted([self.moments_.names[j] for j in suspects])
         found = (
-            f"the noise of {len(suspects)} of {d} columns looks Gaussian (a test at {_LEVEL:.0%} does not reject it): "
-            f"{names}"
+            f"the noise of {len(suspects)} of {d} columns looks Gaussian (not rejected at level {_LEVEL:.0%}): {names}"
             if enough
             else f"n = {n} rows cannot show that the noise is not Gaussian"
         )
         warnings.warn(
-            f"{found}; DirectLiNGAM reads directions from the shape of the noise, and Gaussian noise has none: the "
-            "directions among these columns are not identified. Golem, FGS and PC do not need the shape.",
+            f"{found}. Directions between columns with Gaussian noise are not identified by DirectLiNGAM. Golem, FGS "
+            "and PC do not need non-Gaussian noise.",
             DataWarning,
             stacklevel=4,
         )
 
 
 def causal_order(rows: Matrix, knowledge: Knowledge) -> NDArray[np.intp]:
-    """Put the columns in an order, causes first."""
+    """Return the order of the columns, causes first."""
     from golem.baselines.pairwise_measure import most_exogenous
 
     X = np.ascontiguousarray((rows - rows.mean(axis=0)).T)
@@ -119,10 +116,10 @@ def causal_order(rows: Matrix, knowledge: Knowledge) -> NDArray[np.intp]:
 
 
 def _candidates(left: NDArray[np.intp], knowledge: Knowledge) -> NDArray[np.bool_]:
-    """Tell which columns may come next, for all that knowledge says.
+    """Tell which of the remaining columns may come next according to the knowledge.
 
-    One must lie in a strongly connected component of the allowed edges that no edge enters, as some column there has no
-    cause left, and must have no required cause among those left.
+    Some column without a remaining cause is in a strongly connected component of the allowed edges that no edge enters.
+    A candidate is in such a component and has no required cause among the remaining columns.
     """
     if knowledge.is_empty:
         return np.ones(len(left), dtype=bool)

@@ -1,4 +1,4 @@
-"""A Markov equivalence class that changes by one edge at a time, as greedy equivalence search needs it."""
+"""A Markov equivalence class that changes by one edge at a time, for greedy equivalence search."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from golem.graphs.pdag import Pdag, bits_of, members
 class EquivalenceClass(Pdag):
     """The CPDAG of a class, with the operators of Chickering (2002) and a completion that works near the change.
 
-    The compelled edges of a class are what follows, by Meek's rules 1 to 3, from its colliders. After an operator
-    the colliders are known at once: those of the changed graph, as its members have no others. Arrows that may
-    have lost a reason are turned back into lines, with all that rested on them, until nothing more can have been
-    lost; then the rules direct anew what still follows. Both steps stay near the change (this is the
-    delete-and-rederive of incremental deduction), and no member of the class is needed.
+    The compelled edges of a class follow from its colliders by Meek's rules 1 to 3. After an operator, the colliders
+    are those of the changed graph. Arrows that may no longer follow become undirected, together with the arrows derived
+    from them. Then the rules direct the edges that still follow. Both steps stay near the change (the
+    delete-and-rederive of incremental deduction) and need no member of the class.
 
     Examples
     --------
     >>> graph = EquivalenceClass(3)
-    >>> changed = graph.insert(0, 1, clique=0), graph.insert(2, 1, clique=0b1)  # 0 stays a parent of 1
+    >>> changed = graph.insert(0, 1, clique=0), graph.insert(2, 1, clique=0b1)  # 0 becomes a parent of 1
     >>> graph.matrix().astype(int)
     array([[0, 1, 0],
            [0, 0, 0],
@@ -30,9 +29,9 @@ class EquivalenceClass(Pdag):
     def insert(self, x: int, y: int, clique: int) -> int:
         """Add x -> y to the members in which y has the parents `clique` among its neighbours.
 
-        This is Insert(x, y, T) with T = the part of the clique that is not adjacent to x. Returns the nodes into
-        which other edges can now be inserted than before; at nodes that are left out edges from x or y, or past
-        them, may have become impossible (see `may_insert`).
+        This is Insert(x, y, T), where T is the part of the clique that is not adjacent to x. Return the nodes with
+        other possible insertions than before. At other nodes, insertions near x and y may have become impossible (see
+        `may_insert`).
         """
         turned = clique & ~self.adjacent[x]
         before = self.parents.copy(), self.neighbours.copy()
@@ -40,7 +39,7 @@ class EquivalenceClass(Pdag):
         for t in members(turned):
             self.add_arrow(t, y)
         doubtful = [(x, y)]
-        for w in members(self.children[x] & self.children[y]):  # x -> w <- y is no collider any more
+        for w in members(self.children[x] & self.children[y]):  # x -> w <- y is no longer a collider
             doubtful += [(x, w), (y, w)]
             doubtful += [(u, w) for u in members(self.parents[w] & self.adjacent[x] & self.adjacent[y])]
         doubtful += [(w, y) for w in members(self.children[x] & self.parents[y])]
@@ -48,14 +47,14 @@ class EquivalenceClass(Pdag):
         return self._complete(x, y, turned, doubtful, before) | self.neighbours[x] & self.neighbours[y]
 
     def may_insert(self, x: int, y: int, clique: int) -> bool:
-        """Tell whether x can still be inserted before y: not adjacent, and its neighbours at y in the clique."""
+        """Tell whether x -> y can be inserted: not adjacent, and all neighbours of y adjacent to x in the clique."""
         return not (self.adjacent[y] >> x & 1 or self.neighbours[y] & self.adjacent[x] & ~clique)
 
     def delete(self, x: int, y: int, clique: int) -> int:
         """Remove x -> y or x - y from the members in which the nodes of `clique` are parents of y.
 
-        This is Delete(x, y, H) with H = the common neighbours that are not in the clique; they become children of
-        both. Returns the nodes into which other edges can now be deleted than before.
+        This is Delete(x, y, H), where H is the common neighbours that are not in the clique; they become children of
+        both. Return the nodes with other possible deletions than before.
         """
         turned = self.neighbours[y] & self.adjacent[x] & ~clique
         before = self.parents.copy(), self.neighbours.copy()
@@ -72,9 +71,9 @@ class EquivalenceClass(Pdag):
         return changed
 
     def open_path(self, y: int, x: int, clique: int) -> list[int]:
-        """Return a shortest path from y to x along lines and arrows that avoids the clique, or an empty list.
+        """Return a shortest path from y to x along edges and arrows that avoids the clique, or an empty list.
 
-        Where there is one, x -> y would close a cycle in every member in which the clique precedes y.
+        If there is one, x -> y would close a cycle in every member in which the clique precedes y.
         """
         children, neighbours = self.children, self.neighbours
         seen = clique | 1 << y
@@ -94,14 +93,14 @@ class EquivalenceClass(Pdag):
         return []
 
     def is_open(self, path: list[int], clique: int) -> bool:
-        """Tell whether a path still goes along lines and arrows and avoids the clique."""
+        """Tell whether a path still follows edges and arrows and avoids the clique."""
         for a, b in pairwise(path):
             if clique >> a & 1 or not (self.children[a] | self.neighbours[a]) >> b & 1:
                 return False
         return True
 
     def cliques(self, nodes: int, largest: int | None = None) -> Iterator[int]:
-        """Iterate over all cliques within a set of nodes, up to a size, the empty one included."""
+        """Iterate over all cliques of a set of nodes, up to a size, including the empty one."""
         yield 0
         if largest == 0:
             return
@@ -114,11 +113,11 @@ class EquivalenceClass(Pdag):
     def _complete(
         self, x: int, y: int, turned: int, doubtful: list[tuple[int, int]], before: tuple[list[int], list[int]]
     ) -> int:
-        """Take back doubtful arrows, direct what follows; return the nodes with other parents or neighbours."""
+        """Undirect doubtful arrows, direct what follows; return nodes with changed parents or neighbours."""
         touched = 1 << x | 1 << y | turned
         while doubtful:
             a, b = doubtful.pop()
-            # An arrow of a collider needs no other reason; two such arrows vouch for each other.
+            # The arrows of a collider do not depend on others.
             if self.parents[b] >> a & 1 and not self.parents[b] & ~(self.adjacent[a] | 1 << a):
                 doubtful += self._dependents(a, b)
                 self.add_line(a, b)

@@ -18,46 +18,45 @@ from golem.score.objective import graph_bic
 class FGS(Baseline):
     """Learn a Markov equivalence class by greedy search with the Gaussian BIC.
 
-    From the empty graph the edge is inserted that lowers the score most, among all edges that can be added to any
-    member of the present class; when none lowers it, edges are deleted in the same way. With n rows, residual
-    variances r_v and k_v parents of node v the score is, up to a constant,
+    Starting from the empty graph, the search inserts the edge that lowers the score most, among all edges that can be
+    added to any member of the present class. When no insertion lowers the score, it deletes edges in the same way. With
+    n rows, residual variances r_v and k_v parents of node v, the score is, up to a constant,
 
         sum over v of  n log r_v + k_v (penalty_discount log n + 2 log((d - 1 - q) / q)),   q = structure_prior,
 
-    the last term only where q > 0: the odds against an edge when a node has q parents on average. All members
-    of a class have the same score, so that a class has a score, and directions within it are left open. In the
-    limit of many rows the answer is the class of the true graph, if the data are faithful to it (Chickering 2002).
+    where the last term, the log odds against an edge if nodes have q parents on average, is used only if q > 0. All
+    members of a class have the same score, so directions within a class stay open. With many rows the result is the
+    class of the true graph, if the data are faithful to it (Chickering 2002).
 
-    The paper ran the FGS of Tetrad with its cg-bic-score, which for columns without categories is the BIC with a
-    structure prior of this form, q = 1 by default (versions of Tetrad differ in whether it counts once or twice;
-    here it counts as a log prior probability does, twice in units of -2 log-likelihood). `FGS(structure_prior=1)` is
-    near to it, up to Tetrad's limits on the number of edges at a node and its order of equally good steps.
+    The paper used the FGS of Tetrad with its cg-bic-score. Without categorical columns this is the BIC with a structure
+    prior of this form, by default with q = 1. `FGS(structure_prior=1)` is close to it, except for Tetrad's limits on
+    the number of edges per node and its order of equally good steps. Versions of Tetrad count the prior once or twice;
+    here it counts twice, as a log prior probability does in units of -2 log-likelihood.
 
     Parameters
     ----------
     penalty_discount : float
-        Multiplies log n in the penalty per edge; 1 is the BIC. Larger values give fewer edges.
+        Factor of log n in the penalty per edge; 1 is the BIC. Larger values give fewer edges.
     structure_prior : float
-        Parents that a node is expected to have, below d - 1; 0 leaves the prior out. It matters where there are many
-        columns: the BIC alone then adds false edges.
+        Expected number of parents per node, below d - 1; 0 for no prior. With many columns the BIC alone adds false
+        edges.
     max_parents : int, optional
-        Largest number of parents of a node; by default (n - 2) / 2, so that residual variances exist. The number of
-        operators grows exponentially with the size of cliques; where columns are many and all depend on each other,
-        this bounds it.
+        Largest number of parents per node; by default (n - 2) / 2, so that residual variances exist. A smaller value
+        bounds the number of operators, which grows exponentially with the size of cliques.
     knowledge : Knowledge or NamedKnowledge, optional
-        Forbidden and required edges. The search starts at the class of the required edges and visits only classes
-        with a member that obeys, and `adjacency_` is such a member.
+        Required and forbidden edges. The search starts from the class of the required edges and visits only classes
+        with a member that obeys the knowledge; `adjacency_` is such a member.
 
     Attributes
     ----------
     cpdag_ : ndarray of shape (d, d), bool
-        The equivalence class; both directions set means undirected. Knowledge directs no edge of it.
+        The equivalence class; an edge in both directions is undirected. Knowledge directs none of its edges.
     adjacency_ : ndarray of shape (d, d), bool
-        One member of the class, chosen without evidence.
+        An arbitrary member of the class.
     bic_ : float
-        BIC of the class, -2 log-likelihood + (edges + noise variances + intercepts) log n, whatever the discount.
+        BIC of the class, -2 log-likelihood + (edges + noise variances + intercepts) log n, for any penalty_discount.
     n_scores_ : int
-        Regressions that were computed; each gives the worth of one edge or of all edges into a node.
+        Number of regressions; each gives the gain of one edge or of all edges into a node.
 
     See Also
     --------
@@ -91,18 +90,18 @@ class FGS(Baseline):
         most = max(1, (moments.n - 2) // 2) if self.max_parents is None else self.max_parents
         scores = EdgeScores(moments.standardized().covariance, moments.n, penalty)
         search = GreedySearch(scores, most, knowledge)
-        self._present_class(search.run().matrix(), search.member())
+        self._set_class(search.run().matrix(), search.member())
         self.n_scores_ = scores.computed
         self.bic_ = graph_bic(self.adjacency_, moments.covariance, moments.n)
 
     def _penalty(self, n: int, d: int) -> float:
-        """Return what an edge costs, in units of -2 log-likelihood."""
+        """Return the penalty per edge in units of -2 log-likelihood."""
         penalty = self.penalty_discount * np.log(n)
         if self.structure_prior > 0:
             if self.structure_prior >= d - 1:
                 raise ValueError(
-                    f"structure_prior is the number of parents that a node is expected to have, and with {d} columns "
-                    f"must be below {d - 1}; got {self.structure_prior}"
+                    f"structure_prior, the expected number of parents per node, must be below {d - 1} for {d} columns; "
+                    f"got {self.structure_prior}"
                 )
             penalty += 2 * np.log((d - 1 - self.structure_prior) / self.structure_prior)
         return float(penalty)

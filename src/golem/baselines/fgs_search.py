@@ -1,17 +1,16 @@
 """Greedy equivalence search on correlations, with the caches that make it fast (Chickering 2002, Ramsey et al. 2017).
 
-The score of a graph, lower is better, is in units of -2 log-likelihood and up to a constant
+The score of a graph (lower is better) is, in units of -2 log-likelihood and up to a constant,
 
     sum over nodes v of  n log r_v + penalty k_v,
 
-with r_v the variance of v given its k_v parents. It is the same for all members of an equivalence class. An edge
-x -> y with the other parents P of y changes it by n log(1 - rho^2) + penalty, rho the partial correlation of x
-and y given P. One inversion of the correlations within P gives this for all x at once.
+where r_v is the variance of v given its k_v parents. It is the same for all members of an equivalence class. An edge
+x -> y with the other parents P of y changes it by n log(1 - rho^2) + penalty, where rho is the partial correlation of x
+and y given P. One inversion of the correlations within P gives this for all x.
 
-Operators are written (x, y, C): C is the set of neighbours of y that become, or are, its parents. It is a clique, so
-that all operators into y are found by going through the cliques among its neighbours, and all x of one clique
-share P = C + parents of y. Those of a node are computed again only when an operator has changed its parents,
-its neighbours or the edges among them.
+An operator is (x, y, C), where C is the set of neighbours of y that become or are its parents. C is a clique, so all
+operators into y come from the cliques among its neighbours, and all x of one clique share P = C + parents of y.
+The operators of a node are computed again only after its parents, its neighbours or the edges among them have changed.
 """
 
 from __future__ import annotations
@@ -34,28 +33,18 @@ from golem.runtime.types import BoolMatrix, Matrix, Vector
 
 # Gain in score, source, clique.
 Operator = tuple[float, int, int]
-# Minus the gain, target, place among the operators of the target, and which list of them.
+# Minus the gain, target, position in the list of operators of the target, and version of that list.
 Entry = tuple[float, int, int, int]
-# Nodes into which other operators go now (none where nothing was applied), and nodes to wait for before a new try.
+# Nodes whose operators have changed (none if nothing was applied), and nodes that must change before a retry.
 Outcome = tuple[int, int]
 ANY_NODE = -1
-# A standardized column with less variance than this given others is taken as a combination of them.
+# A standardized column with a smaller variance than this given others counts as their linear combination.
 COLLINEAR = 1e-10
 
 
 @dataclass
 class EdgeScores:
-    """What an edge is worth, from correlations.
-
-    Parameters
-    ----------
-    R : ndarray of shape (d, d)
-        Correlations.
-    n : int
-        Number of rows.
-    penalty : float
-        What one edge costs.
-    """
+    """The gain of an edge from the correlations R of shape (d, d), the number n of rows and the penalty per edge."""
 
     R: Matrix
     n: int
@@ -63,9 +52,9 @@ class EdgeScores:
     computed: int = 0
 
     def gains(self, y: int, given: list[int]) -> Vector:
-        """Return by how much each x lowers the score of y as a further parent beside the given ones.
+        """Return by how much each x lowers the score of y as a parent in addition to the given ones, shape (d,).
 
-        Minus infinity where x is a linear combination of the given nodes, or y is.
+        The gain is minus infinity if x or y is a linear combination of the given nodes.
         """
         self.computed += 1
         R = self.R
@@ -80,23 +69,23 @@ class EdgeScores:
         possible = (residual > COLLINEAR) & (residual[y] > COLLINEAR)
         possible[y] = False
         rho2 = np.divide(covariance**2, residual * residual[y], out=np.zeros(len(R)), where=possible)
-        return np.where(possible, self._worth(rho2), -np.inf)
+        return np.where(possible, self._gain_of(rho2), -np.inf)
 
     def gain(self, x: int, y: int, given: list[int]) -> float:
-        """Return by how much x lowers the score of y as a further parent beside the given ones."""
+        """Return by how much x lowers the score of y as a parent in addition to the given ones."""
         self.computed += 1
         factor = self._factor([*given, x, y])
         if factor is None:
             return np.inf
-        shared, own = factor[-1, -2] ** 2, factor[-1, -1] ** 2  # the variance of y that x adds, and what remains
-        return float(self._worth(shared / (shared + own)))
+        shared, own = factor[-1, -2] ** 2, factor[-1, -1] ** 2  # variance of y explained by x, and the rest
+        return float(self._gain_of(shared / (shared + own)))
 
-    def _worth(self, rho2: Any) -> Any:
-        """Gain in score by a squared partial correlation."""
+    def _gain_of(self, rho2: Any) -> Any:
+        """Return the gain of an edge with a squared partial correlation."""
         return -self.n * np.log1p(-np.minimum(rho2, 1.0 - COLLINEAR)) - self.penalty
 
     def _factor(self, nodes: list[int]) -> Matrix | None:
-        """Cholesky factor of the correlations among some nodes; None where one is a combination of others."""
+        """Return the Cholesky factor of the correlations of some nodes; None if they are linearly dependent."""
         try:
             factor = np.linalg.cholesky(self.R[np.ix_(nodes, nodes)])
         except np.linalg.LinAlgError:
@@ -107,14 +96,8 @@ class EdgeScores:
 class GreedySearch:
     """Forward and backward phase over equivalence classes.
 
-    Parameters
-    ----------
-    scores : EdgeScores
-        What edges are worth.
-    most_parents : int
-        Operators that would give a node more parents are not considered.
-    knowledge : Knowledge, optional
-        Only classes that have a member which obeys it are visited; the search starts at that of the required edges.
+    No node gets more than `most_parents` parents. With knowledge, the search starts from the class of the required
+    edges and visits only classes with a member that obeys the knowledge.
     """
 
     def __init__(self, scores: EdgeScores, most_parents: int, knowledge: Knowledge | None = None) -> None:
@@ -123,35 +106,35 @@ class GreedySearch:
         self.most_parents = most_parents
         self.graph = EquivalenceClass(d)
         self.knowledge = None if knowledge is None or knowledge.is_empty else KnownEdges(knowledge)
-        # cached[y]: gains of the present sets of other parents of y, the positive ones alone.
+        # cached[y]: for each present set of other parents of y, the sources with positive gains and these gains.
         self._cached: list[dict[int, tuple[NDArray[np.intp], Vector]]] = [{} for _ in range(d)]
-        # Paths that were in the way of an edge when it was last looked at.
+        # The path that made an insertion impossible when it was last tried.
         self._paths: dict[tuple[int, int], list[int]] = {}
         if self.knowledge is not None:
             self.graph = self.knowledge.start()
 
     def run(self) -> EquivalenceClass:
-        """Insert edges while one lowers the score, then delete edges while one does."""
+        """Insert edges while that lowers the score, then delete edges while that does."""
         self._climb(self._insertions, self._insert)
         self._cached.clear()
         self._climb(self._deletions, self._delete)
         return self.graph
 
     def member(self) -> BoolMatrix:
-        """Return a directed acyclic graph of the present class, one that obeys the knowledge."""
+        """Return a DAG of the present class that obeys the knowledge."""
         parents = self.graph.extension() if self.knowledge is None else self.knowledge.member(self.graph)
-        assert parents is not None  # every class that is visited has one
+        assert parents is not None  # every visited class has one
         return bits_to_columns(parents)
 
     def _climb(
         self, operators_into: Callable[[int], list[Operator]], apply: Callable[[int, int, int], Outcome]
     ) -> None:
-        """Apply the best operator that can be applied, until there is none that lowers the score."""
+        """Apply the best valid operator until none lowers the score."""
         d = len(self.graph.adjacent)
         queues: list[list[Operator]] = [[] for _ in range(d)]
         version, queued = [0] * d, [0] * d
         heap: list[Entry] = []
-        # Operators that could not be applied, at the nodes whose change may make them possible, and for any change.
+        # Invalid operators: those at the nodes whose change may make them valid, and those to retry after any change.
         waiting: list[list[Entry]] = [[] for _ in range(d)]
         asleep: set[Entry] = set()
         aside: list[Entry] = []
@@ -165,7 +148,7 @@ class GreedySearch:
         changed = (1 << d) - 1
         while True:
             for y in members(changed):
-                # An entry can stand here twice, or have been woken elsewhere.
+                # An entry can be listed twice, or may have been retried through another node.
                 aside += asleep.intersection(waiting[y])
                 asleep.difference_update(waiting[y])
                 waiting[y] = []
@@ -194,13 +177,13 @@ class GreedySearch:
                         waiting[v].append(entry)
 
     def _insertions(self, y: int) -> list[Operator]:
-        """Operators Insert into y that lower the score, best first; paths are not looked at here."""
+        """Return the insertions into y that lower the score, best first; `_insert` checks the paths."""
         graph, d = self.graph, len(self.graph.adjacent)
         around, parents = graph.neighbours[y], graph.parents[y]
         cached, self._cached[y] = self._cached[y], {}
         barred = graph.adjacent[y] | 1 << y | (0 if self.knowledge is None else self.knowledge.never[y])
         found: list[Operator] = []
-        room = self.most_parents - 1 - parents.bit_count()  # in the clique, when x is to be a parent as well
+        room = self.most_parents - 1 - parents.bit_count()  # in the clique, if x becomes a parent too
         if room < 0:
             return []
         for clique in graph.cliques(around, room):
@@ -218,7 +201,7 @@ class GreedySearch:
         return sorted(found, key=itemgetter(0), reverse=True)
 
     def _insert(self, x: int, y: int, clique: int) -> Outcome:
-        """Apply Insert(x, y, clique) where it is valid."""
+        """Apply Insert(x, y, clique) if it is valid."""
         graph, known = self.graph, self.knowledge
         if not graph.may_insert(x, y, clique):
             return 0, 0
@@ -234,7 +217,7 @@ class GreedySearch:
         return self._keep_if_obeyed(lambda: graph.insert(x, y, clique))
 
     def _deletions(self, y: int) -> list[Operator]:
-        """Operators Delete of edges into y that lower the score, best first."""
+        """Return the deletions of edges into y that lower the score, best first."""
         graph = self.graph
         found = []
         required = 0 if self.knowledge is None else self.knowledge.joined[y]
@@ -253,7 +236,7 @@ class GreedySearch:
         return self._keep_if_obeyed(lambda: self.graph.delete(x, y, clique))
 
     def _keep_if_obeyed(self, apply: Callable[[], int]) -> Outcome:
-        """Apply an operator, and take it back where no member of the new class obeys the knowledge."""
+        """Apply an operator, and undo it if no member of the new class obeys the knowledge."""
         assert self.knowledge is not None
         before = self.graph.copy()
         changed = apply()
@@ -264,38 +247,38 @@ class GreedySearch:
 
 
 class KnownEdges:
-    """Knowledge as sets of bits, and the question whether a class has a member that obeys it."""
+    """Knowledge as sets of bits, with a search for members of a class that obey it."""
 
     def __init__(self, knowledge: Knowledge) -> None:
         forbidden, required = knowledge.forbidden, knowledge.required
         self.required = required
         self.never = column_bits(forbidden & forbidden.T)
         self.joined = column_bits(required | required.T)
-        # Sources that are forbidden, or whose edge is required the other way.
+        # Sources of edges that are forbidden or required in the other direction.
         self.forbidden_into = column_bits(forbidden | required.T)
 
     def start(self) -> EquivalenceClass:
-        """Return the class of the required edges alone."""
+        """Return the class of the required edges."""
         return EquivalenceClass.from_matrix(cpdag(self.required))
 
     def forbid_insertion(self, graph: EquivalenceClass, x: int, y: int, clique: int) -> bool:
-        """Tell at once of an operator that would make a forbidden arrow part of a collider."""
+        """Tell whether an insertion makes a collider with a forbidden arrow: a cheap test before `member`."""
         against = self.forbidden_into[y]
         turned = clique & ~graph.adjacent[x]
         met = (graph.parents[y] | clique) & ~graph.adjacent[x]
         return bool(turned & against or (met and against >> x & 1))
 
     def member(self, graph: EquivalenceClass) -> list[int] | None:
-        """Return the parents in a member that obeys the knowledge, or None where there is no such member."""
+        """Return the parents in a member that obeys the knowledge, or None if there is none."""
         directed = graph.copy()
         for v, against in enumerate(self.forbidden_into):
             if graph.parents[v] & against:
                 return None
-            for u in members(graph.neighbours[v] & against):  # u -> v is impossible, so v -> u
+            for u in members(graph.neighbours[v] & against):  # u -> v is not allowed, so v -> u
                 if not directed.neighbours[v] >> u & 1:
                     return None
                 directed.add_arrow(v, u)
-        # Two directions together must not make a collider that the class does not have.
+        # The new directions must not make a collider that the class does not have.
         for v, parents in enumerate(directed.parents):
             new = parents & graph.neighbours[v]
             if any(parents & ~(graph.adjacent[u] | 1 << u) for u in members(new)):
@@ -304,6 +287,6 @@ class KnownEdges:
 
 
 def as_mask(bits: int, d: int) -> BoolMatrix:
-    """Turn a set of nodes into a boolean array."""
+    """Return a set of nodes as a boolean array of shape (d,)."""
     packed = np.frombuffer(bits.to_bytes((d + 7) // 8, "little"), dtype=np.uint8)
     return np.unpackbits(packed, count=d, bitorder="little").view(bool)

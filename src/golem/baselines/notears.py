@@ -20,30 +20,30 @@ from golem.solvers.rounding import round_to_dag
 
 @dataclass(eq=False, repr=False)
 class Notears(Baseline):
-    """Learn a linear DAG by NOTEARS, or NOTEARS-L1.
+    """Learn a linear DAG by NOTEARS or NOTEARS-L1.
 
-    Minimizes 1/(2n) ||X - XB||_F^2 + l1 ||B||_1 subject to h(B) = tr exp(B*B) - d = 0 by the augmented Lagrangian, with
-    L-BFGS-B on split variables inside; the weights are then rounded as the paper's are. The data term is 1/2
-    tr((I-B)'S(I-B)), so that the number of rows does not enter the cost. It believes the units of the columns.
+    Minimize 1/(2n) ||X - XB||_F^2 + l1 ||B||_1 subject to h(B) = tr exp(B*B) - d = 0 by the augmented Lagrangian method
+    with L-BFGS-B on split variables, then round the weights as in the paper. The data term is 1/2 tr((I-B)'S(I-B)), so
+    the cost does not depend on the number of rows. The result depends on the units of the columns.
 
     Parameters
     ----------
     l1 : float
-        Weight of the l1 norm: 0 is NOTEARS, 0.1 NOTEARS-L1 as in the paper.
+        Weight of the l1 norm: 0 for NOTEARS, 0.1 for NOTEARS-L1 as in the paper.
     h_tolerance : float
-        Ends when h(B) is at most this.
+        Stop when h(B) is at most this.
     largest_rho : float
-        Ends, short of the tolerance, when the quadratic penalty has grown to this.
+        Stop when the quadratic penalty exceeds this, even if h(B) is above the tolerance.
     threshold : float
-        Edges with smaller absolute weights are dropped; what cycles are left are removed as in the paper.
+        Edges with smaller absolute weights are dropped; remaining cycles are removed as in the paper.
     max_iter : int
-        Most iterations of L-BFGS-B in all.
+        Largest total number of iterations of L-BFGS-B.
     knowledge : Knowledge or NamedKnowledge, optional
-        Forbidden edges are held at zero; required ones bear no penalty and stay whatever their weight.
+        Forbidden edges stay at zero. Required edges have no penalty and are kept whatever their weight.
     time_limit : float, optional
-        Seconds; what was reached by then is the answer, marked by `solution_.status`.
+        Time limit in seconds; the result is then what has been reached, and `solution_.status` says so.
     callback : callable, optional
-        Called with a `golem.solvers.Progress` a few times a second.
+        Called with a `golem.solvers.Progress` a few times per second.
 
     Attributes
     ----------
@@ -98,6 +98,6 @@ class Notears(Baseline):
         self.raw_weights_ = solution.weights
         self.solution_ = replace(solution, cut_edges=rounded.cut)
         self.n_iter_ = max(1, solution.iterations)
-        self._present_weights(rounded.weights)
+        self._set_weights(rounded.weights)
         if not solution.status.is_final:
             warnings.warn(solution.status.value, ConvergenceWarning, stacklevel=3)

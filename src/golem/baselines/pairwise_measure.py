@@ -1,6 +1,6 @@
-"""Which column causes the others? The pairwise measure of DirectLiNGAM (compiled with numba).
+"""The pairwise measure by which DirectLiNGAM finds the column that causes the others (compiled with numba).
 
-Import this module only where a search runs, as it brings numba with it.
+Import this module only where a search runs, because it imports numba.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ def entropy(x: Array, y: Array, slope: float, scale: float) -> float:
 
 @njit(cache=True, nogil=True)
 def most_exogenous(Z: Array, R: Array, is_candidate: Array) -> int:
-    """Find the candidate that the measure of Hyvärinen and Smith (2013) takes most for a cause of all others.
+    """Return the most likely cause of all others among the candidates (Hyvärinen and Smith 2013).
 
-    For standardized rows z_i, z_j with correlation rho and r_ij the standardized residual of z_i on z_j, the difference
-    of the mutual informations of both directions is
+    For standardized rows z_i, z_j, let r_ij be the standardized residual of z_i on z_j. The difference of the mutual
+    informations of both directions is
 
         I_ij = H(z_j) + H(r_ij) - H(z_i) - H(r_ji) = -I_ji,
 
-    negative where j -> i fits better. The candidate with the least sum over j of min(0, I_ij)^2 wins. Sums only
-    grow, so that the candidate with the least sum so far goes on, and once one is complete no other can beat it: most
-    pairs are never looked at.
+    negative if j -> i fits better. The result is the candidate with the smallest sum over j of min(0, I_ij)^2. Sums
+    only grow, so we always extend the smallest one; when it is complete, no other can be smaller. Most pairs are never
+    visited.
     """
     d = len(Z)
     alone = np.empty(d)
@@ -61,7 +61,7 @@ def most_exogenous(Z: Array, R: Array, is_candidate: Array) -> int:
                 i = k
         if left[i] == 0:
             return i
-        # Strongly correlated pairs differ most by direction, and settle the question soonest.
+        # Strongly correlated pairs differ most between directions and decide soonest.
         j = -1
         for k in range(d):
             if not seen[i, k] and (j < 0 or abs(R[i, k]) > abs(R[i, j])):

@@ -1,4 +1,4 @@
-"""PC: a skeleton by tests of partial correlations, then colliders and Meek's rules; conservative by default."""
+"""PC: a skeleton from tests of partial correlations, then colliders and Meek's rules; conservative by default."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from golem.baselines.base import Baseline
-from golem.baselines.pc_search import FisherZ, decide_triples, direct_edges, find_separators, find_skeleton, open_edges
+from golem.baselines.pc_search import FisherZ, decide_triples, direct_edges, find_separators, find_skeleton
 from golem.data.checks import DataWarning
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
@@ -21,45 +21,44 @@ from golem.score.objective import graph_bic
 class PC(Baseline):
     """Learn a Markov equivalence class by tests of conditional independence (Spirtes and Glymour 1991).
 
-    Two columns are joined unless their partial correlation given some set of neighbours of one of them passes as
-    zero. A triple x - y - z with x and z not joined is a collider x -> y <- z where the sets that separate x and z
-    leave y out. Meek's rules then direct what follows. Unless `conservative` is off, a triple is decided only if
-    all sets of neighbours of x, or of z, that separate them agree about y (Ramsey, Spirtes and Zhang 2006, as in the
-    paper); otherwise it is ambiguous, and no rule builds on it. The answer does not depend on the order of the
-    columns.
+    Two columns are joined unless a test accepts that their partial correlation given some set of neighbours of one of
+    them is zero. A triple x - y - z with x and z not joined is a collider x -> y <- z if the sets that separate x and z
+    do not contain y. Meek's rules then direct the edges that follow. By default a triple is decided only if all sets of
+    neighbours of x or of z that separate them agree about y (Ramsey, Spirtes and Zhang 2006, as in the paper);
+    otherwise it is ambiguous, and no rule uses it. The result does not depend on the order of the columns.
 
     On finite samples the tests can contradict each other. An edge that is claimed in both directions, or that would
-    close a directed cycle, is left undirected and listed in `conflicts_`. If no directed acyclic graph has all the
-    arrows and no colliders beyond those found (ambiguous triples and edges in conflict are free), there is a warning
-    and neither `adjacency_` nor `bic_`; `cpdag_` is then what the tests say, and the class of no graph.
+    close a directed cycle, stays undirected and is listed in `conflicts_`. If no DAG has all the arrows found and no
+    further colliders (except at ambiguous triples and edges in conflict), there is a warning and neither `adjacency_`
+    nor `bic_`; `cpdag_` is then the result of the tests, but not an equivalence class.
 
     Parameters
     ----------
     alpha : float
-        Level of each test, between 0 and 1: columns pass as independent when the p-value is above. Smaller values
+        Level of each test, between 0 and 1: columns count as independent if the p-value is above it. Smaller values
         give fewer edges.
     conservative : bool
-        Whether a triple is decided by all separating sets of neighbours, or (False) is a collider unless some
-        separating set of the size that removed the edge has its middle.
+        Whether all separating sets of neighbours decide a triple. If False, a triple is a collider unless its middle is
+        in a separating set of the size that removed the edge.
     max_conditioning : int, optional
-        Largest conditioning set; by default as large as the neighbours and the rows allow. The number of tests grows
-        exponentially with it where nodes have many neighbours.
+        Largest conditioning set; by default limited only by the neighbours and the rows. The number of tests grows
+        exponentially with it if nodes have many neighbours.
     knowledge : Knowledge or NamedKnowledge, optional
-        Forbidden and required edges. Pairs forbidden both ways are not joined, required edges are not tested, and
-        both direct edges before the tests do.
+        Required and forbidden edges. Pairs that are forbidden in both directions are not joined, required edges are not
+        tested, and both direct edges before the tests do.
 
     Attributes
     ----------
     cpdag_ : ndarray of shape (d, d), bool
-        The graph found; both directions set means undirected.
+        The graph found; an edge in both directions is undirected.
     adjacency_ : ndarray of shape (d, d), bool
-        A directed acyclic graph with these arrows, chosen without evidence; missing where there is none.
+        An arbitrary DAG with these arrows; missing if there is none.
     bic_ : float
-        Its BIC, -2 log-likelihood + (edges + noise variances + intercepts) log n; missing with `adjacency_`.
+        BIC of `adjacency_`, -2 log-likelihood + (edges + noise variances + intercepts) log n.
     ambiguous_ : ndarray of shape (m, 3), int
         Ambiguous triples (end, middle, end).
     conflicts_ : ndarray of shape (m, 2), int
-        Edges that were claimed in both directions.
+        Edges in conflict.
     n_tests_ : int
         Number of tests.
 
@@ -84,21 +83,21 @@ class PC(Baseline):
 
     def _check_parameters(self) -> None:
         if not 0 < self.alpha < 1:
-            raise ValueError(f"alpha is the level of a test, between 0 and 1; got {self.alpha}")
+            raise ValueError(f"alpha, the level of a test, must be between 0 and 1; got {self.alpha}")
         if self.max_conditioning is not None and not self.max_conditioning >= 0:
             raise ValueError(f"max_conditioning must be at least 0; got {self.max_conditioning}")
 
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
         n = moments.n
         if n < 4:
-            raise ValueError(f"Fisher's test of a correlation needs at least 4 rows; got {n}")
+            raise ValueError(f"PC needs at least 4 rows to test a correlation; got {n}")
         most = min(moments.d - 2 if self.max_conditioning is None else self.max_conditioning, n - 4)
         test = FisherZ(moments.standardized().covariance, n, self.alpha, moments.names)
         adjacent, separators = find_skeleton(test, knowledge, most)
         if most == n - 4 and adjacent.sum(axis=0).max() > most + 1 and most != self.max_conditioning:
             warnings.warn(
-                f"n = {n} rows allow tests given at most {most} columns, and some columns have more neighbours than "
-                "that; expect false edges. More rows, a smaller alpha or a smaller max_conditioning help.",
+                f"n = {n} rows allow tests given at most {most} columns, but some columns have more neighbours: expect "
+                "false edges. Use more rows, a smaller alpha or a smaller max_conditioning.",
                 DataWarning,
                 stacklevel=3,
             )
@@ -108,12 +107,12 @@ class PC(Baseline):
         graph, parents = direct_edges(adjacent, colliders, ambiguous, knowledge)
         self.n_tests_ = test.count
         self.ambiguous_ = np.array(sorted(ambiguous), dtype=np.intp).reshape(-1, 3)
-        self.conflicts_ = np.array(open_edges(graph), dtype=np.intp).reshape(-1, 2)
-        self._present_class(graph.matrix(), None if parents is None else bits_to_columns(parents))
+        self.conflicts_ = np.array(graph.conflicts(), dtype=np.intp).reshape(-1, 2)
+        self._set_class(graph.matrix(), None if parents is None else bits_to_columns(parents))
         if parents is None:
             warnings.warn(
                 "the tests contradict each other: no directed acyclic graph has all the arrows found and no further "
-                "colliders, so that there is no adjacency_; cpdag_ is what the tests say. Another alpha may help.",
+                "colliders. There is no adjacency_, and cpdag_ is the result of the tests. Try another alpha.",
                 DataWarning,
                 stacklevel=3,
             )

@@ -1,8 +1,7 @@
 """The parts of PC: tests of partial correlations, the skeleton, colliders, and arrows (Spirtes and Glymour 1991).
 
-Nothing here depends on the order of the columns. The neighbours of a node are held fixed while the sets of one
-size are tested (Colombo and Maathuis 2014), all separating sets of that size are used, and edges that colliders
-claim in both directions are left open.
+No result depends on the order of the columns: neighbours are fixed while sets of one size are tested (Colombo and
+Maathuis 2014), all separating sets of that size are used, and edges claimed in both directions stay undirected.
 """
 
 from __future__ import annotations
@@ -20,33 +19,23 @@ from golem.runtime.messages import quoted
 from golem.runtime.types import BoolMatrix, Matrix
 
 IntArray = NDArray[np.intp]
-# End, middle, end; the first end is the lower one.
+# End, middle, end; the first end has the lower number.
 Triple = tuple[int, int, int]
-# For a pair i < j: the nodes in some of its separating sets, and those in all of them, as bits.
+# For a pair i < j: the nodes in any of its separating sets and the nodes in all of them, as bits.
 Separators = dict[tuple[int, int], tuple[int, int]]
 
-# A standardized column with less variance than this given others is taken as a combination of them.
+# A standardized column with a smaller variance than this given others counts as their linear combination.
 _COLLINEAR = 1e-10
-# Numbers in the largest array of a batch of tests: enough to hide the cost of a call, few enough for the memory.
+# Size of the largest array of a batch of tests: large enough to hide the cost of a call, small enough for memory.
 _BATCH = 2_000_000
 
 
 @dataclass
 class FisherZ:
-    """Fisher's test that a partial correlation vanishes.
+    """Fisher's test that a partial correlation is zero, from the correlations R of shape (d, d) of n rows.
 
-    With l columns given, sqrt(n - l - 3) |artanh rho| is compared with the normal quantile at 1 - alpha / 2.
-
-    Parameters
-    ----------
-    R : ndarray of shape (d, d)
-        Correlations.
-    n : int
-        Number of rows.
-    alpha : float
-        Level of a test.
-    names : tuple of str
-        Column names, for messages.
+    Given l columns, sqrt(n - l - 3) |artanh rho| is compared with the normal quantile at 1 - alpha / 2. `count` is the
+    number of tests; the names of the columns are for messages.
     """
 
     R: Matrix
@@ -56,13 +45,13 @@ class FisherZ:
     count: int = 0
 
     def bound(self, size: int) -> float:
-        """Return the largest |rho| at which columns pass as independent given `size` others."""
+        """Return the largest |rho| with which columns count as independent given `size` others."""
         from scipy.special import ndtri
 
         return float(np.tanh(-ndtri(self.alpha / 2) / np.sqrt(self.n - size - 3)))
 
     def separate(self, x: int, targets: IntArray, sets: IntArray) -> BoolMatrix:
-        """Tell which of the sets, in rows, separate x from which of the targets; none that the set contains."""
+        """Tell which of the sets, in rows, separate x from which targets outside the set; shape (sets, targets)."""
         R = self.R
         size = sets.shape[1]
         inside = (sets[:, :, None] == targets).any(axis=1)
@@ -82,7 +71,7 @@ class FisherZ:
         return np.asarray((np.abs(rho) <= self.bound(size)) & ~inside)
 
     def _factors(self, sets: IntArray) -> NDArray[np.float64]:
-        """Cholesky factors of the correlations within each set."""
+        """Return the Cholesky factors of the correlations within each set."""
         blocks = self.R[sets[:, :, None], sets[:, None, :]]
         try:
             return np.asarray(np.linalg.cholesky(blocks), dtype=float)
@@ -92,15 +81,15 @@ class FisherZ:
             raise
 
     def _refuse(self, column: int, others: IntArray) -> None:
-        """Raise for columns whose partial correlation does not exist."""
+        """Raise a ValueError, because a partial correlation does not exist."""
         raise ValueError(
-            f"column {self.names[column]!r} is a linear combination of {quoted([self.names[j] for j in others])} in "
-            "these rows, so that partial correlations do not exist; drop one of them, or give more rows"
+            f"column {self.names[column]!r} is a linear combination of {quoted([self.names[j] for j in others])}, so "
+            "partial correlations do not exist. Remove one of these columns, or use more rows."
         )
 
 
 def subsets(nodes: IntArray, size: int, targets: int) -> Iterator[IntArray]:
-    """Iterate over all subsets of one size, a subset a row, in batches that suit a number of targets."""
+    """Iterate over all subsets of one size in batches, one subset per row; more targets give smaller batches."""
     if size == 0:
         yield np.empty((1, 0), dtype=np.intp)
         return
@@ -113,8 +102,8 @@ def subsets(nodes: IntArray, size: int, targets: int) -> Iterator[IntArray]:
 def find_skeleton(test: FisherZ, knowledge: Knowledge, most: int) -> tuple[BoolMatrix, Separators]:
     """Remove the edges between columns that some set of neighbours separates, smallest sets first.
 
-    Sets have at most `most` members. Pairs that are forbidden both ways are never joined, required ones always. For
-    each pair whose edge was removed all separating sets of the size at which that happened are noted.
+    Sets have at most `most` members. Pairs that are forbidden in both directions are never joined, required pairs
+    always. For each removed edge, return all separating sets of the size that removed it.
     """
     d = len(test.R)
     adjacent = ~np.eye(d, dtype=bool) & ~(knowledge.forbidden & knowledge.forbidden.T)
@@ -136,7 +125,7 @@ def find_skeleton(test: FisherZ, knowledge: Knowledge, most: int) -> tuple[BoolM
 
 
 def find_separators(test: FisherZ, adjacent: BoolMatrix, most: int) -> Separators:
-    """Note all sets of neighbours of one end that separate the ends of an unshielded triple."""
+    """Return all sets of neighbours of one end that separate the ends of an unshielded triple."""
     around = [np.nonzero(row)[0] for row in adjacent]
     ends: dict[int, set[int]] = {}
     for x, _, z in unshielded(adjacent):
@@ -181,9 +170,9 @@ def decide_triples(
 ) -> tuple[list[Triple], list[Triple]]:
     """Return the unshielded triples that are colliders, and those that are ambiguous.
 
-    A triple is a collider where no separating set of its ends has the middle. Otherwise it is none; if
-    `conservative`, only where all separating sets have the middle (Ramsey, Spirtes and Zhang 2006), and it is
-    ambiguous where they disagree. Without any separating set nothing is known, and it is ambiguous too.
+    A triple is a collider if no separating set of its ends contains the middle. Otherwise it is not a collider, or, if
+    `conservative` and only some of the sets contain the middle, ambiguous (Ramsey, Spirtes and Zhang 2006). Without any
+    separating set, it is ambiguous too.
     """
     colliders, ambiguous = [], []
     for x, y, z in unshielded(adjacent):
@@ -200,10 +189,9 @@ def direct_edges(
 ) -> tuple[Pdag, list[int] | None]:
     """Direct the edges by knowledge, colliders and Meek's rules; return the graph and a directed member, if any.
 
-    Colliders that knowledge excludes are passed over. An edge that colliders, or Meek's rules, claim in both
-    directions, or that would close a directed cycle, stays open and takes no part in the rules. The member has all
-    arrows, no cycle, and no colliders but those found and those that an ambiguous triple or an open edge makes
-    possible.
+    Colliders that contradict the knowledge are ignored. An edge that is claimed in both directions, or that would close
+    a directed cycle, is in conflict: it stays undirected, and no rule uses it. The member has all arrows, no cycle, and
+    no further colliders except at ambiguous triples and edges in conflict.
     """
     graph = Pdag.from_matrix(adjacent)
     never = knowledge.forbidden | knowledge.required.T
@@ -221,7 +209,7 @@ def direct_edges(
         _allow(unknown, x, y, z)
     graph.close(ambiguous=unknown, fourth=not knowledge.is_empty)
     free = graph.copy()
-    for a, b in open_edges(graph):
+    for a, b in graph.conflicts():
         free.add_line(a, b)
         for middle, end in ((a, b), (b, a)):
             for other in members(graph.adjacent[middle]):
@@ -229,17 +217,7 @@ def direct_edges(
     return graph, free.extension(unknown)
 
 
-def open_edges(graph: Pdag) -> list[tuple[int, int]]:
-    """List the edges a < b that are claimed in both directions."""
-    return [
-        (a, b)
-        for a, around in enumerate(graph.adjacent)
-        for b in members(around & ~(graph.parents[a] | graph.children[a] | graph.neighbours[a]))
-        if a < b
-    ]
-
-
 def _allow(unknown: dict[tuple[int, int], int], x: int, y: int, z: int) -> None:
-    """Mark the triple x - y - z as one that may or may not be a collider."""
+    """Mark the triple x - y - z as ambiguous."""
     unknown[y, x] = unknown.get((y, x), 0) | 1 << z
     unknown[y, z] = unknown.get((y, z), 0) | 1 << x

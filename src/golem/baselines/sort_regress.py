@@ -1,4 +1,4 @@
-"""SortRegress: sort the columns by a number each, then regress (Reisach et al. 2021, 2023)."""
+"""SortRegress: sort the columns by variance or R2, then regress (Reisach et al. 2021, 2023)."""
 
 from __future__ import annotations
 
@@ -21,27 +21,26 @@ Sorting = Literal["variance", "r2"]
 class SortRegress(Baseline):
     """Order the nodes by variance or by R2, and regress each on those before it.
 
-    No search for causes is made: this is the check that every simulated comparison must show. Where it does as well
-    as a structure learner, the simulation has the order of the causes in its scales (`by="variance"`: effects vary more
-    than their causes) or in how well columns are predicted (`by="r2"`, which standardizing does not remove).
+    This is a sanity check for simulated comparisons, without any search for causes. If it does as well as a structure
+    learner, the simulation reveals the order of the causes by its scales (`by="variance"`: effects vary more than their
+    causes) or by how well columns are predicted (`by="r2"`, which standardizing does not remove).
 
-    R2 of a column is that of its regression on all others, 1 - 1 / (S_jj (S^-1)_jj). The regressions are adaptive
-    lassos with the penalty of least BIC, then least squares on the predictors kept; they need the covariance alone.
+    R2 of a column is that of its regression on all others, 1 - 1 / (S_jj (S^-1)_jj). An adaptive lasso with the lowest
+    BIC selects the predictors, and least squares on them gives the weights. All of this needs only the covariance.
 
     Parameters
     ----------
     by : {"variance", "r2"}
-        What to sort by, lowest first.
+        Quantity to sort by, lowest first.
     knowledge : Knowledge or NamedKnowledge, optional
-        Forbidden edges are left out of the regressions, required ones stay in; a required edge against the order is
-        refused, as nothing but the sorting decides the order.
+        Required and forbidden edges of the regressions. A required edge against the order is an error.
 
     Attributes
     ----------
     weights_, adjacency_, cpdag_, sem_, moments_, knowledge_, seconds_, n_features_in_, feature_names_in_
         See `Baseline`.
     order_ : ndarray of shape (d,)
-        The order, causes first.
+        The order of the columns, causes first.
 
     Examples
     --------
@@ -63,7 +62,7 @@ class SortRegress(Baseline):
             warn_of_equal_scales(moments, "sorting by variance", "by='r2'", stacklevel=4)
             key = moments.variances
         else:
-            # Of correlations: S^-1 would lose digits where the units differ widely.
+            # From correlations, because S^-1 loses digits if the units differ widely.
             key = 1 - 1 / np.diagonal(np.linalg.inv(moments.standardized().covariance))
         self.order_ = np.argsort(key, kind="stable")
-        self._present_weights(regress_along(self.order_.tolist(), moments, knowledge))
+        self._set_weights(regress_along(self.order_.tolist(), moments, knowledge))

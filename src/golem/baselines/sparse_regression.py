@@ -1,4 +1,4 @@
-"""Regressions of nodes on those before them in an order, with few coefficients, from the covariance alone."""
+"""Sparse regressions of nodes on those before them in an order, from the covariance."""
 
 from __future__ import annotations
 
@@ -18,22 +18,18 @@ Indices = NDArray[np.intp]
 
 
 def require_more_rows_than_columns(moments: Moments, method: str) -> None:
-    """Raise where a node cannot be regressed on all others."""
+    """Raise a ValueError if there are too few rows to regress a node on all others."""
     if moments.n <= moments.d + 1:
         raise ValueError(
-            f"{method} regresses columns on all that precede them, for which n = {moments.n} rows are too few with "
-            f"d = {moments.d} columns: at least d + 2 are needed; use fewer columns, or Golem, which can do with fewer "
-            "rows"
+            f"{method} regresses columns on all columns before them, and n = {moments.n} rows are too few with "
+            f"d = {moments.d} columns: at least d + 2 are needed. Use more rows, fewer columns, or Golem."
         )
 
 
 def regress_along(order: Sequence[int], moments: Moments, knowledge: Knowledge, *, select: bool = True) -> Matrix:
-    """Regress every node on the allowed ones before it, or on those of them that an adaptive lasso selects.
+    """Return the weights, shape (d, d), of regressions of each node on the allowed nodes before it in an order.
 
-    Raises
-    ------
-    ValueError
-        If a required edge points backward in the order.
+    If `select`, an adaptive lasso selects the predictors. A required edge against the order is refused.
     """
     place = np.empty(moments.d, dtype=int)
     place[list(order)] = np.arange(moments.d)
@@ -42,7 +38,7 @@ def regress_along(order: Sequence[int], moments: Moments, knowledge: Knowledge, 
         cause, effect = (moments.names[k] for k in backward[0])
         raise ValueError(
             f"the edge {cause!r} -> {effect!r} is required, but {effect!r} comes before {cause!r} in the order of this "
-            "method, which knowledge cannot change; leave the edge out of the knowledge, or use another method"
+            "method, which knowledge cannot change. Remove the edge from the knowledge, or use another method."
         )
     R, scale = moments.standardized().covariance, np.sqrt(moments.variances)
     graph = np.zeros((moments.d, moments.d), dtype=bool)
@@ -58,16 +54,16 @@ def regress_along(order: Sequence[int], moments: Moments, knowledge: Knowledge, 
 def adaptive_lasso(
     R: Matrix, n: int, predictors: Indices, target: int, required: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Select predictors of a target by the adaptive lasso (Zou 2006), with the penalty of least BIC.
+    """Return a mask of the predictors of a target that the adaptive lasso (Zou 2006) with the lowest BIC selects.
 
-    Predictors are weighted by their least squares coefficients; along the path of the lasso (least angle regression)
-    the point is taken that minimizes rss / s^2 + k log n, where s^2 is the noise variance of the full regression and k
-    the number of coefficients. All of it needs only the correlations R. Required predictors bear no penalty: the others
-    are selected given them.
+    Predictors are weighted by their least squares coefficients. On the lasso path (least angle regression), we take the
+    point with the smallest rss / s^2 + k log n, where s^2 is the noise variance of the full regression and k the number
+    of coefficients. This needs only the correlations R. Required predictors have no penalty; the others are selected
+    given them.
 
     Examples
     --------
-    >>> R = np.array([[1, 0.5, 0.8], [0.5, 1, 0.4], [0.8, 0.4, 1]])  # 1 says nothing about 2 that 0 does not say
+    >>> R = np.array([[1, 0.5, 0.8], [0.5, 1, 0.4], [0.8, 0.4, 1]])  # given 0, 1 and 2 are uncorrelated
     >>> adaptive_lasso(R, 100, np.array([0, 1]), 2, np.array([False, False]))
     array([ True, False])
     """
@@ -84,7 +80,7 @@ def adaptive_lasso(
     size = np.abs(least_squares)
     gram, products = gram * np.outer(size, size), products * size
     with warnings.catch_warnings():
-        # The path may end early, where the last and smallest coefficients are lost in rounding: BIC does not go there.
+        # The path may end early when the last coefficients are as small as rounding errors; BIC never selects those.
         warnings.simplefilter("ignore", ConvergenceWarning)
         _, _, path = lars_path_gram(n * products, n * gram, n_samples=n, method="lasso", alpha_min=0.0)
     rss = n * (R[target, target] - 2 * products @ path + np.sum(path * (gram @ path), axis=0))

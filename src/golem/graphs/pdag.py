@@ -108,6 +108,15 @@ class Pdag:
         self.adjacent[a] |= 1 << b
         self.adjacent[b] |= 1 << a
 
+    def conflicts(self) -> list[tuple[int, int]]:
+        """Return the edges a < b that are in conflict."""
+        return [
+            (a, b)
+            for a, adjacent in enumerate(self.adjacent)
+            for b in members(adjacent & ~(self.parents[a] | self.children[a] | self.neighbours[a]))
+            if a < b
+        ]
+
     def remove(self, a: int, b: int) -> None:
         """Remove the edge between two nodes, if any."""
         for u, v in ((a, b), (b, a)):
