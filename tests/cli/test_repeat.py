@@ -122,7 +122,7 @@ def test_a_repeat_takes_no_settings(options, message, finished):
 
 
 def test_records_that_are_none_are_refused(finished):
-    assert "this needs the graph.json" in golem("fit", "--from", "out/edges.csv", expect=1).output
+    assert "give the graph.json" in golem("fit", "--from", "out/edges.csv", expect=1).output
     assert "no such file" in golem("fit", "--from", "none.json", expect=1).output
     record = finished / "out" / "graph.json"
     content = json.loads(record.read_text())
