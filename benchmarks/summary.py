@@ -5,7 +5,8 @@ SHD per node where the data identify directions (equal noise variances), SHD-C p
 error. `golem` is the paper's recipe for that noise (golem-ev or golem-nv) with all 1e5 steps; on the networks, whose
 units are arbitrary, all methods get standardized columns. flopsearch (restarts = 10) runs in an environment of its own.
 
-    python benchmarks/summary.py --flopsearch .other-packages/flopsearch/bin/python --networks pgmpy/utils/example_models
+    python benchmarks/summary.py --flopsearch .other-packages/flopsearch/bin/python \\
+        --networks pgmpy/utils/example_models
     python benchmarks/summary.py --lines equal-sparse --methods order,fgs        # a part of it
 """
 
@@ -113,7 +114,8 @@ def main() -> None:
     options = parser.parse_args()
     chosen = options.lines.split(",") if options.lines else list(lines(options.networks))
     methods = [one for one in options.methods.split(",") if one != "flopsearch" or options.flopsearch]
-    print(f"golem {golem.__version__}, numpy {np.__version__}, Python {platform.python_version()}, {len(SEEDS)} seeds\n")
+    versions = f"golem {golem.__version__}, numpy {np.__version__}, Python {platform.python_version()}"
+    print(f"{versions}, {len(SEEDS)} seeds\n")
     print(f"| data (n = {ROWS}) | " + " | ".join(methods) + " |\n|---|" + "---|" * len(methods))
     with ProcessPoolExecutor(options.jobs) as pool:
         cells = {(key, method): pool.submit(cell, key, method, options) for key in chosen for method in methods}
