@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -68,38 +68,6 @@ class Batch:
     begin: int
     end: int
     place: Callable[[int], str]
-
-
-class TableFile(Protocol):
-    """A file with a table, opened once to see what it holds."""
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-
-    @property
-    def size(self) -> int:
-        """Its bytes."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All its columns."""
-
-    @property
-    def made_up_names(self) -> bool:
-        """Whether the names were made up because the file has none."""
-
-    def require_numeric(self, columns: Sequence[int]) -> None:
-        """Raise a ValueError that lists the columns which the file itself declares to hold no numbers."""
-
-    def memory(self, d: int) -> int:
-        """Bytes of memory that reading d columns takes, about."""
-
-    def pieces(self, d: int) -> list[Piece]:
-        """Cut the file into pieces to read d columns; the cuts depend on nothing but the file and d."""
-
-    def batches(self, piece: Piece, columns: Sequence[int]) -> Iterator[Batch]:
-        """Read the columns at these positions, in this order."""
 
 
 def as_floats(column: Any, na: Sequence[str] = ()) -> Vector:

@@ -17,8 +17,8 @@ from typing import Literal
 
 import numpy as np
 
-from golem.data.files.batches import Batch, Piece, TableFile, batch_rows, naming
-from golem.data.files.table_files import TableFiles
+from golem.data.files.batches import Batch, Piece, batch_rows, naming
+from golem.data.files.table_files import TableFile, TableFiles
 from golem.data.moments import Moments
 from golem.runtime.machine import available_cores
 from golem.runtime.progress import Counter

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from golem.data.checks import DataWarning
-from golem.data.files.batches import TableFile, naming
+from golem.data.files.batches import naming
 from golem.data.files.csv_files import SAVED_INDEX, CsvFile
 from golem.data.files.parquet_files import MAGIC, ParquetFile
 from golem.data.files.standard_input import source_name
@@ -28,6 +28,7 @@ ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".parquet", 
 _SAVED_INDEX = re.compile(rf"{SAVED_INDEX}(\.\d+)*|__index_level_\d+__")
 
 Paths = str | Path | Iterable[str | Path]
+TableFile = CsvFile | ParquetFile
 
 
 @dataclass(frozen=True)
