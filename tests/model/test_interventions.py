@@ -84,12 +84,12 @@ def test_nothing_set_changes_nothing():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"z": 1.0}, "no variable 'z' among 'a', 'b'"),
+        ({"z": 1.0}, "no variable 'z'. The variables are 'a', 'b'"),
         ({2: 1.0}, "no variable number 2"),
         ({"a": np.nan}, "one finite number"),
         ({"a": [1.0, 2.0]}, "one finite number"),
         ({"a": 1.0, 0: 1.0}, "given twice"),
-        ({0.0: 1.0}, "by its name or its number, a whole one from 0 on; got 0.0"),
+        ({0.0: 1.0}, r"by its name or its number .*; got 0\.0"),
     ],
 )
 def test_interventions_that_make_no_sense_are_refused(values, message):
@@ -100,7 +100,7 @@ def test_interventions_that_make_no_sense_are_refused(values, message):
 
 def test_effects_of_unknown_variables_are_refused():
     sem = LinearSEM([[0, 1], [0, 0]], [1, 1], names=["a", "b"])
-    with pytest.raises(ValueError, match="no variable 'c' among 'a', 'b'"):
+    with pytest.raises(ValueError, match=r"no variable 'c'\. The variables are 'a', 'b'"):
         sem.total_effect("a", "c")
     with pytest.raises(ValueError, match="'b' and 'a': no directed path"):
         sem.adjustment_set("b", "a")
@@ -111,9 +111,9 @@ def test_only_whole_numbers_are_positions(variable):
     sem = LinearSEM([[0, 1], [0, 0]], [1, 1], names=["a", "b"])
     for ask in (sem.total_effect, sem.adjustment_set):
         for pair in ((0, variable), (variable, 1)):
-            with pytest.raises(ValueError, match="a variable is given by its name or its number"):
+            with pytest.raises(ValueError, match="A variable must be given by its name or its number"):
                 ask(*pair)
-    with pytest.raises(ValueError, match="a variable is given by its name or its number"):
+    with pytest.raises(ValueError, match="A variable must be given by its name or its number"):
         sem.predict({"a": 1.0}, [variable])
     assert sem.total_effect(np.int64(0), np.uint8(1)) == 1.0
 
@@ -123,7 +123,7 @@ def test_a_number_that_is_the_name_of_another_variable_is_refused():
     assert sem.total_effect("2", "7") == 6.0
     assert sem.total_effect(1, "7") == 3.0  # the variable named 1 is the one at 1
     assert sem.total_effect(0, 1) == 2.0  # no variable is named 0
-    with pytest.raises(ValueError, match=r"2 is the name of variable number 0; .* as text, '2', or '7', which has the"):
+    with pytest.raises(ValueError, match=r"2 is also the name of variable number 0\. .*: '2' or '7' \(number 2"):
         sem.do({2: 1.0})
-    with pytest.raises(ValueError, match=r"7 is the name of variable number 2; give the name as text, '7'$"):
+    with pytest.raises(ValueError, match=r"7 is also the name of variable number 2\. Give the name as text: '7'\.$"):
         sem.predict({"2": 1.0}, [7])

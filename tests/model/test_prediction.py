@@ -65,8 +65,8 @@ def test_standardized_weights_are_the_weights_of_standardized_samples():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (({"z": 1.0},), "no variable 'z' among 'a', 'b', 'c'"),
-        (({"a": 1.0}, ["a"]), "'a': given and a target"),
+        (({"z": 1.0},), "no variable 'z'. The variables are 'a', 'b', 'c'"),
+        (({"a": 1.0}, ["a"]), "'a': both given and a target"),
         (({"a": 1.0, "b": 1.0, "c": 1.0},), "nothing to predict"),
         (({"a": 1.0}, []), "nothing to predict"),
         (({"a": [1.0, 2.0], "b": [1.0, 2.0, 3.0]},), "different lengths: 'a'"),

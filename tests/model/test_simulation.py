@@ -135,5 +135,5 @@ def test_bad_arguments_are_refused(arguments):
 
 def test_one_row_cannot_be_standardized():
     assert simulate.simulate(3, 1, random_state=0).data.shape == (1, 3)
-    with pytest.raises(ValueError, match="two rows must be drawn"):
+    with pytest.raises(ValueError, match="at least 2 to standardize; got n=1"):
         simulate.simulate(3, 1, standardize=True)

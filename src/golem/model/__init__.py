@@ -1,4 +1,4 @@
-"""The linear structural equation model: what it implies, predicts and answers, and how to draw a random one.
+"""The linear structural equation model: implied moments, interventions, prediction, and simulation.
 
-How a model is learned is not decided here.
+Learning a model from data does not belong here.
 """

@@ -14,15 +14,15 @@ from golem.data.table_input import is_table, rows_and_names
 from golem.graphs.adjustment import AdjustmentKind, adjustment_set
 from golem.graphs.dag import is_dag
 from golem.graphs.named_graph import NamedGraph
-from golem.model.interventions import NOISE_SHAPES, Intervened, draw_rows, implied_covariance, implied_mean, number_of
+from golem.model.interventions import NOISE_SHAPES, Intervened, LinearEquations, number_of
 from golem.model.prediction import Prediction, condition
 from golem.runtime.messages import quoted
 from golem.runtime.names import column_names
-from golem.runtime.types import BoolMatrix, Matrix, Vector
+from golem.runtime.types import BoolMatrix, Matrix
 
 
 @dataclass(frozen=True, eq=False)
-class LinearSEM:
+class LinearSEM(LinearEquations):
     """The model x = c + x B + e, with independent noise e and an acyclic B.
 
     Parameters
@@ -32,11 +32,11 @@ class LinearSEM:
     noise_variances : array of shape (d,)
         Variances of e.
     intercepts : array of shape (d,), optional
-        c; zero by default. e has mean zero.
+        c, zero by default. The noise e has mean zero.
     names : sequence of str, optional
         Names of the variables.
     noise : {"gaussian", "exponential", "gumbel"}
-        Shape of the noise that `sample` draws; the second moments do not depend on it.
+        Distribution of the noise that `sample` draws. Means and covariances do not depend on it.
 
     Raises
     ------
@@ -51,12 +51,6 @@ class LinearSEM:
            [2., 5.]])
     """
 
-    weights: Matrix
-    noise_variances: Vector
-    intercepts: Vector
-    names: tuple[str, ...]
-    noise: str
-
     def __init__(
         self,
         weights: ArrayLike,
@@ -67,32 +61,24 @@ class LinearSEM:
     ) -> None:
         B, variances = np.array(weights, dtype=float), np.array(noise_variances, dtype=float)
         if not is_dag(B):
-            raise ValueError("the weights of a LinearSEM must form a directed acyclic graph, and have a cycle")
+            raise ValueError("The weights have a cycle; a LinearSEM needs the weights of a directed acyclic graph.")
         d = len(B)
         c = np.zeros(d) if intercepts is None else np.array(intercepts, dtype=float)
         if variances.shape != (d,) or c.shape != (d,):
             raise ValueError(
-                f"weights of {d} variables need {d} noise variances and intercepts; "
-                f"got shapes {variances.shape} and {c.shape}"
+                f"Weights of shape ({d}, {d}) need {d} noise variances and {d} intercepts; got shapes "
+                f"{variances.shape} and {c.shape}."
             )
-        if not (
-            np.isfinite(B).all() and np.isfinite(c).all() and np.all(variances > 0) and np.isfinite(variances).all()
-        ):
-            raise ValueError("weights and intercepts must be finite, noise variances finite and positive")
+        if not (all(np.isfinite(array).all() for array in (B, c, variances)) and np.all(variances > 0)):
+            raise ValueError("Weights, intercepts and noise variances must be finite, and noise variances positive.")
         if noise not in NOISE_SHAPES:
-            raise ValueError(f"noise must be one of {', '.join(NOISE_SHAPES)}; got {noise!r}")
-        for name, value in (
-            ("weights", B),
-            ("noise_variances", variances),
-            ("intercepts", c),
-            ("names", column_names(names, d)),
-            ("noise", noise),
-        ):
-            object.__setattr__(self, name, value)
+            raise ValueError(f"noise must be one of {quoted(NOISE_SHAPES)}; got {noise!r}.")
+        # The class is frozen, which forbids plain assignment.
+        vars(self).update(weights=B, noise_variances=variances, intercepts=c, names=column_names(names, d), noise=noise)
 
     @classmethod
     def from_graph(cls, graph: NamedGraph) -> LinearSEM:
-        """Return the model of a graph that was read, with its weights, noise variances and intercepts.
+        """Return the model of a graph with weights, noise variances and intercepts, for example one read from a file.
 
         Raises
         ------
@@ -105,7 +91,7 @@ class LinearSEM:
     @classmethod
     def from_moments(cls, weights: ArrayLike, noise_variances: ArrayLike, moments: Moments) -> LinearSEM:
         """Return the model of weights and noise variances learned from data, with intercepts that fit the means."""
-        # Where n <= d a residual can vanish; a model needs a positive variance all the same.
+        # With n <= d a residual can be zero, but a model needs positive variances.
         floor = np.finfo(float).eps * moments.variances
         intercepts = moments.mean - moments.mean @ np.asarray(weights)
         return cls(weights, np.maximum(noise_variances, floor), intercepts, moments.names)
@@ -121,16 +107,6 @@ class LinearSEM:
         return np.not_equal(self.weights, 0)
 
     @property
-    def mean(self) -> Vector:
-        """Mean of x, c (I - B)^-1."""
-        return implied_mean(self.weights, self.intercepts)
-
-    @property
-    def covariance(self) -> Matrix:
-        """Implied covariance, (I - B)^-T Omega (I - B)^-1."""
-        return implied_covariance(self.weights, self.noise_variances)
-
-    @property
     def precision(self) -> Matrix:
         """Implied precision, (I - B) Omega^-1 (I - B)'."""
         M = np.eye(self.d) - self.weights
@@ -138,20 +114,20 @@ class LinearSEM:
 
     @property
     def standardized_weights(self) -> Matrix:
-        """Weights in standard deviations: B_ij sd(x_i) / sd(x_j), with the deviations that the model implies."""
+        """Weights in standard deviations, B_ij sd(x_i) / sd(x_j), with the standard deviations implied by the model."""
         scale = np.sqrt(np.diagonal(self.covariance))
         return self.weights * scale[:, None] / scale
 
     @property
     def total_effects(self) -> Matrix:
-        """Total effects of every variable on every other, (I - B)^-1: the sum over directed paths of their weights.
+        """Total effects between all variables, (I - B)^-1: sums over directed paths of the products of their weights.
 
-        Entry [i, j] is the change of x_j's mean when x_i is set one unit higher. The diagonal is 1.
+        Entry [i, j] is the change of the mean of x_j when x_i is set one unit higher. The diagonal is 1.
         """
         return np.asarray(np.linalg.inv(np.eye(self.d) - self.weights))
 
     def total_effect(self, cause: str | int, effect: str | int) -> float:
-        """Change of the mean of one variable when another, given by name or number, is set one unit higher.
+        """Return the change of the mean of `effect` when `cause` is set one unit higher; both by name or number.
 
         Examples
         --------
@@ -174,15 +150,15 @@ class LinearSEM:
         known = self._by_number(values)
         for j, value in known.items():
             if np.ndim(value) or not np.isfinite(value):
-                raise ValueError(f"do() sets a variable to one finite number; got {value!r} for {self.names[j]!r}")
+                raise ValueError(f"do() sets each variable to one finite number; got {value!r} for {self.names[j]!r}.")
             B[:, j], variances[j], intercepts[j] = 0, 0, value
         named = {self.names[j]: float(value) for j, value in known.items()}
         return Intervened(B, variances, intercepts, self.names, self.noise, named)
 
     def adjustment_set(self, cause: str | int, effect: str | int, kind: AdjustmentKind = "optimal") -> tuple[str, ...]:
-        """Return the names of variables to adjust for, so that a regression gives the total effect.
+        """Return the names of the variables to adjust for, so that a regression estimates the total effect.
 
-        By default it is the set with the smallest variance of the estimate (`golem.graphs.adjustment.adjustment_set`).
+        By default, the set whose estimate has the smallest variance (`golem.graphs.adjustment.adjustment_set`).
 
         Raises
         ------
@@ -205,18 +181,18 @@ class LinearSEM:
     def predict(
         self, given: Mapping[str | int, ArrayLike] | Any, targets: Sequence[str | int] | None = None
     ) -> Prediction:
-        """Predict variables from observed values of some others: Gaussian conditional means and variances.
+        """Predict variables from observed values of others: Gaussian conditional means and variances.
 
-        Seeing is not setting: compare `do`. For noise that is not Gaussian this is the best linear prediction and its
-        mean squared error.
+        Observing a value is different from setting it; for the latter see `do`. If the noise is not Gaussian, the
+        result is the best linear prediction and its mean squared error.
 
         Parameters
         ----------
         given : mapping or table
-            Observed values: a number, or an array with one for each row, by name or number of the variable; or a
-            table (pandas, Polars, PyArrow) with some of the model's columns.
+            Observed values: per variable (name or number) one number or an array with one number per row; or a table
+            (pandas, Polars, PyArrow) with some of the model's columns.
         targets : sequence of str or int, optional
-            What to predict; by default all that is not given.
+            Variables to predict; by default all that are not given.
 
         Examples
         --------
@@ -228,8 +204,8 @@ class LinearSEM:
         if not isinstance(given, Mapping):
             if not is_table(given):
                 raise ValueError(
-                    "predict() takes a mapping of variables to values, or a table with named columns; got "
-                    f"{type(given).__name__}"
+                    "predict() needs a mapping of variables to values or a table with named columns; got "
+                    f"{type(given).__name__}."
                 )
             rows, columns = rows_and_names(given)
             given = dict(zip(columns, rows.T, strict=True))
@@ -237,9 +213,9 @@ class LinearSEM:
         hidden = [j for j in range(self.d) if j not in known]
         wanted = hidden if targets is None else [number_of(target, self.names) for target in targets]
         if seen := [self.names[j] for j in wanted if j in known]:
-            raise ValueError(f"{quoted(seen)}: given and a target at once")
+            raise ValueError(f"{quoted(seen)}: both given and a target. Remove it from one of the two.")
         if not wanted:
-            raise ValueError("there is nothing to predict: all variables are given, or no target is")
+            raise ValueError("There is nothing to predict: all variables are given, or the list of targets is empty.")
         away, covariance = condition(
             self.weights, self.noise_variances, self._stacked(known) - self.mean[list(known)], list(known), hidden
         )
@@ -248,29 +224,25 @@ class LinearSEM:
         return Prediction(names, self.mean[wanted] + away[..., position], covariance[np.ix_(position, position)])
 
     def _stacked(self, known: Mapping[int, NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Put the values of several variables side by side, (k,) or (rows, k)."""
+        """Stack the values of k variables into an array of shape (k,) or (rows, k)."""
         try:
             values = np.stack(np.broadcast_arrays(*known.values()), axis=-1) if known else np.zeros(0)
         except ValueError:
             lengths = ", ".join(f"{self.names[j]!r} {np.shape(value)}" for j, value in known.items())
-            raise ValueError(f"the given values have different lengths: {lengths}") from None
+            raise ValueError(f"The given values have different lengths: {lengths}.") from None
         if values.ndim > 2 or not np.isfinite(values).all():
-            raise ValueError("the given values must be finite numbers, or arrays with one for each row")
+            raise ValueError("Given values must be finite: one number, or an array with one number per row.")
         return values
 
     def _by_number(self, values: Mapping[str | int, Any]) -> dict[int, Any]:
-        """Read a mapping from variables to numbers."""
+        """Replace the names in a mapping by the numbers of the variables."""
         known = {number_of(variable, self.names): np.asarray(value, dtype=float) for variable, value in values.items()}
         if len(known) < len(values):
-            raise ValueError("a variable is given twice, by its name and by its number")
+            raise ValueError("A variable is given twice, by its name and by its number. Remove one of the two.")
         return known
 
-    def sample(self, n: int, random_state: int | np.random.Generator | None = None) -> NDArray[np.float64]:
-        """Draw n rows, node by node in topological order."""
-        return draw_rows(self.weights, self.noise_variances, self.intercepts, self.noise, n, random_state)
-
     def log_likelihood(self, data: Moments | ArrayLike) -> float:
-        """Gaussian log-likelihood of all rows (log|det(I - B)| = 0 on a DAG, Lemma 1)."""
+        """Return the Gaussian log-likelihood of all rows (log|det(I - B)| = 0 on a DAG, Lemma 1)."""
         moments = self._moments(data)
         M = np.eye(self.d) - self.weights
         bias = moments.mean @ M - self.intercepts
@@ -278,7 +250,7 @@ class LinearSEM:
         return float(-moments.n / 2 * np.sum(np.log(2 * np.pi * self.noise_variances) + r / self.noise_variances))
 
     def _moments(self, data: Moments | ArrayLike) -> Moments:
-        """Moments of the data with the columns in the model's order; tables are matched by name."""
+        """Return the moments of the data with the columns in the model's order; the columns of tables go by name."""
         if isinstance(data, Moments):
             return data.reordered(self.names)
         if is_table(data):
@@ -286,7 +258,7 @@ class LinearSEM:
         return Moments.from_rows(data, self.names)
 
     def bic(self, data: Moments | ArrayLike, *, equal_variances: bool = False) -> float:
-        """Bayesian information criterion, -2 log-likelihood + k log n; lower is better.
+        """Return the Bayesian information criterion, -2 log-likelihood + k log n; lower is better.
 
         k counts the edges, the noise variances (one, if `equal_variances`) and the intercepts.
         """

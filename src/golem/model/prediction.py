@@ -1,4 +1,4 @@
-"""What observed values of some variables say about the others."""
+"""Predictions of some variables from observed values of others."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from golem.runtime.types import Matrix, Vector
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What observed values say about other variables; `LinearSEM.predict` makes it.
+    """Conditional means and covariance of variables given observed values of others; see `LinearSEM.predict`.
 
     Parameters
     ----------
     names : tuple of str
-        The variables predicted, k of them.
+        The k predicted variables.
     mean : ndarray of shape (k,) or (rows, k)
-        Their conditional means, for each row where several were given.
+        Conditional means; one row per row of the observed values, if several were given.
     covariance : ndarray of shape (k, k)
-        Their conditional covariance; it does not depend on the values observed.
+        Conditional covariance; it does not depend on the observed values.
     """
 
     names: tuple[str, ...]
@@ -30,17 +30,18 @@ class Prediction:
 
     @property
     def variance(self) -> Vector:
-        """Conditional variances of the variables predicted."""
+        """Conditional variances of the predicted variables."""
         return np.diagonal(self.covariance).copy()
 
 
 def condition(
     weights: Matrix, noise_variances: Vector, away: NDArray[np.float64], given: list[int], hidden: list[int]
 ) -> tuple[NDArray[np.float64], Matrix]:
-    """Mean, less the unconditional one, and covariance of hidden variables, when others are `away` from their means.
+    """Return the conditional mean (as a deviation from the mean) and covariance of the hidden variables.
 
-    The hidden part of x - mean minimizes |(x - mean) (I - B) Omega^-1/2|^2. Least squares by QR keeps the digits that
-    the inverse of a covariance of near-duplicates would lose.
+    `away` holds the deviations of the given variables from their means. The hidden part of x - mean minimizes
+    |(x - mean) (I - B) Omega^-1/2|^2. Least squares by QR is more precise than the inverse of a covariance, which may
+    be nearly singular.
     """
     A = (np.eye(len(weights)) - weights) / np.sqrt(noise_variances)
     Q, R = np.linalg.qr(A[hidden].T)

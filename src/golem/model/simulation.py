@@ -1,6 +1,6 @@
 """Random graphs, random models and data sets (paper, appendix G.2).
 
-ERk and SFk have k edges a node on average. Everything is reproducible from `random_state` alone.
+ERk and SFk have k edges per node on average. `random_state` determines every result.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.model.linear_sem import LinearSEM
+from golem.runtime.messages import quoted
 from golem.runtime.types import BoolMatrix, Matrix
 
 __all__ = ["Simulation", "erdos_renyi", "random_dag", "random_sem", "random_weights", "scale_free", "simulate"]
@@ -31,31 +32,29 @@ def erdos_renyi(d: int, degree: float, random_state: RandomState = None) -> Bool
 
 
 def scale_free(d: int, degree: int, random_state: RandomState = None) -> BoolMatrix:
-    """Draw a Barabási–Albert DAG: nodes come one by one and point to `degree` earlier ones.
+    """Draw a Barabási–Albert DAG: nodes are added one by one, each with edges to `degree` earlier nodes.
 
-    An earlier node is chosen, without repetition, with probability proportional to 1 + its edges received so far,
-    as in igraph's `Graph.Barabasi(d, m=degree, directed=True)`, so that early nodes become hubs with many parents.
+    An earlier node is chosen, without repetition, with probability proportional to 1 + the number of its parents so
+    far, as in igraph's `Graph.Barabasi(d, m=degree, directed=True)`. Early nodes thus become hubs with many parents.
     The labels are shuffled afterwards.
     """
     if degree != int(degree) or degree < 1:
-        raise ValueError(f"a scale-free graph adds a whole number of edges with each node; got degree={degree}")
+        raise ValueError(f"The degree of a scale-free graph must be a positive whole number; got {degree}.")
     rng = np.random.default_rng(random_state)
     adjacency = np.zeros((d, d), dtype=bool)
-    appeal = np.ones(d)
+    attraction = np.ones(d)
     for node in range(1, d):
-        earlier = appeal[:node]
-        chosen = (
-            np.arange(node)
-            if node <= degree
-            else rng.choice(node, size=int(degree), replace=False, p=earlier / earlier.sum())
-        )
+        chosen = np.arange(node)
+        if node > degree:
+            share = attraction[:node] / attraction[:node].sum()
+            chosen = rng.choice(node, size=int(degree), replace=False, p=share)
         adjacency[node, chosen] = True
-        appeal[chosen] += 1
+        attraction[chosen] += 1
     return _shuffled(adjacency, rng)
 
 
 def random_dag(d: int, graph: str = "ER2", random_state: RandomState = None) -> BoolMatrix:
-    """Draw a DAG by the name of its model, such as "ER2" or "SF4".
+    """Draw a DAG from a named model, such as "ER2" or "SF4".
 
     Examples
     --------
@@ -64,22 +63,22 @@ def random_dag(d: int, graph: str = "ER2", random_state: RandomState = None) -> 
     """
     model, degree = parse_graph(graph)
     if d < 1:
-        raise ValueError(f"a graph needs at least one node; got d={d}")
+        raise ValueError(f"A graph needs at least one node; got d={d}.")
     return erdos_renyi(d, degree, random_state) if model == "ER" else scale_free(d, int(degree), random_state)
 
 
 def parse_graph(graph: str) -> tuple[str, float]:
-    """Split the name of a graph model into "ER" or "SF" and its edges a node."""
+    """Split the name of a graph model into "ER" or "SF" and the number of edges per node."""
     match = re.fullmatch(r"(ER|SF)(\d+(?:\.\d+)?)", graph.upper())
     if not match or float(match[2]) == 0:
-        raise ValueError(f"a graph model is ER or SF and the edges a node, such as 'ER2' or 'SF4'; got {graph!r}")
+        raise ValueError(f"A graph model is ER or SF and the edges per node, such as 'ER2' or 'SF4'; got {graph!r}.")
     if match[1] == "SF" and float(match[2]) != int(float(match[2])):
-        raise ValueError(f"a scale-free graph adds a whole number of edges with each node; got {graph!r}")
+        raise ValueError(f"The degree of a scale-free graph must be a whole number, such as 'SF4'; got {graph!r}.")
     return match[1], float(match[2])
 
 
 def random_weights(adjacency: BoolMatrix, random_state: RandomState = None, scale: float = 1.0) -> Matrix:
-    """Draw weights uniformly from scale * ([-2, -0.5] u [0.5, 2]) for the edges of a graph."""
+    """Draw the weights of a graph's edges uniformly from scale * ([-2, -0.5] u [0.5, 2])."""
     rng = np.random.default_rng(random_state)
     size = rng.uniform(0.5, 2.0, adjacency.shape)
     sign = rng.choice([-1.0, 1.0], adjacency.shape)
@@ -96,7 +95,7 @@ def random_sem(
     noise_std: tuple[float, float] | None = None,
     random_state: RandomState = None,
 ) -> LinearSEM:
-    """Draw a model of the paper's simulations.
+    """Draw a random model as in the paper's simulations.
 
     Parameters
     ----------
@@ -109,28 +108,28 @@ def random_sem(
     weight_scale : float
         alpha of section 5.5: multiplies the weights.
     noise_std : (float, float), optional
-        Instead draw the standard deviations of the noise log-uniformly from this range, whatever its shape:
-        (0.1, 10) spreads them over two decades.
+        If given, draw the standard deviations of the noise log-uniformly from this range, such as (0.1, 10), for any
+        distribution of the noise.
     random_state : int, Generator or None
-        Seed.
+        Random seed.
     """
     if noise not in NOISES:
-        raise ValueError(f"noise must be one of {', '.join(NOISES)}; got {noise!r}")
+        raise ValueError(f"noise must be one of {quoted(NOISES)}; got {noise!r}.")
     if not weight_scale > 0:
-        raise ValueError(f"the weight scale must be positive; got {weight_scale}")
+        raise ValueError(f"weight_scale must be positive; got {weight_scale}.")
     rng = np.random.default_rng(random_state)
     weights = random_weights(random_dag(d, graph, rng), rng, weight_scale)
     shape = "gaussian" if noise.startswith("gaussian") else noise
     if noise_std is not None:
         low, high = noise_std
         if not 0 < low <= high:
-            raise ValueError(f"noise_std must be a range 0 < low <= high; got {noise_std}")
+            raise ValueError(f"noise_std must be a range (low, high) with 0 < low <= high; got {noise_std}.")
         deviation = np.exp(rng.uniform(np.log(low), np.log(high), d))
     elif noise == "gaussian-nv":
         deviation = rng.uniform(1.0, 2.0, d)
     else:
         deviation = np.full(d, np.pi / np.sqrt(6) if noise == "gumbel" else 1.0)
-    # Exp(1) and Gumbel(0, 1) have a mean; LinearSEM keeps it apart as the intercept.
+    # The means of Exp(1) and Gumbel(0, 1) become intercepts, because the noise of a LinearSEM has mean 0.
     mean = {"exponential": 1.0, "gumbel": np.euler_gamma * np.sqrt(6) / np.pi}.get(shape, 0.0) * deviation
     return LinearSEM(weights, deviation**2, mean, noise=shape)
 
@@ -156,8 +155,8 @@ def simulate(
 ) -> Simulation:
     """Draw a model and n rows of data; see `random_sem` for the parameters.
 
-    With `standardize` the columns of the data are scaled to mean 0 and variance 1 afterwards, which takes away the
-    order that variances carry in these simulations; the model stays as it was drawn.
+    With `standardize`, the columns of the data are scaled to mean 0 and variance 1, so that variances no longer reveal
+    the order of the nodes. The model is not changed.
 
     Examples
     --------
@@ -166,7 +165,9 @@ def simulate(
     ((100, 5), np.int64(6))
     """
     if n < 1 + standardize:
-        raise ValueError(f"at least {'two rows' if standardize else 'one row'} must be drawn; got n={n}")
+        raise ValueError(
+            f"The number of rows must be at least {1 + standardize}{' to standardize' * standardize}; got n={n}."
+        )
     rng = np.random.default_rng(random_state)
     sem = random_sem(d, graph, noise, weight_scale=weight_scale, noise_std=noise_std, random_state=rng)
     data = sem.sample(n, rng)
@@ -176,6 +177,6 @@ def simulate(
 
 
 def _shuffled(adjacency: BoolMatrix, rng: np.random.Generator) -> BoolMatrix:
-    """Relabel the nodes at random, so that their numbers say nothing of their order."""
+    """Relabel the nodes at random, so that their numbers do not reveal their order."""
     order = rng.permutation(len(adjacency))
     return adjacency[np.ix_(order, order)]
