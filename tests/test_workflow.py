@@ -127,7 +127,7 @@ def test_knowledge_of_other_columns_is_refused_before_the_rows_are_read(tmp_path
     path = tmp_path / "data.csv"
     path.write_text("a,b\n" + "1,2\n" * 60 + "oops\n")  # beyond the lines that tell the format
     known = Knowledge.named(forbidden=[("a", "z")])
-    with pytest.raises(ValueError, match="'z', which is no column"):
+    with pytest.raises(ValueError, match="'z', which is not a column"):
         fit_file(path, tmp_path / "out", Golem(knowledge=known), forbid=["a->b"])
     with pytest.raises(ValueError, match=r"shape \(2, 2\)"):
         fit_file(path, tmp_path / "out", Golem(knowledge=Knowledge.of(3)))

@@ -65,12 +65,12 @@ def test_a_file_and_options_add_up_and_stand_in_the_result(data, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--forbid", "age"], "'age' is no edge"),
-        (["--forbid", "aeg->blood pressure"], "no column; did you mean 'age'?"),
-        (["--require", "age->age"], "no variable causes itself"),
-        (["--require", 'age->the "x"', "--require", 'the "x"->age'], "form a cycle, 'age' -> 'the \"x\"' -> 'age'"),
+        (["--forbid", "age"], "'age' is not an edge"),
+        (["--forbid", "aeg->blood pressure"], "not a column. Did you mean 'age'?"),
+        (["--require", "age->age"], "self-loops are not possible"),
+        (["--require", 'age->the "x"', "--require", 'the "x"->age'], "form a cycle: 'age' -> 'the \"x\"' -> 'age'"),
         (["--require", 'age->the "x"', "--forbid", 'age->the "x"'], "is required and forbidden"),
-        (["--knowledge", "none.json"], "none.json: cannot be read"),
+        (["--knowledge", "none.json"], "none.json: There is no such file"),
     ],
 )
 def test_contradictions_end_the_command_before_any_work(command, options, message, data, tmp_path):

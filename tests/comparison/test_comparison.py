@@ -306,5 +306,5 @@ def test_knowledge_is_obeyed_or_refused(drawn, monkeypatch, tmp_path):
     (refused,) = [row for row in result.rows if row.method == "lingam"]
     assert refused.status == "error"
     assert "takes no knowledge here" in refused.message
-    with pytest.raises(ValueError, match="names 'y', which is no column"):
+    with pytest.raises(ValueError, match="refers to 'y', which is not a column"):
         compare(drawn.data, ["order-ev"], knowledge=Knowledge.named([("y", "x0")]))

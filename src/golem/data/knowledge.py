@@ -1,8 +1,7 @@
-"""What is known before the data: forbidden edges, required edges and tiers, by name or as masks that solvers obey."""
+"""Prior knowledge: forbidden edges, required edges and tiers, by name or as masks."""
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from golem.data.files.batches import naming
 from golem.graphs.dag import cycle_text, find_cycle
+from golem.runtime.messages import suggestion
+from golem.runtime.names import positions
 from golem.runtime.types import BoolMatrix
 
 _KEYS = ("forbidden", "required", "tiers")
-_SHAPE = '{"forbidden": [["A", "B"]], "required": [], "tiers": [["A"], ["B", "C"]]}'
+_EXAMPLE = '{"forbidden": [["A", "B"]], "required": [], "tiers": [["A"], ["B", "C"]]}'
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,14 +27,14 @@ class Knowledge:
     Parameters
     ----------
     forbidden : ndarray of shape (d, d), bool
-        `forbidden[i, j]`: the edge i -> j cannot be.
+        `forbidden[i, j]`: the graph must not have the edge i -> j.
     required : ndarray of shape (d, d), bool
-        `required[i, j]`: the edge i -> j must be.
+        `required[i, j]`: the graph must have the edge i -> j.
 
     Raises
     ------
     ValueError
-        If an edge is required and forbidden, or required edges form a cycle.
+        If an edge is both required and forbidden, or the required edges form a cycle.
 
     Examples
     --------
@@ -50,20 +52,17 @@ class Knowledge:
         for name in ("forbidden", "required"):
             given = np.asarray(getattr(self, name))
             if given.dtype != bool and not np.isin(given, (0, 1)).all():
-                raise ValueError(f"the mask of {name} edges holds other values than true and false, or 1 and 0")
+                raise ValueError(f"The mask of {name} edges must contain only true and false, or 1 and 0.")
             object.__setattr__(self, name, given.astype(bool, copy=False))
         d = len(self.forbidden) if self.forbidden.ndim else 0
         if not self.forbidden.shape == self.required.shape == (d, d):
-            raise ValueError(
-                f"knowledge masks must be square and alike; got {self.forbidden.shape} and {self.required.shape}"
-            )
+            shapes = f"{self.forbidden.shape} and {self.required.shape}"
+            raise ValueError(f"Knowledge masks must have the same square shape; got {shapes}.")
         both = np.argwhere(self.forbidden & self.required)
         if len(both):
             i, j = both[0]
-            raise ValueError(f"the edge {i} -> {j} is both required and forbidden")
-        cycle = find_cycle(self.required) if self.required.any() else None
-        if cycle:
-            raise ValueError(_cyclic(cycle_text(cycle)))
+            raise ValueError(f"The edge {i} -> {j} is both required and forbidden. Remove one of the two.")
+        _require_acyclic(self.required)
 
     @classmethod
     def of(
@@ -73,10 +72,10 @@ class Knowledge:
         required: Iterable[tuple[int, int]] = (),
         tiers: Sequence[Sequence[int]] = (),
     ) -> Knowledge:
-        """Build the masks from lists of edges and tiers of node numbers.
+        """Build the masks from edges and tiers of node numbers.
 
-        No edge goes from a node of a later tier to one of an earlier tier; nodes in no tier are free. The reverse
-        of a required edge is forbidden, as is every edge from a node to itself; `Knowledge.of(d)` forbids nothing more.
+        Edges from a later tier to an earlier one are forbidden; nodes without a tier are not restricted. Self-loops
+        and the reverses of required edges are forbidden, too.
         """
         forbidden_mask, required_mask = np.eye(d, dtype=bool), np.zeros((d, d), dtype=bool)
         for mask, edges in ((forbidden_mask, forbidden), (required_mask, required)):
@@ -89,7 +88,8 @@ class Knowledge:
             forbidden_mask[np.ix_(tier, earlier)] = True
             earlier.extend(tier)
         if len(set(earlier)) < len(earlier):
-            raise ValueError("a node stands in two tiers")
+            twice = next(node for node in earlier if earlier.count(node) > 1)
+            raise ValueError(f"Node {twice} is listed twice in the tiers. List it once.")
         return cls(forbidden_mask | required_mask.T, required_mask)
 
     @classmethod
@@ -99,7 +99,7 @@ class Knowledge:
         required: Iterable[Sequence[str]] = (),
         tiers: Iterable[Sequence[str]] = (),
     ) -> NamedKnowledge:
-        """Knowledge by the names of the columns, which becomes masks when a model is fitted to them.
+        """Return knowledge by column names; it is turned into masks when a model is fitted.
 
         Examples
         --------
@@ -109,70 +109,69 @@ class Knowledge:
                [1, 0, 0],
                [0, 0, 0]])
         """
-        return NamedKnowledge(_edges(forbidden, "forbidden"), _edges(required, "required"), _tiers(tiers))
+        forbidden, required = (
+            dict.fromkeys(_name_lists(key, given)) for key, given in (("forbidden", forbidden), ("required", required))
+        )
+        return NamedKnowledge(tuple(forbidden), tuple(required), _name_lists("tiers", tiers))
 
     @classmethod
     def read(cls, path: str | Path) -> NamedKnowledge:
-        """Read knowledge by names from a JSON file; every key may be left out.
+        """Read knowledge by column names from a JSON file.
 
-        The file holds `{"forbidden": [["A", "B"]], "required": [], "tiers": [["A"], ["B", "C"]]}`.
+        Example: `{"forbidden": [["A", "B"]], "required": [], "tiers": [["A"], ["B", "C"]]}`; every key is optional.
 
         Raises
         ------
         ValueError
-            If the file cannot be read, is not of this shape, or contradicts itself.
+            If the file cannot be read, has another structure, or contradicts itself.
         """
-        try:
-            content = json.loads(Path(path).read_text(encoding="utf-8-sig"))
-        except OSError as error:
-            raise ValueError(f"{path}: cannot be read ({error.strerror})") from None
-        except UnicodeDecodeError:
-            raise ValueError(f"{path}: not a text file in UTF-8") from None
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{path}: not JSON ({error}); knowledge looks like {_SHAPE}") from None
-        if not isinstance(content, dict):
-            raise ValueError(f"{path}: a {type(content).__name__}, not an object; knowledge looks like {_SHAPE}")
-        unknown = [key for key in content if key not in _KEYS]
-        if unknown:
-            raise ValueError(f"{path}: knowledge has no key {unknown[0]!r}{_nearest(unknown[0], _KEYS)}")
-        try:
+        with naming(Path(path)):
+            try:
+                content = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+            except UnicodeDecodeError:
+                raise ValueError("The file is not text in UTF-8.") from None
+            except json.JSONDecodeError as error:
+                raise ValueError(f"The file is not valid JSON ({error}). Example: {_EXAMPLE}") from None
+            if not isinstance(content, dict):
+                raise ValueError(f"Expected a JSON object, got a {type(content).__name__}. Example: {_EXAMPLE}")
+            unknown = [key for key in content if key not in _KEYS]
+            if unknown:
+                raise ValueError(f"Unknown key {unknown[0]!r}. {suggestion(unknown[0], _KEYS, 'keys')}")
             return cls.named(**content)
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
 
     def by_name(self, names: Sequence[str]) -> NamedKnowledge:
-        """Return the same knowledge by the names of the nodes, without what goes without saying."""
-        told = self.forbidden & ~np.eye(len(names), dtype=bool) & ~self.required.T
-        edges = ([(names[i], names[j]) for i, j in np.argwhere(mask)] for mask in (told, self.required))
+        """Return the same knowledge by the names of the nodes, without edges that are always forbidden."""
+        listed = self.forbidden & ~np.eye(len(names), dtype=bool) & ~self.required.T
+        edges = ([(names[i], names[j]) for i, j in np.argwhere(mask)] for mask in (listed, self.required))
         return Knowledge.named(*edges)
 
     @property
     def allowed(self) -> BoolMatrix:
-        """Edges that may be: neither forbidden nor on the diagonal."""
+        """Mask of the edges that are neither forbidden nor self-loops."""
         return ~self.forbidden & ~np.eye(len(self.forbidden), dtype=bool)
 
     @property
     def is_empty(self) -> bool:
-        """True where nothing is known beyond the absence of self-loops."""
-        return not self.required.any() and bool(np.all(self.forbidden == np.eye(len(self.forbidden), dtype=bool)))
+        """Whether nothing is known except that there are no self-loops."""
+        return not self.required.any() and np.array_equal(self.forbidden, np.eye(len(self.forbidden), dtype=bool))
 
 
 @dataclass(frozen=True)
 class NamedKnowledge:
-    """Forbidden and required edges and tiers by name; made by `Knowledge.named` and `Knowledge.read`.
+    """Forbidden edges, required edges and tiers by name; see `Knowledge.named` and `Knowledge.read`.
 
     Parameters
     ----------
     forbidden, required : tuple of (str, str)
         Edges, (cause, effect).
     tiers : tuple of tuple of str
-        Names in the order of time: nothing in a later tier causes anything in an earlier one. Names in no tier are
-        free.
+        Groups of names in order of time: no edge goes from a later to an earlier tier. Variables without a tier are
+        not restricted.
 
     Raises
     ------
     ValueError
-        If it contradicts itself; the message names the edge, the cycle or the tiers.
+        If the knowledge contradicts itself.
     """
 
     forbidden: tuple[tuple[str, str], ...] = ()
@@ -184,41 +183,40 @@ class NamedKnowledge:
         for number, tier in enumerate(self.tiers, start=1):
             for name in tier:
                 if name in tier_of:
-                    twice = "twice in tier" if tier_of[name] == number else f"in tiers {tier_of[name]} and"
-                    raise ValueError(f"{name!r} stands {twice} {number}; a variable belongs to one tier")
+                    raise ValueError(f"{name!r} is listed in tier {tier_of[name]} and in tier {number}. List it once.")
                 tier_of[name] = number
         forbidden = set(self.forbidden)
         for cause, effect in self.required:
-            edge = f"the edge {cause!r} -> {effect!r} is required"
+            edge = f"The edge {cause!r} -> {effect!r} is required"
             if cause == effect:
-                raise ValueError(f"{edge}, but no variable causes itself")
+                raise ValueError(f"{edge}, but self-loops are not possible. Remove it.")
             if (cause, effect) in forbidden:
-                raise ValueError(f"{edge} and forbidden; keep one of the two")
+                raise ValueError(f"{edge} and forbidden. Remove one of the two.")
             later, earlier = tier_of.get(cause, 0), tier_of.get(effect, len(self.tiers) + 1)
             if later > earlier:
-                raise ValueError(f"{edge}, but {cause!r} stands in tier {later} and {effect!r} before it, in {earlier}")
+                raise ValueError(
+                    f"{edge}, but {cause!r} is in tier {later} and {effect!r} in the earlier tier {earlier}. Remove "
+                    "the edge or change the tiers."
+                )
         names = self.names
-        where = {name: k for k, name in enumerate(names)}
         required = np.zeros((len(names), len(names)), dtype=bool)
-        for cause, effect in self.required:
-            required[where[cause], where[effect]] = True
-        cycle = find_cycle(required)
-        if cycle:
-            raise ValueError(_cyclic(cycle_text(cycle, names)))
+        if self.required:
+            required[tuple(positions(ends, names) for ends in zip(*self.required, strict=True))] = True
+        _require_acyclic(required, names)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names in it, each once."""
+        """All names that occur, each once."""
         edges = (name for edge in self.forbidden + self.required for name in edge)
         return tuple(dict.fromkeys([*edges, *(name for tier in self.tiers for name in tier)]))
 
     @property
     def is_empty(self) -> bool:
-        """True where nothing is known."""
+        """Whether nothing is known."""
         return not self.names
 
     def joined(self, other: NamedKnowledge) -> NamedKnowledge:
-        """Return what either of them knows.
+        """Return the knowledge of both.
 
         Raises
         ------
@@ -226,34 +224,34 @@ class NamedKnowledge:
             If they contradict each other, or both have tiers.
         """
         if self.tiers and other.tiers:
-            raise ValueError("tiers from two sources cannot be put in one order; give them in one")
-        forbidden, required = (
-            tuple(dict.fromkeys(getattr(self, key) + getattr(other, key))) for key in ("forbidden", "required")
+            raise ValueError("Both sources of knowledge have tiers. Give all tiers in one of them.")
+        return Knowledge.named(
+            self.forbidden + other.forbidden, self.required + other.required, self.tiers or other.tiers
         )
-        return NamedKnowledge(forbidden, required, self.tiers or other.tiers)
 
     def require_columns(self, names: Sequence[str]) -> None:
-        """Raise a ValueError where it names something that is no column, with the nearest name."""
+        """Raise a ValueError if a name is not among the columns."""
         columns = set(names)
         unknown = [name for name in self.names if name not in columns]
         if unknown:
-            others = f" (nor are {len(unknown) - 1} other names in it)" if len(unknown) > 1 else ""
+            others = f" ({len(unknown) - 1} more of its names are unknown)" if len(unknown) > 1 else ""
             raise ValueError(
-                f"the knowledge names {unknown[0]!r}, which is no column{others}{_nearest(unknown[0], names)}"
+                f"The knowledge refers to {unknown[0]!r}, which is not a column{others}. "
+                + suggestion(unknown[0], names, "columns")
             )
 
     def resolve(self, names: Sequence[str]) -> Knowledge:
-        """Turn it into masks over columns of these names.
+        """Return masks for columns of these names.
 
         Raises
         ------
         ValueError
-            If it names something that is no column, with the nearest name.
+            If a name is not among the columns.
         """
         self.require_columns(names)
         where = {name: k for k, name in enumerate(names)}
-        forbidden, required = ([(where[a], where[b]) for a, b in edges] for edges in (self.forbidden, self.required))
-        return Knowledge.of(len(where), forbidden, required, [[where[name] for name in tier] for tier in self.tiers])
+        groups: Any = ([[where[name] for name in group] for group in getattr(self, key)] for key in _KEYS)
+        return Knowledge.of(len(names), *groups)
 
     def document(self) -> dict[str, list[list[str]]]:
         """Return the content of a JSON file that `Knowledge.read` reads."""
@@ -261,14 +259,14 @@ class NamedKnowledge:
 
 
 def read_edge(text: str, names: Sequence[str]) -> tuple[str, str]:
-    """Read "A->B" as an edge between two columns; blanks around the names do not matter, nor quotes that are no part.
+    """Read "A->B" as an edge between two columns; blanks and quotes around the names are ignored.
 
-    A name may contain the arrow itself: of all ways to cut the text the one is taken that leaves two columns.
+    A name may contain "->" itself: the text is split at the arrow that leaves two column names.
 
     Raises
     ------
     ValueError
-        If no cut, or more than one, leaves two columns.
+        If no split, or more than one, leaves two column names.
 
     Examples
     --------
@@ -277,25 +275,24 @@ def read_edge(text: str, names: Sequence[str]) -> tuple[str, str]:
     """
     pieces = text.split("->")
     if len(pieces) < 2:
-        raise ValueError(f"{text!r} is no edge; write 'A->B', the cause first")
+        raise ValueError(f"{text!r} is not an edge. Write 'A->B', with the cause first.")
     known = set(names)
-    cuts = [("->".join(pieces[:k]), "->".join(pieces[k:])) for k in range(1, len(pieces))]
-    found = [tuple(_unquoted(side, known) for side in cut) for cut in cuts]
-    fitting = list(dict.fromkeys(cut for cut in found if known.issuperset(cut)))
+    splits = [("->".join(pieces[:k]), "->".join(pieces[k:])) for k in range(1, len(pieces))]
+    found = [(_unquoted(cause, known), _unquoted(effect, known)) for cause, effect in splits]
+    fitting = list(dict.fromkeys(edge for edge in found if known.issuperset(edge)))
     if len(fitting) == 1:
-        cause, effect = fitting[0]
-        return cause, effect
+        return fitting[0]
     if fitting:
         ways = " or ".join(f"{cause!r} -> {effect!r}" for cause, effect in fitting)
-        raise ValueError(f"{text!r} can be read as {ways}; put the names in double quotes")
+        raise ValueError(f"{text!r} is ambiguous: {ways}. Put the names in double quotes.")
     if len(found) > 1:
-        raise ValueError(f"{text!r} joins no two columns, wherever it is cut; write 'A->B', an edge at a time")
+        raise ValueError(f"{text!r} is not an edge between two columns. Write 'A->B', one edge at a time.")
     unknown = next(name for name in found[0] if name not in known)
-    raise ValueError(f"{text!r} names {unknown!r}, which is no column{_nearest(unknown, names)}")
+    raise ValueError(f"{text!r} refers to {unknown!r}, which is not a column. {suggestion(unknown, names, 'columns')}")
 
 
 def _unquoted(text: str, known: set[str]) -> str:
-    """Strip blanks, and quotes unless they belong to the name."""
+    """Strip blanks and quotes unless they belong to the name."""
     for name in (text, text.strip()):
         if name in known:
             return name
@@ -303,61 +300,43 @@ def _unquoted(text: str, known: set[str]) -> str:
     return name[1:-1].replace('""', '"') if len(name) > 1 and name[0] == name[-1] == '"' else name
 
 
-def _edges(given: Any, what: str) -> tuple[tuple[str, str], ...]:
-    """Check a list of pairs of names."""
+def _name_lists(key: str, given: Any) -> tuple[Any, ...]:
+    """Check the pairs of names of edges, or the groups of names of tiers."""
+    wanted = (
+        "groups of names, such as [['A'], ['B', 'C']]" if key == "tiers" else "pairs of names, such as [['A', 'B']]"
+    )
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise ValueError(f"{what} edges are a list of pairs of names, such as [['A', 'B']]; got {given!r}")
-    edges = []
-    for edge in given:
-        if isinstance(edge, str) or not isinstance(edge, Sequence) or len(edge) != 2:
-            raise ValueError(f"a {what} edge is a pair of names, such as ['A', 'B']; got {edge!r}")
-        edges.append((_name(edge[0]), _name(edge[1])))
-    return tuple(dict.fromkeys(edges))
+        raise ValueError(f"{key} must be a list of {wanted}; got {given!r}.")
+    found = []
+    for item in given:
+        is_list = isinstance(item, Iterable) and not isinstance(item, str)
+        names = tuple(item) if is_list else ()
+        if not is_list or (key != "tiers" and len(names) != 2):
+            raise ValueError(f"{key} must be a list of {wanted}; got the item {item!r}.")
+        if not all(isinstance(name, str) for name in names):
+            raise ValueError(f"{key} must contain column names; got {item!r}. For numbers use Knowledge.of.")
+        found.append(names)
+    return tuple(found)
 
 
-def _tiers(given: Any) -> tuple[tuple[str, ...], ...]:
-    """Check a list of lists of names."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise ValueError(f"tiers are lists of names, such as [['A'], ['B', 'C']]; got {given!r}")
-    tiers = []
-    for tier in given:
-        if isinstance(tier, str) or not isinstance(tier, Iterable):
-            raise ValueError(f"a tier is a list of names, such as ['B', 'C']; got {tier!r}")
-        tiers.append(tuple(map(_name, tier)))
-    return tuple(tiers)
-
-
-def _name(name: Any) -> str:
-    if not isinstance(name, str):
-        raise ValueError(f"knowledge by name is about names of columns; got {name!r} (numbers go to Knowledge.of)")
-    return name
-
-
-def _nearest(name: str, names: Sequence[str]) -> str:
-    """Ask whether a name like this one was meant, or say which there are."""
-    folded = {other.casefold().strip(): other for other in names}
-    near = difflib.get_close_matches(name.casefold().strip(), folded, n=1)
-    if near:
-        return f"; did you mean {folded[near[0]]!r}?"
-    return f"; there are {', '.join(map(repr, names[:8]))}{' and more' if len(names) > 8 else ''}"
-
-
-def _cyclic(cycle: str) -> str:
-    return f"the required edges form a cycle, {cycle}, so no directed acyclic graph has them all"
+def _require_acyclic(required: BoolMatrix, names: Sequence[str] | None = None) -> None:
+    """Raise a ValueError if required edges form a cycle."""
+    cycle = find_cycle(required) if required.any() else None
+    if cycle:
+        raise ValueError(f"The required edges form a cycle: {cycle_text(cycle, names)}. Remove one of them.")
 
 
 def _require_nodes(d: int, *nodes: int) -> None:
     """Raise a ValueError for a node number outside 0 .. d-1."""
     for node in nodes:
         if not 0 <= node < d:
-            raise ValueError(f"knowledge names node {node}, but nodes are numbered 0 to {d - 1}")
+            raise ValueError(f"There is no node {node}. The nodes are numbered 0 to {d - 1}.")
 
 
 def with_edges(
     known: NamedKnowledge | None, forbid: Sequence[str], require: Sequence[str], columns: Sequence[str]
 ) -> NamedKnowledge | None:
     """Add edges between columns, such as "A->B", to knowledge by name; None if nothing is known."""
-    known = Knowledge.named() if known is None else known
     forbidden, required = ([read_edge(text, columns) for text in texts] for texts in (forbid, require))
-    known = known.joined(Knowledge.named(forbidden, required))
+    known = (known or NamedKnowledge()).joined(Knowledge.named(forbidden, required))
     return None if known.is_empty else known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Sequence
 
 
@@ -25,3 +26,18 @@ def counted(count: int, one: str, written: Callable[[int], str] = str) -> str:
 def quoted(names: Sequence[str], most: int = 8) -> str:
     """Join quoted names for a message."""
     return shortened([repr(name) for name in names], most)
+
+
+def suggestion(name: str, known: Sequence[str], what: str) -> str:
+    """Suggest the known name that is most like an unknown one, or list the known names.
+
+    Examples
+    --------
+    >>> suggestion("Incme", ["age", "income"], "columns")
+    "Did you mean 'income'?"
+    >>> suggestion("z", ["age", "income"], "columns")
+    "The columns are 'age', 'income'."
+    """
+    folded = {other.casefold().strip(): other for other in known}
+    near = difflib.get_close_matches(name.casefold().strip(), folded, n=1)
+    return f"Did you mean {folded[near[0]]!r}?" if near else f"The {what} are {quoted(known)}."

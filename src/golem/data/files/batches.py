@@ -104,13 +104,14 @@ def is_numeric(kind: Any) -> bool:
 
 @contextlib.contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Put the file's name before what is wrong with it."""
+    """Put the name of the file before error messages."""
     try:
         yield
     except FileNotFoundError:
-        raise ValueError(f"{source_name(path)}: no such file") from None
+        raise ValueError(f"{source_name(path)}: There is no such file.") from None
     except OSError as error:
-        raise ValueError(f"{source_name(path)}: cannot be read ({error.strerror or first_line(error)})") from None
+        reason = error.strerror or first_line(error)
+        raise ValueError(f"{source_name(path)}: The file cannot be read ({reason}).") from None
     except ValueError as error:
         raise ValueError(f"{source_name(path)}: {error}") from None
 
