@@ -179,7 +179,7 @@ def test_a_rare_value_is_drawn_until_it_is_there():
 def test_a_resample_that_never_can_be_fitted_is_told(monkeypatch):
     X = simulate(3, 50, random_state=1).data
     monkeypatch.setattr(Rows, "draw", lambda self, rng: Moments.from_covariance(np.diag([1.0, 0.0, 1.0]), 50))
-    with pytest.raises(ValueError, match=r"Resampled rows cannot be fitted.* constant columns"):
+    with pytest.raises(ValueError, match=r"Resampled rows cannot be fitted.* Constant columns"):
         bootstrap(Golem("nv"), X, 2)
 
 
@@ -194,7 +194,7 @@ def test_what_makes_no_sense_is_refused():
             bootstrap(Golem(), X, **wrong)
     with pytest.raises(ValueError, match="cycles='none'"):
         bootstrap(Golem("ev", "lbfgs", cycles="none"), X)
-    with pytest.raises(ValueError, match="constant columns"):
+    with pytest.raises(ValueError, match="Constant columns"):
         bootstrap(Golem(), np.column_stack([X, np.ones(50)]))
 
 
@@ -205,7 +205,7 @@ def test_rows_with_missing_values_are_left_out_where_that_is_the_choice():
         arrays(bootstrap(Golem(), X, 4)), arrays(bootstrap(Golem(missing="drop"), holed, 4)), strict=True
     ):
         np.testing.assert_array_equal(one, two)
-    with pytest.raises(ValueError, match="NaN or inf in 1 of 4 columns"):
+    with pytest.raises(ValueError, match=r"Missing values \(NaN\) in 1 of 4 columns"):
         bootstrap(Golem(), holed, 4)
 
 
@@ -333,7 +333,7 @@ def test_columns_are_those_of_the_model_by_name(missing):
         assert [edge.direction_frequency for edge in list_edges(model, found)] == [
             edge.direction_frequency for edge in list_edges(model, expected)
         ]
-    with pytest.raises(ValueError, match="the columns are 'v', 'w', 'x', 'y', 'z', not 'a'"):
+    with pytest.raises(ValueError, match="The columns are 'v', 'w', 'x', 'y', 'z', not 'a'"):
         bootstrap(model, table.set_axis(list("vwxyz"), axis=1), 5)
     with pytest.raises(ValueError, match="the bootstrap is of columns 'x0'"):
         list_edges(model, bootstrap(Golem("ev", missing=missing), X, 5))
@@ -353,5 +353,5 @@ def test_shards_are_those_of_the_model_by_name():
 
 def test_other_columns_than_those_of_the_fit_are_refused():
     X = simulate(5, 200, "ER1", random_state=0).data
-    with pytest.raises(ValueError, match="4 columns, and the model was fitted to 5"):
+    with pytest.raises(ValueError, match="4 columns, but the model was fitted to 5"):
         bootstrap(Golem("ev").fit(X), X[:, :4], 2)

@@ -68,13 +68,13 @@ def test_a_null_correlation_of_a_resample_varies_as_in_half_the_rows():
 def test_what_can_be_resampled():
     X = np.random.default_rng(3).normal(size=(30, 2))
     assert resampler(pd.DataFrame(X, columns=["a", "b"])).moments.names == ("a", "b")
-    with pytest.raises(ValueError, match="give the rows, or a list of moments of shards"):
+    with pytest.raises(ValueError, match="Give the rows, or a list of moments of shards"):
         resampler(Moments.from_rows(X))
-    with pytest.raises(ValueError, match="one shard cannot be resampled"):
+    with pytest.raises(ValueError, match="One shard cannot be resampled"):
         resampler([Moments.from_rows(X)])
     with pytest.raises(ValueError, match="NaN"):
         resampler(np.where(X > 1, np.nan, X))
-    with pytest.warns(DataWarning, match="2 shards are few"):
+    with pytest.warns(DataWarning, match="only 2 shards"):
         few = resampler([Moments.from_rows(X), Moments.from_rows(X)])
     assert few.unit == "shards"
     assert few.moments.n == merged([Moments.from_rows(X)] * 2).n == 60
@@ -152,7 +152,7 @@ def test_a_part_without_missing_values_needs_no_em():
 def test_too_few_units_are_refused():
     with pytest.raises(ValueError, match="5 folds need at least 10 rows; got n_samples = 9"):
         next(rows_of(np.ones((9, 2))).folds(5, np.random.default_rng(0)))
-    with pytest.raises(ValueError, match="halves need at least 6 rows"):
+    with pytest.raises(ValueError, match="Halves need at least 6 rows"):
         next(rows_of(np.ones((5, 2))).halves(5, np.random.default_rng(0)))
     shards = Shards(tuple(Moments.from_rows(np.eye(3)[k:]) for k in (0, 1, 0)))
     with pytest.raises(ValueError, match="4 folds need at least 4 shards; got shards = 3"):

@@ -1,5 +1,5 @@
-"""From tables and files to `Moments`, the sufficient statistics that solvers work on.
+"""From tables and files to `Moments`, the sufficient statistics that solvers use.
 
-Also here: missing values, prior knowledge, resampling, the checks of the input, and the bundled data. `files/` reads
-CSV, Parquet and Dask. Nothing here knows about scores.
+Missing values, prior knowledge, resampling, checks of the input and the bundled data belong here, too. `files/` reads
+CSV and Parquet files and Dask collections. Scores do not belong here.
 """

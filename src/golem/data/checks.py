@@ -1,4 +1,4 @@
-"""Can a graph be learned from these moments? Clear words where it cannot, a warning where care is needed."""
+"""Checks that a graph can be learned from moments: errors and warnings."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import warnings
 import numpy as np
 
 from golem.data.moments import Moments
-from golem.runtime.messages import quoted, shortened
+from golem.data.table_errors import constant
+from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.types import Matrix
 
-# A column whose variance given others is below this share of its own is taken as a combination of them: far below
-# what noisy data show (the paper's densest graphs go down to 1e-6), well above rounding.
+# A column counts as a linear combination of others if at most this share of its variance remains given the others.
+# Noisy data leave far more (the paper's densest graphs 1e-6), rounding far less.
 _COLLINEAR = 1e-11
 _CONSTANT = 1e-14
 _WIDEST_SCALES = 1e8
@@ -19,27 +20,25 @@ _FEW_ROWS = 1.5
 
 
 class DataWarning(UserWarning):
-    """The data can be used, but not everything in the answer can be trusted."""
+    """The data can be used, but parts of the result may not be reliable."""
 
 
 def require_learnable(moments: Moments, *, uses_scale: bool, stacklevel: int = 4) -> None:
-    """Raise a ValueError with columns and remedy where no graph can be learned; warn where n is small.
+    """Raise a ValueError if no graph can be learned; warn if there are few rows.
 
     Parameters
     ----------
     moments : Moments
         The data.
     uses_scale : bool
-        Whether the method works on the columns as they are scaled.
+        Whether the result of the method depends on the units of the columns.
     stacklevel : int
-        Calls between a warning and the user's line.
+        Number of calls between a warning and the user's line.
     """
     if moments.d < 2:
-        raise ValueError(f"a graph needs at least 2 columns; got n_features = {moments.d}: {quoted(moments.names)}")
+        raise ValueError(f"A graph needs at least 2 columns; got n_features = {moments.d}: {quoted(moments.names)}.")
     if moments.n <= 2:
-        raise ValueError(
-            f"{moments.n} rows correlate perfectly in all columns; at least 3 are needed, better 10 a column"
-        )
+        raise ValueError(f"At least 3 rows are needed, better 10 per column; got {moments.n}.")
     _require_variation(moments)
     scale = np.sqrt(moments.variances)
     R = moments.covariance / np.outer(scale, scale)
@@ -50,82 +49,74 @@ def require_learnable(moments: Moments, *, uses_scale: bool, stacklevel: int = 4
     if uses_scale and scale.max() > _WIDEST_SCALES * scale.min():
         low, high = moments.names[int(scale.argmin())], moments.names[int(scale.argmax())]
         raise ValueError(
-            f"the columns' scales differ by {scale.max() / scale.min():.1e} (smallest {low!r}, largest {high!r}): "
-            "penalties on weights mean nothing across such units; express the columns in comparable units, or "
-            "standardize them"
+            f"The scales of the columns differ by a factor of {scale.max() / scale.min():.1e} (smallest {low!r}, "
+            f"largest {high!r}), too much for one penalty on all weights. Use comparable units, or standardize."
         )
 
 
 def warn_of_equal_scales(
     moments: Moments, method: str = "noise='ev'", instead: str = "noise='nv'", stacklevel: int = 3
 ) -> None:
-    """Warn where all columns have one variance: methods that read directions from scales then have none."""
+    """Warn if all columns have the same variance: `method` infers directions from the scales of the columns."""
     variances = moments.variances
     if variances.max() <= variances.min() * (1 + 1e-6):
         warnings.warn(
-            f"all columns have the same variance: with {method} directions come from the scales of the columns, and "
-            f"standardized data carry none. Use the original units, or {instead}.",
+            f"All columns have the same variance, but {method} infers directions from the scales of the columns. Use "
+            f"the original units, or {instead}.",
             DataWarning,
             stacklevel=stacklevel,
         )
 
 
 def _warn_of_few_rows(moments: Moments, stacklevel: int) -> None:
-    """Warn where rows are fewer than columns, or not many more, and say what can be trusted."""
+    """Warn if there are fewer rows than columns, or not many more."""
     n, d = moments.n, moments.d
     if n >= _FEW_ROWS * d:
         return
-    if n <= d:
-        reason = (
-            "with n <= d the likelihood has no minimum of its own, and only the penalty per edge (or the penalties) "
-            "holds it. Edges can be strong by chance"
-        )
-    else:
-        reason = "regressions on many columns are hardly determined. Weak edges and directions are uncertain"
+    reason = (
+        "the likelihood alone has no minimum, and some edges may be strong by chance"
+        if n <= d
+        else "weak edges and directions are uncertain"
+    )
     warnings.warn(
-        f"n = {n} rows for d = {d} columns: {reason}: trust those that come back in a bootstrap. A missing edge says "
-        "little. More rows or fewer columns help.",
+        f"n = {n} rows for d = {d} columns: {reason}. Trust the edges that are frequent in a bootstrap, and do not "
+        "conclude much from missing edges. Use more rows or fewer columns.",
         DataWarning,
         stacklevel=stacklevel,
     )
 
 
 def _require_variation(moments: Moments) -> None:
-    """Raise for constant columns."""
+    """Raise a ValueError for constant columns."""
     # Rounding leaves a constant column of size c with a variance of about (1e-16 c)^2; below 1e-150 squares underflow.
-    constant = moments.variances <= np.maximum(_CONSTANT**2 * moments.mean**2, 1e-300)
-    if constant.any():
-        bad = [moments.names[j] for j in np.nonzero(constant)[0]]
-        raise ValueError(
-            f"constant columns carry no information: {quoted(bad)}; drop them (on the command line --drop), or rescale "
-            "tiny ones"
-        )
+    flat = moments.variances <= np.maximum(_CONSTANT**2 * moments.mean**2, 1e-300)
+    if flat.any():
+        raise constant([moments.names[j] for j in np.nonzero(flat)[0]])
 
 
 def _require_distinct(R: Matrix, moments: Moments) -> None:
-    """Raise for pairs of columns that are copies of each other up to shift and scale."""
+    """Raise a ValueError for pairs of columns that are equal up to shift and scale."""
     copies = np.argwhere(np.triu(np.abs(R) >= 1 - _COLLINEAR, k=1))
     if len(copies):
         pairs = [f"{moments.names[i]!r} and {moments.names[j]!r}" for i, j in copies]
-        raise ValueError(
-            f"columns are copies of each other up to units: {shortened(pairs)}; keep one of each (no data can tell "
-            "which one causes the others)"
-        )
+        raise ValueError(f"Columns that are copies of each other up to units: {shortened(pairs)}. Keep one per pair.")
 
 
 def _require_independent(R: Matrix, moments: Moments) -> None:
-    """Raise where a column is an exact linear combination of others."""
+    """Raise a ValueError if a column is a linear combination of others."""
     from scipy.linalg import lapack
 
     factor, pivots, rank, _ = lapack.dpstrf(R, tol=_COLLINEAR)
     if rank == moments.d:
         return
     order = pivots - 1
-    L = np.triu(factor).T  # R = L L' in the order of the pivots; below U LAPACK leaves its input
+    L = np.triu(factor).T  # R = L L' in the order of the pivots; LAPACK does not clear the triangle below U
     basis, dependent = order[:rank], int(order[rank])
     coefficients = np.linalg.solve(L[:rank, :rank].T, L[rank, :rank])
     used = [moments.names[basis[k]] for k in np.nonzero(np.abs(coefficients) > 1e-6)[0]]
+    others = moments.d - rank - 1
+    more = f" ({counted(others, 'further column')} of this kind)" if others else ""
     raise ValueError(
-        f"column {moments.names[dependent]!r} is a linear combination of {quoted(used)} "
-        f"({moments.d - rank} such in all); drop one of them (totals beside their parts are a common cause)"
+        f"Column {moments.names[dependent]!r} is a linear combination of {quoted(used)}{more}. Drop one of them. A "
+        "common cause is a total next to its parts."
     )

@@ -1,4 +1,4 @@
-"""Bundled data."""
+"""Bundled data sets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Dataset:
     truth : ndarray of shape (d, d), bool
         The reference graph.
     provenance : str
-        Where it comes from, and what to cite.
+        Origin of the data, and what to cite.
     """
 
     values: NDArray[np.float64]
@@ -46,8 +46,8 @@ class Dataset:
 def load_sachs() -> Dataset:
     """Load the protein data of Sachs et al. (2005) and their consensus network of 17 edges.
 
-    853 observational measurements of 11 phosphorylated proteins and phospholipids in human T cells, as raw
-    fluorescence intensities: positive, with heavy right tails. The paper gives no preprocessing for them.
+    853 observational measurements of 11 phosphorylated proteins and phospholipids in human T cells: raw fluorescence
+    intensities, positive, with heavy right tails. The paper mentions no preprocessing.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def load_sachs() -> Dataset:
     folder = resources.files("golem.data") / "bundled"
     header, *lines = (folder / "sachs.csv").read_text(encoding="utf-8").splitlines()
     names = tuple(header.split(","))
-    values = np.array([[float(field) for field in line.split(",")] for line in lines])
+    values = np.loadtxt(lines, delimiter=",")
     truth = np.zeros((len(names), len(names)), dtype=bool)
     for edge in (folder / "sachs_consensus.csv").read_text(encoding="utf-8").splitlines()[1:]:
         source, target = edge.split(",")

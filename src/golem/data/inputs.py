@@ -1,4 +1,4 @@
-"""What a user hands to an estimator, read the same way by all of them: data, knowledge, words."""
+"""Reading the input of estimators: data and knowledge."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
+from golem.data.table_errors import other_width
 from golem.data.table_input import is_table, rows_and_names, without_mask
 from golem.runtime.arrays import is_tensor, namespace, to_numpy
 from golem.runtime.types import Array, Matrix
@@ -21,51 +22,50 @@ from golem.runtime.types import Array, Matrix
 def read_data(
     estimator: BaseEstimator, X: Any, *, reset: bool = True, incomplete: bool = False
 ) -> tuple[Moments, Array | None]:
-    """Turn data into moments and, where there are any, rows; note the columns on the estimator.
+    """Return the moments and, if available, the rows of the data; record the columns on the estimator.
 
-    Rows are floats in NumPy. Those of a tensor stay where they lie, in their own type (`numpy_rows` fetches them).
+    Rows are NumPy floats; a tensor keeps its type and device (see `numpy_rows`).
 
     Parameters
     ----------
     estimator : BaseEstimator
-        Gets `n_features_in_` and, where the columns have names, `feature_names_in_`. Its `missing`, where it has such a
-        parameter, says what is done about missing values. Without it they are an error.
+        Receives `n_features_in_` and, if the columns have names, `feature_names_in_`. Its parameter `missing`, "error"
+        by default, says how to treat missing values.
     X : array, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
         Data, samples in rows; or their moments.
     reset : bool
-        Whether this is a fit; otherwise the columns are compared with those of the fit.
+        Whether this is a fit. Otherwise the columns are compared with those of the fit.
     incomplete : bool
-        Whether rows that lack values are wanted as well (NaN), where missing="em" keeps them; otherwise there are none
-        then.
+        Whether to return rows with missing values (NaN) if missing="em"; otherwise the rows are then None.
 
     Raises
     ------
     ValueError
-        If X is no table of finite numbers with at least two rows.
+        If X is not a table of finite numbers with at least two rows.
     """
     if isinstance(X, str | Path):
         raise ValueError(
-            f"the data must be a table or Moments; got the path {str(X)!r}. golem.readers.moments_from_file reads files"
+            f"The data must be a table or Moments; got the path {str(X)!r}. Read files with "
+            "golem.readers.moments_from_file."
         )
     if isinstance(X, Moments):
         estimator.n_features_in_ = X.d
         estimator.feature_names_in_ = np.array(X.names, dtype=object)
         return X, None
     missing: MissingChoice = getattr(estimator, "missing", "error")
-    names: Sequence[str] | None
-    # Columns without names are those of the fit by their place.
-    names = None if reset else getattr(estimator, "feature_names_in_", None)
+    # Columns without names are matched with those of the fit by position.
+    names: Sequence[str] | None = None if reset else getattr(estimator, "feature_names_in_", None)
     if is_tensor(X):
         values = X.detach()
         if reset:
             vars(estimator).pop("feature_names_in_", None)
             estimator.n_features_in_ = X.shape[-1]
         elif X.shape[-1] != estimator.n_features_in_:
-            raise ValueError(f"X has {X.shape[-1]} columns, and the model was fitted to {estimator.n_features_in_}")
+            raise other_width(X.shape[-1], estimator.n_features_in_)
     elif is_table(X):
         values, found = rows_and_names(X)
         names = found if reset or names is not None else None
-        # scikit-learn's own record of the columns; it does not know every kind of table.
+        # scikit-learn records the columns itself, but does not support PyArrow tables.
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if reset and hasattr(X, "column_names"):
             estimator.n_features_in_, estimator.feature_names_in_ = len(found), np.array(found, dtype=object)
@@ -87,12 +87,12 @@ def numpy_rows(rows: Array) -> Matrix:
 
 
 def read_knowledge(knowledge: Knowledge | NamedKnowledge | None, names: Sequence[str]) -> Knowledge:
-    """Return the masks for columns of these names; masks of no knowledge where there is none.
+    """Return knowledge as masks for columns of these names.
 
     Raises
     ------
     ValueError
-        If the masks are for another number of variables, or the knowledge names something that is no column.
+        If the masks are for another number of columns, or a name is not among the columns.
     """
     d = len(names)
     if knowledge is None:
@@ -101,15 +101,15 @@ def read_knowledge(knowledge: Knowledge | NamedKnowledge | None, names: Sequence
         return knowledge.resolve(names)
     if not isinstance(knowledge, Knowledge):
         raise ValueError(
-            "knowledge is Knowledge.named(...), Knowledge.read(file) or masks, such as "
-            f"Knowledge.of({d}, ...); got {type(knowledge).__name__}"
+            f"knowledge must be Knowledge.named(...), Knowledge.read(file) or Knowledge.of({d}, ...); got "
+            f"{type(knowledge).__name__}."
         )
     require_shape(knowledge.forbidden, d, "the knowledge masks")
     return knowledge
 
 
 def check_knowledge(knowledge: Knowledge | NamedKnowledge | None, names: Sequence[str]) -> None:
-    """Raise where `read_knowledge` would, without making masks of names: before a long pass over rows."""
+    """Raise the errors of `read_knowledge` without building masks, before a long pass over the rows."""
     if isinstance(knowledge, NamedKnowledge):
         knowledge.require_columns(names)
     elif knowledge is not None:
@@ -117,6 +117,8 @@ def check_knowledge(knowledge: Knowledge | NamedKnowledge | None, names: Sequenc
 
 
 def require_shape(array: np.ndarray[Any, Any], d: int, what: str) -> None:
-    """Raise where a (d, d) matrix is expected and something else comes."""
+    """Raise a ValueError if a matrix does not have shape (d, d)."""
     if array.shape != (d, d):
-        raise ValueError(f"{what} must have shape ({d}, {d}), one row and column a variable; got {array.shape}")
+        raise ValueError(
+            f"{what.capitalize()} must have shape ({d}, {d}), one row and column per variable; got {array.shape}."
+        )

@@ -1,14 +1,15 @@
-"""Missing values: a choice between refusing them, leaving their rows out, and Gaussian EM; and a record of it.
+"""Missing values: an error, dropped rows, or Gaussian EM.
 
 EM (Dempster, Laird and Rubin 1977; for the normal distribution Little and Rubin 2002, section 11.2) maximizes the
-likelihood of the values that are there, under the assumption that whether a value is missing depends on observed
-values at most (missing at random). Every row adds its conditional mean and covariance given what it has, and the
-moments of the rows so completed are the next estimate.
+likelihood of the observed values. It assumes that whether a value is missing depends only on observed values (missing
+at random). A step replaces each row by its conditional mean and covariance given its observed values, and computes the
+moments of the completed rows.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -16,41 +17,40 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from golem.data.table_errors import constant
+from golem.runtime.messages import counted, quoted
+from golem.runtime.types import BoolMatrix, Matrix, Vector
+
 MissingChoice = Literal["error", "drop", "em"]
 CHOICES: tuple[MissingChoice, ...] = get_args(MissingChoice)
-# In units of the columns' standard deviations. The error that is left is a few times the last change. Parts and
-# resamples of the rows vary by far more than the second.
+# In standard deviations of the columns. The remaining error is a few times the last change. The second tolerance is for
+# parts and resamples of the rows, which vary by far more.
 _TOLERANCE, _TOLERANCE_OF_PARTS, _MOST_ITERATIONS = 1e-8, 1e-5, 5000
 _SINGULAR = 1e-10
-# Patterns with more rows than this are worked on one by one, others in stacks of so many numbers.
+# Patterns with more rows than this are processed one by one, others in stacks of at most this many numbers.
 _MANY_ROWS, _STACK = 64, 1 << 21
-
-_Matrix = NDArray[np.float64]
-_Vector = NDArray[np.float64]
-_Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Missing:
-    """What was missing, and what was done about it.
+    """Number of missing values and how they were treated.
 
     Parameters
     ----------
     method : {"drop", "em"}
-        Rows left out, or Gaussian EM.
+        Dropped rows, or Gaussian EM.
     rows : int
-        Rows that lack a value.
+        Number of rows with missing values.
     cells : int
-        Values that are missing.
+        Number of missing values.
     rows_read : int
-        All rows, complete or not.
+        Number of all rows.
     columns : mapping of str to int
-        Missing values of the columns that have any.
+        Number of missing values per column, for columns that have any.
     rows_used : int, optional
-        The number of rows that stands for the precision of moments from EM: the harmonic mean, over pairs of columns,
-        of the rows that have both.
+        Number of complete rows that would estimate the moments as precisely as EM did (`rows_in_common`).
     iterations : int
-        Steps of EM.
+        Number of EM steps.
     """
 
     method: str
@@ -62,73 +62,67 @@ class Missing:
     iterations: int = 0
 
     @classmethod
-    def of(cls, method: str, absent: _Mask, names: Sequence[str], **more: Any) -> Missing:
-        """Count what is missing in a table."""
+    def of(cls, method: str, absent: BoolMatrix, names: Sequence[str], **more: Any) -> Missing:
+        """Count the missing values of a table; `absent` has shape (n, d)."""
         counts = absent.sum(axis=0)
         columns = {name: int(count) for name, count in zip(names, counts, strict=True) if count}
         return cls(method, int(absent.any(axis=1).sum()), int(counts.sum()), len(absent), columns, **more)
 
     def __add__(self, other: Missing) -> Missing:
-        """Record of the rows of both, where rows are left out; EM does not add up."""
-        columns = {
-            name: self.columns.get(name, 0) + other.columns.get(name, 0) for name in {**self.columns, **other.columns}
-        }
-        return Missing(
-            self.method,
-            self.rows + other.rows,
-            self.cells + other.cells,
-            self.rows_read + other.rows_read,
-            columns,
-        )
+        """Return the record of the rows of both, if rows were dropped; records of EM cannot be added."""
+        columns = dict(Counter(self.columns) + Counter(other.columns))
+        cells, rows_read = self.cells + other.cells, self.rows_read + other.rows_read
+        return Missing(self.method, self.rows + other.rows, cells, rows_read, columns)
 
     @property
     def sentence(self) -> str:
-        """What was done, for people."""
+        """One sentence for the user."""
         if not self.cells:
-            return f"No value is missing in {self.rows_read} rows."
-        lack = f"{self.rows} of {self.rows_read} rows lack {self.cells} value{'s' if self.cells > 1 else ''}"
+            return f"No values are missing in {self.rows_read} rows."
+        verb = "is" if self.cells == 1 else "are"
+        missing = f"{counted(self.cells, 'value')} {verb} missing in {self.rows} of {self.rows_read} rows"
         if self.method == "drop":
-            return f"{lack}; these rows were left out."
+            return f"{missing}; these rows were dropped."
         return (
-            f"{lack}; means and covariances were estimated by Gaussian EM ({self.iterations} steps), and the graph "
-            f"from these, in two stages, as if from {self.rows_used} complete rows."
+            f"{missing}; means and covariances were estimated by Gaussian EM ({self.iterations} steps), with the "
+            f"precision of {self.rows_used} complete rows."
         )
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianFit:
-    """Maximum likelihood estimates of a normal distribution, and the likelihood on the way there.
+    """Maximum likelihood estimates of a normal distribution.
 
     Parameters
     ----------
     mean, covariance : ndarray of shape (d,) and (d, d)
         The estimates.
     log_likelihoods : tuple of float
-        Log-likelihood of the observed values before each step, in the units of the standardized columns.
+        Log-likelihood of the observed values of the standardized columns before each step.
     """
 
-    mean: NDArray[np.float64]
-    covariance: _Matrix
+    mean: Vector
+    covariance: Matrix
     log_likelihoods: tuple[float, ...]
 
 
 def require_choice(missing: str) -> None:
-    """Raise a ValueError for a word that is no choice."""
+    """Raise a ValueError for an unknown treatment of missing values."""
     if missing not in CHOICES:
-        raise ValueError(f"missing must be one of {', '.join(map(repr, CHOICES))}; got {missing!r}")
+        raise ValueError(f"missing must be one of {quoted(CHOICES)}; got {missing!r}.")
 
 
-def rows_in_common(absent: _Mask, names: Sequence[str]) -> int:
-    """Return the number of complete rows that would fix covariances as well as these rows do, on average.
+def rows_in_common(absent: BoolMatrix, names: Sequence[str]) -> int:
+    """Return the number of complete rows that would estimate covariances as precisely as these rows, on average.
 
-    The variance of a correlation goes with one over the number of rows that have both columns, so that this is the
-    harmonic mean of these numbers over all pairs. What other columns tell about a missing value is left out: the number
-    is on the low side, and penalties per edge that depend on it are on the high side.
+    The variance of a correlation is proportional to one over the number of rows that have both columns. The result is
+    therefore the harmonic mean of these numbers over all pairs of columns. It ignores the information of other columns
+    about missing values, so it is rather too low, and penalties per edge that depend on it are rather too high.
 
     Raises
     ------
     ValueError
-        If two columns are never observed together: no data tell how they go together.
+        If two columns are never observed together.
 
     Examples
     --------
@@ -141,59 +135,55 @@ def rows_in_common(absent: _Mask, names: Sequence[str]) -> int:
     never = np.argwhere(np.triu(common == 0, 1))
     if len(never):
         i, j = never[0]
-        more = f" (and {len(never) - 1} other pairs)" if len(never) > 1 else ""
-        raise ValueError(f"columns {names[i]!r} and {names[j]!r}{more} are never observed together; leave one out")
+        more = f" (and {counted(len(never) - 1, 'other pair')})" if len(never) > 1 else ""
+        raise ValueError(f"Columns {names[i]!r} and {names[j]!r}{more} are never observed together. Drop one of them.")
     return round(1 / float(np.mean(1 / common[pairs])))
 
 
-def fit_gaussian(X: _Matrix, names: Sequence[str], start: tuple[_Vector, _Matrix] | None = None) -> GaussianFit:
-    """Estimate mean and covariance from rows with missing values (NaN), by EM.
+def fit_gaussian(X: Matrix, names: Sequence[str], start: tuple[Vector, Matrix] | None = None) -> GaussianFit:
+    """Estimate mean and covariance from rows with missing values (NaN) by EM.
 
-    With K the inverse of the covariance, the values m that a row lacks have, given those it has, the covariance
-    inv(K_mm) and the mean -inv(K_mm) K_mo x_o: what is inverted is small where little is missing. Rows that lack the
-    same values are worked on together.
+    Let K be the inverse of the covariance. Given the observed values x_o, the missing values m of a row have covariance
+    inv(K_mm) and mean -inv(K_mm) K_mo x_o. The inverted blocks are small if few values are missing. Rows with the same
+    missing columns are processed together.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
         Rows; NaN is missing.
     names : sequence of str
-        Columns, for messages.
+        Column names, for messages.
     start : (mean, covariance), optional
-        Where to begin: estimates from all rows, where X is a part or a resample of them. Fewer digits are then asked
-        for. By default the columns' own means and variances, without covariances.
+        Estimates from all rows, if X is a part or a resample of them; the tolerance is then larger. By default EM
+        starts from the means and variances of the columns, without covariances.
 
     Raises
     ------
     ValueError
-        If a column has no values, or the covariance is singular: columns are constant or combinations of others, or
-        there are too few rows.
+        If a column has no values, or the covariance is singular: columns are constant or linear combinations of
+        others, or there are too few rows.
     """
     absent = np.isnan(X)
     n, d = X.shape
     empty = [names[int(j)] for j in np.nonzero(absent.all(axis=0))[0]]
     if empty:
-        raise ValueError(
-            f"columns {', '.join(map(repr, empty[:8]))} have no values at all; drop them (on the command line --drop)"
-        )
+        raise ValueError(f"Columns without any value: {quoted(empty)}. Drop them (--drop on the command line).")
     if n <= d:
-        raise ValueError(f"missing='em' needs more rows than columns; got {n} rows for {d} columns")
+        raise ValueError(f"missing='em' needs more rows than columns; got {n} rows for {d} columns.")
     centre, scale = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
     flat = scale <= 1e-14 * np.abs(centre)
     if flat.any():
-        constant = ", ".join(repr(names[int(j)]) for j in np.nonzero(flat)[0][:8])
-        raise ValueError(f"constant columns carry no information: {constant}; drop them (on the command line --drop)")
+        raise constant([names[int(j)] for j in np.nonzero(flat)[0]])
     first, tolerance = np.vstack([np.zeros(d), np.eye(d)]), _TOLERANCE
     if start is not None:
         first, tolerance = _in_units(*start, centre, scale), _TOLERANCE_OF_PARTS
     point, likelihoods, change = _ascend((X - centre) / scale, absent, first, tolerance)
-    converged = change <= tolerance
-    if not converged:
+    if change > tolerance:
         from sklearn.exceptions import ConvergenceWarning
 
         warnings.warn(
-            f"Gaussian EM stopped after {_MOST_ITERATIONS} steps, which still changed the moments by {change:.1e} "
-            "standard deviations: very much is missing",
+            f"Gaussian EM stopped after {_MOST_ITERATIONS} steps without convergence: the last one changed the moments "
+            f"by {change:.1e} standard deviations. Drop columns with many missing values, or use missing='drop'.",
             ConvergenceWarning,
             stacklevel=5,
         )
@@ -201,10 +191,10 @@ def fit_gaussian(X: _Matrix, names: Sequence[str], start: tuple[_Vector, _Matrix
     return GaussianFit(mean, covariance, tuple(likelihoods))
 
 
-def observed_log_likelihood(X: _Matrix, mean: _Vector, covariance: _Matrix) -> float:
-    """Log-likelihood of the values that rows have (NaN is missing) under a normal distribution.
+def observed_log_likelihood(X: Matrix, mean: Vector, covariance: Matrix) -> float:
+    """Return the log-likelihood of the observed values (NaN is missing) under a normal distribution.
 
-    The sum over rows of log N(x_o; mean_o, covariance_oo), o what the row has; that is what EM ascends.
+    This is the sum over rows of log N(x_o; mean_o, covariance_oo), o the observed columns of the row; EM maximizes it.
 
     Examples
     --------
@@ -218,23 +208,23 @@ def observed_log_likelihood(X: _Matrix, mean: _Vector, covariance: _Matrix) -> f
     return likelihood - float((~absent).sum(axis=0) @ np.log(scale))
 
 
-def _in_units(mean: _Vector, covariance: _Matrix, centre: _Vector, scale: _Vector) -> _Matrix:
-    """Return the point, the mean above the covariance, of columns less a centre and divided by a scale."""
+def _in_units(mean: Vector, covariance: Matrix, centre: Vector, scale: Vector) -> Matrix:
+    """Return mean and covariance, stacked, of columns minus `centre` and divided by `scale`; shape (1 + d, d)."""
     return np.vstack([(mean - centre) / scale, covariance / np.outer(scale, scale)])
 
 
-def _ascend(X: _Matrix, absent: _Mask, point: _Matrix, tolerance: float) -> tuple[_Matrix, list[float], float]:
-    """Take steps of EM, and leaps along them, until nothing changes; return point, likelihoods and last change.
+def _ascend(X: Matrix, absent: BoolMatrix, point: Matrix, tolerance: float) -> tuple[Matrix, list[float], float]:
+    """Iterate EM, accelerated by extrapolation; return the last point, the likelihoods and the last change.
 
-    A point is the mean above the covariance. EM moves by ever smaller steps in nearly one direction where much is
-    missing. After two of them, r and r + v, a leap to p - 2 a r + a^2 v with a = -|r| / |v| goes on along them
-    (SQUAREM; Varadhan and Roland 2008). It is taken back where the likelihood falls. At the iteration limit the answer
-    is the point of the last likelihood, the highest: nothing is known yet about a leap from there.
+    A point is the mean stacked on the covariance. If many values are missing, EM makes ever smaller steps in nearly
+    the same direction. After two steps, r and r + v, from p, SQUAREM (Varadhan and Roland 2008) extrapolates to
+    p - 2 a r + a^2 v with a = -|r| / |v|. The extrapolation is undone if the likelihood falls. At the iteration limit
+    the result is the point with the highest likelihood, because the next extrapolation has not been evaluated.
     """
     stacks = list(_stacks(absent))
     likelihoods: list[float] = []
-    before: _Matrix | None = None
-    fallback: _Matrix | None = None
+    before: Matrix | None = None
+    fallback: Matrix | None = None
     best, change = point, np.inf
     for _ in range(_MOST_ITERATIONS):
         likelihood, following = _step(X, absent, stacks, point)
@@ -246,26 +236,26 @@ def _ascend(X: _Matrix, absent: _Mask, point: _Matrix, tolerance: float) -> tupl
         change = float(np.abs(following - point).max())
         if change <= tolerance:
             return following, likelihoods, change
-        leap = None if before is None else _leap(before, point, following)
-        if leap is None:
+        further = None if before is None else _extrapolated(before, point, following)
+        if further is None:
             point, before, fallback = following, point, None
         else:
-            point, before, fallback = leap, None, following
+            point, before, fallback = further, None, following
     return best, likelihoods, change
 
 
-def _leap(first: _Matrix, second: _Matrix, third: _Matrix) -> _Matrix | None:
-    """Go on along two steps, where that leads further than they did and to a covariance."""
+def _extrapolated(first: Matrix, second: Matrix, third: Matrix) -> Matrix | None:
+    """Extrapolate two steps; None unless that goes beyond them and gives a positive definite covariance."""
     r, v = second - first, third - 2 * second + first
     length = -float(np.linalg.norm(r) / np.linalg.norm(v)) if v.any() else -1.0
-    leap = first - 2 * length * r + length**2 * v
-    return leap if length < -1 and _smallest_root(leap[1:])[0] ** 2 > _SINGULAR else None
+    point = first - 2 * length * r + length**2 * v
+    return point if length < -1 and _smallest_root(point[1:])[0] ** 2 > _SINGULAR else None
 
 
-def _smallest_root(covariance: _Matrix) -> tuple[float, _Matrix]:
-    """Return the smallest number on the diagonal of the Cholesky factor, and that; 0 where there is none."""
+def _smallest_root(covariance: Matrix) -> tuple[float, Matrix]:
+    """Return the smallest diagonal entry of the Cholesky factor, and the factor; zeros if there is none."""
     try:
-        factor: _Matrix = np.asarray(np.linalg.cholesky(covariance), dtype=float)
+        factor: Matrix = np.asarray(np.linalg.cholesky(covariance), dtype=float)
     except np.linalg.LinAlgError:
         return 0.0, np.zeros_like(covariance)
     return float(np.diagonal(factor).min()), factor
@@ -273,7 +263,7 @@ def _smallest_root(covariance: _Matrix) -> tuple[float, _Matrix]:
 
 @dataclass(frozen=True, eq=False)
 class _Stack:
-    """Patterns with equally many missing values: where these are, and which rows have which pattern."""
+    """Patterns with the same number of missing values: their columns, their row counts, and the rows of each."""
 
     where: NDArray[np.intp]
     counts: NDArray[np.intp]
@@ -281,8 +271,8 @@ class _Stack:
     pattern: NDArray[np.intp]
 
 
-def _stacks(absent: _Mask) -> Iterator[_Stack]:
-    """Group the incomplete rows by what they lack."""
+def _stacks(absent: BoolMatrix) -> Iterator[_Stack]:
+    """Group the incomplete rows by their missing columns."""
     incomplete = np.nonzero(absent.any(axis=1))[0]
     if not len(incomplete):
         return
@@ -309,15 +299,15 @@ def _stacks(absent: _Mask) -> Iterator[_Stack]:
                 yield stacked(part)
 
 
-def _step(X: _Matrix, absent: _Mask, stacks: Sequence[_Stack], point: _Matrix) -> tuple[float, _Matrix]:
-    """One step of EM: the log-likelihood of what is observed, and the next mean and covariance."""
+def _step(X: Matrix, absent: BoolMatrix, stacks: Sequence[_Stack], point: Matrix) -> tuple[float, Matrix]:
+    """Return the log-likelihood of the observed values, and the next mean and covariance of EM."""
     n, d = X.shape
     mean, covariance = point[0], point[1:]
     smallest, factor = _smallest_root(covariance)
     if smallest**2 < _SINGULAR:
         raise ValueError(
-            "the covariance is singular where values are missing: columns are combinations of others, or too few rows "
-            "have them together; leave such columns out, or choose missing='drop'"
+            "The covariance is singular in EM: columns are linear combinations of others, or too few rows have them "
+            "together. Drop such columns, or use missing='drop'."
         )
     inverse = np.linalg.inv(factor)
     K = inverse.T @ inverse

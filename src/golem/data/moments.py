@@ -1,8 +1,7 @@
-"""Sufficient statistics: all that a Gaussian likelihood needs to know of the data.
+"""Sufficient statistics of a table for Gaussian likelihoods: number of rows, means and covariances.
 
-The likelihoods depend on the rows only through their centred covariance and their number. One pass makes `Moments`
-from a table; afterwards n no longer enters the cost of anything. Moments of parts of the rows add up to the moments
-of all of them.
+One pass over a table computes its `Moments`. The cost of all later steps does not depend on the number of rows. The
+moments of parts of the rows add up to the moments of all rows.
 """
 
 from __future__ import annotations
@@ -18,26 +17,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golem.data.missing import Missing, MissingChoice, fit_gaussian, require_choice, rows_in_common
-from golem.data.table_input import TOO_LARGE, float_rows, require_finite, rows_and_names
+from golem.data.table_errors import TOO_LARGE, require_finite, row_number, too_few_rows
+from golem.data.table_input import float_rows, rows_and_names
 from golem.runtime.arrays import divided, is_tensor, to_numpy
 from golem.runtime.messages import quoted
 from golem.runtime.names import column_names, positions
+from golem.runtime.types import Matrix, Vector
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
 _BLOCK_BYTES = 2**30
 _STRIP = 2048
 _FIRST_ROWS, _CACHED_NUMBERS = 256, 1 << 19
-# Of a fingerprint.
-_DIGITS = 8
+_FINGERPRINT_DIGITS = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
     """Number of rows, mean and centred scatter of named columns.
 
-    The mean is kept in two parts, a fixed `shift` near the data and the `offset` of the mean from it: a column with
-    mean 1e8 and variance 1 would lose half its digits if means were subtracted or merged as they are.
+    The mean is kept in two parts, a fixed `shift` near the data and the `offset` of the mean from it. Otherwise a
+    column with mean 1e8 and variance 1 would lose half of its digits when means are subtracted or merged.
 
     Parameters
     ----------
@@ -50,7 +48,7 @@ class Moments:
     names : tuple of str
         Column names.
     missing : Missing, optional
-        What was missing in the rows and what was done about it, where something was to be done.
+        Number of missing values and how they were treated, unless missing values are an error.
 
     Examples
     --------
@@ -76,11 +74,11 @@ class Moments:
         shift: ArrayLike | None = None,
         missing: MissingChoice = "error",
     ) -> Moments:
-        """Moments of an array of shape (n, d), samples in rows; `shift` defaults to the first row, EM has its own.
+        """Return the moments of an array of shape (n, d), samples in rows; `shift` defaults to the first row.
 
-        The Gram product of a torch tensor is made where it lies, in double precision. Where values are missing (NaN),
-        this is an error, their rows are left out ("drop"), or the moments are estimated by Gaussian EM ("em"), with
-        the number of rows of `golem.data.missing.rows_in_common`.
+        The products of a torch tensor are computed on its device, in double precision. Missing values (NaN) are an
+        error, their rows are dropped ("drop"), or the moments are estimated by Gaussian EM ("em"), with the number of
+        rows of `golem.data.missing.rows_in_common`.
         """
         require_choice(missing)
         if is_tensor(rows):
@@ -102,22 +100,22 @@ class Moments:
     def _despite_missing(
         cls, X: Matrix, names: tuple[str, ...], shift: ArrayLike | None, missing: MissingChoice
     ) -> Moments:
-        """Moments of the rows that are complete, or of all of them by EM."""
+        """Return the moments of the complete rows, or of all rows by EM."""
         absent = np.isnan(X)
         require_finite(np.where(absent, 0.0, X), names)
         complete = ~absent.any(axis=1)
         if missing == "drop" or complete.all():
             record = Missing.of(missing, absent, names)
             if complete.sum() < 2:
-                raise ValueError(f"{record.rows} of {len(X)} rows lack a value: too few are left; try missing='em'")
+                raise too_few_rows(int(complete.sum()), record.rows)
             return replace(cls.from_rows(X[complete], names, shift), missing=record)
         return cls.by_em(X, names)
 
     @classmethod
     def by_em(cls, X: Matrix, names: tuple[str, ...], start: Moments | None = None) -> Moments:
-        """Moments of rows that lack values (NaN) by Gaussian EM, from those of all rows where X is a part of them."""
+        """Return the moments of rows with missing values (NaN) by EM; `start`: moments of all rows if X is a part."""
         absent = np.isnan(X)
-        some = ~absent.all(axis=1)  # a row without any value tells nothing
+        some = ~absent.all(axis=1)  # a row without any value has no information
         fit = fit_gaussian(X[some], names, None if start is None else (start.mean, start.covariance))
         n = rows_in_common(absent, names)
         record = Missing.of("em", absent, names, rows_used=n, iterations=len(fit.log_likelihoods))
@@ -127,9 +125,9 @@ class Moments:
     def _from_tensor(
         cls, X: Any, names: Sequence[str] | None, shift: ArrayLike | None, missing: MissingChoice
     ) -> Moments:
-        """Moments of a torch tensor in which nothing is missing, by blocks of rows: no second copy of it is made."""
+        """Return the moments of a torch tensor without missing values, in blocks of rows to save memory."""
         if X.ndim != 2 or X.shape[0] < 2:
-            raise ValueError(f"the data must be a table of at least 2 rows; got shape {tuple(X.shape)}")
+            raise ValueError(f"The data must have shape (rows, columns) and at least 2 rows; got {tuple(X.shape)}.")
         names = column_names(names, X.shape[1])
         n, block = X.shape[0], max(1, _BLOCK_BYTES // (8 * X.shape[1]))
         first = X[0].double()
@@ -139,9 +137,9 @@ class Moments:
             require_finite(to_numpy(X), names)
         scatter = offset.new_zeros((X.shape[1], X.shape[1]))
         for k in range(0, n, block):
-            # Around the shift first: the mean itself may have lost the digits that tell it from the rows.
+            # Subtract the shift first: shift + offset, as one number, would be rounded.
             centred = X[k : k + block].double() - centre - offset
-            # The product is symmetric: of many columns half of it is made, strip by strip, and mirrored below.
+            # The product is symmetric: compute one half in strips, and mirror it below.
             for j in range(0, X.shape[1], _STRIP):
                 scatter[j : j + _STRIP, j:] += centred[:, j : j + _STRIP].T @ centred[:, j:]
         for j in range(0, X.shape[1], _STRIP):
@@ -158,14 +156,14 @@ class Moments:
         cls,
         columns: Sequence[NDArray[Any]],
         names: tuple[str, ...],
-        place: Callable[[int], str] | None = None,
+        place: Callable[[int], str] = row_number,
         missing: Literal["error", "drop"] = "error",
     ) -> Moments:
-        """Moments of a batch of rows, at least one, given as d columns; made to be merged with those of other batches.
+        """Return the moments of a batch of at least one row, given as d columns, to be merged with other batches.
 
-        The rows pass once, in blocks that stay in the processor's cache, about a shift near the first ones: the
-        scatter is the sum of outer products about the shift, less n times that of the offset. `place` says in words
-        where a row of the batch stands. With missing="drop" rows with a NaN are left out; there may be none left.
+        The rows are read once, in blocks that fit into the processor's cache. The scatter is the sum of outer products
+        about a shift near the first rows, minus n times the outer product of the offset. `place` describes the place of
+        a row for messages. With missing="drop", rows with NaN are dropped, possibly all of them.
 
         Raises
         ------
@@ -179,7 +177,7 @@ class Moments:
             whole = cls(0, np.zeros(d), np.zeros(d), np.zeros((d, d)), names)
             if len(kept):
                 columns = [column[kept] for column in columns] if len(kept) < n else columns
-                whole = cls.from_columns(columns, names, None if place is None else lambda row: place(int(kept[row])))
+                whole = cls.from_columns(columns, names, lambda row: place(int(kept[row])))
             return replace(whole, missing=Missing.of("drop", absent, names))
         with np.errstate(invalid="ignore", over="ignore"):
             shift = np.array([column[:_FIRST_ROWS].mean(dtype=float) for column in columns])
@@ -201,7 +199,7 @@ class Moments:
 
     @classmethod
     def from_table(cls, table: Any, missing: MissingChoice = "error") -> Moments:
-        """Moments of a pandas, Polars or PyArrow table, or of an array; `missing` as for `from_rows`."""
+        """Return the moments of a pandas, Polars or PyArrow table, or of an array; `missing` as for `from_rows`."""
         values, names = rows_and_names(table)
         return cls.from_rows(values, names, missing=missing)
 
@@ -213,7 +211,7 @@ class Moments:
         mean: ArrayLike | None = None,
         names: Sequence[str] | None = None,
     ) -> Moments:
-        """Moments from a precomputed covariance matrix (divided by n, not n - 1) and a number of rows.
+        """Return moments from a covariance matrix (divided by n, not n - 1) and the number of rows.
 
         Raises
         ------
@@ -222,36 +220,39 @@ class Moments:
         """
         S = np.array(covariance, dtype=float)
         if S.ndim != 2 or S.shape[0] != S.shape[1]:
-            raise ValueError(f"a covariance is a square matrix; got shape {S.shape}")
+            raise ValueError(f"A covariance must be a square matrix; got shape {S.shape}.")
         names = column_names(names, len(S))
         if not np.isfinite(S).all():
             bad = [names[j] for j in np.nonzero(~np.isfinite(S).all(axis=0))[0]]
-            raise ValueError(f"the covariance has NaN or infinite entries in columns {quoted(bad)}")
+            raise ValueError(f"The covariance has NaN or infinite entries in columns {quoted(bad)}.")
         if n < 2 or n != int(n):
-            raise ValueError(f"a covariance needs the number of rows it came from, at least 2; got n={n}")
+            raise ValueError(f"n must be the number of rows behind the covariance, at least 2; got n={n}.")
         scale = np.sqrt(np.maximum(np.diagonal(S), 0))
         unit = np.outer(scale, scale)
         asymmetry = np.abs(S - S.T)
         if np.any(asymmetry > 1e-8 * unit + 1e-300):
             i, j = np.unravel_index(np.argmax(asymmetry), S.shape)
             raise ValueError(
-                f"the covariance is not symmetric: entries ({names[i]!r}, {names[j]!r}) and its mirror are "
-                f"{S[i, j]:.6g} and {S[j, i]:.6g}"
+                f"The covariance is not symmetric: the two entries of {names[i]!r} and {names[j]!r} are {S[i, j]:.6g} "
+                f"and {S[j, i]:.6g}."
             )
         S = (S + S.T) / 2
         correlation = np.divide(S, unit, out=np.zeros_like(S), where=unit > 0)
-        negative = np.diagonal(S) < 0
-        lowest = np.linalg.eigvalsh(correlation)[0] if not negative.any() else -1.0
+        negative = [names[j] for j in np.nonzero(np.diagonal(S) < 0)[0]]
+        lowest = -1.0 if negative else np.linalg.eigvalsh(correlation)[0]
         if lowest < -1e-8:
-            blame = f": negative variance of {quoted([names[j] for j in np.nonzero(negative)[0]])}"
+            reason = (
+                f"negative variance of {quoted(negative)}"
+                if negative
+                else f"lowest eigenvalue of the correlations {lowest:.3g}"
+            )
             raise ValueError(
-                "the covariance is not positive semidefinite"
-                + (blame if negative.any() else f" (lowest eigenvalue of the correlations {lowest:.3g})")
-                + "; covariances from pairwise-complete data often are not: use complete rows"
+                f"The covariance is not positive semidefinite ({reason}). Use complete rows: covariances of "
+                "pairwise-complete data often have this problem."
             )
         centre = np.zeros(len(S)) if mean is None else np.array(mean, dtype=float)
         if centre.shape != (len(S),) or not np.isfinite(centre).all():
-            raise ValueError(f"the mean must have shape ({len(S)},) and be finite; got shape {centre.shape}")
+            raise ValueError(f"The mean must be finite and have shape ({len(S)},); got shape {centre.shape}.")
         return cls(int(n), centre, np.zeros(len(S)), S * n, names)
 
     @property
@@ -266,8 +267,8 @@ class Moments:
 
     @functools.cached_property
     def covariance(self) -> Matrix:
-        """Maximum likelihood covariance: scatter divided by n. It is kept: copy it before writing to it."""
-        # Not marked as read-only: numba would compile every kernel once more for such an array.
+        """Maximum likelihood covariance, scatter / n. The array is cached: copy it before you change it."""
+        # Not marked as read-only, because numba would compile every kernel again for read-only arrays.
         return divided(self.scatter, self.n)
 
     @property
@@ -279,9 +280,9 @@ class Moments:
     def fingerprint(self) -> str:
         """A hash of the number of rows, the names, the means and the covariances, to about 8 digits.
 
-        Further digits depend on the order of a sum: rows in memory and rows in a file have the same hash, with very
-        few exceptions (numbers at the border of two roundings). It tells other data, other rows or other columns
-        apart, not a change of one value among a billion.
+        Further digits depend on the order of summation. Rows in memory and in a file have the same hash, except in the
+        rare case of numbers on the border between two roundings. The hash detects other rows or columns, but not a
+        change of one value in a billion.
 
         Examples
         --------
@@ -295,13 +296,13 @@ class Moments:
         correlation = np.divide(self.covariance, unit, out=np.zeros_like(unit), where=unit > 0)
         above = correlation[np.triu_indices(self.d, 1)]
         mean = [_to_digits(m, max(abs(m), s)) for m, s in zip(self.mean, deviation, strict=True)]
-        told = {"n": self.n, "names": self.names, "mean": mean, "deviation": [_to_digits(s, s) for s in deviation]}
-        digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
-        digest.update(np.rint(above * 10.0**_DIGITS).astype("<i8").tobytes())
+        content = {"n": self.n, "names": self.names, "mean": mean, "deviation": [_to_digits(s, s) for s in deviation]}
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
+        digest.update(np.rint(above * 10.0**_FINGERPRINT_DIGITS).astype("<i8").tobytes())
         return f"sha256:{digest.hexdigest()}"
 
     def standardized(self) -> Moments:
-        """Moments of the same columns with mean 0 and variance 1."""
+        """Return the moments of the same columns with mean 0 and variance 1."""
         scale = np.sqrt(self.variances)
         S = self.covariance / np.outer(scale, scale)
         return replace(self, shift=np.zeros(self.d), offset=np.zeros(self.d), scatter=(S + S.T) / 2 * self.n)
@@ -312,29 +313,28 @@ class Moments:
         Raises
         ------
         ValueError
-            If the names are not those of the columns.
+            If these are not the names of the columns.
         """
         names = tuple(names)
         if names == self.names:
             return self
         if sorted(names) != sorted(self.names):
-            raise ValueError(f"the columns are {quoted(self.names)}, not {quoted(names)}")
+            raise ValueError(f"The columns are {quoted(self.names)}, not {quoted(names)}.")
         index = positions(names, self.names)
         shift, offset, scatter = self.shift[index], self.offset[index], self.scatter[np.ix_(index, index)]
         return Moments(self.n, shift, offset, scatter, names, self.missing)
 
     def __add__(self, other: Moments) -> Moments:
-        """Moments of the rows of both (Chan, Golub and LeVeque's merge around a common shift)."""
+        """Return the moments of the rows of both (the merge of Chan, Golub and LeVeque around a common shift)."""
         if self.names != other.names:
             raise ValueError(
-                f"moments of different columns cannot be merged: {quoted(self.names)} and {quoted(other.names)}"
+                f"Moments of different columns cannot be merged: {quoted(self.names)} and {quoted(other.names)}."
             )
-        records = [part.missing for part in (self, other) if part.missing is not None]
-        missing = records[0] + records[1] if len(records) == 2 else records[0] if records else None
-        if not self.n or not other.n:  # all rows of a batch may have been left out
+        missing = self.missing + other.missing if self.missing and other.missing else self.missing or other.missing
+        if not self.n or not other.n:  # all rows of a batch may have been dropped
             return replace(self if self.n else other, missing=missing)
         n = self.n + other.n
-        # Shifts lie near the data, so their difference is exact where that of the means would round.
+        # Shifts are near the data, so their difference is exact, while the difference of the means would be rounded.
         difference = (other.shift - self.shift) + (other.offset - self.offset)
         scatter = self.scatter + other.scatter
         between = np.outer(difference, difference)
@@ -344,7 +344,7 @@ class Moments:
 
 
 def _to_digits(value: float, size: float) -> str:
-    """Write a number with the digits that count in one of some size."""
-    exponent = int(f"{size:.{_DIGITS}e}".partition("e")[2])
+    """Write a number with the precision of the digits of `size`."""
+    exponent = int(f"{size:.{_FINGERPRINT_DIGITS}e}".partition("e")[2])
     # The sum with 0 turns -0 into 0.
-    return f"{round(value / 10.0 ** (exponent - _DIGITS)) + 0}e{exponent}"
+    return f"{round(value / 10.0 ** (exponent - _FINGERPRINT_DIGITS)) + 0}e{exponent}"

@@ -1,15 +1,17 @@
-"""Files and clusters to tables and moments: the face of `golem.data.files`."""
+"""Reading files into tables and moments; the public functions of `golem.data.files`."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from golem.data.files.batches import naming
+from golem.data.files.cluster import moments_from_dask as moments_from_dask
+from golem.data.files.cluster import read_on_cluster
 from golem.data.files.streaming import KeptRows, moments_of_shards, plan, read_here
 from golem.data.files.table_files import Paths, TableFiles
 from golem.data.missing import MissingChoice, require_choice
@@ -38,17 +40,17 @@ def read_table(
     header: bool | None = None,
     na: Sequence[str] = (),
 ) -> Table:
-    """Read all rows of the files into memory; the parameters are those of `moments_from_file`."""
+    """Read all rows of the files into memory; see `moments_from_file` for the parameters."""
     return rows_of(TableFiles.open(path, columns=columns, drop=drop, header=header, na=na))
 
 
 def rows_of(table: TableFiles, *, most_bytes: float = math.inf, progress: Counter | None = None) -> Table:
-    """Read all rows of files that have been opened into memory.
+    """Read all rows of opened files into memory.
 
     Raises
     ------
     ValueError
-        If they take more than so many bytes there.
+        If they take more than `most_bytes`.
     """
     values, size, done = [np.empty((0, len(table.names)))], 0, 0
     for task in plan(table):
@@ -59,8 +61,8 @@ def rows_of(table: TableFiles, *, most_bytes: float = math.inf, progress: Counte
                 done += batch.end - batch.begin
                 if size > most_bytes:
                     raise ValueError(
-                        f"the rows are needed in memory, and their first {size / 2**30:.3g} GiB are more than is meant "
-                        "for them here; use fewer columns or rows, or missing='drop'"
+                        f"All rows are needed in memory, but {size / 2**30:.3g} GiB of them already exceed the limit. "
+                        "Use fewer columns or rows, or missing='drop'."
                     )
                 if progress is not None:
                     progress(done, table.size)
@@ -78,37 +80,36 @@ def moments_from_file(
     progress: Counter | None = None,
     scheduler: str | Client | None = None,
 ) -> Moments:
-    r"""Moments of the rows of CSV or Parquet files, in one pass and in bounded memory.
+    r"""Return the moments of the rows of CSV or Parquet files, in one pass and in bounded memory.
 
     Parameters
     ----------
     path : str, Path or several
-        A file, a folder (with the folders in it), a pattern such as "year/\*.parquet", or a list of these. Text may be
-        compressed by gzip; separator, header and decimal mark are found. The columns of all files must agree, in
+        A file, a folder (with its subfolders), a pattern such as "year/\*.parquet", or a list of these. Text may be
+        compressed with gzip. Separator, header and decimal mark are detected. All files must have the same columns, in
         any order.
     columns : sequence of str, optional
-        The columns to use, in this order; by default all.
+        Columns to use, in this order; by default all.
     drop : sequence of str
-        Columns to leave out.
+        Columns to ignore.
     header : bool, optional
-        Whether CSV files have a line of names; found where it is not said.
+        Whether CSV files have a header line; detected by default.
     na : sequence of str
-        What stands for a missing value beside empty cells, NA, NaN and null: "." or "-999". A number stands for all
-        cells of that value.
+        Further markers of missing values, such as "." or "-999", in addition to empty cells, NA, NaN and null. A number
+        matches all cells with that value.
     missing : {"error", "drop", "em"}
-        What to do about missing values: empty cells, NA, NaN, null. "em" (see `golem.data.missing`) needs all rows in
-        memory, here, and a quarter of this machine's is meant for them.
+        Treatment of missing values: an error, dropped rows, or Gaussian EM (see `golem.data.missing`). EM needs all
+        rows in memory, and may use a quarter of this machine's memory for them.
     progress : callable, optional
-        Called with the bytes read and the bytes in all, from any thread.
+        Called with the number of bytes read and of all bytes, from any thread.
     scheduler : str or distributed.Client, optional
-        Address of a Dask scheduler whose workers read the files, which they must see under the same paths; "local"
-        starts a cluster on this machine. The result is the same bit by bit on machines of one kind.
+        Address of a Dask scheduler whose workers read the files under the same paths; "local" starts a cluster on this
+        machine. The result is the same, bit by bit, on machines of the same kind.
 
     Raises
     ------
     ValueError
-        If a file is missing, empty, damaged or not a table of numbers, or files disagree; the message names the file,
-        and the line or row group where there is one.
+        If a file is missing, empty, damaged or not a table of numbers, or if the columns of the files differ.
 
     Examples
     --------
@@ -135,14 +136,12 @@ def shards_from_file(
     progress: Counter | None = None,
     scheduler: str | Client | None = None,
 ) -> list[Moments]:
-    r"""Moments of so many shards of the rows, whose sum is that of `moments_from_file`, in the same single pass.
+    r"""Return the moments of `shards` blocks of rows, in one pass; see `moments_from_file` for the other parameters.
 
-    A shard is a block of consecutive rows, in the order of the files, of about an equal share of their bytes: a
-    K-fold cross-validation leaves one out of the sum, and a block bootstrap draws shards with replacement, without
-    another look at the rows. Blocks respect dependence between neighbours; where the files are sorted by something
-    that matters, shuffle the rows first.
-
-    The other parameters are those of `moments_from_file`.
+    A shard is a block of consecutive rows, in the order of the files, with about an equal share of the bytes. All
+    shards add up to the result of `moments_from_file`. Cross-validation leaves out one shard, and a block bootstrap
+    draws shards with replacement, without reading the rows again. Blocks preserve dependence between neighbouring rows.
+    If the files are sorted by a relevant variable, shuffle the rows first.
 
     Examples
     --------
@@ -168,15 +167,14 @@ def shards_of(
     scheduler: str | Client | None = None,
     keep: KeptRows | None = None,
 ) -> list[Moments]:
-    """Do the pass over files that have been opened; `keep` is given the rows that are read here."""
+    """Return the moments of the shards of opened files; `keep` collects the rows if they are read on this machine."""
     require_choice(missing)
     if shards < 1:
-        raise ValueError(f"the number of shards must be positive; got {shards}")
+        raise ValueError(f"The number of shards must be positive; got {shards}.")
     if missing == "em":
         if shards > 1 or scheduler is not None:
             raise ValueError(
-                "missing='em' looks at all rows again and again, in one place: it knows neither shards nor clusters; "
-                "use missing='drop'"
+                "missing='em' needs all rows in memory and supports neither shards nor clusters. Use missing='drop'."
             )
         rows = rows_of(table, most_bytes=physical_memory() / 4, progress=progress)
         if keep is not None:
@@ -189,25 +187,6 @@ def shards_of(
     elif scheduler is None:
         parts = read_here(tasks, progress, keep)
     else:
-        from golem.data.files.cluster import read_on_cluster
-
         parts = read_on_cluster(tasks, scheduler, progress)
     with naming(table.files[0].path):
         return moments_of_shards(parts, shards)
-
-
-def moments_from_dask(frame: Any, *, missing: Literal["error", "drop"] = "error") -> Moments:
-    """Moments of a Dask DataFrame or Array: a task a partition, merged along a tree on the workers.
-
-    With missing="drop" rows with missing values are left out. Needs the extra `[distributed]`. The scheduler is Dask's
-    own choice: that of the current client, or threads. Workers lost on the way are replaced as usual in Dask, and the
-    result is the same.
-
-    Raises
-    ------
-    ValueError
-        If columns are not numeric or values are missing, with the columns and the partition.
-    """
-    from golem.data.files.cluster import moments_of_frame
-
-    return moments_of_frame(frame, missing)

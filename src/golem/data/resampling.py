@@ -1,19 +1,20 @@
-"""Samples: rows, or shards of rows, that can be drawn again, dealt out to folds, or halved; what comes out are moments.
+"""Resampling of rows, or of shards of rows: bootstrap, folds and halves, all returned as moments.
 
-Complete rows and shards are looked at once for the folds: what is left when one of K folds is out is the sum of the
-other K - 1. Moments from EM do not add up: where rows lack values, EM is run on each half, each resample and on all
-folds but one, and the fold left out is kept as rows, of which what is observed has a likelihood.
+For cross-validation, the moments of all folds but one are the sum of the moments of these folds. Moments from EM do not
+add up: with missing values, EM is run on each half, on each resample and on all folds but one. The fold left out
+is then returned as rows, because its likelihood needs the observed values.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,56 +24,72 @@ from golem.data.checks import DataWarning
 from golem.data.inputs import numpy_rows, read_data
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
+from golem.data.table_errors import other_width
 from golem.runtime.names import column_names, positions
 from golem.runtime.types import Matrix
 
-# Rows are weighted in blocks that stay in the processor's cache.
+# Rows are weighted in blocks that fit into the processor's cache.
 _BLOCK_NUMBERS = 1 << 17
-# With fewer blocks the frequencies are coarse, and the intervals too narrow.
+# With fewer shards the frequencies are coarse, and the intervals too narrow.
 FEW_SHARDS = 20
 
 
 def resampler(data: Any, missing: MissingChoice = "error", names: tuple[str, ...] | None = None) -> Sample:
-    """Find out what is to be drawn again: rows, those with missing values refused, left out or kept for EM; or shards.
+    """Return the rows or shards to draw from; `missing` says how to treat missing values.
 
-    With names the columns are put in that order. Where either side has no names of its own, they stand for one another
-    by their place.
+    With names, the columns are put in that order. If the data or the model have no names of their own, columns are
+    matched by position.
 
     Raises
     ------
     ValueError
-        If the data are neither, or their columns are others.
+        If the data cannot be resampled, or have other columns.
     """
     if isinstance(data, Moments):
         raise ValueError(
-            "moments of all rows together cannot be resampled; give the rows, or a list of moments of shards "
-            "(golem.readers.shards_from_file)"
+            "Moments of all rows cannot be resampled. Give the rows, or a list of moments of shards "
+            "(golem.readers.shards_from_file)."
         )
     reader = BaseEstimator()
     reader.missing = missing
     sample = read_sample(reader, data)[1]
     assert sample is not None  # only moments of all rows cannot be drawn from
     if isinstance(sample, Shards) and len(sample) < FEW_SHARDS:
+        advice = f"Read the files in {FEW_SHARDS} or more shards, better 100."
         if len(sample) == 1:
-            raise ValueError("one shard cannot be resampled; read the file in 20 or more")
+            raise ValueError(f"One shard cannot be resampled. {advice}")
         warnings.warn(
-            f"{len(sample)} shards are few: frequencies are coarse and intervals too narrow. Read the files in "
-            f"{FEW_SHARDS} or more, 100 if you can.",
+            f"With only {len(sample)} shards, frequencies are coarse and intervals too narrow. {advice}",
             DataWarning,
             stacklevel=3,
         )
-    if names is None:
+    return sample if names is None else _with_columns(sample, names)
+
+
+def _with_columns(sample: Sample, names: tuple[str, ...]) -> Sample:
+    """Put the columns in the order of the names, or rename them if either side has no names of its own."""
+    own = sample.moments.names
+    if own == names:
         return sample
-    if len(names) != sample.moments.d:
-        raise ValueError(f"the data have {sample.moments.d} columns, and the model was fitted to {len(names)}")
-    unnamed = column_names(None, len(names))
-    return sample.renamed(names) if unnamed in (names, sample.moments.names) else sample.ordered(names)
+    if len(own) != len(names):
+        raise other_width(len(own), len(names))
+    by_position = column_names(None, len(names)) in (names, own)
+
+    def changed(moments: Moments) -> Moments:
+        return dataclasses.replace(moments, names=names) if by_position else moments.reordered(names)
+
+    if isinstance(sample, Shards):
+        return Shards(tuple(map(changed, sample.parts)))
+    assert isinstance(sample, Rows | IncompleteRows)
+    moments = changed(sample.moments)
+    values = sample.values if by_position else sample.values[:, positions(names, own)]
+    return dataclasses.replace(sample, moments=moments, values=values)
 
 
 def read_sample(estimator: BaseEstimator, data: Any) -> tuple[Moments, Sample | None]:
-    """Read the moments of all rows, and what can be drawn from; None where there is nothing but these moments.
+    """Return the moments of all rows and the sample to draw from, or None if only moments are given.
 
-    The columns are noted on the estimator, and its `missing` obeyed, as in `golem.data.inputs.read_data`.
+    See `golem.data.inputs.read_data` for the role of the estimator.
     """
     if are_shards(data):
         data = Shards(tuple(data))
@@ -86,12 +103,12 @@ def read_sample(estimator: BaseEstimator, data: Any) -> tuple[Moments, Sample | 
 
 
 def are_shards(data: Any) -> bool:
-    """Tell moments of shards from anything else."""
+    """Tell whether the data are a list of moments of shards."""
     return isinstance(data, list | tuple) and len(data) > 0 and all(isinstance(part, Moments) for part in data)
 
 
 def rows_of_moments(moments: Moments, values: Matrix) -> Rows | IncompleteRows:
-    """Rows of a file that was read, to be drawn again as its moments were made: by EM, or without incomplete rows."""
+    """Return the rows of a file as a sample, with missing values treated as in its moments."""
     absent = np.isnan(values)
     if absent.any() and moments.missing is not None and moments.missing.method == "em":
         return IncompleteRows(moments, values)
@@ -100,7 +117,7 @@ def rows_of_moments(moments: Moments, values: Matrix) -> Rows | IncompleteRows:
 
 
 class Sample(ABC):
-    """Rows, or shards whose rows stay together, of which some can be taken; `moments` are those of all.
+    """Rows, or shards of rows, that can be resampled; `moments` are the moments of all of them.
 
     Examples
     --------
@@ -111,7 +128,7 @@ class Sample(ABC):
     """
 
     unit: ClassVar[Literal["rows", "shards"]]
-    # The fewest units of each half, and of each fold.
+    # The smallest number of units per half and per fold.
     _least_in_half: ClassVar[int]
     _least_in_fold: ClassVar[int]
     moments: Moments
@@ -122,28 +139,18 @@ class Sample(ABC):
 
     @abstractmethod
     def part(self, which: NDArray[np.intp]) -> Moments:
-        """Moments of some of the units, each once."""
+        """Return the moments of some units, each taken once."""
 
     @abstractmethod
     def repeated(self, which: NDArray[np.intp]) -> Moments:
-        """Moments of some of the units, some more than once."""
-
-    @abstractmethod
-    def renamed(self, names: tuple[str, ...]) -> Self:
-        """Return the same units with other names of the columns."""
-
-    @abstractmethod
-    def ordered(self, names: tuple[str, ...]) -> Self:
-        """Return the same units with the columns in the order of these names."""
+        """Return the moments of some units, some taken several times."""
 
     def draw(self, rng: np.random.Generator) -> Moments:
-        """Moments of as many units, drawn with replacement."""
+        """Return the moments of a bootstrap resample."""
         return as_half(self.repeated(rng.integers(len(self), size=len(self))))
 
     def folds(self, count: int, rng: np.random.Generator) -> Iterator[tuple[Moments, Moments | Matrix]]:
-        """Yield the moments without a fold, and those of the fold or its rows where some lack values.
-
-        The units are shuffled and dealt out.
+        """Shuffle the units into folds; yield the moments without each fold, and the moments or rows of the fold.
 
         Raises
         ------
@@ -155,14 +162,14 @@ class Sample(ABC):
             yield merged(folds[:k] + folds[k + 1 :]), fold
 
     def halves(self, pairs: int, rng: np.random.Generator) -> Iterator[Moments]:
-        """Yield the moments of complementary halves, two a pair (Shah and Samworth 2013); an odd unit is left out.
+        """Yield the moments of random complementary halves (Shah and Samworth 2013); an odd unit is left out.
 
         Raises
         ------
         ValueError
             If there are too few units.
         """
-        self._require(2 * self._least_in_half, "halves")
+        self._require(2 * self._least_in_half, "Halves")
         half = len(self) // 2
         for _ in range(pairs):
             shuffled = rng.permutation(len(self))
@@ -170,19 +177,19 @@ class Sample(ABC):
             yield self.part(shuffled[half : 2 * half])
 
     def _dealt(self, count: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
-        """Deal out the units to folds."""
+        """Assign the units to folds at random."""
         self._require(count * self._least_in_fold, f"{count} folds")
         return np.array_split(rng.permutation(len(self)), count)
 
     def _require(self, least: int, what: str) -> None:
         if len(self) < least:
             size = "n_samples" if self.unit == "rows" else "shards"
-            raise ValueError(f"{what} need at least {least} {self.unit}; got {size} = {len(self)}")
+            raise ValueError(f"{what} need at least {least} {self.unit}; got {size} = {len(self)}.")
 
 
 @dataclass(frozen=True, eq=False)
 class _RowsAtHand(Sample):
-    """Rows and their moments."""
+    """Rows in memory."""
 
     moments: Moments
     values: Matrix
@@ -193,23 +200,12 @@ class _RowsAtHand(Sample):
         """Return the number of rows."""
         return len(self.values)
 
-    def renamed(self, names: tuple[str, ...]) -> Self:
-        """Return the same rows with other names."""
-        return dataclasses.replace(self, moments=dataclasses.replace(self.moments, names=names))
-
-    def ordered(self, names: tuple[str, ...]) -> Self:
-        """Return the same rows with the columns in the order of these names."""
-        moments = self.moments.reordered(names)
-        if moments is self.moments:
-            return self
-        return dataclasses.replace(self, moments=moments, values=self.values[:, positions(names, self.moments.names)])
-
 
 @dataclass(frozen=True, eq=False)
 class Rows(_RowsAtHand):
     """Rows without missing values.
 
-    A resample is a vector w of counts, multinomial, and its scatter X_c' diag(w) X_c: no row is copied.
+    A resample is a vector w of multinomial counts with scatter X_c' diag(w) X_c: no rows are copied.
 
     Examples
     --------
@@ -222,11 +218,11 @@ class Rows(_RowsAtHand):
 
     @functools.cached_property
     def _centred(self) -> Matrix:
-        """Rows about the mean of all: resampled means lie so near that subtracting them costs no digits."""
+        """Rows minus the mean of all rows. Resampled means are close to it, so subtracting them loses no digits."""
         return np.asarray(self.values - self.moments.shift - self.moments.offset)
 
     def weighted(self, counts: NDArray[np.int64]) -> Moments:
-        """Moments of each row taken so many times."""
+        """Return the moments of the rows, each taken `counts` times."""
         X, d, n = self._centred, self.moments.d, int(counts.sum())
         scatter, total = np.zeros((d, d)), np.zeros(d)
         length = max(1, _BLOCK_NUMBERS // d)
@@ -240,27 +236,20 @@ class Rows(_RowsAtHand):
         return Moments(n, self.moments.shift, self.moments.offset + offset, scatter, self.moments.names)
 
     def repeated(self, which: NDArray[np.intp]) -> Moments:
-        """Moments of some of the rows, some more than once."""
+        """Return the moments of some rows, some taken several times."""
         return self.weighted(np.bincount(which, minlength=len(self)))
 
     def part(self, which: NDArray[np.intp]) -> Moments:
-        """Moments of some of the rows, each once."""
+        """Return the moments of some rows, each taken once."""
         return Moments.from_rows(self.values[which], self.moments.names, shift=self.values[0])
 
 
 @dataclass(frozen=True, eq=False)
 class IncompleteRows(_RowsAtHand):
-    """Rows that lack values (NaN); the moments of each resample are those of EM.
+    """Rows with missing values (NaN); the moments of each resample are estimated by EM.
 
-    So the replicates of a bootstrap vary by what the missing values leave open as well. EM starts from the moments of
-    all rows, which are near.
-
-    Parameters
-    ----------
-    moments : Moments
-        Those of all rows, by EM.
-    values : ndarray of shape (n, d)
-        The rows.
+    The replicates of a bootstrap therefore include the uncertainty due to missing values. EM starts from the moments of
+    all rows.
 
     Examples
     --------
@@ -272,11 +261,11 @@ class IncompleteRows(_RowsAtHand):
     """
 
     def repeated(self, which: NDArray[np.intp]) -> Moments:
-        """Moments of some of the rows, some more than once."""
+        """Return the moments of some rows, some taken several times."""
         return Moments.by_em(self.values[which], self.moments.names, self.moments)
 
     def part(self, which: NDArray[np.intp]) -> Moments:
-        """Moments of some of the rows, each once; by EM where these lack values."""
+        """Return the moments of some rows, each taken once; by EM if values are missing."""
         if np.isnan(self.values[which]).any():
             return self.repeated(which)
         return Moments.from_rows(self.values[which], self.moments.names)
@@ -290,7 +279,7 @@ class IncompleteRows(_RowsAtHand):
 
 @dataclass(frozen=True, eq=False)
 class Shards(Sample):
-    """Blocks of rows, known by their moments; drawn with replacement they are a block bootstrap."""
+    """Blocks of rows, given by their moments; drawing them with replacement is a block bootstrap."""
 
     parts: tuple[Moments, ...]
     moments: Moments = dataclasses.field(init=False)
@@ -304,43 +293,35 @@ class Shards(Sample):
         """Return the number of shards."""
         return len(self.parts)
 
-    def renamed(self, names: tuple[str, ...]) -> Shards:
-        """Return the same shards with other names of the columns."""
-        return Shards(tuple(dataclasses.replace(part, names=names) for part in self.parts))
-
-    def ordered(self, names: tuple[str, ...]) -> Shards:
-        """Return the same shards with the columns in the order of these names."""
-        return Shards(tuple(part.reordered(names) for part in self.parts))
-
     def weighted(self, counts: NDArray[np.int64]) -> Moments:
-        """Moments of each shard taken so many times."""
+        """Return the moments of the shards, each taken `counts` times."""
         taken = zip(self.parts, map(int, counts), strict=True)
         return merged([dataclasses.replace(m, n=m.n * w, scatter=m.scatter * w) for m, w in taken if w])
 
     def repeated(self, which: NDArray[np.intp]) -> Moments:
-        """Moments of some of the shards, some more than once."""
+        """Return the moments of some shards, some taken several times."""
         return self.weighted(np.bincount(which, minlength=len(self)))
 
     def part(self, which: NDArray[np.intp]) -> Moments:
-        """Moments of some of the shards, each once."""
+        """Return the moments of some shards, each taken once."""
         return merged([self.parts[k] for k in which])
 
 
 def merged(parts: Sequence[Moments]) -> Moments:
-    """Moments of all rows of some parts."""
-    return functools.reduce(lambda first, second: first + second, parts)
+    """Return the moments of the rows of all parts."""
+    return functools.reduce(operator.add, parts)
 
 
 def as_half(moments: Moments) -> Moments:
-    """Return the same mean and covariance, said to come from half as many rows.
+    """Return the same mean and covariance with half the number of rows.
 
-    An estimate from a resample varies around that from the data by about what the latter varies around the truth. Taken
-    as one from n/2 rows, its variance is what a score expects of so many.
+    An estimate from a resample has about twice the variance of an estimate from the data: that of the data around the
+    truth plus that of the resample around the data. A score expects this variance from n/2 rows.
     """
     n = half_of(moments.n)
     return dataclasses.replace(moments, n=n, scatter=moments.scatter * (n / moments.n))
 
 
 def half_of(n: int) -> int:
-    """Return the number of rows that a resample of n is said to come from."""
+    """Return the number of rows assigned to a resample of n rows."""
     return max(3, n // 2)

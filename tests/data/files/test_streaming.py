@@ -120,7 +120,7 @@ def test_shards_add_up_and_are_blocks_of_rows(tmp_path_factory, seed, shards, ki
 
 def test_impossible_shards_are_refused(tmp_path, rng):
     path = write_csv(tmp_path / "data.csv", rows_with_mean(rng, 0, 3))
-    with pytest.raises(ValueError, match="shards have no rows, of 3 in all"):
+    with pytest.raises(ValueError, match="shards have no rows, because there are only 3 rows"):
         shards_from_file(path, 10)
     with pytest.raises(ValueError, match="must be positive; got 0"):
         shards_from_file(path, 0)
@@ -205,9 +205,9 @@ def test_columns_are_selected_and_ordered(tmp_path, rng):
         chosen = moments_from_file(path, columns=["c", "a"])
         assert_same(chosen, Moments.from_rows(X[:, [2, 0]], "ca"))
         assert moments_from_file(path, drop=["b"]).names == ("a", "c", "d")
-        with pytest.raises(ValueError, match="no column 'z'; there are 'a', 'b', 'c', 'd'"):
+        with pytest.raises(ValueError, match=r"no column 'z'\. The columns are 'a', 'b', 'c', 'd'"):
             moments_from_file(path, columns=["a", "z"])
-        with pytest.raises(ValueError, match="no columns are left"):
+        with pytest.raises(ValueError, match="All columns are dropped"):
             moments_from_file(path, drop=list("abcd"))
         with pytest.raises(ValueError, match="repeated: 'a'"):
             moments_from_file(path, columns=["a", "a"])
@@ -226,7 +226,7 @@ def test_columns_that_disagree_are_named_with_their_files(tmp_path, rng, kind):
     for name, columns in (("one", "abcd"), ("two", "abce")):
         path = tmp_path / f"{name}.{kind}"
         write_csv(path, X, columns) if kind == "csv" else pq.write_table(table_of(X, columns), path)
-    with pytest.raises(ValueError, match=rf"two\.{kind}: its columns .*one\.{kind}: 'd' missing, 'e' new"):
+    with pytest.raises(ValueError, match=rf"two\.{kind}: The columns .*one\.{kind}: 'd' missing, 'e' new"):
         moments_from_file(tmp_path)
     assert moments_from_file(tmp_path, columns=["a", "b"]).n == 40
 
@@ -235,9 +235,9 @@ def test_a_file_without_a_header_among_others_is_named(tmp_path, rng):
     X = rows_with_mean(rng, 0, 20)
     write_csv(tmp_path / "1.csv", X)
     (tmp_path / "2.csv").write_text("1.5,2.5,3.5,4.5\n4.1,3.1,2.1,1.1\n")
-    with pytest.raises(ValueError, match=r"2\.csv: no line of names .*1\.csv"):
+    with pytest.raises(ValueError, match=r"2\.csv: .*1\.csv seems to have a header line, .*2\.csv does not"):
         moments_from_file(tmp_path)
-    with pytest.raises(ValueError, match=r"2\.csv: its columns .*1\.csv"):
+    with pytest.raises(ValueError, match=r"2\.csv: The columns .*1\.csv"):
         moments_from_file(tmp_path, header=True)
 
 
@@ -266,7 +266,7 @@ def test_a_saved_row_index_is_left_out_and_told(tmp_path, rng, kind):
     else:
         frame.set_axis(np.arange(30) * 1.5).to_parquet(path)
         name = "__index_level_0__"
-    with pytest.warns(DataWarning, match=rf"data\.{kind}: column '{name}' looks like a saved row index"):
+    with pytest.warns(DataWarning, match=rf"data\.{kind}: Column '{name}' looks like a saved row index"):
         assert moments_from_file(path).names == ("a", "b")
     assert moments_from_file(path, drop=[name]).names == ("a", "b")
     assert moments_from_file(path, columns=[name, "b"]).names == (name, "b")
@@ -282,12 +282,12 @@ def test_names_of_rows_as_r_writes_them_are_left_out_and_told(tmp_path, rng, sma
         lines.append(separator.join([name, *(repr(value) for value in row)]))
     path = tmp_path / "data.txt"
     path.write_text("\n".join(lines) + "\n")
-    with pytest.warns(DataWarning, match="column 'Unnamed: 0' looks like a saved row index and is left out"):
+    with pytest.warns(DataWarning, match="Column 'Unnamed: 0' looks like a saved row index and is ignored"):
         moments = moments_from_file(path)
     assert_same(moments, Moments.from_rows(X, ("a", "b c", "c", "d")))
     lines[800] = lines[800].rpartition(separator)[0]
     path.write_text("\n".join(lines))
-    with pytest.raises(ValueError, match="line 801 has 4 fields, not 5"):
+    with pytest.raises(ValueError, match="Line 801 has 4 fields instead of 5"):
         moments_from_file(path, columns=["a", "c"])
 
 
@@ -296,7 +296,7 @@ def test_lines_that_end_with_a_separator_have_no_names_of_rows(tmp_path, rng):
     path = write_csv(tmp_path / "data.csv", X)
     header, *body = path.read_text().splitlines()
     path.write_text("\n".join([header, *(line + "," for line in body)]))
-    with pytest.warns(DataWarning, match="every line ends with 1 field without a name or a value: left out"):
+    with pytest.warns(DataWarning, match="Ignored 1 field without a name or a value at the end of every line"):
         assert_same(moments_from_file(path), Moments.from_rows(X, "abcd"))
 
 
@@ -311,18 +311,18 @@ def test_lines_that_end_with_a_separator_have_no_names_of_rows(tmp_path, rng):
 )
 def test_a_short_first_line_is_no_header_of_r(tmp_path, text):
     (tmp_path / "data.csv").write_text(text)
-    with pytest.raises(ValueError, match="the lines have different numbers of fields"):
+    with pytest.raises(ValueError, match="The lines have different numbers of fields"):
         moments_from_file(tmp_path / "data.csv")
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("1,2,x,4", r"1 of 4 columns are not numeric: 'c' \('x' in line 801\)"),
+        ("1,2,x,4", r"1 of 4 columns is not numeric: 'c' \('x' in line 801\)"),
         ("1,2,1_000,4", r"'c' \('1_000' in line 801\)"),
-        ("1,2,3", "line 801 has 3 fields, not 4"),
-        ("1,2,,4", r"NaN or inf in 1 of 4 columns \(count of values\): 'c' \(1\), first in line 801"),
-        ("1,2,None,inf", r"'c' \(1\), 'd' \(1\), first in line 801"),
+        ("1,2,3", "Line 801 has 3 fields instead of 4"),
+        ("1,2,,4", r"Missing values \(NaN\) in 1 of 4 columns: 'c' \(1\)\. The first is in line 801"),
+        ("1,2,None,inf", r"Infinite values \(inf\) in 1 of 4 columns: 'd' \(1\)\. The first is in line 801"),
         ("1,2,1e200,4", "beyond 1e150"),
     ],
 )
@@ -345,7 +345,10 @@ def test_a_missing_value_in_parquet_is_named_with_its_row_group(tmp_path, rng, s
     X[750, 2] = np.inf
     path = tmp_path / "bad.parquet"
     pq.write_table(table_of(X), path, row_group_size=100)
-    with pytest.raises(ValueError, match=r"bad\.parquet: .*'c' \(\d\), first in row 731 \(row group 8 of 10\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"bad\.parquet: .*Infinite values \(inf\) .*'c' \(1\)\. The first is in row 751 \(row group 8 of 10\)",
+    ):
         moments_from_file(path)
 
 
@@ -365,19 +368,19 @@ def test_a_damaged_row_group_is_named(tmp_path, rng, small_pieces):
     content = bytearray(path.read_bytes())
     content[where + 100 : where + 200] = bytes(100)
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"bad\.parquet: row group 5 of 10 cannot be read"):
+    with pytest.raises(ValueError, match=r"bad\.parquet: Row group 5 of 10 cannot be read"):
         moments_from_file(path)
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("b.csv", b"", "the file is empty"),
-        ("b.parquet", b"", "the file is empty"),
-        ("b.parquet", b"a,b,c,d\n1,2,3,4\n", "not a Parquet file"),
-        ("b.parquet", None, "not a readable Parquet file .*cut off"),
-        ("b.csv", b"a,b,c,d\n1,2,3,4\n5,6,7", "different numbers of fields .*cut off"),
-        ("b.csv", b"\0\1\2", "a binary file"),
+        ("b.csv", b"", "The file is empty"),
+        ("b.parquet", b"", "The file is empty"),
+        ("b.parquet", b"a,b,c,d\n1,2,3,4\n", "not Parquet, although its name"),
+        ("b.parquet", None, "Parquet file cannot be read .*truncated"),
+        ("b.csv", b"a,b,c,d\n1,2,3,4\n5,6,7", "different numbers of fields.*truncated"),
+        ("b.csv", b"\0\1\2", "The file is binary"),
     ],
 )
 def test_a_bad_file_among_good_ones_is_named(tmp_path, rng, name, content, message):
@@ -393,14 +396,14 @@ def test_a_bad_file_among_good_ones_is_named(tmp_path, rng, name, content, messa
 
 def test_files_that_cannot_be_opened_are_named(tmp_path):
     (tmp_path / "lost.csv").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(ValueError, match=r"lost\.csv: no such file"):
+    with pytest.raises(ValueError, match=r"lost\.csv: There is no such file"):
         moments_from_file(tmp_path)
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(ValueError, match=r"folder\.csv: a folder without tables; their names end in \.csv"):
+    with pytest.raises(ValueError, match=r"folder\.csv: The folder contains no tables \(files that end in \.csv"):
         moments_from_file(tmp_path / "folder.csv")
-    with pytest.raises(ValueError, match=r"none-\*\.csv: no file has such a name"):
+    with pytest.raises(ValueError, match=r"none-\*\.csv: No file matches"):
         moments_from_file(tmp_path / "none-*.csv")
-    with pytest.raises(ValueError, match="no file was named"):
+    with pytest.raises(ValueError, match="No files were given"):
         moments_from_file([])
 
 
@@ -412,7 +415,7 @@ def test_a_file_without_permission_is_named(tmp_path, monkeypatch):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
     monkeypatch.setattr(pathlib.Path, "open", refuse)
-    with pytest.raises(ValueError, match=r"secret\.csv: cannot be read \(Permission denied\)"):
+    with pytest.raises(ValueError, match=r"secret\.csv: The file cannot be read \(Permission denied\)"):
         moments_from_file(path)
 
 
@@ -432,7 +435,7 @@ def test_folders_are_searched_in_order_and_without_hidden_files(tmp_path):
     assert [path.relative_to(tmp_path).as_posix() for path in find_files(tmp_path)] == [
         "a/1.parquet", "b/2.csv", "c.TSV", "d.csv.gz",
     ]  # fmt: skip
-    with pytest.raises(ValueError, match=r"named twice.*2\.csv"):
+    with pytest.raises(ValueError, match=r"given twice.*2\.csv"):
         find_files([tmp_path, tmp_path / "b" / "2.csv"])
     assert find_files([tmp_path / "c.TSV", tmp_path / "b"]) == [tmp_path / "c.TSV", tmp_path / "b" / "2.csv"]
 
@@ -444,7 +447,7 @@ def test_files_without_rows_count_for_nothing(tmp_path, rng):
     (tmp_path / "3.csv").write_text("a,b,c,d\n")
     assert_same(moments_from_file(tmp_path), Moments.from_rows(X, "abcd"))
     for name in ("2.parquet", "3.csv"):
-        with pytest.raises(ValueError, match="at least 2 rows are needed"):
+        with pytest.raises(ValueError, match="at least 2 rows"):
             moments_from_file(tmp_path / name)
 
 

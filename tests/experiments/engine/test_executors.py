@@ -78,6 +78,6 @@ def test_a_time_limit_holds_on_a_cluster_reached_by_its_address(client, tmp_path
 
 def test_a_missing_scheduler_is_a_sentence(tmp_path, cluster, monkeypatch):
     monkeypatch.setattr("golem.data.files.cluster._CONNECT_SECONDS", 1)
-    with pytest.raises(ValueError, match=r"no Dask scheduler answers at tcp://127.0.0.1:1"):
+    with pytest.raises(ValueError, match=r"No Dask scheduler answers at tcp://127.0.0.1:1"):
         run(load("toys.toy_experiment"), Grid(tiny=True), tmp_path, Options(Dask("tcp://127.0.0.1:1")))
     assert not Store(tmp_path).keys()

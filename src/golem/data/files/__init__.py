@@ -1,1 +1,1 @@
-"""Tables in files, read in pieces: what the files hold, their rows in batches, and one pass to moments."""
+"""Tables in files, read in batches of rows: find the files, parse them, and compute moments in one pass."""

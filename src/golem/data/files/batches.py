@@ -1,4 +1,4 @@
-"""Rows of a file as they come: a batch, the piece of the file it belongs to, and where its rows stand."""
+"""Batches of rows, the pieces of files that they come from, and what both file formats share."""
 
 from __future__ import annotations
 
@@ -12,37 +12,30 @@ from typing import Any
 import numpy as np
 
 from golem.data.files.standard_input import source_name
+from golem.data.table_input import parsed
 from golem.runtime.types import Vector
 
 _BYTES, _MOST_ROWS, _LARGEST_BLOCK = 1 << 25, 1 << 16, 1 << 27
 
 
 def batch_rows(d: int) -> int:
-    """Rows of d columns to take at once: some megabytes, and enough for a product that is dear beside its merge."""
+    """Return the number of rows per batch: some megabytes, and enough that merging costs less than the product."""
     return min(_MOST_ROWS, max(_BYTES // (8 * d), d))
 
 
 def block_bytes(d: int) -> int:
-    """Bytes of text to parse at once, after the same thoughts; a number is about 20 bytes."""
+    """Return the bytes of text per batch, by the same reasoning; a number takes about 20 bytes."""
     return max(_BYTES // 8, min(_LARGEST_BLOCK, 4 * 20 * d * d))
 
 
 def piece_bytes(d: int) -> int:
-    """Bytes of a task of the pass: many beside the d^2 numbers it makes of them."""
+    """Return the bytes per task: many compared with the d^2 numbers of its result."""
     return max(_BYTES, 64 * d * d)
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a file that is read on its own.
-
-    Parameters
-    ----------
-    first, last : int
-        The range in the file's own units: bytes of a text, row groups of a Parquet file.
-    begin, end : int
-        The share of the file in bytes, which add up to its size.
-    """
+    """A part of a file: a range of its bytes (text) or row groups (Parquet), and its share of the file in bytes."""
 
     first: int
     last: int
@@ -52,16 +45,9 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some rows of a file; none where a stretch of it begins no line.
+    """Some rows of a file as columns (NaN is missing), and their share of the file in bytes.
 
-    Parameters
-    ----------
-    columns : list of ndarray
-        The values of each column; missing ones are NaN.
-    begin, end : int
-        The bytes of the file that the rows stand for.
-    place : callable
-        Says in words where a row of the batch stands, such as "line 17".
+    `place` describes where a row is, such as "line 17". There are no columns if no line begins in this part.
     """
 
     columns: list[Vector]
@@ -71,29 +57,21 @@ class Batch:
 
 
 def as_floats(column: Any, na: Sequence[str] = ()) -> Vector:
-    """Turn an Arrow column of numbers into NumPy floats, without a copy where it holds such.
+    """Turn an Arrow column of numbers into NumPy floats, if possible without a copy.
 
-    Nulls become NaN, and so do numbers among the markers of missing values, such as -999.
+    Nulls and the numbers among the markers of missing values, such as -999, become NaN.
     """
     import pyarrow as pa
 
     if column.type != pa.float64():
-        column = column.cast(pa.float64(), safe=False)  # whole numbers beyond 2^53 are rounded, as everywhere
+        column = column.cast(pa.float64(), safe=False)  # integers beyond 2^53 are rounded
     values: Vector = column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(zero_copy_only=False)
-    numbers = [float(marker) for marker in na if _is_finite(marker)]
+    numbers = [number for marker in na if (number := parsed(marker)) is not None and math.isfinite(number)]
     return np.where(np.isin(values, numbers), np.nan, values) if numbers else values
 
 
-def _is_finite(marker: str) -> bool:
-    """Tell whether a marker is a number."""
-    try:
-        return math.isfinite(float(marker))
-    except ValueError:
-        return False
-
-
 def is_numeric(kind: Any) -> bool:
-    """Tell whether an Arrow type holds numbers; Booleans are 0 and 1, and a column of nulls is all missing."""
+    """Tell whether an Arrow type is numeric; Booleans become 0 and 1, and a column of nulls is missing throughout."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(kind):
@@ -117,5 +95,5 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of a message, or the kind of error where there is none."""
+    """Return the first line of an error message, or the type of the error if it has no message."""
     return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,7 +1,7 @@
-"""The pass on a cluster: the same tasks and the same tree of merges, as Dask futures or delayed values.
+"""Reading on a Dask cluster: the same tasks and the same tree of merges as on one machine.
 
-A task is a pure function of its piece, so Dask runs it again where a worker was lost, with the same result. Only
-moments travel, d^2 numbers a piece; rows stay where they are read.
+A task is a pure function of its piece, so Dask can repeat it with the same result if a worker is lost. Only moments are
+sent between machines, d^2 numbers per piece.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ INSTALL = "pip install 'golem-dag[distributed]'"
 
 
 def read_on_cluster(tasks: list[Task], scheduler: str | Client, progress: Counter | None = None) -> Parts:
-    """Work through the tasks on the workers of a Dask scheduler.
+    """Run the tasks on the workers of a Dask scheduler.
 
     Raises
     ------
     ValueError
-        If there is no scheduler, or its workers cannot see the files, cannot import golem or die over a piece.
+        If no scheduler answers, or its workers cannot read the files, cannot import golem, or crash.
     """
     with connected(scheduler) as client:
         from distributed import KilledWorker, as_completed
 
         if not client.nthreads():
-            warnings.warn("the Dask scheduler has no workers yet; waiting for them", DataWarning, stacklevel=4)
-        # Not pure: the same path may hold other rows tomorrow.
+            warnings.warn("The Dask scheduler has no workers yet; waiting for them.", DataWarning, stacklevel=4)
+        # Not pure: the content of a path may change.
         pieces = [client.submit(_part_on_worker, _with_absolute_path(task), pure=False) for task in tasks]
         total = _tree(pieces, lambda left, right: client.submit(merged, left, right, pure=False))
         sizes = {piece.key: task.size for piece, task in zip(pieces, tasks, strict=True)}
         finished, done = as_completed(pieces), 0
-        del pieces  # the scheduler forgets a part when it has been merged
+        del pieces  # lets the scheduler release each part once it is merged
         try:
             for piece in finished:
                 if piece.status == "error":
@@ -62,18 +62,16 @@ def read_on_cluster(tasks: list[Task], scheduler: str | Client, progress: Counte
             return total.result()  # type: ignore[no-any-return]
         except KilledWorker as error:
             raise ValueError(
-                f"workers died again and again over one piece of the files, perhaps for want of memory ({error})"
+                f"Several workers crashed on the same piece of the files, perhaps for lack of memory ({error})."
             ) from None
         except ModuleNotFoundError as error:
-            raise ValueError(
-                f"the workers cannot import {error.name}; they need the packages of this machine"
-            ) from None
+            raise ValueError(f"The workers cannot import {error.name}. Install golem and its packages there.") from None
         finally:
             client.cancel([total])
 
 
 def _tree(leaves: Sequence[Any], join: Callable[[Any, Any], Any]) -> Any:
-    """Join neighbours, then neighbours of these, and so on; an odd one moves up."""
+    """Join neighbours in pairs, level by level; an odd one moves up."""
     level = list(leaves)
     while len(level) > 1:
         joined = [join(left, right) for left, right in zip(level[::2], level[1::2], strict=False)]
@@ -82,17 +80,17 @@ def _tree(leaves: Sequence[Any], join: Callable[[Any, Any], Any]) -> Any:
 
 
 def _with_absolute_path(task: Task) -> Task:
-    """Workers start in other folders."""
+    """Make the path absolute, because workers run in other folders."""
     file: Any = task.file
     return dataclasses.replace(task, file=dataclasses.replace(file, path=file.path.absolute()))
 
 
 def _part_on_worker(task: Task) -> Parts:
-    """Read a piece; the worker's other threads keep its other cores busy."""
+    """Read a piece on a worker, whose other threads use the other cores."""
     if not task.file.path.exists():
         raise ValueError(
-            f"{source_name(task.file.path)}: no such file on the worker {socket.gethostname()}; workers read the files "
-            "themselves, from a file system that they share with this machine"
+            f"{source_name(task.file.path)}: There is no such file on the worker {socket.gethostname()}. Workers must "
+            "share a file system with this machine."
         )
     with blas_threads_for(0):
         return part_moments(task)
@@ -100,22 +98,22 @@ def _part_on_worker(task: Task) -> Parts:
 
 @contextlib.contextmanager
 def connected(scheduler: str | Client, workers: int | None = None) -> Iterator[Client]:
-    """Connect to a scheduler, or start a cluster on this machine ("local"), of one worker a core or of so many.
+    """Connect to a scheduler, or start a cluster on this machine ("local"), by default with one worker per core.
 
     Raises
     ------
     ValueError
-        If there is no Dask, or no scheduler at the address.
+        If Dask is not installed, or no scheduler answers.
     """
     try:
         from distributed import Client, LocalCluster
     except ModuleNotFoundError:
-        raise ValueError(f"a cluster needs Dask: {INSTALL}") from None
+        raise ValueError(f"A cluster needs Dask: {INSTALL}") from None
 
     if not isinstance(scheduler, str):
         yield scheduler
     elif scheduler == "local":
-        # What a worker complains of is told once, by the command.
+        # The command itself reports errors of workers, once.
         options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
         with LocalCluster(n_workers=workers or available_cores(), **options) as cluster, Client(cluster) as client:
             yield client
@@ -123,13 +121,22 @@ def connected(scheduler: str | Client, workers: int | None = None) -> Iterator[C
         try:
             client = Client(scheduler, timeout=_CONNECT_SECONDS)
         except (OSError, ValueError) as error:
-            raise ValueError(f"no Dask scheduler answers at {scheduler} ({error})") from None
+            raise ValueError(f"No Dask scheduler answers at {scheduler} ({error}).") from None
         with client:
             yield client
 
 
-def moments_of_frame(frame: Any, missing: Literal["error", "drop"] = "error") -> Moments:
-    """Moments of a Dask DataFrame or Array; see `golem.readers.moments_from_dask`."""
+def moments_from_dask(frame: Any, *, missing: Literal["error", "drop"] = "error") -> Moments:
+    """Return the moments of a Dask DataFrame or Array: one task per partition, merged on the workers.
+
+    With missing="drop", rows with missing values are dropped. Needs the extra `[distributed]`. Dask chooses the
+    scheduler: the current client, or threads.
+
+    Raises
+    ------
+    ValueError
+        If columns are not numeric or values are missing, with the columns and the partition.
+    """
     try:
         import dask
         import dask.array
@@ -144,20 +151,19 @@ def moments_of_frame(frame: Any, missing: Literal["error", "drop"] = "error") ->
         names = column_names(None, frame.shape[1])
         partitions = frame.rechunk({1: -1}).to_delayed().ravel()
     else:
-        raise ValueError(f"expected a Dask DataFrame or an Array of shape (rows, columns); got {type(frame).__name__}")
+        raise ValueError(f"Expected a Dask DataFrame or an Array of shape (rows, columns); got {type(frame).__name__}.")
     part, join = dask.delayed(_part_of_partition), dask.delayed(merged)
     leaves = [part(partition, names, k, missing) for k, partition in enumerate(partitions)]
     return moments_of_shards(_tree(leaves, join).compute(), 1)[0]
 
 
 def _part_of_partition(partition: Any, names: tuple[str, ...], number: int, missing: Literal["error", "drop"]) -> Parts:
-    """Moments of a partition; an empty one has none."""
+    """Return the moments of a partition; an empty one has none."""
     if not len(partition):
         return {}
     try:
         values = partition if isinstance(partition, np.ndarray) else rows_and_names(partition)[0]
         with blas_threads_for(0):
-            place = "row {} of the partition".format
-            return {0: Moments.from_columns(list(values.T), names, lambda row: place(row + 1), missing)}
+            return {0: Moments.from_columns(list(values.T), names, missing=missing)}
     except ValueError as error:
-        raise ValueError(f"partition {number}: {error}") from None
+        raise ValueError(f"Partition {number}: {error}") from None

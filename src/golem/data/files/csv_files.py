@@ -1,4 +1,4 @@
-"""Text tables in pieces: ranges of bytes that end at line ends, parsed by PyArrow, with the line of what is wrong."""
+"""Text tables in pieces of whole lines, parsed by PyArrow, with the line numbers of errors."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from golem.data.files.csv_format import (
     split_line,
     without_blanks_around_fields,
 )
-from golem.data.table_input import REMEDY_FOR_TEXT
+from golem.data.table_errors import ENCODE_OR_DROP, not_numeric
 from golem.runtime.messages import quoted, shortened
 from golem.runtime.names import column_names
 
 _SAMPLE_BYTES, _SAMPLE_LINES, _LARGEST_SAMPLE, _SCAN_BYTES = 1 << 16, 10, 1 << 26, 1 << 24
 _PARSED_BYTES, _PARSED_LINES = 1 << 20, 64
-# Text in no more lines than these, in columns of numbers, is a fault of the lines.
+# If at most this many lines of numeric columns contain text, the lines are at fault, not the columns.
 _FEW_LINES = 3
 SAVED_INDEX = "Unnamed: 0"
 _GZIP, _BYTE_ORDER_MARK = b"\x1f\x8b", b"\xef\xbb\xbf"
@@ -44,27 +44,11 @@ _BETWEEN_BLANKS = re.compile(BETWEEN_BLANKS.encode())
 
 @dataclass(frozen=True)
 class CsvFile:
-    """A text table, plain or compressed by gzip.
+    """A text table, plain or compressed with gzip.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    size : int
-        Its bytes on disk.
-    names : tuple of str
-        All its columns. A first one without a name is called as pandas calls it: it is a saved row index, or R's names
-        of rows.
-    made_up_names : bool
-        Whether the file has no header line.
-    form : CsvFormat
-        How it is written.
-    start : int
-        The byte, after decompression, at which the rows begin.
-    is_compressed : bool
-        Whether it is compressed; such a file is one piece, because it can be read from its beginning alone.
-    na : tuple of str
-        What stands for a missing value in it, beside empty cells and the usual words.
+    `size` is the number of bytes on disk, and `start` the byte, after decompression, where the rows begin. `na` are
+    markers of missing values in addition to empty cells and the usual words. A first column without a name, which is a
+    saved row index or R's row names, gets the name that pandas gives it.
     """
 
     path: Path
@@ -85,7 +69,7 @@ class CsvFile:
         like: CsvFile | None = None,
         na: tuple[str, ...] = (),
     ) -> CsvFile:
-        """Look at the beginning of a file that is open; `like` is an earlier file of the same table."""
+        """Detect the format of an open file from its beginning; `like` is an earlier file of the same table."""
         file.seek(0)
         is_compressed = file.read(len(_GZIP)) == _GZIP
         file.seek(0)
@@ -104,7 +88,7 @@ class CsvFile:
         names[0] = names[0] or (f"{SAVED_INDEX}.0" if SAVED_INDEX in names else SAVED_INDEX)
         decimal_comma = form.decimal_comma
         if like is not None and like.form.separator == form.separator:
-            decimal_comma |= like.form.decimal_comma  # a few lines without a decimal mark tell nothing
+            decimal_comma |= like.form.decimal_comma  # the first lines may contain no decimal mark
         has_header = form.has_header if header is None else header
         return cls(
             path,
@@ -118,21 +102,21 @@ class CsvFile:
         )
 
     def require_numeric(self, columns: Sequence[int]) -> None:
-        """Text declares no types: only the rows can tell."""
+        """Do nothing: text declares no types, so errors appear when rows are read."""
 
     def memory(self, d: int) -> int:
-        """Bytes of memory that reading d columns takes, about: the text and its columns."""
+        """Estimate the bytes of memory for reading d columns: the text and its columns."""
         return 2 * block_bytes(d)
 
     def pieces(self, d: int) -> list[Piece]:
-        """Cut the file at multiples of a number of bytes; a line belongs to the piece that it begins in."""
+        """Divide the file at multiples of a number of bytes; a line belongs to the piece in which it begins."""
         if self.is_compressed:
             return [Piece(0, self.size, 0, self.size)]
         cuts = [*range(0, self.size, piece_bytes(d)), self.size]
         return [Piece(begin, end, begin, end) for begin, end in itertools.pairwise(cuts)]
 
     def batches(self, piece: Piece, columns: Sequence[int]) -> Iterator[Batch]:
-        """Read the lines that begin in the piece, the columns at these positions, in this order."""
+        """Read the columns at these positions, in this order, from the lines that begin in the piece."""
         size = block_bytes(len(columns))
         for block in self._stream(size) if self.is_compressed else self._lines(piece, size):
             is_blank = not block.text or block.text.isspace()
@@ -140,7 +124,7 @@ class CsvFile:
             yield Batch([as_floats(column, self.na) for column in found], block.begin, block.end, block.place)
 
     def _lines(self, piece: Piece, size: int) -> Iterator[_Block]:
-        """Read the lines that begin in a range of bytes, in blocks of about a size."""
+        """Read the lines that begin in the piece, in blocks of about `size` bytes."""
         with self.path.open("rb") as file:
             for begin in range(piece.first, piece.last, size):
                 end = min(piece.last, begin + size)
@@ -149,14 +133,14 @@ class CsvFile:
                 yield _Block(file.read(last - first), begin, end, partial(self._lines_before, first))
 
     def _line_from(self, position: int, file: Any) -> int:
-        """Find where the first line begins that does not begin before a byte."""
+        """Return the start of the first line that begins at or after a position."""
         if position <= self.start:
             return self.start
         file.seek(position - 1)
         return position - 1 + len(file.readline())
 
     def _lines_before(self, position: int) -> int:
-        """Count the lines before a byte; only a message needs them."""
+        """Count the lines before a position, for messages."""
         lines = 0
         with self.path.open("rb") as file:
             while position > 0 and (text := file.read(min(position, _SCAN_BYTES))):
@@ -165,7 +149,7 @@ class CsvFile:
         return lines
 
     def _stream(self, size: int) -> Iterator[_Block]:
-        """Read a compressed file in blocks of lines of about a size."""
+        """Read a compressed file in blocks of whole lines of about `size` bytes."""
         with self.path.open("rb") as file, _decompressed(file) as text:
             lines, begin = text.read(self.start).count(b"\n"), 0
             while block := text.read(size):
@@ -175,12 +159,12 @@ class CsvFile:
                 begin, lines = end, lines + block.count(b"\n")
 
     def _parsed(self, block: _Block, columns: Sequence[int]) -> Any:
-        """Parse a block as numbers; where that fails, as what PyArrow takes it for, which knows true and false."""
+        """Parse a block as numbers; if that fails, with the types that PyArrow infers, such as Booleans."""
         import pyarrow as pa
 
         positions = [str(j) for j in columns]
         numbers = dict.fromkeys(positions, pa.float64())
-        # PyArrow is fastest where what it holds at a time fits into the cache.
+        # PyArrow is fastest if its blocks fit into the cache.
         step = max(_PARSED_BYTES, _PARSED_LINES * (block.text.find(b"\n") + 1))
         try:
             return self._read(block.text, positions, numbers, step)
@@ -193,10 +177,10 @@ class CsvFile:
                 table = self._read(trimmed, positions, {}, len(trimmed) + 1)
                 if all(map(is_numeric, table.schema.types)):
                     return table
-            raise ValueError(self._complaint(block, columns) or _unexplained(block, error)) from None
+            raise self._error(block, columns) or _unexplained(block, error) from None
 
     def _trimmed(self, text: bytes) -> bytes:
-        """Take away the blanks around fields, which PyArrow takes for text where there is no number between them."""
+        """Remove the blanks around fields: PyArrow takes blanks without a number for text."""
         if self.form.separator == " ":
             return text
         decoded = text.decode(self.form.encoding, "surrogateescape")
@@ -208,91 +192,90 @@ class CsvFile:
         import pyarrow.csv as pacsv
 
         separator = self.form.separator
-        if separator == " ":  # any run of blanks separates; PyArrow knows single characters only
+        if separator == " ":  # any run of blanks separates, but PyArrow supports only single characters
             text, separator = b"\n".join(b"\t".join(_fields(line)) for line in text.splitlines()), "\t"
         names = [str(j) for j in range(len(self.names) + self.form.padding)]
         nothing = dict.fromkeys(names[len(self.names) :], pa.null())
-        # The columns go by their positions, because names in files can be anything. Other blocks keep the cores busy.
+        # Columns are named by position, because names in files can be anything. Other blocks keep the cores busy.
         table = pacsv.read_csv(
             pa.BufferReader(text),
             read_options=pacsv.ReadOptions(
                 use_threads=False,
                 block_size=step,
                 column_names=names,
-                # Numbers are the same in both, and Latin-1 takes bytes that Windows leaves out.
+                # Numbers are the same in both encodings, and every byte is valid in Latin-1.
                 encoding="latin-1" if self.form.encoding == "cp1252" else self.form.encoding,
             ),
             parse_options=pacsv.ParseOptions(delimiter=separator),
             convert_options=pacsv.ConvertOptions(
                 include_columns=[*positions, *nothing],
-                column_types=types | nothing,  # a value in a column that is taken for empty is an error
+                column_types=types | nothing,  # a value in a column that should be empty is an error
                 null_values=[*sorted(MISSING_WORDS), *self.na],
                 decimal_point="," if self.form.decimal_comma else ".",
             ),
         )
         return table.select(positions)
 
-    def _complaint(self, block: _Block, columns: Sequence[int]) -> str:
-        """Say which line of a block has too many or too few fields or values, or else which cells are no numbers."""
+    def _error(self, block: _Block, columns: Sequence[int]) -> ValueError | None:
+        """Return the error for a line with a wrong number of fields, or for cells that are not numbers, if any."""
         text: dict[int, list[tuple[int, str]]] = {}
         have_numbers, d = set(), len(self.names)
+        wanted = d + self.form.padding
         for number, line in block.numbered_lines():
             fields = split_line(line.decode(self.form.encoding, "replace"), self.form.separator)
-            if len(fields) != d + self.form.padding:
-                wanted = d + self.form.padding
-                return f"line {number} has {len(fields)} fields, not {wanted}; is the file cut off or damaged?"
+            if len(fields) != wanted:
+                return ValueError(
+                    f"Line {number} has {len(fields)} fields instead of {wanted}. The file may be truncated or damaged."
+                )
             for j, field in enumerate(fields[d:], start=d + 1):
                 if field not in self.na and field not in MISSING_WORDS:
-                    return (
-                        f"column {j} has no name, and {field!r} in line {number} after empty cells; name the column in "
-                        "the first line, or empty the cell"
+                    return ValueError(
+                        f"Column {j} has no name, but the value {field!r} in line {number}. Name the column in the "
+                        "first line, or remove the value."
                     )
             for j in columns:
                 if not self._is_readable(fields[j]):
                     text.setdefault(j, []).append((number, fields[j]))
                 elif fields[j]:
                     have_numbers.add(j)
-        whole = block.begin == 0 and block.end == self.size
+        at_least = "" if block.begin == 0 and block.end == self.size else "at least "
         found = []
-        for j in sorted(text):
-            (number, cell), others = text[j][0], len(text[j]) - 1
-            more = f" and {'' if whole else 'at least '}{others} more" if others else ""
-            found.append(f"{self.names[j]!r} ({cell!r} in line {number}{more})")
-        if not found:
-            return ""
+        for j, cells in sorted(text.items()):
+            more = f" and {at_least}{len(cells) - 1} more" if len(cells) > 1 else ""
+            found.append(f"{self.names[j]!r} ({cells[0][1]!r} in line {cells[0][0]}{more})")
         remedy = self._remedy(text, among_numbers=have_numbers.issuperset(text))
-        return f"{len(found)} of {len(columns)} columns are not numeric: {shortened(found)}; {remedy}"
+        return not_numeric(found, len(columns), remedy) if found else None
 
     def _is_readable(self, field: str) -> bool:
-        """Tell whether a field holds a number, with the decimal mark of this file, or stands for a missing one."""
+        """Tell whether a field is a number, with the decimal mark of this file, or a missing value."""
         other_mark = self.form.decimal_comma and "." in field and field not in self.na
         return is_number(field, self.form.decimal_comma, self.na) and not other_mark
 
     def _remedy(self, text: dict[int, list[tuple[int, str]]], among_numbers: bool) -> str:
-        """Say what to do about cells that are no numbers, given by column with their lines, among numbers or not."""
+        """Return what to do about cells that are not numbers, given per column as (line, cell)."""
         cells = {cell for found in text.values() for _, cell in found}
         lines = sorted({number for found in text.values() for number, _ in found})
+        named_lines = f"line{'s' if len(lines) > 1 else ''} {shortened(list(map(str, lines)))}"
         if all(is_number(cell, decimal_comma=True) for cell in cells):
-            mark, other = ("comma", "point") if self.form.decimal_comma else ("point", "comma")
-            if mark == "point" and all(THOUSANDS.fullmatch(cell) for cell in cells):
-                return THOUSANDS_REMEDY
-            return f"the numbers of this file are read with a decimal {mark}, not a {other}: write all with a {mark}"
+            if not self.form.decimal_comma and all(THOUSANDS.fullmatch(cell) for cell in cells):
+                return f"{THOUSANDS_REMEDY}."
+            mark = "comma" if self.form.decimal_comma else "point"
+            return f"Numbers in this file have a decimal {mark}: write all of them with a {mark}."
         if among_numbers and all(cell == self.names[j] for j, found in text.items() for _, cell in found):
-            return f"the names of the columns stand there again: remove {_named_lines(lines)}"
-        remedy = REMEDY_FOR_TEXT
+            return f"The header is repeated: remove {named_lines}."
+        remedy = ENCODE_OR_DROP
         if among_numbers and len(lines) <= _FEW_LINES:
-            remedy = f"mend {_named_lines(lines)}, or remove what is no row of data, such as units or totals"
+            remedy = f"Correct {named_lines}, or remove what is not data, such as units or totals."
         markers = sorted(cell for cell in cells if cell.lower() in USUAL_MARKERS)
         if markers:
-            typed = " ".join(f"--na {shlex.quote(marker)}" for marker in markers)
-            meaning = f"where {quoted(markers)} stands for a missing value, say so with na={markers} ({typed})"
-            remedy = f"{meaning}; or {remedy}"
+            options = " ".join(f"--na {shlex.quote(marker)}" for marker in markers)
+            remedy = f"If {quoted(markers)} means a missing value, use na={markers} ({options}). Otherwise: {remedy}"
         return remedy
 
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Whole lines of a file, the bytes of the file that they stand for, and the number of lines before them."""
+    """Whole lines of a file, their share of the file in bytes, and the number of lines before them."""
 
     text: bytes
     begin: int
@@ -300,46 +283,42 @@ class _Block:
     lines_before: Callable[[], int]
 
     def numbered_lines(self) -> Iterator[tuple[int, bytes]]:
-        """Lines that are not blank, with their numbers in the file."""
+        """Yield the lines that are not blank, with their numbers in the file."""
         for number, line in enumerate(self.text.splitlines(), start=self.lines_before() + 1):
             if line.strip():
                 yield number, line
 
     def place(self, row: int) -> str:
-        """Say in which line of the file a row stands."""
+        """Describe the line of a row."""
         return f"line {[number for number, _ in self.numbered_lines()][row]}"
 
 
-def _named_lines(numbers: Sequence[int]) -> str:
-    return f"line{'s' if len(numbers) > 1 else ''} {shortened(list(map(str, numbers)))}"
-
-
 def _fields(line: bytes) -> list[bytes]:
-    """Split a line at blanks, those in quotes apart."""
+    """Split a line at blanks outside of quotes."""
     return _BETWEEN_BLANKS.findall(line) if b'"' in line else line.split()
 
 
-def _unexplained(block: _Block, error: Exception) -> str:
-    """Say what is wrong with lines whose fields are numbers one by one."""
-    for number, line in block.numbered_lines():
-        if line.count(b'"') % 2:
-            return f"line {number} has a quotation mark that is not closed; remove it, or close it"
-    lines = [number for number, _ in block.numbered_lines()]
-    return f"lines {lines[0]} to {lines[-1]} are not a readable table ({first_line(error)})"
+def _unexplained(block: _Block, error: Exception) -> ValueError:
+    """Return the error for lines that cannot be parsed although each field is a number."""
+    lines = dict(block.numbered_lines())
+    unclosed = next((number for number, line in lines.items() if line.count(b'"') % 2), None)
+    if unclosed:
+        return ValueError(f"Line {unclosed} has a quotation mark that is not closed. Remove or close it.")
+    return ValueError(f"Lines {min(lines)} to {max(lines)} cannot be read as a table ({first_line(error)}).")
 
 
 @contextlib.contextmanager
 def _decompressed(file: BinaryIO) -> Iterator[Any]:
-    """Read the text of a compressed file; one that is damaged is an error that says so."""
+    """Decompress a file; raise a ValueError if it is damaged."""
     try:
         with gzip.GzipFile(fileobj=file) as text:
             yield text
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"a damaged or incomplete compressed file ({first_line(error)})") from None
+        raise ValueError(f"The compressed file is damaged or incomplete ({first_line(error)}).") from None
 
 
 def _sample(text: Any) -> tuple[bytes, bool]:
-    """Read the start of a file, enough for a few lines however long they are; tell whether there is more."""
+    """Read the first lines of a file, however long they are; tell whether there is more."""
     sample: bytes = text.read(_SAMPLE_BYTES)
     while sample.count(b"\n") < _SAMPLE_LINES and len(sample) < _LARGEST_SAMPLE:
         more = text.read(len(sample))

@@ -1,4 +1,4 @@
-"""How a text table is written: separator, header, decimal mark and encoding, found from its first lines."""
+"""The format of a text table: separator, header, decimal mark and encoding, detected from its first lines."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from golem.data.table_input import parsed
 from golem.runtime.files import DECIMAL_COMMA
 
 _SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
 _SEPARATOR_LINE = re.compile(r'"?sep=([,;|\t])"?', re.IGNORECASE)
 _LINES = 50
-THOUSANDS_REMEDY = "if commas mark thousands, write the numbers without them"
+THOUSANDS_REMEDY = "If commas separate thousands, write the numbers without commas"
 _WORDS = ("", "na", "nan", "n/a", "null", "none", "#n/a")
 MISSING_WORDS = frozenset({"NaN", *(spelling for word in _WORDS for spelling in (word, word.upper(), word.title()))})
-# What other programs write for a missing value, in small letters: Stata, statistical offices, databases, spreadsheets.
+# Markers of missing values in other programs, in lower case: Stata, statistical offices, databases, spreadsheets.
 USUAL_MARKERS = (".", "..", "-", "--", "?", "*", "missing", "unknown", "nil", "(null)", r"\n", "n.a.", "<na>", "#na",
                  "#div/0!", "#value!", "#ref!", "#num!")  # fmt: skip
-# A quoted field between blanks; where something else follows the quote, blanks do not separate it.
+# A field between blanks, in quotes or not; a quote followed by another character does not end a field.
 BETWEEN_BLANKS = r'"[^"]*"(?=\s|$)|\S+'
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
-_LINE_ENDS = re.compile(r"\r\n|\r|\n")  # str.splitlines knows others, which stand within cells
+_LINE_ENDS = re.compile(r"\r\n|\r|\n")  # str.splitlines also splits at characters that occur within cells
 
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """How a text table is written.
+    """The format of a text table.
 
-    Its lines have a number of columns, of which the first may be names of rows, above which R writes no name; after
-    them may come fields without names and values, the padding.
+    With `row_names`, the first of the columns contains R's row names and has no name. `padding` is the number of fields
+    without names and values at the end of each line.
     """
 
     separator: str
@@ -44,13 +45,13 @@ class CsvFormat:
 
 
 def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) -> CsvFormat:
-    r"""Find the separator, the header, the decimal mark and the encoding from the start of a text table.
+    r"""Detect the separator, the header, the decimal mark and the encoding from the start of a text table.
 
     The separator splits every line into the same number of fields and leaves as many numbers as possible below the
-    first line. The first line is a header if one of its fields is not a number, or if it counts (whole numbers that
-    grow, such as years) above numbers that do not. A header may lack one field: that above the names of rows, or the
-    empty one at the ends of the other lines. Where the comma does not separate, `1,5` is a number. Fields in `na`
-    stand for missing numbers.
+    first line. The first line is a header if one of its fields is not a number, or if its fields are increasing whole
+    numbers (such as years) and the numbers below are not whole. A header may lack one field: the one above row names,
+    or the empty one at the end of the other lines. If the comma is not the separator, `1,5` is a number. Fields in `na`
+    are missing numbers.
 
     Examples
     --------
@@ -64,28 +65,28 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
         If the sample is binary, has no lines or no separator.
     """
     if b"\0" in sample:
-        raise ValueError("a binary file; CSV text in UTF-8, plain or compressed by gzip, and Parquet can be read")
+        raise ValueError("The file is binary. Use CSV text in UTF-8, plain or compressed with gzip, or Parquet.")
     text, encoding = _decoded(sample, truncated)
     numbered = {number: line for number, line in enumerate(_LINE_ENDS.split(text), start=1) if line.strip()}
     if truncated and numbered:
-        numbered.popitem()  # it is cut off
+        numbered.popitem()  # it may be incomplete
     named = next(map(named_separator, numbered.values()), None)
     if named:
         del numbered[min(numbered)]
     if not numbered:
-        raise ValueError("the file has no lines of data")
+        raise ValueError("The file has no lines of data.")
     numbered = dict(itertools.islice(numbered.items(), _LINES))
     separator = _best_separator(numbered, [named] if named else list(_SEPARATORS), na)
     header, *body = _rows(list(numbered.values()), separator)
     decimal_comma = separator != "," and any(DECIMAL_COMMA.fullmatch(field) for row in (header, *body) for field in row)
     if decimal_comma:
         _refuse_thousands(header, body)
-    # A first line with marks of missing values, and with numbers, is a row that lacks some.
+    # A first line with numbers and markers of missing values is a row of data.
     marked = any(is_number(field, True) and field for field in header)
     names = not all(
         is_number(field, separator != ",", na) or (marked and field.lower() in USUAL_MARKERS) for field in header
     )
-    # A blank first field, as a saved row index leaves it, also marks a header: data hardly start with one.
+    # A blank first field, as left by a saved row index, also indicates a header: data hardly ever start with one.
     index = len(body) > 0 and header[0] == "" and body[0][0] != ""
     has_header = names or index or _counts(header, body)
     is_short = _is_short(header, body, na)
@@ -96,28 +97,28 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
 
 
 def named_separator(line: str) -> str | None:
-    """Return the separator that a first line for Excel names, such as `sep=;`."""
+    """Return the separator given by a first line for Excel, such as `sep=;`."""
     found = _SEPARATOR_LINE.fullmatch(line.rstrip("\r\n"))
     return found[1] if found else None
 
 
 def _best_separator(numbered: dict[int, str], separators: Sequence[str], na: Sequence[str]) -> str:
-    """Return the separator that explains lines best; raise where none does."""
+    """Return the separator that fits the lines best; raise a ValueError if none does."""
     lines = list(numbered.values())
     separator = max(separators, key=lambda mark: _quality(lines, mark, na))
     one_column = len(_rows(lines, separator)[0]) == 1
-    # Blanks within lines of text are no sign of columns; the other marks are.
+    # Blanks within lines of text do not indicate columns, the other separators do.
     no_table = one_column and any(len(split_line(line, mark)) > 1 for line in lines for mark in separators[:-1])
     if no_table or _quality(lines, separator, na)[0] < 0:
         raise ValueError(
-            f"the lines have different numbers of fields ({_difference(numbered, separators)}); is there a comment or "
-            f"a title above the table, {_open_quotes(numbered)}or is the file cut off?"
+            f"The lines have different numbers of fields: {_difference(numbered, separators)}. Look for a comment or "
+            f"title above the table, {_open_quotes(numbered)}or a truncated file."
         )
     return separator
 
 
 def _difference(numbered: dict[int, str], separators: Sequence[str]) -> str:
-    """Say which lines differ in the number of fields, by the separator that cuts most lines into as many."""
+    """Describe two lines with different numbers of fields, by the separator for which most lines agree."""
 
     def agreement(mark: str) -> int:
         counts = Counter(len(split_line(line, mark)) for line in numbered.values())
@@ -127,32 +128,32 @@ def _difference(numbered: dict[int, str], separators: Sequence[str]) -> str:
     counts = {number: len(split_line(line, separator)) for number, line in numbered.items()}
     first, *others = counts
     other = next(number for number in others if counts[number] != counts[first])
-    return f"line {first} has {counts[first]} by {_SEPARATORS[separator]}, line {other} has {counts[other]}"
+    separated = f"separated by {_SEPARATORS[separator]}"
+    return f"line {first} has {counts[first]}, line {other} has {counts[other]} ({separated})"
 
 
 def _open_quotes(numbered: dict[int, str]) -> str:
-    """Ask about a line whose quotes do not close."""
+    """Describe a line whose quotes are not closed, if there is one."""
     number = next((number for number, line in numbered.items() if line.count('"') % 2), None)
     return "" if number is None else f"a line break within the quotes of line {number}, "
 
 
 def _refuse_thousands(header: list[str], body: list[list[str]]) -> None:
-    """Raise where commas stand before three digits each time, beside whole numbers: they mark thousands."""
+    """Raise a ValueError if commas seem to separate thousands: always three digits after them, and whole numbers."""
     for name, column in zip(header, zip(*body, strict=True), strict=False):
         marked = [cell for cell in column if "," in cell]
         whole = [cell for cell in column if re.fullmatch(r"[+-]?\d+", cell)]
         if len(marked) > 1 and whole and all(THOUSANDS.fullmatch(cell) for cell in marked):
             raise ValueError(
-                f"{marked[0]!r} beside {whole[0]!r} in column {name!r}: {THOUSANDS_REMEDY}, or, if these are decimal "
-                f"commas, write {whole[0]!r} with decimals too"
+                f"Column {name!r} contains {marked[0]!r} and {whole[0]!r}. {THOUSANDS_REMEDY}. If they are decimal "
+                f"commas, write {whole[0]!r} with decimals, too."
             )
 
 
 def _is_short(header: list[str], body: list[list[str]], na: Sequence[str]) -> bool:
-    """Tell whether a header lacks the first field of the other lines, names of rows, or the last, which is empty.
+    """Tell whether a header lacks the first field of the other lines, row names, or the last field, which is empty.
 
-    Titles above tables and lines that are cut off are no such headers: those are names above numbers, and the names of
-    rows differ.
+    Unlike titles and truncated lines, such headers are names above numbers, and row names are unique.
     """
     if len(header) < 2 or not body or len(body[0]) != len(header) + 1:
         return False
@@ -162,13 +163,13 @@ def _is_short(header: list[str], body: list[list[str]], na: Sequence[str]) -> bo
 
 
 def _empty_end(rows: list[list[str]]) -> int:
-    """Count the last columns that are empty in all rows, as separators at the ends of lines make them."""
+    """Count the last columns that are empty in all rows, because lines end with separators."""
     empty = [not any(column) for column in zip(*rows, strict=True)]
     return len(list(itertools.takewhile(bool, reversed(empty[1:]))))
 
 
 def _decoded(sample: bytes, truncated: bool) -> tuple[str, str]:
-    """Decode UTF-8, whose last character may be cut off, or else Windows-1252, or Latin-1, which takes anything."""
+    """Decode UTF-8, whose last character may be incomplete, else Windows-1252, else Latin-1 (all bytes are valid)."""
     for cut in range(4 if truncated else 1):
         try:
             return sample[: len(sample) - cut].decode("utf-8-sig"), "utf8"
@@ -181,13 +182,13 @@ def _decoded(sample: bytes, truncated: bool) -> tuple[str, str]:
 
 
 def _rows(lines: list[str], separator: str) -> list[list[str]]:
-    """Split lines into fields; NumPy's savetxt marks its header as a comment."""
+    """Split lines into fields; the header of NumPy's savetxt begins with #."""
     first, *others = lines
     return [split_line(line, separator) for line in (first.removeprefix("#"), *others)]
 
 
 def _quality(lines: list[str], separator: str, na: Sequence[str]) -> tuple[int, float, int]:
-    """How well a separator explains the lines: as a table with a whole header, the share of numbers, the columns."""
+    """Rate a separator: by a complete header, then the share of numbers, then the number of columns."""
     header, *body = _rows(lines, separator)
     columns = len(body[0]) if body else len(header)
     is_whole = len(header) == columns
@@ -195,15 +196,15 @@ def _quality(lines: list[str], separator: str, na: Sequence[str]) -> tuple[int, 
         return (-1, 0.0, 0)
     fields = [field for row in body for field in row]
     numbers = sum(is_number(field, separator != ",", na) for field in fields)
-    # One column is no table, whatever it holds: any separator that finds more is better. A header that lacks a field is
-    # the last thing to believe: blanks within cells make lines look so.
+    # Any separator that finds more than one column is better. A header that lacks a field is the last choice, because
+    # blanks within cells have the same effect.
     if columns == 1:
         return (0, 0.0, 1)
     return (2 if is_whole else 1, numbers / len(fields) if fields else 0.0, columns)
 
 
 def _counts(header: list[str], body: list[list[str]]) -> bool:
-    """Tell whether a first line of whole numbers grows above numbers that are not whole, or counts from 0."""
+    """Tell whether a first line of whole numbers increases above numbers that are not whole, or counts from 0."""
     if not body or not all(re.fullmatch(r"\d+", field) for field in header):
         return False
     numbers = [int(field) for field in header]
@@ -215,29 +216,26 @@ def _counts(header: list[str], body: list[list[str]]) -> bool:
 
 
 def is_number(field: str, decimal_comma: bool, na: Sequence[str] = ()) -> bool:
-    """Tell whether a field holds a number or stands for a missing one, as those in `na` do."""
+    """Tell whether a field is a number or a missing value, such as those in `na`."""
     if field in na:
         return True
-    if "_" in field or not field.isascii():  # 1_000 and the digits of other scripts are numbers in Python alone
+    if "_" in field or not field.isascii():  # 1_000 and the digits of other scripts are numbers only in Python
         return False
-    try:
-        float(field.replace(",", ".") if decimal_comma and DECIMAL_COMMA.fullmatch(field) else field)
-    except ValueError:
-        return field in MISSING_WORDS
-    return True
+    number = field.replace(",", ".") if decimal_comma and DECIMAL_COMMA.fullmatch(field) else field
+    return parsed(number) is not None or field in MISSING_WORDS
 
 
 def split_line(line: str, separator: str) -> list[str]:
-    """Split a line into fields; a blank as separator stands for any run of white space."""
+    """Split a line into fields; a blank as separator matches any run of white space."""
     if separator == " ":
         return [field.strip('"') for field in re.findall(BETWEEN_BLANKS, line)] if '"' in line else line.split()
-    if separator not in line:  # also spares the csv module a field beyond its limit
+    if separator not in line:  # also avoids the size limit of fields in the csv module
         return [line.strip().strip('"')]
     return [field.strip() for field in next(csv.reader([line], delimiter=separator, skipinitialspace=True))]
 
 
 def without_blanks_around_fields(text: str, separator: str) -> str:
-    r"""Take away the white space between fields and their separators, quotes or line ends.
+    r"""Remove white space between fields and their separators, quotes or line ends.
 
     Examples
     --------
@@ -245,6 +243,6 @@ def without_blanks_around_fields(text: str, separator: str) -> str:
     '1,NA\n,2'
     """
     blanks, edge = rf"[^\S\r\n{re.escape(separator)}]+", rf'[{re.escape(separator)}"\r\n]'
-    # Two patterns, because one that looks behind at every character takes three times as long.
+    # Two patterns, because one with a look-behind takes three times as long.
     text = re.sub(rf"(\A|{edge}){blanks}", r"\1", text)
     return re.sub(rf"{blanks}(?={edge}|\Z)", "", text)

@@ -1,4 +1,4 @@
-"""Parquet files in pieces: runs of row groups, read in batches of rows, with the row group of what is wrong."""
+"""Parquet files, in pieces of consecutive row groups, read in batches of rows."""
 
 from __future__ import annotations
 
@@ -8,39 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from golem.data.files.batches import (
-    Batch,
-    Piece,
-    as_floats,
-    batch_rows,
-    first_line,
-    is_numeric,
-    piece_bytes,
-)
-from golem.data.table_input import REMEDY_FOR_TEXT
-from golem.runtime.messages import shortened
+from golem.data.files.batches import Batch, Piece, as_floats, batch_rows, first_line, is_numeric, piece_bytes
+from golem.data.table_errors import not_numeric
 
 MAGIC = b"PAR1"
 _WINDOWS, _SMALLEST_WINDOW = 1 << 24, 1 << 14
-# Of each column the decoder holds a dictionary and a page, of a megabyte each as most programs write them.
+# Per column, the decoder holds a dictionary and a page; most programs write them with a megabyte each.
 _DECODER = 1 << 21
 
 
 @dataclass(frozen=True)
 class ParquetFile:
-    """A Parquet file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    size : int
-        Its bytes.
-    names : tuple of str
-        All its columns.
-    na : tuple of str
-        Numbers among these stand for missing values.
-    """
+    """A Parquet file, its size in bytes, all its columns, and the markers of missing values (only numbers matter)."""
 
     path: Path
     size: int
@@ -55,31 +34,29 @@ class ParquetFile:
             return cls(path, path.stat().st_size, tuple(file.schema_arrow.names), na)
 
     def require_numeric(self, columns: Sequence[int]) -> None:
-        """Raise a ValueError that lists the columns of another type, with an example."""
+        """Raise a ValueError if columns are not numeric."""
         with _opened(self.path) as file:
-            schema = file.schema_arrow
-            text = [j for j in columns if not is_numeric(schema.field(j).type)]
-            if not text:
-                return
-            found = [f"{self.names[j]!r} (type {schema.field(j).type}{self._example(file, j)})" for j in text[:8]]
-        found += [""] * (len(text) - len(found))  # counted, not shown
-        raise ValueError(
-            f"{len(text)} of {len(columns)} columns are not numeric: {shortened(found)}; {REMEDY_FOR_TEXT}"
-        )
+            kinds = {j: file.schema_arrow.field(j).type for j in columns}
+            text = [j for j in columns if not is_numeric(kinds[j])]
+            # Examples only for those that the message shows.
+            found = [f"{self.names[j]!r} (type {kinds[j]}{self._example(file, j) if k < 8 else ''})"
+                     for k, j in enumerate(text)]  # fmt: skip
+        if found:
+            raise not_numeric(found, len(columns))
 
     def _example(self, file: Any, column: int) -> str:
-        """Show a value of a column, where one is easily found."""
+        """Describe a value of a column, if the first batch has one."""
         for batch in file.iter_batches(1024, columns=[self.names[column]]):
             values = [value for value in batch.column(0).to_pylist() if value is not None]
             return f", such as {values[0]!r}" if values else ""
         return ""
 
     def memory(self, d: int) -> int:
-        """Bytes of memory that reading d columns takes, about: the decoder, the windows and a decoded batch."""
+        """Estimate the bytes of memory for reading d columns: the decoder, the windows and a decoded batch."""
         return d * _DECODER + _WINDOWS + 8 * d * batch_rows(d)
 
     def pieces(self, d: int) -> list[Piece]:
-        """Cut the file into runs of row groups of a number of bytes."""
+        """Divide the file into pieces of consecutive row groups with about equal bytes."""
         with _opened(self.path) as file:
             metadata = file.metadata
             groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
@@ -95,9 +72,9 @@ class ParquetFile:
         return pieces
 
     def batches(self, piece: Piece, columns: Sequence[int]) -> Iterator[Batch]:
-        """Read the row groups of the piece, the columns at these positions, in this order."""
+        """Read the columns at these positions, in this order, from the row groups of a piece."""
         names = [self.names[j] for j in columns]
-        # Row groups can be large: of each column a window is read, not all of its bytes.
+        # Row groups can be large: read a window of each column, not all of its bytes.
         with _opened(self.path, buffer_size=max(_SMALLEST_WINDOW, _WINDOWS // len(columns)), pre_buffer=False) as file:
             metadata = file.metadata
             sizes = [metadata.row_group(k).num_rows for k in range(piece.last)]
@@ -112,18 +89,18 @@ class ParquetFile:
                     begin = end
 
     def _group(self, file: Any, k: int, names: list[str]) -> Iterator[Any]:
-        """Read one row group; what cannot be decoded is an error that says so."""
+        """Read one row group; raise a ValueError if it cannot be decoded."""
         import pyarrow as pa
 
         try:
-            # Other pieces keep the cores busy: threads in the decoder would only wait for each other.
+            # Other pieces keep the cores busy, so that threads in the decoder would only wait for each other.
             for batch in file.iter_batches(batch_rows(len(names)), [k], names, use_threads=False):
                 if batch.num_rows:
                     yield batch
         except (pa.ArrowException, OSError) as error:
             raise ValueError(
-                f"row group {k + 1} of {file.metadata.num_row_groups} cannot be read ({first_line(error)}); "
-                "is the file damaged?"
+                f"Row group {k + 1} of {file.metadata.num_row_groups} cannot be read ({first_line(error)}). The file "
+                "may be damaged."
             ) from None
 
 
@@ -132,14 +109,14 @@ def _place(start: int, group: str, row: int) -> str:
 
 
 def _opened(path: Path, **options: Any) -> Any:
-    """Open a Parquet file; a file cut off has lost its footer, which says where everything is."""
+    """Open a Parquet file; a truncated file lacks its footer and cannot be opened."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
-            raise ValueError("not a Parquet file, whatever its name says")
+            raise ValueError("The content of the file is not Parquet, although its name says so.")
     try:
         return pq.ParquetFile(path, page_checksum_verification=True, **options)
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"not a readable Parquet file ({first_line(error)}); is it cut off?") from None
+        raise ValueError(f"The Parquet file cannot be read ({first_line(error)}). It may be truncated.") from None

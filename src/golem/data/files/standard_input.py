@@ -1,4 +1,4 @@
-"""Standard input as a file, so that its rows can be read more than once."""
+"""Standard input, copied to a file so that its rows can be read more than once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COPY = "golem-standard-input"
 
 
 def source_name(path: str | Path) -> str:
-    """Return what a file is called in messages; a copy of standard input is that.
+    """Return the name of a file for messages; a copy of standard input is called "standard input".
 
     Examples
     --------
@@ -26,22 +26,22 @@ def source_name(path: str | Path) -> str:
 
 @contextlib.contextmanager
 def spooled(paths: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the paths, with a copy of standard input in the place of `-`: rows may be read more than once.
+    """Yield the paths, with `-` replaced by a temporary copy of standard input.
 
     Raises
     ------
     ValueError
-        If standard input is named, and is a keyboard or empty.
+        If standard input is used, but is a terminal or empty.
     """
     if STANDARD_INPUT not in paths:
         yield list(paths)
         return
     if sys.stdin.isatty():
-        raise ValueError("- reads a table from standard input, and nothing comes from there; pipe one in")
+        raise ValueError("'-' reads standard input, which is a terminal. Pipe a table into the command.")
     with tempfile.TemporaryDirectory(prefix="golem-") as folder:
         copy = Path(folder, _COPY)
         with copy.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         if not copy.stat().st_size:
-            raise ValueError("standard input is empty: the program before the pipe wrote nothing")
+            raise ValueError("Standard input is empty. Check the program before the pipe.")
         yield [str(copy) if path == STANDARD_INPUT else path for path in paths]

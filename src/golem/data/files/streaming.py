@@ -1,8 +1,8 @@
-"""One pass over the rows of files: pieces in threads, moments merged along a tree that never changes.
+"""One pass over the rows of files: pieces are read in threads, and their moments merged along a fixed tree.
 
-The sums of a Gaussian likelihood are the number of rows, the mean and the centred scatter. Those of parts merge
-exactly (Chan, Golub and LeVeque 1979), so pieces of the files can be read in any order, here or on other machines.
-Pieces, batches and the tree of merges depend on the files alone: the same files give the same moments, bit by bit.
+The moments of parts merge exactly (Chan, Golub and LeVeque 1979), so pieces of the files can be read in any order, here
+or on other machines. Pieces, batches and the tree of merges depend only on the files: the same files give the same
+moments, bit by bit.
 """
 
 from __future__ import annotations
@@ -20,39 +20,24 @@ import numpy as np
 from golem.data.files.batches import Batch, Piece, batch_rows, naming
 from golem.data.files.table_files import TableFile, TableFiles
 from golem.data.moments import Moments
+from golem.data.table_errors import too_few_rows
 from golem.runtime.machine import available_cores
 from golem.runtime.progress import Counter
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Matrix, Vector
 
-# Moments of the shards that a part of the rows belongs to.
+# Moments of a part of the rows, by the number of the shard.
 Parts = dict[int, Moments]
-# Threads are for decoding; beyond a few, the disk decides. Their memory together stays below a gigabyte.
+# Threads decode; more than a few only wait for the disk. Together they use less than a gigabyte of memory.
 _MOST_THREADS, _MEMORY = 8, 1 << 30
 
 
 @dataclass(frozen=True)
 class Task:
-    """A piece of a file to be turned into moments.
+    """A piece of a file whose moments are to be computed: columns at some positions in the file, with their names.
 
-    Parameters
-    ----------
-    file : TableFile
-        The file.
-    piece : Piece
-        The part of it.
-    columns : tuple of int
-        Positions of the columns in the file.
-    names : tuple of str
-        Their names.
-    before : int
-        Bytes of the files before this one.
-    total : int
-        Bytes of all files.
-    shards : int
-        Number of shards, each the rows of an equal share of the bytes.
-    missing : {"error", "drop"}
-        What to do about rows with missing values.
+    `before` and `total` are the bytes of the files before this one and of all files. Each shard has the rows of an
+    equal share of these bytes.
     """
 
     file: TableFile
@@ -71,7 +56,7 @@ class Task:
 
 
 def plan(table: TableFiles, shards: int = 1, missing: Literal["error", "drop"] = "error") -> list[Task]:
-    """Cut the files into tasks, in the order of their rows."""
+    """Divide the files into tasks, in the order of their rows."""
     tasks, before, total = [], 0, table.size
     for file, columns in zip(table.files, table.positions, strict=True):
         with naming(file.path):
@@ -82,21 +67,18 @@ def plan(table: TableFiles, shards: int = 1, missing: Literal["error", "drop"] =
 
 
 class KeptRows:
-    """The rows of a pass, kept for what needs them later, unless they are more than so many numbers.
-
-    Then nothing is kept: files can be larger than the memory.
-    """
+    """Rows kept in memory during a pass; none if there are more than `most` numbers."""
 
     def __init__(self, most: float) -> None:
         self._parts: dict[Task, list[Matrix]] | None = {}
         self._room, self._lock = most, threading.Lock()
 
     def begin(self, tasks: list[Task]) -> None:
-        """Fix the order of the rows, whatever piece is read first."""
+        """Fix the order of the rows, independent of the order of reading."""
         self._parts = {task: [] for task in tasks}
 
     def add(self, task: Task, columns: list[Vector]) -> None:
-        """Take the next rows of a piece."""
+        """Keep the next rows of a piece."""
         with self._lock:
             self._room -= sum(map(len, columns))
             if self._room < 0:
@@ -106,12 +88,12 @@ class KeptRows:
             parts[task].append(np.column_stack(columns))
 
     def take(self, values: Matrix) -> None:
-        """Take all rows at once."""
+        """Keep all rows at once."""
         self.values = values if values.size <= self._room else None
 
     @functools.cached_property
     def values(self) -> Matrix | None:
-        """All rows, or None where they were not kept."""
+        """All rows, or None if they were not kept."""
         parts, self._parts = self._parts, None
         return np.concatenate([block for blocks in parts.values() for block in blocks]) if parts else None
 
@@ -119,7 +101,7 @@ class KeptRows:
 def part_moments(
     task: Task, advance: Callable[[int], None] | None = None, ahead: bool = False, keep: KeptRows | None = None
 ) -> Parts:
-    """Read a piece, batch by batch; `advance` is told the bytes of each, `ahead` reads the next one meanwhile."""
+    """Return the moments of a piece; `advance` receives the bytes of each batch, `ahead` reads one batch in advance."""
     parts: Parts = {}
     with naming(task.file.path):
         batches = task.file.batches(task.piece, task.columns)
@@ -129,15 +111,14 @@ def part_moments(
             for shard, begin, end in _cut(batch, task):
                 columns = [column[begin:end] for column in batch.columns]
                 place = functools.partial(_place, batch, begin)
-                part = Moments.from_columns(columns, task.names, place, task.missing)
-                parts = merged(parts, {shard: part})
+                parts = merged(parts, {shard: Moments.from_columns(columns, task.names, place, task.missing)})
             if advance is not None:
                 advance(batch.end - batch.begin)
     return parts
 
 
 def _read_ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """Read a batch while the one before it is worked on."""
+    """Read each batch while the one before it is processed."""
     with ThreadPoolExecutor(1) as reader:
         coming = reader.submit(next, batches, None)
         while (batch := coming.result()) is not None:
@@ -150,7 +131,7 @@ def _place(batch: Batch, begin: int, row: int) -> str:
 
 
 def _cut(batch: Batch, task: Task) -> Iterator[tuple[int, int, int]]:
-    """Divide a batch among the shards: shard, first row, end. Row i of n stands for the i-th n-th of its bytes."""
+    """Divide a batch among the shards: (shard, first row, end). Each of n rows counts for 1/n of the bytes."""
     n = len(batch.columns[0]) if batch.columns else 0
     position, size = task.before + batch.begin, max(1, batch.end - batch.begin)
     begin = 0
@@ -164,7 +145,7 @@ def _cut(batch: Batch, task: Task) -> Iterator[tuple[int, int, int]]:
 
 
 def merged(left: Parts, right: Parts) -> Parts:
-    """Moments of the rows of both, shard by shard."""
+    """Merge moments shard by shard."""
     both = dict(left)
     for shard, part in right.items():
         both[shard] = both[shard] + part if shard in both else part
@@ -172,20 +153,19 @@ def merged(left: Parts, right: Parts) -> Parts:
 
 
 def moments_of_shards(parts: Parts, shards: int) -> list[Moments]:
-    """Check that there are rows in every shard, and put them in order."""
+    """Return the moments of all shards in order; raise a ValueError if one has no rows."""
     n = sum(part.n for part in parts.values())
     if n < 2:
         dropped = sum(part.missing.rows for part in parts.values() if part.missing is not None)
-        why = f", because {dropped} rows lack a value and were left out" if dropped else ""
-        raise ValueError(f"at least 2 rows are needed to estimate a covariance; got n_samples = {n}{why}")
+        raise too_few_rows(n, dropped)
     empty = shards - sum(part.n > 0 for part in parts.values())
     if empty:
-        raise ValueError(f"{empty} of {shards} shards have no rows, of {n} in all; ask for fewer shards")
+        raise ValueError(f"{empty} of {shards} shards have no rows, because there are only {n} rows. Use fewer shards.")
     return [parts[shard] for shard in range(shards)]
 
 
 def read_here(tasks: list[Task], progress: Counter | None = None, keep: KeptRows | None = None) -> Parts:
-    """Work through the tasks in threads of this process."""
+    """Run the tasks in threads of this process."""
     if keep is not None:
         keep.begin(tasks)
     d, total = len(tasks[0].names), tasks[0].total
@@ -204,13 +184,13 @@ def read_here(tasks: list[Task], progress: Counter | None = None, keep: KeptRows
         running: deque[Future[Parts]] = deque()
         for task in tasks:
             running.append(pool.submit(part_moments, task, advance, len(tasks) < available_cores(), keep))
-            if len(running) > threads:  # one more than can run, so that none waits for the merge
+            if len(running) > threads:  # one more than can run, so that no thread waits for a merge
                 yield running.popleft().result()
         while running:
             yield running.popleft().result()
 
     threads = _threads(tasks)
-    # Several threads with a product each need no threads in BLAS; a single one, of very wide tables, does.
+    # BLAS uses threads only if a single thread reads, as for very wide tables.
     with blas_threads_for(d if threads == 1 else 0), ThreadPoolExecutor(threads) as pool:
         try:
             return tree_sum(results(pool))
@@ -220,17 +200,17 @@ def read_here(tasks: list[Task], progress: Counter | None = None, keep: KeptRows
 
 
 def _threads(tasks: list[Task]) -> int:
-    """As many threads as there are cores, work and memory for: the reader, the rows, and scatters being merged."""
+    """Return the number of threads that cores, tasks and memory (reader, rows and scatters) allow."""
     d = len(tasks[0].names)
     memory = max(task.file.memory(d) for task in tasks) + 8 * d * batch_rows(d) + 5 * 8 * d * d
     return max(1, min(available_cores(), len(tasks), _MOST_THREADS, _MEMORY // memory))
 
 
 def tree_sum(parts: Iterator[Parts]) -> Parts:
-    """Merge neighbours, then neighbours of these, and so on, holding no more than a part a level.
+    """Merge neighbours in pairs, level by level, with at most one part per level in memory.
 
-    A pair is merged as soon as both are there; what is left over at the end is merged from the right. This is the
-    same tree as that of merging a list in pairs, level by level, where an odd one moves up.
+    A pair is merged as soon as both parts are known; the rest is merged from the right at the end. This is the same
+    tree as that of merging a list in pairs, where an odd one moves up.
     """
     waiting: list[tuple[int, Parts]] = []
     for part in parts:

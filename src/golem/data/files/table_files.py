@@ -1,4 +1,4 @@
-"""The files of one table: found by name, folder or pattern, and checked to have the same columns."""
+"""The files of one table: found by name, folder or pattern, and checked for equal columns."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from golem.data.files.batches import naming
 from golem.data.files.csv_files import SAVED_INDEX, CsvFile
 from golem.data.files.parquet_files import MAGIC, ParquetFile
 from golem.data.files.standard_input import source_name
-from golem.runtime.messages import counted, quoted
+from golem.runtime.messages import counted, quoted, suggestion
 from golem.runtime.names import column_names
 
-# What `golem fit` and `golem compare` write, perhaps into the folder of the data.
+# Results of `golem fit` and `golem compare`, possibly written into the folder of the data.
 _RESULT_MARKS = ("graph.json", "comparison.csv")
 _RESULT_TABLES = ("edges.csv", "weights.csv", "path.csv", "comparison.csv", "agreement.csv", "distances.csv")
 ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".parquet", ".pq")
-# What pandas calls the index of rows when it saves it with the columns, or meets it again.
+# Names that pandas gives to a row index saved as a column.
 _SAVED_INDEX = re.compile(rf"{SAVED_INDEX}(\.\d+)*|__index_level_\d+__")
 
 Paths = str | Path | Iterable[str | Path]
@@ -40,9 +40,9 @@ class TableFiles:
     files : tuple of TableFile
         The files, in the order of their rows.
     names : tuple of str
-        The columns.
+        The columns to use.
     positions : tuple of tuple of int
-        Where these columns stand in each file.
+        Positions of these columns in each file.
     """
 
     files: tuple[TableFile, ...]
@@ -51,7 +51,7 @@ class TableFiles:
 
     @property
     def made_up_names(self) -> bool:
-        """Whether the names were made up because the files have none."""
+        """Whether the files have no header, so that the columns are named x0, x1, ..."""
         return self.files[0].made_up_names
 
     @property
@@ -69,7 +69,7 @@ class TableFiles:
         header: bool | None = None,
         na: Sequence[str] = (),
     ) -> TableFiles:
-        """Look into all files of a table; see `golem.readers.moments_from_file`."""
+        """Open the files of a table; see `golem.readers.moments_from_file` for the parameters."""
         files: list[TableFile] = []
         names: tuple[str, ...] = ()
         positions = []
@@ -79,7 +79,7 @@ class TableFiles:
         for path in find_files(paths):
             with naming(path):
                 file = _open(path, header, tuple(na), files)
-                # Two columns of one name, or one without, matter where they are used.
+                # Duplicate and empty names are errors only among the columns to use.
                 used = [name for name in file.names if wanted is None or name in wanted]
                 column_names(used, len(used))
                 if files:
@@ -93,29 +93,29 @@ class TableFiles:
 
 
 def listed(items: Any) -> list[Any]:
-    """Return a list of items; a single text, path or number is a list of one, not of its letters.
+    """Return a list of items; a single text, path or number becomes a list of one.
 
     Raises
     ------
     ValueError
-        If it is a table or an array.
+        If the items are a table or an array.
     """
     if isinstance(items, str | bytes | Path | Real):
         return [items]
     if hasattr(items, "shape"):
-        raise ValueError(f"names or paths are needed here; got a {type(items).__name__} of shape {items.shape}")
+        raise ValueError(f"Expected names or paths; got a {type(items).__name__} of shape {items.shape}.")
     return list(items)
 
 
 def find_files(paths: Paths) -> list[Path]:
-    """List the files that names, folders and patterns stand for, those of a folder or pattern sorted by name.
+    """Return the files given by names, folders and patterns; files of a folder or pattern are sorted by name.
 
-    Files that begin with a dot or an underscore are left out in folders, as Spark and Hive write them beside the data.
+    In folders, files that begin with a dot or an underscore are ignored: Spark and Hive write such files next to data.
 
     Raises
     ------
     ValueError
-        If there is none, or one twice.
+        If there are no files, or a file occurs twice.
     """
     found = []
     for path in listed(paths):
@@ -123,19 +123,19 @@ def find_files(paths: Paths) -> list[Path]:
         if not matches[0].exists() and glob.has_magic(str(path)):
             matches = [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]
             if not matches:
-                raise ValueError(f"{path}: no file has such a name")
+                raise ValueError(f"{path}: No file matches this pattern.")
         for match in matches:
             found += _files_in(match) if match.is_dir() else [match]
     if not found:
-        raise ValueError("no file was named")
+        raise ValueError("No files were given.")
     twice = sorted(source_name(path) for path, count in Counter(found).items() if count > 1)
     if twice:
-        raise ValueError(f"files are named twice, and their rows would count twice: {quoted(twice)}")
+        raise ValueError(f"Files given twice: {quoted(twice)}. Give each file once.")
     return found
 
 
 def _files_in(folder: Path) -> list[Path]:
-    """List the tables in a folder and the folders in it, less results of an earlier fit and truths of a simulation."""
+    """Return the tables in a folder and its subfolders, except results of earlier fits and truths of simulations."""
     found = []
     results = {path.parent for name in _RESULT_MARKS for path in folder.rglob(name)}
     for path in sorted(folder.rglob("*")):
@@ -145,12 +145,12 @@ def _files_in(folder: Path) -> list[Path]:
         if is_table and not hidden and not is_result and not _is_truth(path):
             found.append(path)
     if not found:
-        raise ValueError(f"{folder}: a folder without tables; their names end in {', '.join(ENDINGS)}")
+        raise ValueError(f"{folder}: The folder contains no tables (files that end in {', '.join(ENDINGS)}).")
     return found
 
 
 def _is_truth(path: Path) -> bool:
-    """Tell whether a file is the true graph that `golem simulate` writes beside the data."""
+    """Tell whether a file is the true graph that `golem simulate` writes next to the data."""
     if path.name != "truth.csv":
         return False
     with path.open("rb") as file:
@@ -158,9 +158,9 @@ def _is_truth(path: Path) -> bool:
 
 
 def _open(path: Path, header: bool | None, na: tuple[str, ...], before: Sequence[TableFile]) -> TableFile:
-    """Look into a file: Parquet by its content or name, else text."""
+    """Open a file as Parquet if its content or name says so, otherwise as text."""
     if not path.stat().st_size:
-        raise ValueError("the file is empty")
+        raise ValueError("The file is empty.")
     with path.open("rb") as file:
         is_parquet = file.read(len(MAGIC)) == MAGIC
         if is_parquet or path.suffix.lower() in (".parquet", ".pq"):
@@ -169,51 +169,53 @@ def _open(path: Path, header: bool | None, na: tuple[str, ...], before: Sequence
 
 
 def _chosen(file: TableFile, columns: Sequence[str] | None, drop: Sequence[str]) -> tuple[str, ...]:
-    """Names of the columns to use, after the first file."""
+    """Return the names of the columns to use, given the first file."""
     present = set(file.names)
-    for what, wanted in (("", columns or ()), (" to drop", drop)):
+    for wanted in (columns or (), drop):
         unknown = [name for name in wanted if name not in present]
         if unknown:
-            raise ValueError(f"no column {quoted(unknown)}{what}; there are {quoted(file.names)}")
+            hint = suggestion(unknown[0], file.names, "columns")
+            raise ValueError(f"There is no column {quoted(unknown)}{' to drop' * (wanted is drop)}. {hint}")
     if columns is None:
         index = _saved_index(file)
         columns = [name for name in file.names if name not in index]
-        _tell_of_what_is_left_out(file, [] if set(index) <= set(drop) else index)
+        _warn_of_ignored_columns(file, [] if set(index) <= set(drop) else index)
     names = [name for name in columns if name not in drop]
     if not names:
-        raise ValueError(f"no columns are left of {quoted(file.names)}")
+        raise ValueError(f"All columns are dropped: {quoted(file.names)}. Keep at least two.")
     return column_names(names, len(names))
 
 
-def _tell_of_what_is_left_out(file: TableFile, index: Sequence[str]) -> None:
-    """Warn of columns that nobody asked to leave out."""
+def _warn_of_ignored_columns(file: TableFile, index: Sequence[str]) -> None:
+    """Warn of columns that are ignored although the user did not drop them."""
+    ignored = []
     if index:
-        warnings.warn(
-            f"{source_name(file.path)}: column {quoted(index)} looks like a saved row index and is left out; to keep "
-            "it, rename it or list it among the columns to use",
-            DataWarning,
-            stacklevel=5,
+        ignored.append(
+            f"Column {quoted(index)} looks like a saved row index and is ignored. To keep it, rename it or list it "
+            "among the columns to use."
         )
     if isinstance(file, CsvFile) and file.form.padding:
-        fields = counted(file.form.padding, "field")
-        sentence = f"every line ends with {fields} without a name or a value: left out"
+        ignored.append(
+            f"Ignored {counted(file.form.padding, 'field')} without a name or a value at the end of every line."
+        )
+    for sentence in ignored:
         warnings.warn(f"{source_name(file.path)}: {sentence}", DataWarning, stacklevel=5)
 
 
 def _saved_index(file: TableFile) -> list[str]:
-    """Names of the columns that only count the rows, as pandas and R save them."""
+    """Return the names of columns that only count the rows, as pandas and R save them."""
     return [name for name in file.names if _SAVED_INDEX.fullmatch(name)]
 
 
 def _require_agreement(
     file: TableFile, first: TableFile, names: Sequence[str], drop: Sequence[str], *, selected: bool
 ) -> None:
-    """Raise where a file has not the columns of the first."""
+    """Raise a ValueError if a file does not have the columns of the first file."""
     if file.made_up_names != first.made_up_names:
         has, lacks = (first, file) if file.made_up_names else (file, first)
         raise ValueError(
-            f"no line of names was found in {source_name(lacks.path)}, but one in {source_name(has.path)}; say whether "
-            "the files have a header"
+            f"{source_name(has.path)} seems to have a header line, {source_name(lacks.path)} does not. Say whether the "
+            "files have one (header=True or False, --header or --no-header)."
         )
     present, known = set(file.names), {*names, *drop, *_saved_index(file)}
     missing = [name for name in names if name not in present]
@@ -221,6 +223,6 @@ def _require_agreement(
     differences = [f"{quoted(some)} {word}" for some, word in ((missing, "missing"), (new, "new")) if some]
     if differences:
         raise ValueError(
-            f"its columns are not those of {source_name(first.path)}: {', '.join(differences)}; choose columns that "
-            "all files have"
+            f"The columns differ from those of {source_name(first.path)}: {', '.join(differences)}. Choose columns "
+            "that all files have."
         )

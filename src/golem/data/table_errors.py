@@ -1,0 +1,61 @@
+"""Errors in tables: what is wrong, in which columns and rows, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from golem.runtime.messages import counted, quoted, shortened
+from golem.runtime.types import Matrix
+
+TOO_LARGE = "Values beyond 1e150 have no finite variance in floating point. Rescale the columns."
+ENCODE_OR_DROP = "Drop them (--drop on the command line) or encode them as numbers."
+
+
+def not_numeric(found: Sequence[str], columns: int, remedy: str = ENCODE_OR_DROP) -> ValueError:
+    """Return the error for columns that are not numeric; `found` describes each of them."""
+    verb = "is" if len(found) == 1 else "are"
+    return ValueError(f"{len(found)} of {columns} columns {verb} not numeric: {shortened(found)}. {remedy}")
+
+
+def constant(names: Sequence[str]) -> ValueError:
+    """Return the error for columns without variance."""
+    return ValueError(f"Constant columns: {quoted(names)}. Drop them (--drop on the command line).")
+
+
+def too_few_rows(n: int, dropped: int = 0) -> ValueError:
+    """Return the error for a table with fewer than two rows, perhaps after incomplete rows were dropped."""
+    reason = f" after dropping {counted(dropped, 'row')} with missing values. Try missing='em'" if dropped else ""
+    return ValueError(f"A covariance needs at least 2 rows; got n_samples = {n}{reason}.")
+
+
+def other_width(columns: int, fitted: int) -> ValueError:
+    """Return the error for data with another number of columns than the model."""
+    return ValueError(f"The data have {columns} columns, but the model was fitted to {fitted}.")
+
+
+def row_number(row: int) -> str:
+    """Describe a row of a table in memory, counted from 1."""
+    return f"row {row + 1}"
+
+
+def require_finite(X: Matrix, names: Sequence[str], place: Callable[[int], str] = row_number) -> None:
+    """Raise a ValueError if values are infinite or NaN; it counts them per column and gives the place of the first."""
+    if np.isfinite(X).all():
+        return
+    infinite = np.isinf(X)
+    if infinite.any():
+        what, wrong, remedy = "Infinite values (inf)", infinite, "Remove those rows or replace the values."
+    else:
+        what, wrong = "Missing values (NaN)", np.isnan(X)
+        remedy = (
+            "Drop those rows with missing='drop', use Gaussian EM with missing='em' (on the command line --missing "
+            "drop, --missing em), or impute the values first."
+        )
+    counts = wrong.sum(axis=0)
+    found = [f"{names[j]!r} ({counts[j]})" for j in np.nonzero(counts)[0]]
+    first = place(int(wrong.any(axis=1).argmax()))
+    raise ValueError(
+        f"{what} in {len(found)} of {len(names)} columns: {shortened(found)}. The first is in {first}. {remedy}"
+    )
