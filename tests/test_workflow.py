@@ -194,7 +194,7 @@ def test_what_is_wrong_with_the_settings_is_said_before_files_are_opened(options
 
 
 def test_an_array_is_not_a_path(tmp_path):
-    with pytest.raises(ValueError, match="names or paths are needed here; got a ndarray"):
+    with pytest.raises(ValueError, match="Expected names or paths; got a ndarray"):
         fit_file(np.eye(4), tmp_path / "out")
 
 

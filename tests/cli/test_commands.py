@@ -219,7 +219,7 @@ def test_columns_are_chosen_by_name(simulated):
     common = ["fit", simulated / "data.csv", "-o", simulated / "out"]
     golem(*common, "--columns", "x4, x1,x2", "-q")
     assert json.loads((simulated / "out" / "graph.json").read_text())["names"] == ["x4", "x1", "x2"]
-    assert "no column 'y'; there are 'x0'" in golem(*common, "--columns", "x1,y", expect=1).output
+    assert "no column 'y'. The columns are 'x0'" in golem(*common, "--columns", "x1,y", expect=1).output
     (simulated / "data.csv").write_text('"a, b",c\n1,2\n2,5\n3,1\n')
     golem(*common, "--columns", '"a, b",c', "-q")
     assert json.loads((simulated / "out" / "graph.json").read_text())["names"] == ["a, b", "c"]
@@ -239,12 +239,12 @@ def test_a_saved_row_index_is_left_out_with_a_warning(simulated):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("3.csv", b"", "3.csv: the file is empty"),
-        ("3.parquet", b"PAR1 and then nothing", "3.parquet: not a readable Parquet file"),
-        ("3.csv", b"x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n1,2,3\n", "3.csv: the lines have different numbers of fields"),
-        ("3.csv", b"x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n1,2,3,4,5,six\n", "3.csv: 1 of 6 columns are not numeric: 'x5'"),
-        ("3.csv", b"x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n1,2,3,,5,6\n", "'x3' (1), first in line 3"),
-        ("3.csv", b"x0,x1,x2,x3,x4,y\n1,2,3,4,5,6\n", "3.csv: its columns are not those of"),
+        ("3.csv", b"", "3.csv: The file is empty"),
+        ("3.parquet", b"PAR1 and then nothing", "3.parquet: The Parquet file cannot be read"),
+        ("3.csv", b"x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n1,2,3\n", "3.csv: The lines have different numbers of fields"),
+        ("3.csv", b"x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n1,2,3,4,5,six\n", "3.csv: 1 of 6 columns is not numeric: 'x5'"),
+        ("3.csv", b"x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n1,2,3,,5,6\n", "'x3' (1). The first is in line 3"),
+        ("3.csv", b"x0,x1,x2,x3,x4,y\n1,2,3,4,5,6\n", "3.csv: The columns differ from those of"),
     ],
 )
 def test_a_bad_file_in_a_folder_is_named_and_nothing_is_written(folder, name, content, message):
@@ -259,7 +259,7 @@ def test_settings_are_checked_before_any_row_is_read(tmp_path):
     result = golem("fit", tmp_path / "none.csv", "--solver", "order", "--threshold", 0.1, expect=1)
     assert "threshold" in result.output
     assert "none.csv" not in result.output
-    assert "none.csv: no such file" in golem("fit", tmp_path / "none.csv", expect=1).output
+    assert "none.csv: There is no such file" in golem("fit", tmp_path / "none.csv", expect=1).output
 
 
 def test_a_terminal_sees_how_much_is_read(simulated, monkeypatch):
@@ -291,10 +291,10 @@ def test_version_and_no_command():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a,b\n1,2\n1,3\n1,5\n", "data.csv: constant columns carry no information: 'a'"),
+        ("a,b\n1,2\n1,3\n1,5\n", "data.csv: Constant columns: 'a'"),
         ("a,b\n1,x\n1,3\n", "not numeric"),
         ("a\n1\n2\n", "at least 2 columns"),
-        ("a,b\n1,\n2,3\n3,4\n", "NaN or inf in 1 of 2 columns"),
+        ("a,b\n1,\n2,3\n3,4\n", "Missing values (NaN) in 1 of 2 columns"),
         ("", "empty"),
     ],
 )

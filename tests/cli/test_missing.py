@@ -68,14 +68,14 @@ def test_dropping_happens_in_the_stream_shard_by_shard(files, rows):
 
 def test_em_reads_no_more_rows_than_memory_is_meant_for(files, monkeypatch):
     monkeypatch.setattr("golem.data.readers.physical_memory", lambda: 1000)
-    with pytest.raises(ValueError, match="needed in memory, and their first"):
+    with pytest.raises(ValueError, match="needed in memory, but"):
         moments_from_file(files[0], missing="em")
 
 
 @pytest.mark.parametrize("missing", ["drop", "em"])
 def test_fit_says_what_it_did(missing, files, rows, tmp_path):
     result = golem("fit", files[0], "-o", tmp_path / "out", "--missing", missing)
-    lack = f"{np.isnan(rows).any(axis=1).sum()} of 800 rows lack {np.isnan(rows).sum()} values"
+    lack = f"{np.isnan(rows).sum()} values are missing in {np.isnan(rows).any(axis=1).sum()} of 800 rows"
     assert lack in result.output
     complete = 800 if missing == "em" else int((~np.isnan(rows).any(axis=1)).sum())
     assert f"from {complete} rows" in result.output
@@ -89,8 +89,8 @@ def test_fit_says_what_it_did(missing, files, rows, tmp_path):
 
 def test_without_a_choice_the_columns_and_the_choices_are_named(files, tmp_path):
     result = golem("fit", files[1], "-o", tmp_path / "out", expect=1)
-    assert "NaN or inf in 5 of 5 columns (count of values): 'a' (" in result.output
-    assert "choose missing='drop' (without those rows) or missing='em'" in result.output
+    assert "Missing values (NaN) in 5 of 5 columns: 'a' (" in result.output
+    assert "Drop those rows with missing='drop', use Gaussian EM with missing='em'" in result.output
     golem("fit", files[1], "--missing", "mean", expect=2)
 
 
@@ -98,22 +98,22 @@ def test_a_table_without_a_complete_row_is_refused(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("a,b\n" + "1,\n,2\n" * 50)
     result = golem("fit", path, "--missing", "drop", "-o", tmp_path / "out", expect=1)
-    assert "because 100 rows lack a value and were left out" in result.output
+    assert "after dropping 100 rows with missing values" in result.output
     result = golem("fit", path, "--missing", "em", "-o", tmp_path / "out", expect=1)
-    assert "data.csv: constant columns" in result.output
+    assert "data.csv: Constant columns" in result.output
 
 
 def test_an_infinite_value_is_found_in_its_line_among_missing_ones(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("a,b\n1,2\n,3\n4,inf\n5,6\n")
-    assert "first in line 4" in golem("fit", path, "--missing", "drop", "-o", tmp_path / "out", expect=1).output
+    assert "The first is in line 4" in golem("fit", path, "--missing", "drop", "-o", tmp_path / "out", expect=1).output
 
 
 def test_compare_chooses_once_for_all_methods(files, tmp_path):
     for missing, error in (("drop", ""), ("em", "needs the rows of the data")):
         out = tmp_path / missing
         result = golem("compare", files[0], "--methods", "fgs,direct-lingam", "--missing", missing, "-o", out)
-        assert "rows lack" in result.output
+        assert "missing in" in result.output
         rows = (out / "comparison.csv").read_text().splitlines()
         assert ",done," in rows[1]
         assert (error in rows[2]) if error else (",done," in rows[2])
@@ -139,4 +139,4 @@ def test_bootstrap_and_selection_go_together_with_em(files, rows, tmp_path):
 def test_shards_have_no_em(options, files, tmp_path, monkeypatch):
     monkeypatch.setattr("golem.data.table_source.ROWS_UP_TO", 0)
     result = golem("fit", files[0], "-o", tmp_path / "out", "--missing", "em", *options, expect=1)
-    assert "knows neither shards nor clusters" in result.output
+    assert "supports neither shards nor clusters" in result.output

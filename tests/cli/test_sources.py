@@ -76,7 +76,7 @@ def test_what_looks_like_a_missing_value_is_named_with_the_way_out(marker, rows,
     path.write_text(text(rows, marker))
     said = golem("fit", path, "-o", tmp_path / "out", expect=1).output
     assert "3 of 3 columns are not numeric" in said
-    assert f"where {marker!r} stands for a missing value, say so with na=[{marker!r}] (--na " in said
+    assert f"If {marker!r} means a missing value, use na=[{marker!r}] (--na " in said
     path.write_text(text(rows, "tall"))
     assert "--na" not in golem("fit", path, "-o", tmp_path / "out", expect=1).output
 
@@ -95,7 +95,7 @@ def test_markers_are_recorded_and_repeated(rows, tmp_path, monkeypatch):
     )
     assert "--na would change them" in golem("fit", "--from", "out/graph.json", "--na", "0", expect=1).output
     result = golem("compare", "data.csv", "--methods", "fgs", "-o", "compared", *options)
-    assert "rows lack" in result.output
+    assert "missing in" in result.output
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -123,7 +123,7 @@ def test_methods_are_compared_on_standard_input(tmp_path):
     edges = [(tmp_path / name / "agreement.csv").read_text() for name in ("file", "pipe")]
     assert edges[0] == edges[1] != ""
     assert "Methods compared on standard input" in (tmp_path / "pipe" / "report.html").read_text()
-    assert "standard input is empty" in golem("compare", "-", input=b"", expect=1).output
+    assert "Standard input is empty" in golem("compare", "-", input=b"", expect=1).output
 
 
 ROWS = "".join(f"{k},{k * k % 7},{k**3 % 11}\n" for k in range(20))
@@ -132,17 +132,17 @@ ROWS = "".join(f"{k},{k * k % 7},{k**3 % 11}\n" for k in range(20))
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
-        ("a,b,c\n" + ROWS + "1,2,x\n", (), "standard input: 1 of 3 columns are not numeric: 'c'"),
-        ("a,b,c\n" + ROWS + "1,2\n", (), "standard input: the lines have different numbers of fields"),
-        ("a,b,c\n1,2,3\n", (), "standard input: at least 2 rows are needed"),
+        ("a,b,c\n" + ROWS + "1,2,x\n", (), "standard input: 1 of 3 columns is not numeric: 'c'"),
+        ("a,b,c\n" + ROWS + "1,2\n", (), "standard input: The lines have different numbers of fields"),
+        ("a,b,c\n1,2,3\n", (), "standard input: A covariance needs at least 2 rows"),
         ("a,,c\n" + ROWS, (), "standard input: column 2 has an empty name"),
-        ("a,b,c\n" + ROWS + "1,,3\n", (), "standard input: NaN or inf in 1 of 3 columns"),
-        ("a,b,c\n1,2,3\n1,3,1\n1,5,2\n1,2,2\n1,1,1\n", (), "standard input: constant columns carry no information"),
-        ("a,b,c\n" + ROWS, ("--drop", "z"), "standard input: no column 'z' to drop"),
-        ("PAR1 and no more PAR1", (), "standard input: not a readable Parquet file"),
-        ("a,b,c,\n" + ROWS.replace("\n", ",\n"), (), "standard input: every line ends with 1 field"),
-        ("a,b,c\n" + ROWS, ("data.csv",), "its columns are not those of standard input"),
-        ("a,b,c\n" + ROWS, ("-",), "files are named twice, and their rows would count twice: 'standard input'"),
+        ("a,b,c\n" + ROWS + "1,,3\n", (), "standard input: Missing values (NaN) in 1 of 3 columns"),
+        ("a,b,c\n1,2,3\n1,3,1\n1,5,2\n1,2,2\n1,1,1\n", (), "standard input: Constant columns"),
+        ("a,b,c\n" + ROWS, ("--drop", "z"), "standard input: There is no column 'z' to drop"),
+        ("PAR1 and no more PAR1", (), "standard input: The Parquet file cannot be read"),
+        ("a,b,c,\n" + ROWS.replace("\n", ",\n"), (), "standard input: Ignored 1 field"),
+        ("a,b,c\n" + ROWS, ("data.csv",), "The columns differ from those of standard input"),
+        ("a,b,c\n" + ROWS, ("-",), "Files given twice: 'standard input'"),
     ],
 )
 def test_standard_input_is_called_by_its_name(table, options, message, tmp_path, monkeypatch):
@@ -161,7 +161,7 @@ def test_the_truth_of_standard_input_is_told_by_its_name(tmp_path):
 
 
 def test_an_empty_standard_input_is_told(tmp_path):
-    assert "standard input is empty" in golem("fit", "-", "-o", tmp_path / "out", input=b"", expect=1).output
+    assert "Standard input is empty" in golem("fit", "-", "-o", tmp_path / "out", input=b"", expect=1).output
 
 
 @pytest.mark.parametrize("command", [("fit",), ("compare", "--methods", "fgs")])
@@ -171,8 +171,8 @@ def test_columns_that_are_left_out_are_told_in_a_sentence(command, rows, tmp_pat
     (tmp_path / "r.txt").write_text("\n".join([lines[0], *(f'"{k}",{line}' for k, line in enumerate(lines[1:]))]))
     (tmp_path / "ends.csv").write_text("".join(f"{line},\n" for line in lines))
     for file, sentence in (
-        ("r.txt", "column 'Unnamed: 0' looks like a saved row index and is left out"),
-        ("ends.csv", "every line ends with 1 field without a name or a value: left out"),
+        ("r.txt", "Column 'Unnamed: 0' looks like a saved row index and is ignored"),
+        ("ends.csv", "Ignored 1 field without a name or a value"),
     ):
         said = golem(name, tmp_path / file, *options, "-o", tmp_path / "out").output
         assert f"Warning: {tmp_path / file}: {sentence}" in said

@@ -53,8 +53,7 @@ def require_finite(X: Matrix, names: Sequence[str], place: Callable[[int], str] 
             "Drop those rows with missing='drop', use Gaussian EM with missing='em' (on the command line --missing "
             "drop, --missing em), or impute the values first."
         )
-    counts = wrong.sum(axis=0)
-    found = [f"{names[j]!r} ({counts[j]})" for j in np.nonzero(counts)[0]]
+    found = [f"{name!r} ({count})" for name, count in zip(names, wrong.sum(axis=0), strict=True) if count]
     first = place(int(wrong.any(axis=1).argmax()))
     raise ValueError(
         f"{what} in {len(found)} of {len(names)} columns: {shortened(found)}. The first is in {first}. {remedy}"
