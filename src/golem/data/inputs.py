@@ -87,13 +87,7 @@ def numpy_rows(rows: Array) -> Matrix:
 
 
 def read_knowledge(knowledge: Knowledge | NamedKnowledge | None, names: Sequence[str]) -> Knowledge:
-    """Return knowledge as masks for columns of these names.
-
-    Raises
-    ------
-    ValueError
-        If the masks are for another number of columns, or a name is not among the columns.
-    """
+    """Return knowledge as masks for columns of these names; raise a ValueError if it does not fit them."""
     d = len(names)
     if knowledge is None:
         return Knowledge.of(d)

@@ -216,13 +216,7 @@ class NamedKnowledge:
         return not self.names
 
     def joined(self, other: NamedKnowledge) -> NamedKnowledge:
-        """Return the knowledge of both.
-
-        Raises
-        ------
-        ValueError
-            If they contradict each other, or both have tiers.
-        """
+        """Return the knowledge of both; raise a ValueError if they contradict each other or both have tiers."""
         if self.tiers and other.tiers:
             raise ValueError("Both sources of knowledge have tiers. Give all tiers in one of them.")
         return Knowledge.named(
@@ -241,13 +235,7 @@ class NamedKnowledge:
             )
 
     def resolve(self, names: Sequence[str]) -> Knowledge:
-        """Return masks for columns of these names.
-
-        Raises
-        ------
-        ValueError
-            If a name is not among the columns.
-        """
+        """Return masks for columns of these names; raise a ValueError if a name is not among them."""
         self.require_columns(names)
         where = {name: k for k, name in enumerate(names)}
         groups: Any = ([[where[name] for name in group] for group in getattr(self, key)] for key in _KEYS)
@@ -262,11 +250,6 @@ def read_edge(text: str, names: Sequence[str]) -> tuple[str, str]:
     """Read "A->B" as an edge between two columns; blanks and quotes around the names are ignored.
 
     A name may contain "->" itself: the text is split at the arrow that leaves two column names.
-
-    Raises
-    ------
-    ValueError
-        If no split, or more than one, leaves two column names.
 
     Examples
     --------

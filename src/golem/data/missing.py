@@ -119,11 +119,6 @@ def rows_in_common(absent: BoolMatrix, names: Sequence[str]) -> int:
     therefore the harmonic mean of these numbers over all pairs of columns. It ignores the information of other columns
     about missing values, so it is rather too low, and penalties per edge that depend on it are rather too high.
 
-    Raises
-    ------
-    ValueError
-        If two columns are never observed together.
-
     Examples
     --------
     >>> rows_in_common(np.array([[False, False], [False, True], [False, False]]), "ab")

@@ -164,11 +164,6 @@ class Moments:
         The rows are read once, in blocks that fit into the processor's cache. The scatter is the sum of outer products
         about a shift near the first rows, minus n times the outer product of the offset. `place` describes the place of
         a row for messages. With missing="drop", rows with NaN are dropped, possibly all of them.
-
-        Raises
-        ------
-        ValueError
-            If values are NaN or infinite, or too large to be squared.
         """
         n, d = len(columns[0]), len(columns)
         if missing == "drop":
@@ -205,11 +200,7 @@ class Moments:
 
     @classmethod
     def from_covariance(
-        cls,
-        covariance: ArrayLike,
-        n: int,
-        mean: ArrayLike | None = None,
-        names: Sequence[str] | None = None,
+        cls, covariance: ArrayLike, n: int, mean: ArrayLike | None = None, names: Sequence[str] | None = None
     ) -> Moments:
         """Return moments from a covariance matrix (divided by n, not n - 1) and the number of rows.
 
@@ -308,13 +299,7 @@ class Moments:
         return replace(self, shift=np.zeros(self.d), offset=np.zeros(self.d), scatter=(S + S.T) / 2 * self.n)
 
     def reordered(self, names: Sequence[str]) -> Moments:
-        """Return the same moments with the columns in another order.
-
-        Raises
-        ------
-        ValueError
-            If these are not the names of the columns.
-        """
+        """Return the same moments with the columns in another order; raise a ValueError for other names."""
         names = tuple(names)
         if names == self.names:
             return self

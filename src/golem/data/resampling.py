@@ -39,11 +39,6 @@ def resampler(data: Any, missing: MissingChoice = "error", names: tuple[str, ...
 
     With names, the columns are put in that order. If the data or the model have no names of their own, columns are
     matched by position.
-
-    Raises
-    ------
-    ValueError
-        If the data cannot be resampled, or have other columns.
     """
     if isinstance(data, Moments):
         raise ValueError(
@@ -150,25 +145,13 @@ class Sample(ABC):
         return as_half(self.repeated(rng.integers(len(self), size=len(self))))
 
     def folds(self, count: int, rng: np.random.Generator) -> Iterator[tuple[Moments, Moments | Matrix]]:
-        """Shuffle the units into folds; yield the moments without each fold, and the moments or rows of the fold.
-
-        Raises
-        ------
-        ValueError
-            If there are too few units.
-        """
+        """Shuffle the units into folds; yield the moments without each fold, and the moments or rows of the fold."""
         folds = [self.part(part) for part in self._dealt(count, rng)]
         for k, fold in enumerate(folds):
             yield merged(folds[:k] + folds[k + 1 :]), fold
 
     def halves(self, pairs: int, rng: np.random.Generator) -> Iterator[Moments]:
-        """Yield the moments of random complementary halves (Shah and Samworth 2013); an odd unit is left out.
-
-        Raises
-        ------
-        ValueError
-            If there are too few units.
-        """
+        """Yield the moments of random complementary halves (Shah and Samworth 2013); an odd unit is left out."""
         self._require(2 * self._least_in_half, "Halves")
         half = len(self) // 2
         for _ in range(pairs):

@@ -12,13 +12,7 @@ from golem.runtime.types import Matrix, Vector
 
 
 def is_table(data: Any) -> bool:
-    """Tell a pandas, Polars or PyArrow table from an array.
-
-    Raises
-    ------
-    ValueError
-        If the data are a lazy query, such as a Polars LazyFrame or a Dask DataFrame.
-    """
+    """Tell a pandas, Polars or PyArrow table from an array; raise a ValueError for a lazy query."""
     import narwhals.stable.v1 as nw
     from narwhals.exceptions import DuplicateError
 
@@ -36,13 +30,7 @@ def is_table(data: Any) -> bool:
 
 
 def rows_and_names(table: Any) -> tuple[Matrix, tuple[str, ...]]:
-    """Read an array or a pandas, Polars or PyArrow table as rows of shape (n, d) and column names.
-
-    Raises
-    ------
-    ValueError
-        If columns are not numeric.
-    """
+    """Read an array or a pandas, Polars or PyArrow table as rows of shape (n, d) and column names."""
     import narwhals.stable.v1 as nw
 
     if not is_table(table):

@@ -77,13 +77,7 @@ class Intervened(LinearEquations):
 
 
 def number_of(variable: str | int, names: tuple[str, ...]) -> int:
-    """Return the position of a variable that is given by name or number.
-
-    Raises
-    ------
-    ValueError
-        If there is no such variable, or if the number is also the name of a different variable.
-    """
+    """Return the position of a variable that is given by name or number."""
     if isinstance(variable, str):
         if variable not in names:
             raise ValueError(f"There is no variable {variable!r}. The variables are {quoted(names)}.")

@@ -34,13 +34,7 @@ INSTALL = "pip install 'golem-dag[distributed]'"
 
 
 def read_on_cluster(tasks: list[Task], scheduler: str | Client, progress: Counter | None = None) -> Parts:
-    """Run the tasks on the workers of a Dask scheduler.
-
-    Raises
-    ------
-    ValueError
-        If no scheduler answers, or its workers cannot read the files, cannot import golem, or crash.
-    """
+    """Run the tasks on the workers of a Dask scheduler."""
     with connected(scheduler) as client:
         from distributed import KilledWorker, as_completed
 
@@ -98,13 +92,7 @@ def _part_on_worker(task: Task) -> Parts:
 
 @contextlib.contextmanager
 def connected(scheduler: str | Client, workers: int | None = None) -> Iterator[Client]:
-    """Connect to a scheduler, or start a cluster on this machine ("local"), by default with one worker per core.
-
-    Raises
-    ------
-    ValueError
-        If Dask is not installed, or no scheduler answers.
-    """
+    """Connect to a scheduler, or start a cluster on this machine ("local"), by default with one worker per core."""
     try:
         from distributed import Client, LocalCluster
     except ModuleNotFoundError:

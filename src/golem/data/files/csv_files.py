@@ -62,12 +62,7 @@ class CsvFile:
 
     @classmethod
     def open(
-        cls,
-        path: Path,
-        file: BinaryIO,
-        header: bool | None = None,
-        like: CsvFile | None = None,
-        na: tuple[str, ...] = (),
+        cls, path: Path, file: BinaryIO, header: bool | None, like: CsvFile | None, na: tuple[str, ...]
     ) -> CsvFile:
         """Detect the format of an open file from its beginning; `like` is an earlier file of the same table."""
         file.seek(0)

@@ -58,11 +58,6 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
     >>> form = sniff_csv(b"a;b\n1,5;2\n")
     >>> form.separator, form.has_header, form.decimal_comma
     (';', True, True)
-
-    Raises
-    ------
-    ValueError
-        If the sample is binary, has no lines or no separator.
     """
     if b"\0" in sample:
         raise ValueError("The file is binary. Use CSV text in UTF-8, plain or compressed with gzip, or Parquet.")

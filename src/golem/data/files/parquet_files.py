@@ -38,10 +38,10 @@ class ParquetFile:
         with _opened(self.path) as file:
             kinds = {j: file.schema_arrow.field(j).type for j in columns}
             text = [j for j in columns if not is_numeric(kinds[j])]
-            # Examples only for those that the message shows.
-            found = [f"{self.names[j]!r} (type {kinds[j]}{self._example(file, j) if k < 8 else ''})"
-                     for k, j in enumerate(text)]  # fmt: skip
-        if found:
+            # Only the first ones are shown with an example.
+            examples = [self._example(file, j) if k < 8 else "" for k, j in enumerate(text)]
+        if text:
+            found = [f"{self.names[j]!r} (type {kinds[j]}{example})" for j, example in zip(text, examples, strict=True)]
             raise not_numeric(found, len(columns))
 
     def _example(self, file: Any, column: int) -> str:

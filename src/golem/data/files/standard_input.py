@@ -26,13 +26,7 @@ def source_name(path: str | Path) -> str:
 
 @contextlib.contextmanager
 def spooled(paths: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the paths, with `-` replaced by a temporary copy of standard input.
-
-    Raises
-    ------
-    ValueError
-        If standard input is used, but is a terminal or empty.
-    """
+    """Yield the paths, with `-` replaced by a temporary copy of standard input."""
     if STANDARD_INPUT not in paths:
         yield list(paths)
         return

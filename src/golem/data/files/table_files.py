@@ -93,13 +93,7 @@ class TableFiles:
 
 
 def listed(items: Any) -> list[Any]:
-    """Return a list of items; a single text, path or number becomes a list of one.
-
-    Raises
-    ------
-    ValueError
-        If the items are a table or an array.
-    """
+    """Return a list of items, of one item for a single text, path or number; raise a ValueError for an array."""
     if isinstance(items, str | bytes | Path | Real):
         return [items]
     if hasattr(items, "shape"):
@@ -111,11 +105,6 @@ def find_files(paths: Paths) -> list[Path]:
     """Return the files given by names, folders and patterns; files of a folder or pattern are sorted by name.
 
     In folders, files that begin with a dot or an underscore are ignored: Spark and Hive write such files next to data.
-
-    Raises
-    ------
-    ValueError
-        If there are no files, or a file occurs twice.
     """
     found = []
     for path in listed(paths):
