@@ -1,11 +1,11 @@
-"""Claim: the table in the README. Errors per node of the default search and of other methods, on fresh seeds.
+r"""Claim: the table in the README. Errors per node of the default search and of other methods, on fresh seeds.
 
 Each line is one kind of data, 12 tables with seeds 1000 to 1011, which were not used to choose anything. The number is
 SHD per node where the data identify directions (equal noise variances), SHD-C per node elsewhere, mean and standard
 error. `golem` is the paper's recipe for that noise (golem-ev or golem-nv) with all 1e5 steps; on the networks, whose
 units are arbitrary, all methods get standardized columns. flopsearch (restarts = 10) runs in an environment of its own.
 
-    python benchmarks/summary.py --flopsearch .other-packages/flopsearch/bin/python \\
+    python benchmarks/summary.py --flopsearch .other-packages/flopsearch/bin/python \
         --networks pgmpy/utils/example_models
     python benchmarks/summary.py --lines equal-sparse --methods order,fgs        # a part of it
 """
