@@ -132,12 +132,12 @@ def random_member(adjacency: BoolMatrix, undecided: BoolMatrix, rng: np.random.G
     return member
 
 
-def _steps_from_random_roots(undirected: BoolMatrix, rng: np.random.Generator) -> NDArray[np.intp]:
+def _steps_from_random_roots(undirected: BoolMatrix, rng: np.random.Generator) -> Vector:
     """Count the steps of every node from a root drawn in its component."""
-    distance = np.full(len(undirected), -1)
-    for root in rng.permutation(len(undirected)):
-        frontier, steps = np.array([root]), 0
-        while len(frontier := frontier[distance[frontier] < 0]):
-            distance[frontier] = steps
-            frontier, steps = np.nonzero(undirected[frontier].any(axis=0))[0], steps + 1
-    return distance
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components, dijkstra
+
+    graph, nodes = csr_array(undirected), rng.permutation(len(undirected))
+    _, labels = connected_components(graph, directed=False)
+    _, first = np.unique(labels[nodes], return_index=True)
+    return np.asarray(dijkstra(graph, indices=nodes[first], unweighted=True, min_only=True))

@@ -39,7 +39,7 @@ class Expm(Acyclicity):
     def value_and_slope(self, A: Array) -> tuple[Array, Array]:
         """Return h `(...,)` and exp(A)'."""
         E = exponentiate(A)
-        return _trace(E) - A.shape[-1], transpose(E)
+        return namespace(A).linalg.trace(E) - A.shape[-1], transpose(E)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,3 @@ class LogDet(Acyclicity):
         inside = (xp.min(inverse_transpose, axis=(-2, -1)) >= -slack) & (logabsdet > -xp.inf)
         h = d * math.log(self.s) - logabsdet
         return xp.where(inside, h, xp.inf), xp.where(inside[..., None, None], inverse_transpose, xp.nan)
-
-
-def _trace(A: Array) -> Array:
-    return namespace(A).linalg.trace(A)

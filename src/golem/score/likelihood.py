@@ -40,9 +40,7 @@ class GaussianNV:
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
         M, SM = _residuals(B, S)
         r = namespace(B).sum(M * SM, axis=-2)
-        value, weights = self.on_dag(r), 1 / r[..., None, :]
-        logabsdet, inverse_transpose = invert(M)
-        return value - logabsdet, minus_scaled(inverse_transpose, SM, weights)
+        return _with_determinant(M, SM, self.on_dag(r), 1 / r[..., None, :])
 
     def on_dag(self, r: Array) -> Array:
         """Return 1/2 sum_j log r_j."""
@@ -87,9 +85,7 @@ class GaussianTied:
         M, SM = _residuals(B, S)
         r = xp.sum(M * SM, axis=-2)
         away, v = self._away(xp.log(r))
-        value, weights = self.on_dag(r), ((1 + 2 * away / (self.n * v)) / r)[..., None, :]
-        logabsdet, inverse_transpose = invert(M)
-        return value - logabsdet, minus_scaled(inverse_transpose, SM, weights)
+        return _with_determinant(M, SM, self.on_dag(r), ((1 + 2 * away / (self.n * v)) / r)[..., None, :])
 
     def on_dag(self, r: Array) -> Array:
         """Return 1/2 sum_j [log r_j + ((log r_j - mu)^2 / v + log v) / n]."""
@@ -132,13 +128,10 @@ class GaussianEV:
 
     def value_and_grad(self, B: Array, S: Array) -> tuple[Array, Array]:
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
-        xp = namespace(B)
         d = B.shape[-1]
         M, SM = _residuals(B, S)
         total = inner_product(M, SM)
-        value, weight = d / 2 * xp.log(total), (d / total)[..., None, None]
-        logabsdet, inverse_transpose = invert(M)
-        return value - logabsdet, minus_scaled(inverse_transpose, SM, weight)
+        return _with_determinant(M, SM, d / 2 * namespace(B).log(total), (d / total)[..., None, None])
 
     def on_dag(self, r: Array) -> Array:
         """Return d/2 log sum_j r_j."""
@@ -170,6 +163,12 @@ class LeastSquares:
     def noise_variances(self, r: Array) -> Array:
         """Return r, one variance a node."""
         return r
+
+
+def _with_determinant(M: Array, SM: Array, value: Array, weights: Array) -> tuple[Array, Array]:
+    """Return the value - log|det M| and the gradient M^-T - S M * weights."""
+    logabsdet, inverse_transpose = invert(M)
+    return value - logabsdet, minus_scaled(inverse_transpose, SM, weights)
 
 
 def _residuals(B: Array, S: Array) -> tuple[Array, Array]:

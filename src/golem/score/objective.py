@@ -52,7 +52,7 @@ class Objective:
     lambda_dag: float = 0.0
     allowed: Array | None = None
     unpenalized: Array | None = None
-    _free: Array = field(init=False, repr=False)
+    free: Array = field(init=False, repr=False)  # mask of ones where B may be nonzero
     _penalized: Array = field(init=False, repr=False)
     _all_free: bool = field(init=False, repr=False)
     _all_penalized: bool = field(init=False, repr=False)
@@ -67,18 +67,13 @@ class Objective:
         object.__setattr__(self, "_all_free", bool(allowed.sum() == d * (d - 1)))
         object.__setattr__(self, "_all_penalized", bool((penalized == allowed).all()))
         # Masks of ones and zeros in the numbers' own type and place: one product masks a gradient anywhere.
-        for name, mask in (("_free", allowed), ("_penalized", penalized)):
+        for name, mask in (("free", allowed), ("_penalized", penalized)):
             object.__setattr__(self, name, xp.zeros_like(self.S) + xp.asarray(mask, device=device(self.S)))
 
     @property
     def d(self) -> int:
         """Number of nodes."""
         return int(self.S.shape[-1])
-
-    @property
-    def free(self) -> Array:
-        """Mask of ones where B may be nonzero."""
-        return self._free
 
     @property
     def l1_weights(self) -> Array:
@@ -99,7 +94,7 @@ class Objective:
             if self._all_free:
                 clear_diagonal(grad)
             else:
-                grad *= self._free
+                grad *= self.free
             return value, grad
 
     def add_sparsity(self, B: Array, grad: Array) -> Array | float:
@@ -142,7 +137,7 @@ class Objective:
         xp = namespace(B)
         moved = B - smooth_grad
         shrunk = xp.sign(moved) * xp.clip(xp.abs(moved) - self.l1_weights, min=0.0)
-        return xp.max(xp.abs(B - shrunk) * self._free, axis=(-2, -1))
+        return xp.max(xp.abs(B - shrunk) * self.free, axis=(-2, -1))
 
 
 # lambda_1 and lambda_2 of the paper (appendix F), by noise model.

@@ -98,7 +98,8 @@ class Adam:
             raise ValueError("minibatches need the rows of the data; a covariance alone has none")
         # Steps beyond all numbers are seen and halved.
         with blas_threads_for(objective.d), np.errstate(all="ignore"):
-            return self._descend(objective, init, rows, random_state, Recorder(objective, self, callback, stage))
+            recorder = Recorder(objective, self.max_iter, self.time_limit, callback, stage)
+            return self._descend(objective, init, rows, random_state, recorder)
 
     def _descend(
         self,

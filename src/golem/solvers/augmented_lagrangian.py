@@ -58,7 +58,7 @@ class AugmentedLagrangian:
         bare = dataclasses.replace(objective, lambda_dag=0.0)
         B = np.zeros_like(objective.S) if init is None else np.asarray(init, dtype=float) * objective.free
         with blas_threads_for(objective.d):
-            return self._ascend(bare, B, Recorder(bare, self, callback, stage, points=1000))
+            return self._ascend(bare, B, Recorder(bare, self.max_iter, self.time_limit, callback, stage, 1000))
 
     def _ascend(self, objective: Objective, B: Matrix, recorder: Recorder) -> Solution:
         """Raise alpha and rho until the weights are acyclic."""
@@ -68,7 +68,7 @@ class AugmentedLagrangian:
             while rho < self.largest_rho:
                 term = _Multiplied(objective.acyclicity, alpha, rho)
                 B, status, iterations = self._descend(objective, term, B, recorder, iterations)
-                if status in (Status.TIME_LIMIT, Status.INTERRUPTED, Status.MAX_ITER, Status.NON_FINITE):
+                if status.is_cut_short or status in (Status.MAX_ITER, Status.NON_FINITE):
                     break
                 reached = float(objective.acyclicity.value_and_grad(B)[0])
                 fell = reached <= h / 4

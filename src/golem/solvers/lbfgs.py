@@ -54,7 +54,7 @@ class LBFGS:
     ) -> Solution:
         """Minimize the objective from a start matrix, by default zeros."""
         with blas_threads_for(objective.d):
-            recorder = Recorder(objective, self, callback, stage, points=1000, spacing=10)
+            recorder = Recorder(objective, self.max_iter, self.time_limit, callback, stage, 1000, spacing=10)
             B = np.zeros_like(objective.S) if init is None else np.asarray(init, dtype=float) * objective.free
             return recorder.solution(*self.descend(objective, B, recorder))
 

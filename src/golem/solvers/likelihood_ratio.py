@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.data.moments import Moments
-from golem.graphs.dag import topological_order
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import Likelihood
 from golem.score.regression import regressions, residual_variance, residual_variances, variances_without_each
@@ -93,6 +92,8 @@ def choose_edges(
     """
     if cycles == "none":
         raise ValueError("a likelihood ratio needs acyclic candidates; with cycles='none' give a number as threshold")
+    from scipy.sparse.csgraph import dijkstra
+
     d, n, S = moments.d, moments.n, moments.covariance
     graph = np.zeros((d, d), dtype=bool) if required is None else required.copy()
     fixed, penalties = graph.copy(), penalty.penalties(n, d)
@@ -100,7 +101,7 @@ def choose_edges(
     most_parents = max(1, int(n * _MOST_PARENTS))
     scores, steps, cut = [_score(r, parents, likelihood, penalties, n)], [], [0]
     closing = 0
-    reaches = _reachable(graph)
+    reaches = np.isfinite(dijkstra(graph, unweighted=True))  # [a, b]: b is a or a descendant of a
     for i, j in _in_order(raw, moments, fixed):
         if reaches[j, i]:
             closing += 1
@@ -133,15 +134,6 @@ def _in_order(raw: Matrix, moments: Moments, fixed: BoolMatrix) -> NDArray[np.in
     order = np.argsort(-size, axis=None, kind="stable")[: _MOST_ENTRIES * len(raw)]
     order = order[size.ravel()[order] > 0]
     return np.column_stack(np.unravel_index(order, size.shape))
-
-
-def _reachable(graph: BoolMatrix) -> BoolMatrix:
-    """Return [a, b]: b is a or a descendant of a."""
-    reaches = np.eye(len(graph), dtype=bool)
-    for j in topological_order(graph)[::-1]:
-        for k in np.nonzero(graph[j])[0]:
-            reaches[j] |= reaches[k]
-    return reaches
 
 
 def _score(r: Vector, parents: NDArray[np.intp], likelihood: Likelihood, penalties: Vector, n: int) -> float:

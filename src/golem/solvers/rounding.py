@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Literal
 
@@ -106,11 +107,8 @@ def _longest_acyclic_prefix(kept: NDArray[np.intp], candidates: NDArray[np.intp]
 
     if fits(len(candidates)):
         return len(candidates)
-    low, high = 0, 1
+    high = 1
     while high < len(candidates) and fits(high):
-        low, high = high, 2 * high
-    high = min(high, len(candidates))
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+        high *= 2
+    counts = range(high // 2, min(high, len(candidates)))
+    return counts.start + bisect_left(counts, True, key=lambda count: not fits(count)) - 1

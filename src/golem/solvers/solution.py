@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -133,18 +133,6 @@ class Solution:
         ]
 
 
-class Limits(Protocol):
-    """What a solver allows itself."""
-
-    @property
-    def max_iter(self) -> int:
-        """Most iterations."""
-
-    @property
-    def time_limit(self) -> float | None:
-        """Most seconds."""
-
-
 class Recorder:
     """Keeps the trace and the clock of a running solve, and feeds its progress bar.
 
@@ -155,16 +143,17 @@ class Recorder:
     def __init__(
         self,
         objective: Objective,
-        limits: Limits,
+        max_iter: int,
+        time_limit: float | None,
         callback: Callback | None = None,
         stage: str = "",
         points: int = 200,
         spacing: int = 100,
     ) -> None:
-        self._objective, self._max_iter, self._time_limit = objective, limits.max_iter, limits.time_limit
+        self._objective, self._max_iter, self._time_limit = objective, max_iter, time_limit
         self._callback, self._stage = callback, stage
         # A trace point costs as much as one or two steps. Solvers that take many steps at a time stop at the spacing.
-        self._every = spacing * max(1, limits.max_iter // (points * spacing))
+        self._every = spacing * max(1, max_iter // (points * spacing))
         self._start = time.perf_counter()
         self._next_call = 0.0
         self._trace: list[TracePoint] = []
@@ -188,10 +177,14 @@ class Recorder:
         terms = _as_numbers(self._objective.terms(B))
         if due:
             self._trace.append(TracePoint(iteration, began, terms))
-        if calling and self._callback is not None:
-            score, h = float(np.mean(terms["score"])), float(np.max(terms["h"]))
-            self._callback(Progress(self._stage, iteration, self._max_iter, began, score, h))
+        if calling:
+            self._report(iteration, self._max_iter, began, terms)
             self._next_call = self.seconds + max(0.2, 20 * (self.seconds - began))
+
+    def _report(self, iteration: int, max_iter: int, seconds: float, terms: Mapping[str, Any]) -> None:
+        if self._callback is not None:
+            score, h = float(np.mean(terms["score"])), float(np.max(terms["h"]))
+            self._callback(Progress(self._stage, iteration, max_iter, seconds, score, h))
 
     def solution(self, B: Array, status: Status | Sequence[Status], iterations: int) -> Solution:
         """Close the books: the terms and the stationarity at the final weights; a stack has a status a problem."""
@@ -201,12 +194,10 @@ class Recorder:
         terms = _as_numbers(self._objective.terms(B))
         seconds = self.seconds
         self._trace.append(TracePoint(iterations, seconds, terms))
-        if self._callback is not None:
-            score, h = float(np.mean(terms["score"])), float(np.max(terms["h"]))
-            try:
-                self._callback(Progress(self._stage, iterations, max(iterations, 1), seconds, score, h))
-            except KeyboardInterrupt:  # in the last call: the weights are there, but no further stage shall begin
-                status, statuses = Status.INTERRUPTED, None
+        try:
+            self._report(iterations, max(iterations, 1), seconds, terms)
+        except KeyboardInterrupt:  # in the last call: the weights are there, but no further stage may begin
+            status, statuses = Status.INTERRUPTED, None
         residual = self._objective.stationarity(B, self._objective.smooth_value_and_grad(B)[1])
         return Solution(
             weights=to_numpy(B),
