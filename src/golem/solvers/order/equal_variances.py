@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golem.runtime.arrays import namespace, to_numpy
+from golem.runtime.devices import Placement
 from golem.runtime.machine import available_cores
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Array, BoolMatrix, Matrix, Vector
 from golem.score.regression import regress_lists
 from golem.solvers.order.found_graph import FoundGraph
+from golem.solvers.order.free_order import OrderProblem
 from golem.solvers.order.variance_order import (
     inverse_factor,
     precedence,
@@ -119,21 +121,19 @@ def fit_equal_variances(
 
 
 def learn_equal_variances(
-    S: Matrix,
-    n: int,
-    penalty: ArrayLike,
-    allowed: BoolMatrix | None = None,
-    required: BoolMatrix | None = None,
-    deadline: float = math.inf,
-    working: Array | None = None,
+    problem: OrderProblem,
+    deadline: float,
+    init: NDArray[np.intp] | None = None,
+    placement: Placement | None = None,
 ) -> FoundGraph:
-    """Learn a DAG with equal noise variances, also where rows are too few for regressions on all predecessors."""
-    d = len(S)
-    if n > d:
-        return fit_equal_variances(S, n, penalty, allowed, required, deadline, working)
-    order, _ = robust_variance_order(S, n, precedence(d, allowed, required))
-    # Parents are then added one by one.
-    return fit_order(S, n, order, penalty, allowed, required, deadline=deadline)
+    """Learn a DAG with equal noise variances from any number of rows, or improve a given order."""
+    S, n, d = problem.moments.covariance, problem.moments.n, problem.moments.d
+    if init is None and n > d:
+        working = None if placement is None else placement.put(S)
+        return fit_equal_variances(S, n, problem.penalties, *problem.masks, deadline, working)
+    # Few rows allow no regressions on all predecessors: parents are added one by one.
+    order = robust_variance_order(S, n, precedence(d, *problem.masks))[0] if init is None else init
+    return fit_order(S, n, order, problem.penalties, *problem.masks, deadline=deadline)
 
 
 def fit_order(

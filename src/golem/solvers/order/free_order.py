@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,14 @@ from golem.data.moments import Moments
 from golem.graphs.dag import topological_order
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.regression import regressions
-from golem.solvers.order.effort import Effort
+from golem.solvers.order.covered_edges import prefer_equal_variances
 from golem.solvers.order.exact_order import LARGEST_EXACT, ExactOrders
 from golem.solvers.order.found_graph import FoundGraph
 from golem.solvers.solution import Callback, Progress, Status, TracePoint
+
+Effort = Literal["fast", "default", "thorough"]
+# Starts, and perturbations per start: (how many, base, times sqrt(d)).
+EFFORTS: dict[Effort, tuple[int, int, int]] = {"fast": (1, 0, 2), "default": (2, 50, 20), "thorough": (4, 500, 200)}
 
 
 @dataclass(frozen=True)
@@ -54,15 +58,30 @@ class OrderProblem:
     random_state: int | np.random.Generator = 0
     callback: Callback | None = None
 
+    @property
+    def masks(self) -> tuple[BoolMatrix | None, BoolMatrix | None]:
+        """Allowed and required edges."""
+        return self.allowed, self.required
+
     @functools.cached_property
     def exact(self) -> ExactOrders:
         """What exact searches share, for few nodes."""
         return ExactOrders(self.moments.standardized().covariance, self.moments.n)
 
 
+def find_free_order(
+    problem: OrderProblem, init: NDArray[np.intp] | None, effort: Effort, time_limit: float | None, stage: str
+) -> FoundGraph:
+    """Search with free noise variances, then show the member of the class with the higher EV likelihood."""
+    starts: tuple[str | NDArray[Any], ...] = ("r2", "random") if init is None else (init, "r2")
+    found = find_order(problem, starts, effort=effort, time_limit=time_limit, stage=stage)
+    S = problem.moments.covariance
+    return found.with_graph(prefer_equal_variances(found.graph, S, *problem.masks), S)
+
+
 def find_order(
     problem: OrderProblem,
-    starts: Sequence[str | NDArray[Any]] = ("r2", "random"),
+    starts: Sequence[str | NDArray[Any]],
     *,
     effort: Effort = "default",
     prior: Prior | None = None,
@@ -76,22 +95,20 @@ def find_order(
     if d <= LARGEST_EXACT:
         # Near n parents the likelihood is unbounded; with fewer than 2 d rows the minimum is one under this cap.
         most = max(1, (n - 2) // 2)
-        masks = problem.allowed, problem.required
-        graph, score = problem.exact.minimum(problem.penalties, *masks, most, centre - log_variances, spread)
+        graph, score = problem.exact.minimum(problem.penalties, *problem.masks, most, centre - log_variances, spread)
         status = Status.EXACT if most >= d - 1 else Status.SEARCHED
         return FoundGraph(topological_order(graph), regressions(graph, moments.covariance), score, status)
-    from golem.solvers.order.order_search import planned_perturbations, search_orders
+    from golem.solvers.order.order_search import search_orders
 
     # The search's score is the deviance of standardized columns; L(B) of the columns as they are differs by this.
     offset = float(log_variances.sum() / 2) + (0.0 if prior is None else d * float(np.log(spread)) / (2 * n))
     trace: list[TracePoint] = []
 
-    def report(progress: Any) -> None:
+    def report(progress: Progress) -> None:
         score = progress.score / (2 * n) + offset
-        trace.append(TracePoint(progress.perturbations, progress.seconds, {"score": score}))
+        trace.append(TracePoint(progress.iteration, progress.seconds, {"score": score}))
         if problem.callback is not None:
-            planned = planned_perturbations(effort, d)
-            problem.callback(Progress(stage, progress.perturbations, planned, progress.seconds, score, 0.0))
+            problem.callback(dataclasses.replace(progress, stage=stage, score=score))
 
     found = search_orders(
         moments.covariance,

@@ -113,11 +113,6 @@ class NoiseScores:
             self._residuals[key] = np.maximum(r, self._floor)
         return self._residuals[key]
 
-    def fit(self, graph: BoolMatrix, r: Vector) -> float:
-        """N sum_j log r_j + the penalty of the graph."""
-        n = self.moments.n
-        return float(n * np.log(r).sum()) + self.sparsity.graph_penalty(graph.sum(axis=0), n)
-
     def equal(self, graph: BoolMatrix) -> float:
         """Score with tau = 0."""
         return self._tied(graph, GaussianTied(self.moments.n, tau=0.0)) + float(np.log(len(graph)))
@@ -133,7 +128,8 @@ class NoiseScores:
         away = np.log(self.moments.variances) - mu
         common = float(np.sum(away**2 / v) + d * np.log(v) + 2 * np.log(d))
         arbitrary = d * float(np.log(_UNIT_INFORMATION) + 1)
-        return self.fit(graph, self.residuals(graph)) + min(common, arbitrary), common < arbitrary
+        fit = float(self.moments.n * np.log(self.residuals(graph)).sum()) + self._penalty(graph)
+        return fit + min(common, arbitrary), common < arbitrary
 
     def choose(self, candidates: list[BoolMatrix], free_graph: BoolMatrix) -> tuple[BoolMatrix, NoiseChoice]:
         """Choose a graph: the best of the candidates under tied variances, or the given one with free variances."""
@@ -157,6 +153,7 @@ class NoiseScores:
         return best[kind], NoiseChoice(kind, tau, scores, kind == "free" and standardized, likelihoods[kind], best)
 
     def _tied(self, graph: BoolMatrix, likelihood: GaussianTied) -> float:
-        r = self.residuals(graph)
-        penalty = self.sparsity.graph_penalty(graph.sum(axis=0), self.moments.n)
-        return 2 * self.moments.n * float(likelihood.on_dag(r)) + penalty
+        return 2 * self.moments.n * float(likelihood.on_dag(self.residuals(graph))) + self._penalty(graph)
+
+    def _penalty(self, graph: BoolMatrix) -> float:
+        return self.sparsity.graph_penalty(graph.sum(axis=0), self.moments.n)

@@ -12,8 +12,7 @@ through a start that the user gives. The compiled part is `order_kernels`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,23 +21,14 @@ from golem.graphs.dag import is_dag, topological_order
 from golem.runtime.types import Matrix, Vector
 from golem.score.regression import regress_lists
 from golem.solvers.order import order_kernels as kernels
-from golem.solvers.order.effort import EFFORTS, Effort
 from golem.solvers.order.found_graph import FoundGraph
-from golem.solvers.solution import Status
+from golem.solvers.order.free_order import EFFORTS, Effort
+from golem.solvers.solution import Callback, Progress, Status
 
 # Scores of ill-conditioned problems carry rounding of this size.
 AGREEMENT = 1e-2
 # Up to this number of nodes a compiled inverse is quicker than to wake the threads of a busy BLAS.
 SMALL = 300
-
-
-@dataclass(frozen=True)
-class SearchProgress:
-    """Where a running search stands."""
-
-    seconds: float
-    perturbations: int
-    score: float
 
 
 def search_orders(
@@ -54,7 +44,7 @@ def search_orders(
     centre: float = 0.0,
     spread: float = np.inf,
     random_state: int | np.random.Generator = 0,
-    on_progress: Callable[[SearchProgress], None] | None = None,
+    on_progress: Callback | None = None,
 ) -> FoundGraph:
     """Minimize sum_j n log(r_j / S_jj) + penalty over orders and parents: the score of the standardized columns.
 
@@ -98,15 +88,12 @@ def search_orders(
     began = time.perf_counter()
     S = np.array(covariance, dtype=float)
     search = _Search(S, n, penalty, allowed, required, centre, spread, random_state)
-    search.watch(began, time_limit, on_progress)
-    wanted = EFFORTS[effort][0]
-    orders = [search.start(start) for start in starts]
-    while len(orders) < wanted:
-        orders.append(search.start("random"))
-    if effort == "fast":
-        orders = orders[:1]
+    wanted, base, factor = EFFORTS[effort]
+    kicks = base + int(factor * np.sqrt(len(S)))
+    search.watch(began, time_limit, wanted * kicks, on_progress)
+    orders = [search.start(start) for start in (*starts, *["random"] * (wanted - len(starts)))]
     try:
-        status = search.race(orders, _perturbations_a_start(effort, len(S)))
+        status = search.race(orders[:1] if effort == "fast" else orders, kicks)
     except TimeoutError:
         status = Status.TIME_LIMIT
     except KeyboardInterrupt:
@@ -121,16 +108,6 @@ def search_orders(
         status=status,
         perturbations=search.perturbations,
     )
-
-
-def _perturbations_a_start(effort: Effort, d: int) -> int:
-    _, base, factor = EFFORTS[effort]
-    return base + int(factor * np.sqrt(d))
-
-
-def planned_perturbations(effort: Effort, d: int) -> int:
-    """Most perturbations that an effort makes; the search ends before where its starts agree."""
-    return EFFORTS[effort][0] * _perturbations_a_start(effort, d)
 
 
 class _Run:
@@ -205,9 +182,10 @@ class _Search:
         self.perturbations = 0
         self.r2 = self._fill_blankets()
 
-    def watch(self, began: float, limit: float | None, on_progress: Callable[[SearchProgress], None] | None) -> None:
+    def watch(self, began: float, limit: float | None, planned: int, on_progress: Callback | None) -> None:
         """Start the clock."""
-        self._began, self._limit, self._on_progress, self._next_report = began, limit, on_progress, 0.0
+        self._began, self._limit, self._planned, self._on_progress = began, limit, planned, on_progress
+        self._next_report = 0.0
 
     def _fill_blankets(self) -> Vector:
         """Find the Markov blankets by backward elimination from all others; return the R2 on all others."""
@@ -345,7 +323,7 @@ class _Search:
         seconds = time.perf_counter() - self._began
         if self._on_progress is not None and seconds >= self._next_report:
             score = min(run.score for run in self.runs)
-            self._on_progress(SearchProgress(seconds, self.perturbations, score))
+            self._on_progress(Progress("", self.perturbations, self._planned, seconds, score, 0.0))
             self._next_report = seconds + 0.2
         if self._limit is not None and seconds >= self._limit:
             raise TimeoutError

@@ -23,12 +23,9 @@ from golem.runtime.types import BoolMatrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianTied, Likelihood
 from golem.score.regression import Regressions
 from golem.score.sparsity import L0
-from golem.solvers.order.covered_edges import prefer_equal_variances
-from golem.solvers.order.effort import EFFORTS, Effort
 from golem.solvers.order.exact_order import LARGEST_EXACT
-from golem.solvers.order.found_graph import FoundGraph
-from golem.solvers.order.free_order import OrderProblem, find_order
-from golem.solvers.order.noise_choice import NoiseChoice
+from golem.solvers.order.free_order import EFFORTS, Effort, OrderProblem, find_free_order
+from golem.solvers.order.noise_choice import NoiseChoice, NoiseScores
 from golem.solvers.order.tied_order import choose_and_search
 from golem.solvers.order.variance_order import precedence
 from golem.solvers.solution import Callback, Progress, Solution, Status, TracePoint
@@ -104,14 +101,16 @@ class Order:
         problem = OrderProblem(moments, penalties, allowed, required, seed, callback)
         choice: NoiseChoice | None = None
         if isinstance(likelihood, GaussianEV):
-            found = self._equal_variances(problem, start)
+            from golem.solvers.order.equal_variances import learn_equal_variances
+
+            deadline = began + (np.inf if self.time_limit is None else self.time_limit)
+            found = learn_equal_variances(problem, deadline, start, self.placement)
         elif isinstance(likelihood, GaussianTied):
-            found, choice = choose_and_search(
-                problem, likelihood, sparsity, effort=self.effort, time_limit=self.time_limit, init=start, stage=stage
-            )
+            scores = NoiseScores(moments, sparsity, likelihood)
+            found, choice = choose_and_search(problem, scores, start, self.effort, self.time_limit, stage)
             likelihood = choice.likelihood
         else:
-            found = self._free_variances(problem, start, stage)
+            found = find_free_order(problem, start, self.effort, self.time_limit, stage)
         terms = _terms(found.regressions, likelihood, penalties, moments.n)
         seconds = time.perf_counter() - began
         trace = (*found.trace, TracePoint(found.perturbations, seconds, terms))
@@ -132,48 +131,26 @@ class Order:
             noise_choice=choice,
         )
 
-    def _equal_variances(self, problem: OrderProblem, init: NDArray[np.intp] | None) -> FoundGraph:
-        """Order by residual variance, then choose parents."""
-        from golem.solvers.order.equal_variances import fit_order, learn_equal_variances
-
-        S, n, masks = problem.moments.covariance, problem.moments.n, (problem.allowed, problem.required)
-        deadline = time.perf_counter() + (np.inf if self.time_limit is None else self.time_limit)
-        if init is None:
-            working = self.placement.put(S) if n > problem.moments.d else None
-            return learn_equal_variances(S, n, problem.penalties, *masks, deadline, working)
-        return fit_order(S, n, init, problem.penalties, *masks, deadline=deadline)
-
-    def _free_variances(self, problem: OrderProblem, init: NDArray[np.intp] | None, stage: str) -> FoundGraph:
-        """Search over orders, then show the member of the class with the higher EV likelihood."""
-        starts = ("r2", "random") if init is None else (init, "r2")
-        found = find_order(problem, starts, effort=self.effort, time_limit=self.time_limit, stage=stage)
-        S = problem.moments.covariance
-        return found.with_graph(prefer_equal_variances(found.graph, S, problem.allowed, problem.required), S)
-
 
 def compile_search(likelihood: Likelihood, d: int) -> None:
     """Compile the kernels that a search needs, or load them from numba's cache."""
     few = d <= LARGEST_EXACT
     if isinstance(likelihood, GaussianEV) or (isinstance(likelihood, GaussianTied) and not few):
-        _compile_equal_variances()
+        _solve_tiny_problem(True)
     if not isinstance(likelihood, GaussianEV) and not few:
-        _compile_free_variances()
+        _solve_tiny_problem(False)
 
 
 @functools.cache
-def _compile_equal_variances() -> None:
-    """Solve a tiny problem."""
-    from golem.solvers.order.equal_variances import fit_equal_variances
+def _solve_tiny_problem(equal_variances: bool) -> None:
+    if equal_variances:
+        from golem.solvers.order.equal_variances import fit_equal_variances
 
-    fit_equal_variances(np.eye(4) + 0.5, 50, np.arange(4.0))
+        fit_equal_variances(np.eye(4) + 0.5, 50, np.arange(4.0))
+    else:
+        from golem.solvers.order.order_search import search_orders
 
-
-@functools.cache
-def _compile_free_variances() -> None:
-    """Solve a tiny problem."""
-    from golem.solvers.order.order_search import search_orders
-
-    search_orders(np.eye(4) + 0.5, 50, np.arange(4.0))
+        search_orders(np.eye(4) + 0.5, 50, np.arange(4.0))
 
 
 def as_order(init: NDArray[Any], d: int) -> NDArray[np.intp]:

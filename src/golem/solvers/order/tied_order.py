@@ -10,19 +10,15 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from golem.runtime.types import BoolMatrix, Vector
-from golem.score.likelihood import GaussianTied
-from golem.score.sparsity import L0
-from golem.solvers.order.covered_edges import prefer_equal_variances
-from golem.solvers.order.effort import Effort
 from golem.solvers.order.exact_order import LARGEST_EXACT
 from golem.solvers.order.found_graph import FoundGraph
-from golem.solvers.order.free_order import OrderProblem, Prior, find_order
+from golem.solvers.order.free_order import Effort, OrderProblem, Prior, find_free_order, find_order
 from golem.solvers.order.noise_choice import NoiseChoice, NoiseScores
 from golem.solvers.solution import Status
 
@@ -36,16 +32,14 @@ _WIDEST_SCALES = 1e6
 
 def choose_and_search(
     problem: OrderProblem,
-    likelihood: GaussianTied,
-    sparsity: L0,
-    *,
-    effort: Effort = "default",
-    time_limit: float | None = None,
-    init: NDArray[np.intp] | None = None,
-    stage: str = "",
+    scores: NoiseScores,
+    init: NDArray[np.intp] | None,
+    effort: Effort,
+    time_limit: float | None,
+    stage: str,
 ) -> tuple[FoundGraph, NoiseChoice]:
     """Find a graph under the noise assumption that the data speak for; a given tau leaves no choice."""
-    search = _TiedSearch(problem, NoiseScores(problem.moments, sparsity, likelihood), effort, time_limit, stage)
+    search = _TiedSearch(problem, scores, effort, time_limit, stage)
     search.find_free(init)
     try:
         search.find_tied()
@@ -70,10 +64,8 @@ class _TiedSearch:
 
     def find_free(self, init: NDArray[np.intp] | None) -> None:
         """Search without a prior."""
-        starts: tuple[str | NDArray[Any], ...] = ("r2", "random") if init is None else (init, "r2")
-        found = self._find(starts, self.effort, None, 0.5)
-        S, masks = self.problem.moments.covariance, (self.problem.allowed, self.problem.required)
-        self.free = found.with_graph(prefer_equal_variances(found.graph, S, *masks), S)
+        stage = f"{self.stage} (free variances)"
+        self.free = self._note(find_free_order(self.problem, init, self.effort, self._time_left() / 2, stage))
         self.candidates.append(self.free.graph)
 
     def find_tied(self) -> None:
@@ -100,20 +92,19 @@ class _TiedSearch:
         from golem.solvers.order.equal_variances import learn_equal_variances
         from golem.solvers.order.variance_order import precedence, robust_variance_order
 
-        moments, masks = self.problem.moments, (self.problem.allowed, self.problem.required)
+        moments = self.problem.moments
         scale = np.sqrt(moments.variances)
         if self.cut or scale.max() > _WIDEST_SCALES * scale.min():
             return
         if moments.d <= LARGEST_EXACT:
-            _, factor = robust_variance_order(moments.covariance, moments.n, precedence(moments.d, *masks))
+            before = precedence(moments.d, *self.problem.masks)
+            _, factor = robust_variance_order(moments.covariance, moments.n, before)
             r = np.diagonal(factor) ** 2
             # A prior without spread but for sampling is as good as equal variances, and the search exact.
             mu, _ = self.scores.likelihood.prior(r)
             found = self._find((), self.effort, Prior(float(mu), 2 / moments.n))
         else:
-            found = self._note(
-                learn_equal_variances(moments.covariance, moments.n, self.problem.penalties, *masks, self._deadline)
-            )
+            found = self._note(learn_equal_variances(self.problem, self._deadline))
             r = np.maximum(found.regressions.residual_variances, np.finfo(float).eps * moments.variances)
         self._climb(found.graph, r)
 
@@ -124,7 +115,7 @@ class _TiedSearch:
         ends = sorted(self._ends, key=self.scores.tied)
         if len(ends) < 2 or self.scores.tied(ends[-1]) - self.scores.tied(ends[0]) < _AGREEMENT:
             return
-        graph = self._find(tuple(ends), self.effort, self._prior(ends[0])).graph
+        graph = self._find(ends, self.effort, self._prior(ends[0])).graph
         self._climb(graph, self.scores.residuals(graph))
 
     def _climb(self, graph: BoolMatrix, r: Vector) -> None:
@@ -148,13 +139,13 @@ class _TiedSearch:
         """Estimate the prior from a graph."""
         return Prior(*map(float, self.scores.likelihood.prior(self.scores.residuals(graph))))
 
-    def _find(
-        self, starts: tuple[str | NDArray[Any], ...], effort: Effort, prior: Prior | None, share: float = 1.0
-    ) -> FoundGraph:
-        """Search once, within a share of the time left."""
-        left = max((self._deadline - time.perf_counter()) * share, 1e-3)
-        stage = f"{self.stage} ({'free' if prior is None else 'tied'} variances)"
+    def _find(self, starts: Sequence[BoolMatrix], effort: Effort, prior: Prior) -> FoundGraph:
+        """Search with a prior, within the time left."""
+        stage, left = f"{self.stage} (tied variances)", self._time_left()
         return self._note(find_order(self.problem, starts, effort=effort, prior=prior, time_limit=left, stage=stage))
+
+    def _time_left(self) -> float:
+        return max(self._deadline - time.perf_counter(), 2e-3)
 
     def _note(self, found: FoundGraph) -> FoundGraph:
         """Keep account of a search."""

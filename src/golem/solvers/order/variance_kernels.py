@@ -508,10 +508,9 @@ def turn_edges(choice: Choice, order: Array, penalty: Array, scale: float, last:
             # At best u needs none of its old parents any more, and v a few less.
             if scale * np.log(best / total) > penalty[number[u]] + penalty[min(k_v, _SPARED)]:
                 continue
-            turned = turn(choice, order, penalty, scale, at, to, total)
+            total = turn(choice, order, penalty, scale, at, to, total)
             moved = order[at] != u
             if moved:
-                total = turned
                 moves += 1
                 break
         to = max(at, 1) if moved else to + 1
@@ -525,10 +524,9 @@ def turn_edges(choice: Choice, order: Array, penalty: Array, scale: float, last:
             to = wanted_parent(choice, order, last, at, to, total, c)
             if to == d:
                 break
-            turned = turn(choice, order, penalty, scale, at, to, total)
+            total = turn(choice, order, penalty, scale, at, to, total)
             moved = order[at] != u
             if moved:
-                total = turned
                 moves += 1
                 last_parents(choice, last)
         # A node that has moved may want to move on.
