@@ -1,1 +1,1 @@
-"""Directions that the equivalence class leaves open: whether anything decides them, and other members."""
+"""Edge directions that the equivalence class leaves open: evidence for them, and other members of the class."""

@@ -1,4 +1,4 @@
-"""Directions that the equivalence class leaves open: whether the noise variances decide them, and other members."""
+"""Edge directions that the equivalence class leaves open: evidence in the noise variances, and other members."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_MEMBERS = 100
 
 
 def open_directions(adjacency: BoolMatrix, equivalence_class: BoolMatrix, knowledge: Knowledge) -> BoolMatrix:
-    """Return the edges that the equivalence class leaves undirected, less those that knowledge directs."""
+    """Return the edges whose direction neither the equivalence class nor knowledge decides."""
     graph = equivalence_class
     if not knowledge.is_empty:
         known = adjacency & (knowledge.required | knowledge.forbidden.T)
@@ -29,21 +29,12 @@ def open_directions(adjacency: BoolMatrix, equivalence_class: BoolMatrix, knowle
 def without_evidence(
     adjacency: BoolMatrix, S: Matrix, n: int, likelihood: Likelihood, undirected: BoolMatrix
 ) -> BoolMatrix:
-    """Edges for whose direction, where the equivalence class leaves it open, the noise model has no evidence either.
+    """Return the edges among the `undirected` ones for whose direction the noise model has no evidence.
 
-    Free variances have none for any edge. Under equal and tied ones these are the edges that point the other way in
-    some member of the class whose deviance is less than 2 higher, odds of e to 1. Members are visited from the cheapest
-    on, along reversals of covered edges, component by component of the open edges, up to a limit: in a dense component,
-    which can have very many members, an edge may pass as decided that is not.
-
-    Parameters
-    ----------
-    adjacency, undirected : ndarray of shape (d, d), bool
-        The graph, and its edges whose direction is open.
-    S, n : ndarray of shape (d, d), int
-        Covariance and number of rows.
-    likelihood : Likelihood
-        The noise model.
+    Free noise variances have no evidence for any direction. With equal or tied ones, an edge lacks evidence if it
+    points the other way in a member of the equivalence class whose deviance is less than 2 higher (odds of e to 1).
+    Each connected component of undirected edges is searched separately, by reversing covered edges, lowest deviance
+    first. The number of members visited is limited, so that some undecided edges of a large component can be missed.
     """
     if isinstance(likelihood, GaussianNV) or not undirected.any():
         return undirected.copy()
@@ -69,11 +60,11 @@ def _undecided_within(
     likelihood: Likelihood,
     r: Vector,
 ) -> BoolMatrix:
-    """Edges among some nodes that point the other way in a member of the class that costs little more."""
+    """Return the edges within one component that point the other way in a member with a similar score."""
     graph = adjacency[np.ix_(nodes, nodes)]
-    beyond = adjacency[:, nodes].T
-    beyond[:, nodes] = False
-    outside = [np.nonzero(parents)[0] for parents in beyond]
+    elsewhere = adjacency[:, nodes].T
+    elsewhere[:, nodes] = False
+    outside = [np.nonzero(parents)[0] for parents in elsewhere]
 
     def variance(j: int, parents: BoolMatrix) -> float:
         where = np.concatenate([outside[j], nodes[parents]])
@@ -110,10 +101,9 @@ def _undecided_within(
 
 
 def random_member(adjacency: BoolMatrix, undecided: BoolMatrix, rng: np.random.Generator) -> BoolMatrix:
-    """Direct the undecided edges anew, away from a node drawn at random: no new collider, no cycle.
+    """Return a random member of the equivalence class: undecided edges point away from a random root.
 
-    In a tree of undecided edges every member of the class has one root and each is as likely; in denser ones none is
-    excluded.
+    If the undecided edges form a tree, all members are equally likely. Otherwise every member can still be drawn.
 
     Examples
     --------
@@ -124,7 +114,7 @@ def random_member(adjacency: BoolMatrix, undecided: BoolMatrix, rng: np.random.G
     """
     graph = adjacency | undecided.T
     distance = _steps_from_random_roots(undecided | undecided.T, rng)
-    # Sinks are taken away first, the lowest number first: so far-off nodes get low numbers.
+    # `member_of_class` removes sinks first, the one with the lowest index first: distant nodes get low indices.
     order = np.lexsort((rng.random(len(graph)), -distance))
     block = np.ix_(order, order)
     member = np.zeros_like(graph)
@@ -133,7 +123,7 @@ def random_member(adjacency: BoolMatrix, undecided: BoolMatrix, rng: np.random.G
 
 
 def _steps_from_random_roots(undirected: BoolMatrix, rng: np.random.Generator) -> Vector:
-    """Count the steps of every node from a root drawn in its component."""
+    """Return the distance of every node to a random root of its component, shape (d,)."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components, dijkstra
 

@@ -1,7 +1,7 @@
 """The score S(B) = L(B) + R_sparse(B) + R_DAG(B) (paper, eq. 1): one file per term.
 
 `likelihood` is L, `sparsity` is R_sparse, `acyclicity` is R_DAG, and `objective` is their weighted sum. `regression`
-fits nodes to their parents, which is all that is left of L on a DAG. How to minimize the score is not decided here.
+regresses nodes on their parents, which is all that L needs on a DAG. How to minimize the score belongs to `solvers`.
 """
 
 from golem.score.acyclicity import Acyclicity, Expm, LogDet, Polynomial

@@ -1,6 +1,6 @@
-"""R_DAG(B): functions h(B) >= 0 that vanish exactly on directed acyclic graphs.
+"""R_DAG(B): functions h(B) >= 0 that are zero exactly on directed acyclic graphs.
 
-All three weigh the closed walks of A = B * B (entrywise), a nonnegative matrix; on a DAG there are none.
+All three are weighted sums over the closed walks of the nonnegative matrix A = B * B (entrywise). A DAG has none.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from golem.runtime.types import Array
 class Acyclicity(Protocol):
     """A smooth characterization of acyclicity, a function of A = B * B.
 
-    By the chain rule the gradient in B is 2 B * (the derivative by A), whatever the function.
+    By the chain rule, the gradient with respect to B is 2 B times the derivative with respect to A, entrywise.
     """
 
     def value_and_slope(self, A: Array) -> tuple[Array, Array]:
-        """Return h `(...,)` and its derivative by the entries of A `(..., d, d)`."""
+        """Return h `(...,)` and its derivative with respect to A `(..., d, d)`."""
 
     def value_and_grad(self, B: Array) -> tuple[Array, Array]:
         """Return h(B) `(...,)` and its gradient `(..., d, d)`."""
@@ -61,24 +61,24 @@ class Polynomial(Acyclicity):
 class LogDet(Acyclicity):
     """Bello et al. (2022): h = d log s - log det(sI - B*B), with gradient 2 B * (sI - B*B)^-T.
 
-    Its domain are the B whose B*B has a spectral radius below `s`; there sI - B*B is an M-matrix, which is to say
-    that its inverse is nonnegative. Outside h is infinite and the gradient NaN, so that solvers step back.
+    It is defined where the spectral radius of B*B is below `s`. There sI - B*B is an M-matrix: its inverse is
+    nonnegative. Elsewhere h is infinite and the gradient is NaN, so that solvers step back.
     """
 
     s: float = 1.0
 
     def __post_init__(self) -> None:
         if not self.s > 0:
-            raise ValueError(f"LogDet needs s > 0; got s={self.s}")
+            raise ValueError(f"LogDet needs s > 0; got s={self.s}.")
 
     def value_and_slope(self, A: Array) -> tuple[Array, Array]:
         """Return h `(...,)` and (sI - A)^-T."""
         xp = namespace(A)
         d = A.shape[-1]
         M = self.s * xp.eye(d, dtype=A.dtype, device=array_api_compat.device(A)) - A
-        # Not `invert`, whose accelerated version has no determinant.
+        # Not `invert`: its accelerated version does not compute the determinant.
         logabsdet, inverse_transpose = logabsdet_and_inverse_transpose(M)
-        # Rounding may leave tiny negative entries where the exact inverse has zeros; NaNs compare as outside.
+        # Rounding can leave tiny negative entries where the exact inverse is zero. NaN counts as outside.
         slack = d * float(xp.finfo(A.dtype).eps) * xp.max(xp.abs(inverse_transpose), axis=(-2, -1))
         inside = (xp.min(inverse_transpose, axis=(-2, -1)) >= -slack) & (logabsdet > -xp.inf)
         h = d * math.log(self.s) - logabsdet

@@ -1,8 +1,8 @@
-"""L(B): how well weights explain the covariance (paper, section 4.1 and appendix C).
+"""L(B): how well the weights explain the covariance (paper, section 4.1 and appendix C).
 
-Each term maps weights B and a covariance S, both stacks `(..., d, d)`, to its value `(...,)` and gradient. With
-M = I - B the residual variances of the nodes are r_j = (M'SM)_jj. The paper sums squares without dividing by n,
-which shifts its values by the constant d/2 log n.
+Each term maps weights B and a covariance S, both stacks `(..., d, d)`, to a value `(...,)` and a gradient. With
+M = I - B, the residual variance of node j is r_j = (M'SM)_jj. The paper does not divide sums of squares by n, which
+shifts its values by the constant d/2 log n.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Likelihood(Protocol):
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
 
     def on_dag(self, r: Array) -> Array:
-        """Return the value `(...,)` for a DAG, where log|det M| = 0, from its residual variances `(..., d)`."""
+        """Return the value `(...,)` for a DAG, where log|det M| = 0, given its residual variances `(..., d)`."""
 
     def noise_variances(self, r: Array) -> Array:
         """Return the estimated noise variances `(..., d)` given the residual variances."""
@@ -31,7 +31,7 @@ class Likelihood(Protocol):
 
 @dataclass(frozen=True)
 class GaussianNV:
-    """Gaussian noise of any variances (likelihood-NV), the variances profiled out.
+    """Gaussian noise with free variances (likelihood-NV), the variances profiled out.
 
     L = 1/2 sum_j log r_j - log|det M|, with gradient -S M diag(1/r) + M^-T.
     """
@@ -48,31 +48,31 @@ class GaussianNV:
         return xp.sum(xp.log(r), axis=-1) / 2
 
     def noise_variances(self, r: Array) -> Array:
-        """Return r, one variance a node."""
+        """Return r: one variance per node."""
         return r
 
 
 @dataclass(frozen=True)
 class GaussianTied:
-    """Between the two: log noise variances drawn from one normal distribution, N(mu, tau^2), and integrated out.
+    """Gaussian noise with tied variances: their logarithms are draws from N(mu, tau^2), and are integrated out.
 
-    Seen from n rows, log r_j is normal around the log variance of node j with variance 2/n, so that with
-    v = tau^2 + 2/n, by Laplace's approximation and up to a constant,
+    With n rows, log r_j is approximately normal with variance 2/n around the log noise variance of node j. With
+    v = tau^2 + 2/n, Laplace's approximation gives, up to a constant,
 
         L = 1/2 sum_j log r_j + 1/(2n) sum_j [(log r_j - mu)^2 / v + log v] - log|det M|.
 
-    tau = 0 is near likelihood-EV, a large tau likelihood-NV; thanks to log v values at different tau can be compared.
-    With weights w_j = 1 + 2 (log r_j - mu) / (n v) the gradient is -S M diag(w/r) + M^-T. Where mu and tau are
-    estimated, the gradient is the same, as the value is at its minimum in them (docs/noise.md has the derivation).
+    tau = 0 is close to likelihood-EV, a large tau to likelihood-NV. The term log v makes values at different tau
+    comparable. With w_j = 1 + 2 (log r_j - mu) / (n v), the gradient is -S M diag(w/r) + M^-T. This also holds where
+    mu and tau are estimated, because the value is minimal in both (docs/noise.md has the derivation).
 
     Parameters
     ----------
     n : int
         Number of rows.
     tau : float, optional
-        Standard deviation of the log noise variances; by default estimated at each B, by maximum likelihood.
+        Standard deviation of the log noise variances; by default the maximum-likelihood estimate at each B.
     centre : float, optional
-        Their mean mu; by default estimated likewise.
+        Mean mu of the log noise variances; by default estimated in the same way.
     """
 
     n: int
@@ -95,20 +95,20 @@ class GaussianTied:
         return xp.sum(log_r + (away**2 / v + xp.log(v)) / self.n, axis=-1) / 2
 
     def noise_variances(self, r: Array) -> Array:
-        """Return exp(posterior mean of the log variances): log r drawn towards mu by the share of 2/n in v."""
+        """Return exp(posterior mean of the log variances): log r shrunk towards mu by the share of 2/n in v."""
         xp = namespace(r)
         log_r = xp.log(r)
         away, v = self._away(log_r)
         return xp.exp(log_r - away * (2 / self.n / v))
 
     def prior(self, r: Array) -> tuple[Array, Array]:
-        """Return mu and v `(...,)` for residual variances `(..., d)`: as given, or estimated."""
+        """Return mu and v `(...,)`, given or estimated from residual variances `(..., d)`."""
         log_r = namespace(r).log(r)
         away, v = self._away(log_r)
         return (log_r - away)[..., 0], v[..., 0]
 
     def _away(self, log_r: Array) -> tuple[Array, Array]:
-        """Return log r - mu and v, the latter of shape (..., 1)."""
+        """Return log r - mu `(..., d)` and v `(..., 1)`."""
         xp = namespace(log_r)
         mu = xp.mean(log_r, axis=-1, keepdims=True) if self.centre is None else self.centre
         away = log_r - mu
@@ -121,7 +121,7 @@ class GaussianTied:
 
 @dataclass(frozen=True)
 class GaussianEV:
-    """Gaussian noise of one common variance (likelihood-EV, eq. 2), the variance profiled out.
+    """Gaussian noise with equal variances (likelihood-EV, eq. 2), the variance profiled out.
 
     L = d/2 log tr(M'SM) - log|det M|, with gradient -d S M / tr(M'SM) + M^-T.
     """
@@ -139,7 +139,7 @@ class GaussianEV:
         return r.shape[-1] / 2 * xp.log(xp.sum(r, axis=-1))
 
     def noise_variances(self, r: Array) -> Array:
-        """Return the mean of r for every node (appendix C.2 prints it without its 1/d)."""
+        """Return the mean of r for every node (appendix C.2 omits the factor 1/d)."""
         xp = namespace(r)
         return xp.mean(r, axis=-1, keepdims=True) + xp.zeros_like(r)
 
@@ -148,7 +148,7 @@ class GaussianEV:
 class LeastSquares:
     """Half the total residual variance, 1/2 tr(M'SM): the data term of NOTEARS (section 4.4).
 
-    It lacks the log|det M| of the likelihoods, so it needs a hard constraint to be acyclic.
+    Without the term log|det M| of the likelihoods, only a hard constraint makes the weights acyclic.
     """
 
     def value_and_grad(self, B: Array, S: Array) -> tuple[Array, Array]:
@@ -161,7 +161,7 @@ class LeastSquares:
         return namespace(r).sum(r, axis=-1) / 2
 
     def noise_variances(self, r: Array) -> Array:
-        """Return r, one variance a node."""
+        """Return r: one variance per node."""
         return r
 
 

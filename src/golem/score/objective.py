@@ -1,4 +1,4 @@
-"""S(B) = L(B) + R_sparse(B) + R_DAG(B) (paper, eq. 1 and 4): the weighted sum, every term by name."""
+"""The score S(B) = L(B) + R_sparse(B) + R_DAG(B) (paper, eq. 1 and 4) and its terms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from golem.score.sparsity import L1, Sparsity
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """The score of weights B given a covariance, or a stack of them.
+    """The score of weights B given a covariance or a stack of covariances.
 
     Parameters
     ----------
@@ -28,11 +28,11 @@ class Objective:
     likelihood, sparsity, acyclicity
         The three terms.
     lambda_sparsity, lambda_dag : float
-        Their weights, lambda_1 and lambda_2 in the paper.
+        Weights of the sparsity and acyclicity terms, lambda_1 and lambda_2 in the paper.
     allowed : array of shape (d, d), bool, optional
-        Entries that may be nonzero; the diagonal never may.
+        Entries that may be nonzero. The diagonal is always zero.
     unpenalized : array of shape (d, d), bool, optional
-        Entries free of the sparsity penalty: edges that are required anyway.
+        Entries without a sparsity penalty: required edges.
 
     Examples
     --------
@@ -63,10 +63,10 @@ class Objective:
         allowed = np.ones((d, d), dtype=bool) if self.allowed is None else np.array(self.allowed)
         np.fill_diagonal(allowed, False)
         penalized = allowed if self.unpenalized is None else allowed & ~np.asarray(self.unpenalized)
-        # Without knowledge, and most are, masks of the diagonal alone need no pass over the matrix.
+        # Without knowledge, which is the usual case, only the diagonal is masked. That needs no pass over the matrix.
         object.__setattr__(self, "_all_free", bool(allowed.sum() == d * (d - 1)))
         object.__setattr__(self, "_all_penalized", bool((penalized == allowed).all()))
-        # Masks of ones and zeros in the numbers' own type and place: one product masks a gradient anywhere.
+        # Masks are numbers of the type and on the device of S, so that one product masks a gradient.
         for name, mask in (("free", allowed), ("_penalized", penalized)):
             object.__setattr__(self, name, xp.zeros_like(self.S) + xp.asarray(mask, device=device(self.S)))
 
@@ -77,15 +77,15 @@ class Objective:
 
     @property
     def l1_weights(self) -> Array:
-        """Penalty of a unit of |B| in each entry: lambda_sparsity, or 0 for required edges."""
+        """Penalty per unit of |B| in each entry: lambda_sparsity, or 0 for required edges."""
         return self.lambda_sparsity * self._penalized
 
     def smooth_value_and_grad(self, B: Array, S: Array | None = None) -> tuple[Array, Array]:
-        """Value and masked gradient of L(B) + lambda_dag h(B), all but the sparsity term.
+        """Return the value and masked gradient of L(B) + lambda_dag h(B), without the sparsity term.
 
-        Another covariance, say of a minibatch, can stand in for that of the objective.
+        S replaces the covariance of the objective, for example by that of a minibatch.
         """
-        with np.errstate(all="ignore"):  # a non-finite score is an answer that solvers act on
+        with np.errstate(all="ignore"):  # solvers handle non-finite scores
             value, grad = self.likelihood.value_and_grad(B, self.S if S is None else S)
             if self.lambda_dag:
                 h, slope = self.acyclicity.value_and_slope(B * B)
@@ -98,7 +98,7 @@ class Objective:
             return value, grad
 
     def add_sparsity(self, B: Array, grad: Array) -> Array | float:
-        """Return lambda_sparsity R_sparse(B), and add its subgradient to the gradient of the other terms, in place."""
+        """Return lambda_sparsity R_sparse(B), and add its subgradient to `grad` in place."""
         if not self.lambda_sparsity:
             return 0.0
         size, sign = self.sparsity.value_and_grad(B if self._all_penalized else B * self._penalized)
@@ -106,19 +106,19 @@ class Objective:
         return self.lambda_sparsity * size
 
     def value_and_grad(self, B: Array) -> tuple[Array, Array]:
-        """Value and masked (sub)gradient of S(B), for B that is zero where no weight is allowed."""
+        """Return the value and masked (sub)gradient of S(B), for B that is zero where no weight is allowed."""
         value, grad = self.smooth_value_and_grad(B)
         return value + self.add_sparsity(B, grad), grad
 
     def terms(self, B: Array) -> Mapping[str, Array]:
-        """Every term of S(B) as it enters the sum, the sum itself, and the bare ||B||_1 and h(B)."""
+        """Return the weighted terms of S(B), their sum, and the unweighted ||B||_1 and h(B)."""
         with np.errstate(all="ignore"):
             likelihood, _ = self.likelihood.value_and_grad(B, self.S)
             size, _ = self.sparsity.value_and_grad(B)
             penalized, _ = self.sparsity.value_and_grad(B * self._penalized)
             h, _ = self.acyclicity.value_and_grad(B)
             sparsity = self.lambda_sparsity * penalized
-            # 0 * inf: where the DAG penalty is off, a start outside its domain is no obstacle.
+            # Avoids 0 * inf: without a DAG penalty, B may lie outside the domain of h.
             dag = self.lambda_dag * h if self.lambda_dag else namespace(self.S).zeros_like(h)
         return {
             "likelihood": likelihood,
@@ -130,9 +130,9 @@ class Objective:
         }
 
     def stationarity(self, B: Array, smooth_grad: Array) -> Array:
-        """Largest entry of B - prox(B - gradient): zero exactly at stationary points of S, the l1 term included.
+        """Return the largest entry of |B - prox(B - gradient)|, which is zero exactly at stationary points of S.
 
-        The plain subgradient never vanishes at a sparse solution, as |sign| jumps there; the proximal residual does.
+        This includes the l1 term. The subgradient itself does not vanish at a sparse solution, as sign(B) jumps there.
         """
         xp = namespace(B)
         moved = B - smooth_grad
@@ -151,11 +151,11 @@ def graph_bic(adjacency: BoolMatrix, S: Matrix, n: int) -> float:
 
 
 def graph_scores(B: Matrix, r: Vector, n: int) -> dict[str, float]:
-    """Scores of a DAG by which the answers of different solvers can be compared, whatever each minimized.
+    """Return scores of a DAG that are comparable between solvers, whatever each solver minimizes.
 
-    They follow from the weights and the residual variances r (`golem.score.regression.residual_variances`). Returns
-    both likelihoods, the paper's S(B) for both noise models (on a DAG h = 0 and log|det(I - B)| = 0, and neither is
-    computed) and the BIC for both, -2 log-likelihood + (edges + noise variances + intercepts) log n.
+    For equal (ev) and free (nv) noise variances these are the likelihood, the paper's S(B), and the BIC, which is
+    -2 log-likelihood + (edges + noise variances + intercepts) log n. On a DAG h = 0 and log|det(I - B)| = 0. The
+    residual variances r are those of `golem.score.regression.residual_variances`.
     """
     d = len(B)
     edges, size = np.count_nonzero(B), np.abs(B).sum()

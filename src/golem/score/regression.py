@@ -1,7 +1,7 @@
 """Regression of nodes on their parents, by least squares from a covariance S: weights b = S_PP^-1 S_Pj.
 
-Parents can be collinear where edges are required. Where S_PP is singular the weights are those of least norm, and the
-residual variance is what it is without the redundant parents.
+Required edges can make parents collinear. If S_PP is singular, the weights have the smallest norm, and the residual
+variance is the one without the redundant parents.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from golem.runtime.types import BoolMatrix, Matrix, Vector
 Indices = NDArray[np.intp]
 
 _STACK_NUMBERS = 1 << 22
-# From this many nodes on, weights are few enough for a product of dense matrices to be a waste.
+# From this number of nodes on, weights are so sparse that dense matrix products are wasteful.
 _SPARSE_FROM = 500
 _LEAST_VARIANCE = np.finfo(float).tiny
 
 
 class Regressions(NamedTuple):
-    """The regressions of all nodes, edge by edge: a large graph has few edges, and its matrix gigabytes of zeros.
+    """The regressions of all nodes as a list of edges: for large sparse graphs a matrix would take gigabytes.
 
-    `weights` are those of the edges from `causes` to `children`, those into one child one after the other;
-    `residual_variances` (d,) are those of the nodes given their parents.
+    Edge e has weight `weights[e]` and leads from `causes[e]` to `children[e]`. Edges are grouped by child.
+    `residual_variances`, of shape (d,), are the variances of the nodes given their parents.
     """
 
     children: Indices
@@ -36,20 +36,20 @@ class Regressions(NamedTuple):
 
     @property
     def number_of_parents(self) -> Indices:
-        """Parents of each node."""
+        """Number of parents of each node, shape (d,)."""
         return np.bincount(self.children, minlength=len(self.residual_variances))
 
     @property
     def graph(self) -> BoolMatrix:
-        """Entry [i, j] tells whether there is an edge i -> j."""
+        """Adjacency matrix: entry [i, j] is true if there is an edge i -> j."""
         graph = np.zeros((len(self.residual_variances),) * 2, dtype=bool)
         graph[self.causes, self.children] = True
         return graph
 
     @property
     def matrix(self) -> Matrix:
-        """B: entry [i, j] is the weight of the edge i -> j, zero where there is none."""
-        # Memory of zeros is handed out untouched, and takes up room only where something is written.
+        """Weights B: entry [i, j] is the weight of the edge i -> j, or zero."""
+        # The pages of np.zeros take up memory only once something is written to them.
         B = np.zeros((len(self.residual_variances),) * 2)
         B[self.causes, self.children] = self.weights
         return B
@@ -67,7 +67,7 @@ def regress_lists(parents: NDArray[np.int64], number: NDArray[np.int64], S: Matr
 
 
 def regress_edges(children: Indices, causes: Indices, S: Matrix) -> Regressions:
-    """Regress every node on its parents, given as edges, those into one child one after the other."""
+    """Regress every node on its parents, given as a list of edges grouped by child."""
     r, weights = np.diagonal(S).copy(), np.zeros(len(children))
     for nodes, edges in _stacks(children, len(S)):
         weights[edges], r[nodes] = _regress(S, nodes, causes[edges])
@@ -75,12 +75,12 @@ def regress_edges(children: Indices, causes: Indices, S: Matrix) -> Regressions:
 
 
 def residual_variance(S: Matrix, j: int, parents: Indices) -> float:
-    """Variance of a node given others."""
+    """Return the variance of node j given its parents."""
     return float(max(_regress(S, np.array([j]), parents[None, :])[1][0], _LEAST_VARIANCE))
 
 
 def variances_without_each(S: Matrix, j: int, parents: Indices) -> Vector:
-    """Residual variances of a node without each of its parents P in turn: r_j + b_i^2 / (S_PP^-1)_ii."""
+    """Return the residual variances of node j without each of its parents in turn: r_j + b_i^2 / (S_PP^-1)_ii."""
     try:
         inverse = np.linalg.inv(S[np.ix_(parents, parents)])
     except np.linalg.LinAlgError:
@@ -90,7 +90,7 @@ def variances_without_each(S: Matrix, j: int, parents: Indices) -> Vector:
 
 
 def residual_variances(B: Matrix, S: Matrix) -> Vector:
-    """Residual variances r_j = (M'SM)_jj of the nodes under any weights B, M = I - B; kept positive where n <= d."""
+    """Return the residual variances r_j = (M'SM)_jj, with M = I - B, for any weights B; positive even if n <= d."""
     d = len(B)
     if d < _SPARSE_FROM:
         M = np.eye(d) - B
@@ -107,15 +107,15 @@ def residual_variances(B: Matrix, S: Matrix) -> Vector:
 
 
 def _edges(adjacency: BoolMatrix) -> tuple[Indices, Indices]:
-    """Children and causes of the edges, those into one child one after the other."""
+    """Return the children and causes of the edges, grouped by child."""
     children, causes = np.nonzero(np.ascontiguousarray(adjacency.T))
     return children, causes
 
 
 def _stacks(children: Indices, d: int) -> Iterator[tuple[Indices, Indices]]:
-    """Yield nodes with equally many parents, and the places of the edges into each of them, a row per node.
+    """Yield groups of nodes with equally many parents, and the indices of the edges into each node, one row per node.
 
-    The regressions are small, and a call costs more than they do: so many are made at once.
+    Single regressions are so small that calling NumPy costs more than solving them. So many are solved at once.
     """
     count = np.bincount(children, minlength=d)
     first = np.cumsum(count) - count
@@ -126,13 +126,13 @@ def _stacks(children: Indices, d: int) -> Iterator[tuple[Indices, Indices]]:
 
 
 def _blocks(S: Matrix, nodes: Indices, parents: Indices) -> tuple[Matrix, Matrix]:
-    """S_PP and S_Pj of each node j, whose parents P are a row."""
-    # Rows of a symmetric S lie together in memory, its columns do not.
+    """Return S_PP and S_Pj for each node j, where row j of `parents` is P."""
+    # S is symmetric. Rows are contiguous in memory, columns are not.
     return S[parents[:, :, None], parents[:, None, :]], S[nodes[:, None], parents]
 
 
 def _regress(S: Matrix, nodes: Indices, parents: Indices) -> tuple[Matrix, Vector]:
-    """Weights (m, k) and residual variances (m,) of m nodes, each on the k parents in its row."""
+    """Return the weights (m, k) and residual variances (m,) of m nodes, each with the k parents in its row."""
     blocks, targets = _blocks(S, nodes, parents)
     b = _solve(blocks, targets)
     return b, S[nodes, nodes] - np.einsum("mi,mi->m", targets, b)
@@ -144,5 +144,5 @@ def _solve(blocks: Matrix, targets: Matrix) -> Matrix:
     except np.linalg.LinAlgError:
         if len(blocks) == 1:
             return np.asarray(np.linalg.lstsq(blocks[0], targets[0])[0][None])
-        # One by one, so that the weights of a node do not depend on the company it is in.
+        # One by one, so that the weights of a node do not depend on the other nodes of its group.
         return np.concatenate([_solve(blocks[i : i + 1], targets[i : i + 1]) for i in range(len(blocks))])

@@ -16,7 +16,7 @@ CRITERIA: tuple[Criterion, ...] = ("mbic", "ebic", "bic")
 
 
 class Sparsity(Protocol):
-    """A separable penalty on the entries of B, with finite slopes: solvers look at those of the other terms."""
+    """A separable penalty on the entries of B, with a finite subgradient everywhere."""
 
     def value_and_grad(self, B: Array) -> tuple[Array, Array]:
         """Return the value `(...,)` and a subgradient `(..., d, d)` at B."""
@@ -24,7 +24,7 @@ class Sparsity(Protocol):
 
 @dataclass(frozen=True)
 class L1:
-    """The sum of absolute weights, the paper's stand-in for the number of edges; its subgradient at 0 is 0."""
+    """The sum of absolute weights, which the paper uses instead of the number of edges; its subgradient at 0 is 0."""
 
     def value_and_grad(self, B: Array) -> tuple[Array, Array]:
         """Return the value `(...,)` and the subgradient sign(B)."""
@@ -33,15 +33,15 @@ class L1:
 
 @dataclass(frozen=True)
 class L0:
-    """The number of edges, as the paper's theory counts them (section 3), penalized node by node.
+    """A penalty on the number of parents of each node (section 3 of the paper counts edges).
 
-    A node with k parents costs penalty(k), in units of the deviance 2 n L(B):
+    A node with k parents has this penalty, in units of the deviance 2 n L(B):
 
-    - "bic": k log n. Consistent for a fixed number of variables; adds false edges where there are many.
-    - "ebic": k log n + 2 gamma log C(d-1, k), which also pays for the choice of the k among d - 1 (Chen and Chen
-      2008). It becomes cheap for nodes with about half of all others as parents.
-    - "mbic": k (log n + 2 gamma log d), the same edge by edge, as the modified BIC of Bogdan et al. (2004): the
-      default, as it stays strict for nodes with many parents.
+    - "bic": k log n. Consistent for a fixed number of variables; adds false edges if there are many variables.
+    - "ebic": k log n + 2 gamma log C(d-1, k), which includes the choice of k among d - 1 candidates (Chen and Chen
+      2008). Further parents become cheap for a node that already has about half of all others as parents.
+    - "mbic": k (log n + 2 gamma log d), the modified BIC of Bogdan et al. (2004). It is the default, because it
+      stays strict for nodes with many parents.
     - a number lambda: 2 n lambda k, so that S(B) = L(B) + lambda (number of edges).
 
     Parameters
@@ -49,7 +49,7 @@ class L0:
     criterion : {"mbic", "ebic", "bic"} or float
         The penalty.
     gamma : float
-        Weight of the choice among candidates in "mbic" and "ebic".
+        Weight of the second term in "mbic" and "ebic".
 
     Examples
     --------
@@ -63,14 +63,13 @@ class L0:
     def __post_init__(self) -> None:
         if isinstance(self.criterion, str):
             if self.criterion not in CRITERIA:
-                raise ValueError(
-                    f"the penalty per edge is one of {', '.join(CRITERIA)} or a number; got {self.criterion!r}"
-                )
+                known = ", ".join(map(repr, CRITERIA))
+                raise ValueError(f"Unknown penalty per edge {self.criterion!r}. Use {known} or a number.")
         elif not 0 <= self.criterion < np.inf:
-            raise ValueError(f"the penalty per edge must be at least 0 and finite; got {self.criterion}")
+            raise ValueError(f"The penalty per edge must be a finite number, at least 0; got {self.criterion}.")
 
     def penalties(self, n: int, d: int) -> NDArray[np.float64]:
-        """Penalty of 0, 1, ..., d - 1 parents of a node."""
+        """Return the penalties of nodes with 0, 1, ..., d - 1 parents, shape (d,)."""
         k = np.arange(d, dtype=float)
         if not isinstance(self.criterion, str):
             return np.asarray(2 * n * self.criterion * k)
@@ -84,12 +83,11 @@ class L0:
         return np.asarray(penalty)
 
     def graph_penalty(self, parents: NDArray[np.intp], n: int) -> float:
-        """Penalty of a whole graph whose nodes have these numbers of parents, to compare graphs that differ widely.
+        """Return the penalty of a whole graph, given the number of parents of each node, to compare unlike graphs.
 
-        It is the sum of the nodes' penalties but for "mbic". That charges 2 log d an edge, which is right for one edge
-        more or less in a sparse graph, and far too much for a dense one as a whole: with 40 of 45 possible edges it
-        takes 28 and not 184 to say which they are. So here the choice of E edges among the P = d (d - 1) / 2 pairs
-        costs 2 gamma log C(P, E).
+        Except for "mbic" it is the sum over the nodes. "mbic" adds 2 log d per edge, which is right when one edge of a
+        sparse graph is added or removed, but too much for a dense graph: with 40 of 45 possible edges, naming them
+        takes 28 rather than 184. So here the choice of E edges among P = d (d - 1) / 2 pairs adds 2 gamma log C(P, E).
         """
         d = len(parents)
         if self.criterion != "mbic":

@@ -1,4 +1,4 @@
-"""Adam on the whole score, subgradient of the l1 term included: the paper's solver (appendix F)."""
+"""Adam on the score, including the subgradient of the l1 term: the paper's solver (appendix F)."""
 
 from __future__ import annotations
 
@@ -31,29 +31,28 @@ _CHECK_EVERY = 100
 class Adam:
     """Adam (Kingma and Ba 2014) from a start matrix, by default zeros.
 
-    The defaults are the paper's recipe: 1e5 steps of learning rate 1e-3 on all rows, no early stopping. A stack of
-    covariances `(..., d, d)` is solved as one, each problem on its own path.
+    The defaults are the paper's recipe: 1e5 steps with learning rate 1e-3 on all rows, without early stopping. A stack
+    of covariances `(..., d, d)` is solved at once; the problems do not influence each other.
 
     Parameters
     ----------
     max_iter : int
         Number of steps.
     learning_rate, beta1, beta2, epsilon : float
-        Adam's parameters. Larger steps than 1e-3 diverge on dense graphs.
+        Adam's parameters. Learning rates above 1e-3 diverge on dense graphs.
     tolerance : float
-        Early stopping: end when the proximal residual of the score, which respects the l1 term, is at most this.
-        0 takes all steps. Adam hovers around a solution at a distance of the order of the learning rate; 0.01 is a
-        useful tolerance for the default rate.
+        Early stopping: stop when the proximal residual of the score (`Objective.stationarity`) is at most this. 0 takes
+        all steps. Adam oscillates around a solution with an amplitude near the learning rate; 0.01 is a useful
+        tolerance for the default rate.
     batch_size : int, optional
-        Estimate each gradient from this many rows, reshuffled every epoch, instead of the whole covariance. It
-        needs the rows, and it is an approximation: the gradient of the logarithm of a sum over a batch is a biased
-        estimate of that over all rows, the more the smaller the batch.
+        Estimate each gradient from this many rows, reshuffled every epoch, instead of the whole covariance. This needs
+        the rows. It is an approximation: the gradient estimate is biased, more so for smaller batches.
     time_limit : float, optional
-        Seconds after which the weights reached are returned.
+        Seconds after which the current weights are returned.
     accelerate : bool
-        On an NVIDIA GPU, from 1024 variables on: approximate the inverse of each step from the one before, by products
-        in half precision that a product in double precision checks, and exponentials to six digits. Twice as fast at
-        3200 variables (docs/scale.md). Smaller problems are solved with exact functions all the same.
+        On an NVIDIA GPU, from 1024 variables on: compute inverses by half-precision updates of the previous step's
+        inverse, checked in double precision, and exponentials to six digits. Twice as fast at 3200 variables
+        (docs/scale.md). Smaller problems still use exact functions.
     """
 
     max_iter: int = 100_000
@@ -71,16 +70,16 @@ class Adam:
         if not (all(count >= 1 and count == int(count) for count in counts) and self.learning_rate > 0):
             raise ValueError(
                 "Adam needs integers max_iter >= 1 and batch_size >= 1, and learning_rate > 0; got "
-                f"{self.max_iter}, {self.batch_size} and {self.learning_rate}"
+                f"{self.max_iter}, {self.batch_size} and {self.learning_rate}."
             )
         if not (0 <= self.beta1 < 1 and 0 <= self.beta2 < 1 and self.epsilon > 0 and self.tolerance >= 0):
             raise ValueError(
-                "Adam needs beta1 and beta2 from 0 to below 1, epsilon > 0 and tolerance >= 0; got "
-                f"{self.beta1}, {self.beta2}, {self.epsilon} and {self.tolerance}"
+                "Adam needs 0 <= beta1 < 1, 0 <= beta2 < 1, epsilon > 0 and tolerance >= 0; got "
+                f"{self.beta1}, {self.beta2}, {self.epsilon} and {self.tolerance}."
             )
 
     def peak_matrices(self, acyclicity: Acyclicity, lambda_dag: float, d: int) -> int:
-        """Return how many (d, d) matrices a solve holds on a GPU at most: measured, and rounded up."""
+        """Return the largest number of (d, d) matrices that a solve holds on a GPU (measured, rounded up)."""
         return 48 if self.batch_size is None and is_replayable(acyclicity, lambda_dag, d) else 24
 
     def solve(
@@ -95,8 +94,8 @@ class Adam:
     ) -> Solution:
         """Minimize the objective; `rows` (centred) and `random_state` are for minibatches."""
         if self.batch_size is not None and rows is None:
-            raise ValueError("minibatches need the rows of the data; a covariance alone has none")
-        # Steps beyond all numbers are seen and halved.
+            raise ValueError("Minibatches need the rows of the data. Pass `rows`, or leave out batch_size.")
+        # Steps that overflow are detected and halved.
         with blas_threads_for(objective.d), np.errstate(all="ignore"):
             recorder = Recorder(objective, self.max_iter, self.time_limit, callback, stage)
             return self._descend(objective, init, rows, random_state, recorder)
@@ -109,7 +108,6 @@ class Adam:
         random_state: int | np.random.Generator | None,
         recorder: Recorder,
     ) -> Solution:
-        """Take the steps."""
         xp = namespace(objective.S)
         covariances = self._covariances(rows, objective.S, random_state)
         last = B = (xp.zeros_like(objective.S) if init is None else init) * objective.free
@@ -134,7 +132,7 @@ class Adam:
                     ended.note(residual <= self.tolerance, B, Status.CONVERGED)
                     if ended.all():
                         break
-                # Up to the next step at which something is looked at.
+                # Steps until the next check.
                 many = min(_CHECK_EVERY - step % _CHECK_EVERY, self.max_iter - step)
                 if replayed is not None and (taken := replayed.take(many, step, B, m, v)) is not None:
                     step += taken[0]
@@ -151,8 +149,8 @@ class Adam:
         return recorder.solution(last, ended.statuses(status), step)
 
     def _moved(self, B: Array, m: Array, v: Array, grad: Array, decay1: Any, decay2: Any) -> Array:
-        """Update the moments by a gradient, which is used up; return B after the step."""
-        # In place where it can be: at d = 100 temporaries are a tenth of a step, at d = 3200 passes over memory are.
+        """Update the moments m and v, overwriting the gradient, and return B after the step."""
+        # In place where possible: temporaries (at d = 100) or passes over memory (at d = 3200) are a tenth of a step.
         move_towards(m, grad, 1 - self.beta1)
         v *= self.beta2
         add_squares(v, grad, 1 - self.beta2)
@@ -164,17 +162,17 @@ class Adam:
     def _finite(
         self, objective: Objective, B: Array, last: Array, S: Array, functions: MatrixFunctions, ended: _Ended
     ) -> tuple[Array, Array]:
-        """Gradient at B, after halving the step from `last` in the problems where the score is not finite.
+        """Return B and the gradient there, after halving the step from `last` while the score is not finite.
 
-        Where no halving helps the problem has come to its end, at `last`.
+        A problem for which no halving helps ends at `last`.
         """
         xp = namespace(B)
         for _ in range(_MOST_HALVINGS):
-            # Where the score is not finite, neither is the gradient.
+            # If the score is not finite, neither is the gradient.
             with using(functions):
                 grad = objective.smooth_value_and_grad(B, S)[1]
             total = ended.without(xp.sum(grad, axis=(-2, -1)))
-            message = HostCopy(xp.sum(total) if total.ndim else total)  # one number tells for all problems of a stack
+            message = HostCopy(xp.sum(total) if total.ndim else total)  # one number for the whole stack
             objective.add_sparsity(B, grad)
             if math.isfinite(message.read()):
                 return B, grad
@@ -186,7 +184,7 @@ class Adam:
     def _covariances(
         self, rows: Array | None, S: Array, random_state: int | np.random.Generator | None
     ) -> Iterator[Array]:
-        """Yield the covariance for each step: that of all rows, or of one minibatch after the other."""
+        """Yield the covariance for each step: of all rows, or of the next minibatch."""
         if self.batch_size is None or rows is None:
             while True:
                 yield S
@@ -202,23 +200,20 @@ class Adam:
 
 
 class _Ended:
-    """The problems of a stack that have come to their end while others go on: which, where and how.
-
-    One problem is a stack of one.
-    """
+    """The problems of a stack that have ended while others continue: which, at which weights, and with which status."""
 
     def __init__(self, B: Array) -> None:
         self._which = np.zeros(B.shape[:-2], dtype=bool)
         self._how = np.empty(B.shape[:-2], dtype=object)
-        self._mask: Array | None = None  # which, where B is
+        self._mask: Array | None = None  # `_which` on the device of B
         self._weights = B
 
     def all(self) -> bool:
-        """Tell whether no problem is left."""
+        """Return whether all problems have ended."""
         return bool(self._which.all())
 
     def note(self, which: NDArray[np.bool_], B: Array, status: Status) -> None:
-        """Note the end of some problems at B; those that have ended before are left as they are."""
+        """Record that some problems end at B; those that ended earlier do not change."""
         new = np.asarray(which & ~self._which)
         if not new.any():
             return
@@ -228,17 +223,17 @@ class _Ended:
         self._mask = xp.asarray(self._which, device=where)
 
     def restored(self, B: Array) -> Array:
-        """Return B with the ended problems where they ended."""
+        """Return B with the final weights of the problems that have ended."""
         return B if self._mask is None else namespace(B).where(self._mask[..., None, None], self._weights, B)
 
     def without(self, numbers: Array) -> Array:
-        """Return a number a problem, zero where it has ended."""
+        """Return the numbers, one per problem, with zeros for the problems that have ended."""
         if self._mask is None:
             return numbers
         xp = namespace(numbers)
         return xp.where(self._mask, xp.zeros_like(numbers), numbers)
 
     def statuses(self, otherwise: Status) -> Status | list[Status]:
-        """Return how the problems ended; those that have not did as is said."""
+        """Return the status of each problem, `otherwise` for those that have not ended."""
         found = [how or otherwise for how in self._how.reshape(-1).tolist()]
         return found if self._how.ndim else found[0]

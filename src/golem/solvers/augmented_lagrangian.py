@@ -16,33 +16,33 @@ from golem.score.objective import Objective
 from golem.solvers.lbfgs import LBFGS
 from golem.solvers.solution import Callback, Recorder, Solution, Status
 
-# Iterations after which the curvature is measured anew.
+# Iterations after which the scales are recomputed from the curvature.
 _LEG = 200
 
 
 @dataclass(frozen=True)
 class AugmentedLagrangian:
-    """Minimize L(B) + R_sparse(B) subject to h(B) = 0 by a sequence of smoother problems.
+    """Minimize L(B) + R_sparse(B) subject to h(B) = 0 by a sequence of unconstrained problems.
 
-    Each minimizes L + R_sparse + alpha h + rho/2 h^2 from where the last one ended. When h fell to less than a quarter
-    the multiplier alpha grows by rho h, otherwise rho grows tenfold.
+    Each minimizes L + R_sparse + alpha h + rho/2 h^2, starting at the previous solution. If h fell to a quarter or
+    less, the multiplier alpha grows by rho h. Otherwise rho grows tenfold.
 
-    On the way the curvature of the problems becomes uneven by many orders of magnitude: an entry that would close a
-    cycle has 2 (alpha + rho h) exp(B*B)_ji on top of that of the likelihood. The variables are measured in the square
-    roots of these curvatures, which saves most of the iterations.
+    The curvatures come to differ by many orders of magnitude: for an entry that would close a cycle, the constraint
+    adds 2 (alpha + rho h) exp(B*B)_ji. Scaling the variables by the square roots of the curvatures saves most
+    iterations.
 
     Parameters
     ----------
     tolerance : float
-        Ends when h is at most this.
+        Stop when h is at most this.
     largest_rho : float
-        Ends when rho has grown to this.
+        Stop when rho reaches this.
     max_iter : int
-        Most iterations of L-BFGS, all problems together.
+        Largest number of L-BFGS iterations, over all problems.
     time_limit : float, optional
-        Seconds after which the weights reached are returned.
+        Seconds after which the current weights are returned.
     inner : LBFGS
-        Solves the problems; of its settings the tolerances and the memory count.
+        Solver of the unconstrained problems. Only its tolerances and its memory are used.
     """
 
     tolerance: float = 1e-8
@@ -54,14 +54,14 @@ class AugmentedLagrangian:
     def solve(
         self, objective: Objective, init: Matrix | None = None, *, callback: Callback | None = None, stage: str = ""
     ) -> Solution:
-        """Minimize from a start matrix, by default zeros; the objective's own weight of h is not used."""
+        """Minimize from a start matrix, by default zeros. The objective's `lambda_dag` is ignored."""
         bare = dataclasses.replace(objective, lambda_dag=0.0)
         B = np.zeros_like(objective.S) if init is None else np.asarray(init, dtype=float) * objective.free
         with blas_threads_for(objective.d):
             return self._ascend(bare, B, Recorder(bare, self.max_iter, self.time_limit, callback, stage, 1000))
 
     def _ascend(self, objective: Objective, B: Matrix, recorder: Recorder) -> Solution:
-        """Raise alpha and rho until the weights are acyclic."""
+        """Increase alpha and rho until the weights are acyclic."""
         alpha, rho, h, iterations = 0.0, 1.0, np.inf, 0
         status = Status.STALLED
         try:
@@ -87,7 +87,7 @@ class AugmentedLagrangian:
     def _descend(
         self, objective: Objective, term: _Multiplied, B: Matrix, recorder: Recorder, iterations: int
     ) -> tuple[Matrix, Status, int]:
-        """Minimize for one alpha and rho, measuring the curvature anew from time to time."""
+        """Minimize for fixed alpha and rho, rescaling the variables every few iterations."""
         problem = dataclasses.replace(objective, acyclicity=term, lambda_dag=1.0)
         status = Status.MAX_ITER
         while status is Status.MAX_ITER and iterations < self.max_iter:
@@ -99,21 +99,21 @@ class AugmentedLagrangian:
 
 @dataclass(frozen=True)
 class _Multiplied(Acyclicity):
-    """alpha h + rho/2 h^2 in the place of h."""
+    """The penalty alpha h + rho/2 h^2."""
 
     acyclicity: Acyclicity
     alpha: float
     rho: float
 
     def value_and_slope(self, A: Array) -> tuple[Array, Array]:
-        """Return the value and its derivative by A = B * B."""
+        """Return the value and its derivative with respect to A = B * B."""
         h, slope = self.acyclicity.value_and_slope(A)
         slope *= self.alpha + self.rho * h
         return h * (self.alpha + self.rho * h / 2), slope
 
 
 def _curvature_scale(S: Matrix, B: Matrix, term: _Multiplied) -> Matrix:
-    """Square roots of the diagonal of the Hessian, without its part along the gradient of h."""
+    """Return the square roots of the Hessian's diagonal, without the part from the gradient of h."""
     multiplier = term.alpha + term.rho * float(term.acyclicity.value_and_grad(B)[0])
     walks = transpose(expm_nonnegative(B * B))
     return np.asarray(np.sqrt(np.diagonal(S)[:, None] + 2 * multiplier * walks))

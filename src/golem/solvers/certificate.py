@@ -1,8 +1,8 @@
-"""Find a stationary point of the paper's score near a start, with its optimality conditions as the certificate.
+"""Find a stationary point of the paper's score near a start, and measure its optimality conditions.
 
-Near a minimum the score itself changes by less than its rounding, so that no line search can go on; its gradient still
-has digits. On the nonzero entries the penalty is smooth, and Newton's equations for the gradient are solved by
-conjugate gradients with Hessian products from differences of gradients.
+Near a minimum the score changes by less than its rounding error, so that line searches fail, but its gradient is still
+accurate. On the nonzero entries the penalty is smooth. There Newton's equations are solved by conjugate gradients, with
+Hessian products from differences of gradients.
 """
 
 from __future__ import annotations
@@ -24,18 +24,9 @@ _DIFFERENCE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """A stationary point of the paper's l1 score, with what proves it.
+    """A stationary point of the paper's l1 score: `weights` of shape (d, d), with S(B) there and at the start.
 
-    Parameters
-    ----------
-    weights : ndarray of shape (d, d)
-        The point.
-    score : float
-        S(B) there.
-    stationarity : float
-        Largest violation of the optimality (KKT) conditions.
-    start_score : float
-        S(B) at the start.
+    `stationarity` is the largest violation of the optimality (KKT) conditions at `weights`.
     """
 
     weights: Matrix
@@ -45,7 +36,7 @@ class Certificate:
 
 
 def certify(objective: Objective, start: Matrix, tolerance: float = 1e-6) -> Certificate:
-    """Descend from a start to a stationary point: L-BFGS, then Newton's method on the gradient, and so on in turns."""
+    """Descend from a start to a stationary point by L-BFGS and Newton's method in turns."""
     B = start
     for _ in range(_MOST_DESCENTS):
         solution = LBFGS(tolerance=tolerance).solve(objective, B)
@@ -54,7 +45,7 @@ def certify(objective: Objective, start: Matrix, tolerance: float = 1e-6) -> Cer
             if residual <= tolerance:
                 break
             improved = _newton_step(objective, B, residual)
-            if improved is None:  # the nonzero entries are not settled yet
+            if improved is None:  # the set of nonzero entries is not final yet
                 break
             B, residual = improved
         if residual <= tolerance:
@@ -64,7 +55,7 @@ def certify(objective: Objective, start: Matrix, tolerance: float = 1e-6) -> Cer
 
 
 def _newton_step(objective: Objective, B: Matrix, residual: float) -> tuple[Matrix, float] | None:
-    """One step on the entries that are nonzero or want to be; None where no length of it helps."""
+    """Take a Newton step on the nonzero and entering entries; return None if no step length helps."""
     from scipy.sparse.linalg import LinearOperator, cg
 
     grad, penalties = _gradient(objective, B), np.asarray(objective.l1_weights)
@@ -90,7 +81,7 @@ def _newton_step(objective: Objective, B: Matrix, residual: float) -> tuple[Matr
     for _ in range(_MOST_HALVINGS):
         trial = B.copy()
         trial[active] += length * step
-        # An entry that would change its sign has reached zero, where the penalty has its kink.
+        # An entry that would change its sign stops at zero, where the penalty has a kink.
         trial[active & (np.sign(trial) * sign < 0)] = 0.0
         stationarity = float(objective.stationarity(trial, _gradient(objective, trial)))
         if stationarity < residual:
@@ -100,7 +91,7 @@ def _newton_step(objective: Objective, B: Matrix, residual: float) -> tuple[Matr
 
 
 def _column_solver(S: Matrix, active: BoolMatrix) -> Callable[[Vector], Vector]:
-    """Solve with the likelihood's own curvature, one block of S a column: all but the small terms of the Hessian."""
+    """Return a preconditioner: solve with the main part of the Hessian, one block of S per column."""
     from scipy.linalg import cho_factor, cho_solve
 
     where = [np.nonzero(column)[0] for column in active.T]

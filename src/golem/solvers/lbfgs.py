@@ -1,4 +1,4 @@
-"""L-BFGS-B on split variables: the same stationary points as Adam, to a tolerance, in far fewer evaluations."""
+"""L-BFGS-B on split variables: the stationary points of Adam, to a tolerance, in far fewer evaluations."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _MOST_RESTARTS = 5
 class LBFGS:
     """Limited-memory quasi-Newton with bounds (Byrd et al. 1995, SciPy's L-BFGS-B), on the CPU.
 
-    |B| has no gradient at zero, but with B = P - N and P, N >= 0 the penalty is linear: sum(P + N). Entries that
-    bear no penalty keep one unbounded variable.
+    |B| has no gradient at zero. With B = P - N and P, N >= 0 the penalty is linear: sum(P + N). Entries without a
+    penalty keep one unbounded variable.
 
     Parameters
     ----------
     max_iter : int
-        Most iterations; each takes little more than one evaluation of the score.
+        Largest number of iterations. Each takes little more than one evaluation of the score.
     tolerance : float
-        Ends when no entry violates the optimality conditions by more than this.
+        Stop when no entry violates the optimality conditions by more than this.
     memory : int
         Number of past steps that model the curvature.
     time_limit : float, optional
-        Seconds after which the weights reached are returned.
+        Seconds after which the current weights are returned.
     score_tolerance : float
-        Also ends, as stalled, when an iteration lowers the score by no more than this share of it; 0 goes on while
-        the score falls at all.
+        Also stop, as stalled, when an iteration lowers the score by at most this fraction. With 0, continue as long
+        as the score falls.
     """
 
     max_iter: int = 10_000
@@ -61,17 +61,17 @@ class LBFGS:
     def descend(
         self, objective: Objective, B: Matrix, recorder: Recorder, *, scale: Matrix | None = None, done: int = 0
     ) -> tuple[Matrix, Status, int]:
-        """Run SciPy's solver, again where a line search failed; return the best weights, status and iterations.
+        """Run SciPy's solver, again if a line search fails; return the best weights, status and iterations.
 
-        A solve made of several descents shares one recorder, and `done` counts the iterations before this one. `scale`
-        are the units of the variables, entry by entry or row by row: the square roots of the curvature, about.
+        `done` counts the iterations of earlier descents that share the recorder. `scale` holds the units of the
+        variables, of shape (d, d) or (d, 1): approximate square roots of the curvature.
         """
         from scipy.optimize import minimize
 
         split = _Split(objective, scale)
         run = _Run(objective, split, B)
         recorder.observe(done, B)
-        if not split.bounds:  # knowledge forbids every edge, and SciPy cannot do with no variables
+        if not split.bounds:  # knowledge forbids every edge; SciPy needs at least one variable
             return B, Status.CONVERGED, done
         iterations = done
 
@@ -84,7 +84,7 @@ class LBFGS:
 
         status = Status.STALLED if np.isfinite(run.score) else Status.NON_FINITE
         try:
-            # A line search that fails (a singular I - B is close) is tried again with the memory cleared.
+            # A line search can fail near a singular I - B. It is tried again with an empty memory.
             for _ in range(_MOST_RESTARTS if status is Status.STALLED else 0):
                 before = run.score
                 minimize(
@@ -117,10 +117,10 @@ class LBFGS:
 
 
 class _Split:
-    """Between a matrix B and the vector of variables: [free of penalty, positive parts, negative parts].
+    """Convert between a matrix B and the vector of variables: [unpenalized, positive parts, negative parts].
 
     By default the variables are effects per standard deviation of the cause, B_ij sqrt(S_ii): the curvature of the
-    likelihood along B_ij grows with S_ii, which spans orders of magnitude on dense graphs.
+    likelihood along B_ij grows with S_ii, which varies by orders of magnitude on dense graphs.
     """
 
     def __init__(self, objective: Objective, scale: Matrix | None = None) -> None:
@@ -134,14 +134,14 @@ class _Split:
         self.bounds = [(None, None)] * len(self.plain) + [(0.0, None)] * (2 * len(self.penalized))
 
     def join(self, B: Matrix) -> Vector:
-        """Variables of a matrix."""
+        """Return the variables of a matrix."""
         flat = (B * self.scale).ravel()
         return np.concatenate(
             [flat[self.plain], np.maximum(flat[self.penalized], 0), np.maximum(-flat[self.penalized], 0)]
         )
 
     def matrix(self, x: Vector) -> Matrix:
-        """Matrix of the variables."""
+        """Return the matrix of the variables."""
         flat = np.zeros(self.shape[0] * self.shape[1])
         k, p = len(self.plain), len(self.penalized)
         flat[self.plain] = x[:k]
@@ -149,7 +149,7 @@ class _Split:
         return flat.reshape(self.shape) / self.scale
 
     def penalty_and_grad(self, x: Vector, grad: Matrix) -> tuple[float, Vector]:
-        """Linear penalty of the variables, and the gradient of all with that of the smooth part."""
+        """Return the linear penalty, and the gradient of the score given the gradient of its smooth part."""
         flat, k, p = (grad / self.scale).ravel(), len(self.plain), len(self.penalized)
         positive, negative = x[k : k + p], x[k + p :]
         size = float(self.penalties @ (positive + negative))
@@ -158,7 +158,7 @@ class _Split:
 
 
 class _Run:
-    """Evaluates the score for SciPy and remembers the best weights seen."""
+    """Evaluates the score for SciPy and keeps the best weights."""
 
     def __init__(self, objective: Objective, split: _Split, B: Matrix) -> None:
         self.objective, self.split = objective, split
@@ -167,7 +167,7 @@ class _Run:
         self.value_and_grad(split.join(B))
 
     def value_and_grad(self, x: Vector) -> tuple[float, Vector]:
-        """Score and gradient; where not finite, a high value that turns the line search back."""
+        """Return score and gradient; if not finite, a high value from which the line search backs off."""
         B = self.split.matrix(x)
         smooth, grad = self.objective.smooth_value_and_grad(B)
         penalty, gradient = self.split.penalty_and_grad(x, grad)
@@ -179,5 +179,5 @@ class _Run:
         return value, gradient
 
     def stationarity(self) -> float:
-        """Largest violation of the optimality conditions at the best weights."""
+        """Return the largest violation of the optimality conditions at the best weights."""
         return float(self.objective.stationarity(self.B, self._grad))

@@ -1,15 +1,14 @@
-"""Which of the raw weights are edges: a likelihood ratio in the place of a fixed threshold on weights.
+"""Choose the edges among raw weights by likelihood ratio instead of a fixed threshold.
 
-The paper drops weights below omega = 0.3 (section 4.2), a number in the units of the weights: it is right where true
-effects are known to be larger. Here the candidates are the graphs along all thresholds, each refitted by least squares,
-and the one with the lowest score
+The paper drops weights below omega = 0.3 (section 4.2). This suits data in which all true effects are larger. Here
+every threshold gives a candidate graph, whose weights are refitted by least squares. The candidate with the lowest
 
     2 n L(refitted weights) + penalty on the edges
 
-is taken. Then edges are dropped whose likelihood ratio, what the deviance 2 n L gains without them, is below their
-penalty. Weights are compared in units of the noise, B_ij sigma_i / sigma_j with sigma_j^2 = (M'SM)_jj and
-M = I - raw B: neither step depends on the units of the columns. Under equal noise variances these are the weights
-as they are.
+is chosen. Then edges are dropped whose likelihood ratio (the increase of the deviance 2 n L without them) is below
+their penalty. Weights are compared in units of the noise, B_ij sigma_i / sigma_j with sigma_j^2 = (M'SM)_jj and
+M = I - raw B, so that the result does not depend on the units of the columns. With equal noise variances these are
+the weights themselves.
 """
 
 from __future__ import annotations
@@ -26,26 +25,19 @@ from golem.score.regression import regressions, residual_variance, residual_vari
 from golem.score.sparsity import L0
 from golem.solvers.rounding import CycleRemoval
 
-# Raw weights of Adam are never exactly zero: no graph needs more of them than this for a node.
+# Raw weights of Adam are never exactly zero. At most this many per node, the largest, are considered.
 _MOST_ENTRIES = 20
-# A regression on more parents than this share of the rows explains noise, whatever an edge costs.
+# A regression with more parents than this fraction of the rows would fit noise, whatever the penalty.
 _MOST_PARENTS = 1 / 3
 
 
 @dataclass(frozen=True, eq=False)
 class ChosenEdges:
-    """The edges that pay their penalty.
+    """The chosen graph.
 
-    Parameters
-    ----------
-    weights : ndarray of shape (d, d)
-        Least-squares weights of the graph.
-    threshold : float
-        The smallest raw weight kept, in absolute value; infinite where none is.
-    scores : ndarray of shape (candidates,)
-        2 n L + penalty of the candidates along the thresholds, the sparsest first.
-    cut : int
-        Raw weights before the last one of the best candidate that were passed over because they closed cycles.
+    `weights` are its least-squares weights, of shape (d, d). `threshold` is the smallest absolute raw weight kept, or
+    infinity if there is none. `scores` are those of the candidates, sparsest first. `cut` counts the raw weights that
+    were skipped because they closed a cycle.
     """
 
     weights: Matrix
@@ -62,22 +54,10 @@ def choose_edges(
     required: BoolMatrix | None = None,
     cycles: CycleRemoval = "gentle",
 ) -> ChosenEdges:
-    """Choose edges among raw weights by likelihood ratio, and refit their weights.
+    """Choose edges among the raw weights of Adam or L-BFGS by likelihood ratio, and refit their weights.
 
-    Parameters
-    ----------
-    raw : ndarray of shape (d, d)
-        Raw weights, as Adam and L-BFGS return them.
-    moments : Moments
-        The data.
-    likelihood : Likelihood
-        The noise model.
-    penalty : L0
-        The penalty per edge.
-    required : ndarray of shape (d, d), bool, optional
-        Edges that stay whatever they are worth; they must be acyclic.
-    cycles : {"gentle", "paper"}
-        Where weights close a cycle: pass over the smallest one and go on, or look no further, as the paper does.
+    Required edges, which must be acyclic, are always kept. If a weight closes a cycle, cycles="gentle" skips it, and
+    cycles="paper" ends the list of candidates there.
 
     Examples
     --------
@@ -91,7 +71,7 @@ def choose_edges(
            [0. , 0. ]])
     """
     if cycles == "none":
-        raise ValueError("a likelihood ratio needs acyclic candidates; with cycles='none' give a number as threshold")
+        raise ValueError("A likelihood ratio needs acyclic candidates. With cycles='none', use a number as threshold.")
     from scipy.sparse.csgraph import dijkstra
 
     d, n, S = moments.d, moments.n, moments.covariance
@@ -127,7 +107,7 @@ def choose_edges(
 
 
 def _in_order(raw: Matrix, moments: Moments, fixed: BoolMatrix) -> NDArray[np.intp]:
-    """Entries that may be edges, the largest first in units of the noise; equal sizes in the order of their indices."""
+    """Return the entries that may become edges, largest first in units of the noise; ties are in index order."""
     scale = np.sqrt(residual_variances(raw, moments.covariance))
     size = np.where(fixed, 0.0, np.abs(raw) * scale[:, None] / scale[None, :])
     np.fill_diagonal(size, 0.0)
@@ -143,10 +123,10 @@ def _score(r: Vector, parents: NDArray[np.intp], likelihood: Likelihood, penalti
 def _drop_unsupported_edges(
     graph: BoolMatrix, fixed: BoolMatrix, moments: Moments, likelihood: Likelihood, penalties: Vector
 ) -> None:
-    """Drop the edge that is worth least against its penalty, in place, until each is worth its own."""
+    """Drop the edge whose removal lowers the score most, in place, until no removal lowers it."""
     n, S = moments.n, moments.covariance
     r = regressions(graph, S).residual_variances
-    without = np.zeros_like(S)  # [i, j]: residual variance of j, should i -> j go
+    without = np.zeros_like(S)  # [i, j]: residual variance of j without the edge i -> j
     stale = range(len(S))
     while True:
         for j in stale:

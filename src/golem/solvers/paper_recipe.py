@@ -1,4 +1,4 @@
-"""The paper's way to a graph: descend on the penalized score, GOLEM-NV from the raw weights of GOLEM-EV."""
+"""The paper's recipe: minimize the penalized score by gradient descent, GOLEM-NV starting at GOLEM-EV."""
 
 from __future__ import annotations
 
@@ -35,21 +35,7 @@ NOISE_MODELS = {
 
 @dataclass(frozen=True, eq=False)
 class PaperRecipe:
-    """How to descend, for one covariance or a stack of them.
-
-    Parameters
-    ----------
-    solver : Adam or LBFGS
-        The solver; L-BFGS takes one covariance, on the CPU.
-    acyclicity : Acyclicity
-        The function h.
-    knowledge : Knowledge
-        Masks.
-    placement : Placement
-        Device and number type.
-    random_state, callback
-        As for the solvers.
-    """
+    """A solver and its settings, for one covariance or (Adam only) a stack of covariances."""
 
     solver: Adam | LBFGS
     acyclicity: Acyclicity
@@ -59,7 +45,7 @@ class PaperRecipe:
     callback: Callback | None = None
 
     def objective(self, covariance: Matrix, n: int, noise: NoiseModel) -> Objective:
-        """Assemble S(B)."""
+        """Return the score S(B)."""
         return Objective(
             self.placement.put(covariance),
             noise.likelihood(n),
@@ -73,7 +59,7 @@ class PaperRecipe:
     def run(
         self, covariance: Matrix, n: int, noise: NoiseModel, name: str, init: Matrix | None, rows: Array | None = None
     ) -> tuple[Solution, Solution | None]:
-        """Minimize the score from `init`, or from GOLEM-EV where that is None; return the solution and its start."""
+        """Minimize the score from `init`, by default the solution of GOLEM-EV; return the solution and that start."""
         start: Solution | None = None
         objective = self.objective(covariance, n, noise)
         if init is None:
@@ -83,11 +69,11 @@ class PaperRecipe:
                 return start, start
             init = start.weights
         elif not np.isfinite(float(objective.value_and_grad(self.placement.put(init))[0].sum())):
-            raise ValueError("the score is not finite at the start matrix (init); choose smaller weights")
+            raise ValueError("The score is not finite at the start matrix 'init'. Choose smaller weights.")
         return self._solve(objective, init, rows, stage=f"golem-{name}"), start
 
     def _solve(self, objective: Objective, init: Matrix | None, rows: Array | None, stage: str) -> Solution:
-        """Run the solver, with the rows where it takes minibatches of them."""
+        """Run the solver; pass it the rows if it uses minibatches."""
         if isinstance(self.solver, LBFGS):
             return self.solver.solve(objective, init, callback=self.callback, stage=stage)
         return self.solver.solve(
@@ -101,7 +87,7 @@ class PaperRecipe:
 
 
 def _centred(rows: Array) -> Array:
-    """Subtract the means, in double precision: where they are large, single precision would lose the rest."""
+    """Subtract the means in double precision, as large means would cost single precision its digits."""
     xp = namespace(rows)
     rows = xp.astype(rows, xp.float64, copy=False)
     return rows - xp.mean(rows, axis=0)

@@ -1,6 +1,6 @@
 """Adam steps on a GPU, replayed in blocks as a CUDA graph.
 
-Each block is checked afterwards, and repeated if its plan did not suffice.
+Each block follows a plan for the matrix functions. It is checked afterwards, and repeated if the plan was too short.
 """
 
 from __future__ import annotations
@@ -25,45 +25,36 @@ from golem.score.objective import Objective
 _TRIES = 3
 _LONGEST_PAUSE = 64
 _FIRST_STEPS = 25
-# Seconds without a look at the clock, at Ctrl-C and at the numbers.
+# Longest time in seconds without checking the clock, Ctrl-C and the numbers.
 _LONGEST_BLINDNESS = 0.3
 
 Moved = Callable[[Array, Array, Array, Array, Any, Any], Array]
 
 
 def pays_to_replay(objective: Objective) -> bool:
-    """Tell whether steps on an objective can be replayed and gain by it."""
+    """Return whether the steps on an objective can be replayed, which makes them faster."""
     return can_replay(objective.S) and is_replayable(objective.acyclicity, objective.lambda_dag, objective.d)
 
 
 def is_replayable(acyclicity: Acyclicity, lambda_dag: float, d: int) -> bool:
-    """Tell whether steps on d variables are replayed where the device allows it: without a look at the host."""
+    """Return whether steps on d variables need no decision on the host, so that a device can replay them."""
     return (isinstance(acyclicity, Expm) or not lambda_dag) and d < LARGE
 
 
 class ReplayedAdam:
-    """Takes many of Adam's steps at a time, by a plan for the matrix functions that is checked afterwards.
+    """Takes many Adam steps at once, following a plan that is checked afterwards.
 
-    A step at d = 100 is some eighty small operations, and to start them takes longer than they do. Replayed, they are
-    started as one; but then the host cannot choose, step by step, how many products an exponential takes. So it
-    plans with some to spare, and looks at the norms that were noted when all steps have been taken. Where the plan was
-    not enough, the steps count for nothing, and are taken again by a better one. Where numbers are no longer finite
-    the solver takes some steps on its own, with care, the more the more often that happens.
-
-    Parameters
-    ----------
-    objective : Objective
-        The score.
-    moved : callable
-        Updates Adam's moments by a gradient, given the powers of beta_1 and beta_2; returns B after the step.
-    beta1, beta2 : float
-        Adam's parameters.
+    At d = 100 a step consists of about eighty small operations, and launching them takes longer than running them.
+    A replayed step is launched as one operation. But then the host cannot choose in each step how many products an
+    exponential needs. So it plans a few more, and checks the recorded norms after all steps. If the plan was too short,
+    the steps are discarded and repeated with a better plan. If numbers are not finite, the solver takes some steps
+    itself, more each time this happens. `moved` is `Adam._moved`.
     """
 
     def __init__(self, objective: Objective, moved: Moved, beta1: float, beta2: float) -> None:
         self._objective, self._moved, self._betas = objective, moved, (beta1, beta2)
         xp, S = namespace(objective.S), objective.S
-        # What a replayed step works on stays in one place: B, the two moments, and the powers of the betas.
+        # A replayed step works on fixed addresses: B, the two moments, and the powers of the betas.
         self._B, self._m, self._v = (xp.zeros_like(S) for _ in range(3))
         self._decays = tuple(xp.zeros((1, 1), dtype=xp.float64, device=device(S)) for _ in range(2))
         self._functions: PlannedExponential | None = None
@@ -71,9 +62,9 @@ class ReplayedAdam:
         self._pause, self._resume, self._affordable = 0, 0, _FIRST_STEPS
 
     def take(self, count: int, done: int, *state: Array) -> tuple[int, tuple[Array, ...]] | None:
-        """Take at most `count` steps from (B, m, v), after those done; return how many, and where they lead.
+        """Take at most `count` steps from (B, m, v) at step `done`; return their number and the new state.
 
-        None where steps have to be taken with more care.
+        Return None if the solver has to take the steps itself.
         """
         if done < self._resume:
             return None
@@ -101,11 +92,11 @@ class ReplayedAdam:
         return None
 
     def close(self) -> None:
-        """Give up what is held on the device."""
+        """Free the memory on the device."""
         self._functions = self._step = None
 
     def _try(self, count: int) -> bool:
-        """Take steps by a plan; tell whether it was enough, and make another where it was not or could be cheaper."""
+        """Take steps and return whether the plan was long enough; replace a plan that is too short or too long."""
         if self._functions is None:
             self._functions = PlannedExponential(self._B * self._B)
         if self._step is None:

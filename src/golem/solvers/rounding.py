@@ -13,12 +13,12 @@ from golem.graphs.dag import edges_are_acyclic
 from golem.runtime.types import BoolMatrix, Matrix
 
 CycleRemoval = Literal["paper", "gentle", "none"]
-_NEXT_TO_NOTHING = 1e-300
+_TINY_WEIGHT = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class Rounded:
-    """Rounded weights, and the number of edges that were cut because of cycles after thresholding."""
+    """Rounded weights, and the number of edges above the threshold that were removed because of cycles."""
 
     weights: Matrix
     cut: int
@@ -39,12 +39,11 @@ def round_to_dag(
     threshold : float
         Edges with |weight| < threshold are dropped (omega in the paper).
     required : ndarray of shape (d, d), bool, optional
-        Edges that stay whatever their weight; they must be acyclic.
+        Edges that are kept whatever their weight. They must be acyclic.
     cycles : {"paper", "gentle", "none"}
-        "paper": drop the smallest edges, on a cycle or not, until no cycle is left. As dropping edges cannot make a
-        cycle, bisection finds how many must go in log2(edges) searches. "gentle": go through the edges from the
-        largest and drop only those that close a cycle with the ones kept; every other edge stays. "none": leave
-        cycles (section 5.1 thresholds only).
+        "paper": drop the smallest edges, on a cycle or not, until no cycle is left. "gentle": go through the edges,
+        largest first, and drop only those that close a cycle with the edges kept so far. "none": keep cycles, as in
+        section 5.1.
 
     Examples
     --------
@@ -54,18 +53,18 @@ def round_to_dag(
     array([[0. , 0.9, 0. ],
            [0. , 0. , 0.8],
            [0. , 0. , 0. ]])
-    >>> round_to_dag(B, 0.3, cycles="gentle").weights  # 0.4 lies on no cycle
+    >>> round_to_dag(B, 0.3, cycles="gentle").weights  # 0.4 is not on a cycle
     array([[0. , 0.9, 0.4],
            [0. , 0. , 0.8],
            [0. , 0. , 0. ]])
     """
     if not threshold >= 0:
-        raise ValueError(f"the threshold must be at least 0; got {threshold}")
+        raise ValueError(f"The threshold must be at least 0; got {threshold}.")
     d = len(weights)
     kept = np.zeros((d, d), dtype=bool) if required is None else required.copy()
     above = (np.abs(weights) >= threshold) & (weights != 0) & ~kept & ~np.eye(d, dtype=bool)
     candidates = np.argwhere(above)
-    # Largest first; equal sizes in the order of their indices.
+    # Largest first; ties are in index order.
     candidates = candidates[np.argsort(-np.abs(weights[above]), kind="stable")]
     if cycles == "none":
         accepted = candidates
@@ -76,20 +75,19 @@ def round_to_dag(
 
 
 def with_required(weights: Matrix, required: BoolMatrix) -> Matrix:
-    """Give a required edge of weight exactly 0 the weight 1e-300, nothing in any sum and an edge in every file.
+    """Replace zero weights of required edges by 1e-300, so that `weights[i, j] != 0` means i -> j everywhere.
 
-    `weights[i, j] != 0` means i -> j to all that comes after: models, metrics, files. Columns without any correlation
-    make such weights.
+    Exactly uncorrelated columns lead to zero weights. 1e-300 does not change any sum.
     """
     lost = required & (weights == 0)
-    # In double precision: single has no such number.
-    return np.where(lost, _NEXT_TO_NOTHING, np.asarray(weights, dtype=float)) if lost.any() else weights
+    # Single precision cannot represent 1e-300.
+    return np.where(lost, _TINY_WEIGHT, np.asarray(weights, dtype=float)) if lost.any() else weights
 
 
 def _acyclic_prefixes(
     kept: NDArray[np.intp], candidates: NDArray[np.intp], d: int, skip_and_go_on: bool
 ) -> NDArray[np.intp]:
-    """Accept the longest run of candidates that closes no cycle; skip the next one and go on, or stop there."""
+    """Accept the longest acyclic prefix of the candidates; then skip one candidate and continue, or stop."""
     accepted = np.empty((0, 2), dtype=np.intp)
     while len(candidates):
         fits = _longest_acyclic_prefix(np.concatenate([kept, accepted]), candidates, d)
@@ -99,7 +97,7 @@ def _acyclic_prefixes(
 
 
 def _longest_acyclic_prefix(kept: NDArray[np.intp], candidates: NDArray[np.intp], d: int) -> int:
-    """Count how many of the first candidates can join the kept edges without a cycle, by galloping bisection."""
+    """Return how many of the first candidates fit with the kept edges without a cycle, by galloping bisection."""
 
     def fits(count: int) -> bool:
         edges = np.concatenate([kept, candidates[:count]])

@@ -1,4 +1,4 @@
-"""What every solver returns, and what it tells while it runs."""
+"""The result of every solver, and its progress reports."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
 
 
 class Status(Enum):
-    """How a solve ended, in a sentence for the user; from good to bad."""
+    """How a solve ended, as a sentence for the user; from good to bad."""
 
-    CONVERGED = "Converged: the stationarity tolerance was reached."
+    CONVERGED = "Converged: the optimality conditions hold within the tolerance."
     ACYCLIC = "Converged: the weights are acyclic within the tolerance."
-    COMPLETED = "Completed: all steps of the recipe were taken."
-    EXACT = "Done: the minimum over all graphs was found."
-    AGREED = "Done: independent starts of the search agree on the score."
-    SEARCHED = "Done: the planned search is complete."
-    MAX_ITER = "Stopped at the iteration limit before the tolerance was reached; raise max_iter."
-    STALLED = "Stopped where no step improves the score further, before the tolerance was reached."
-    NON_FINITE = "Stopped at the last finite weights: every further step made the score infinite or undefined."
-    TIME_LIMIT = "Stopped at the time limit; these are the weights at that moment."
-    INTERRUPTED = "Interrupted; these are the weights at that moment."
+    COMPLETED = "Completed: all planned steps were taken."
+    EXACT = "Completed: no graph has a lower score (exact search)."
+    AGREED = "Completed: independent starts of the search reached the same score."
+    SEARCHED = "Completed: the search ended as planned."
+    MAX_ITER = "Stopped: the iteration limit was reached before the tolerance. Increase max_iter."
+    STALLED = "Stopped: no further step lowers the score, and the tolerance was not reached."
+    NON_FINITE = "Stopped: further steps make the score infinite or undefined. The last finite weights are returned."
+    TIME_LIMIT = "Stopped: the time limit was reached. The weights at that time are returned."
+    INTERRUPTED = "Interrupted: the weights at that time are returned."
 
     @property
     def is_final(self) -> bool:
-        """True where the solver ended as planned."""
+        """Whether the solver ended as planned."""
         final = (Status.CONVERGED, Status.ACYCLIC, Status.COMPLETED, Status.EXACT, Status.AGREED, Status.SEARCHED)
         return self in final
 
     @property
     def is_cut_short(self) -> bool:
-        """True where the clock or the user ended the solve: no further stage shall begin."""
+        """Whether the time limit or the user ended the solve, so that no further stage may begin."""
         return self in (Status.TIME_LIMIT, Status.INTERRUPTED)
 
 
@@ -57,7 +57,7 @@ class TracePoint:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a running solve stands, for a progress bar."""
+    """The state of a running solve, for a progress bar."""
 
     stage: str
     iteration: int
@@ -81,24 +81,23 @@ class Solution:
     status : Status
         How the solve ended.
     terms : mapping of str to float
-        The terms of the objective at `weights` (see `Objective.terms`).
+        The terms of the objective at `weights` (see `Objective.terms`); arrays for a stack.
     trace : tuple of TracePoint
-        The way there.
+        The terms at earlier iterations.
     iterations : int
-        Steps (Adam) or iterations (L-BFGS) taken.
+        Number of steps (Adam), iterations (L-BFGS) or perturbations (Order).
     seconds : float
         Wall-clock time.
     stationarity : float
-        The largest violation of the optimality conditions at `weights`; an array for a stack, as the terms are.
+        The largest violation of the optimality conditions at `weights`; an array for a stack.
     statuses : tuple of Status, optional
-        How each problem of a stack ended; `status` is then the worst of these.
+        How each problem of a stack ended. `status` is then the worst of these.
     cut_edges : int, optional
-        Edges that rounding removed because of cycles, once it has been done.
+        Number of edges that rounding removed because of cycles.
     graph_scores : mapping of str to float, optional
-        Likelihoods, the paper's S(B) and BICs of the final graph, by which solutions of different solvers can be
-        compared (see `golem.score.objective.graph_scores`).
+        Scores of the final graph that are comparable between solvers (see `golem.score.objective.graph_scores`).
     noise_choice : NoiseChoice, optional
-        Which noise variances were assumed and why, where the solver chose.
+        The noise variances that the solver chose, and why.
     """
 
     weights: Array
@@ -114,7 +113,7 @@ class Solution:
     noise_choice: NoiseChoice | None = None
 
     def split(self) -> list[Solution]:
-        """Take the solution of a stack `(m, d, d)` apart into those of its problems."""
+        """Split the solution of a stack `(m, d, d)` into the solutions of its problems."""
 
         def part(value: Any, i: int) -> Any:
             return {name: float(values[i]) for name, values in value.items()}
@@ -134,10 +133,10 @@ class Solution:
 
 
 class Recorder:
-    """Keeps the trace and the clock of a running solve, and feeds its progress bar.
+    """Keeps the trace and the clock of a running solve, and reports progress.
 
-    Trace points lie at fixed iterations, so that equal runs have equal traces; calls back come at most five times
-    a second and take at most a few per cent of the time.
+    Trace points are at fixed iterations, so that equal runs have equal traces. Callbacks are made at most five times
+    per second and take at most a few per cent of the time.
     """
 
     def __init__(
@@ -152,7 +151,7 @@ class Recorder:
     ) -> None:
         self._objective, self._max_iter, self._time_limit = objective, max_iter, time_limit
         self._callback, self._stage = callback, stage
-        # A trace point costs as much as one or two steps. Solvers that take many steps at a time stop at the spacing.
+        # A trace point costs as much as one or two steps. Adam checks its steps at multiples of the spacing.
         self._every = spacing * max(1, max_iter // (points * spacing))
         self._start = time.perf_counter()
         self._next_call = 0.0
@@ -164,11 +163,11 @@ class Recorder:
         return time.perf_counter() - self._start
 
     def out_of_time(self) -> bool:
-        """Tell whether the time limit has passed."""
+        """Return whether the time limit has passed."""
         return self._time_limit is not None and self.seconds >= self._time_limit
 
     def observe(self, iteration: int, B: Array) -> None:
-        """Note the state at the start of an iteration."""
+        """Record the state at the start of an iteration, if it is due."""
         due = iteration % self._every == 0
         calling = self._callback is not None and self.seconds >= self._next_call
         if not (due or calling):
@@ -187,7 +186,7 @@ class Recorder:
             self._callback(Progress(self._stage, iteration, max_iter, seconds, score, h))
 
     def solution(self, B: Array, status: Status | Sequence[Status], iterations: int) -> Solution:
-        """Close the books: the terms and the stationarity at the final weights; a stack has a status a problem."""
+        """Return the solution at the final weights; a stack has one status per problem."""
         statuses = None
         if not isinstance(status, Status):
             statuses, status = tuple(status), max(status, key=list(Status).index)
@@ -212,6 +211,6 @@ class Recorder:
 
 
 def _as_numbers(terms: Mapping[str, Array]) -> dict[str, Any]:
-    """Turn the terms into floats, or into NumPy arrays for a stack of problems."""
+    """Convert the terms to floats, or to NumPy arrays for a stack of problems."""
     arrays = {name: to_numpy(value) for name, value in terms.items()}
     return {name: float(value) if value.ndim == 0 else value for name, value in arrays.items()}

@@ -242,7 +242,7 @@ def test_required_cycles_and_backward_orders_are_refused():
         precedence(2, None, cycle)
     with pytest.raises(ValueError, match="allowed"):
         precedence(2, np.zeros((2, 2), dtype=bool), np.triu(cycle))
-    with pytest.raises(ValueError, match="backwards"):
+    with pytest.raises(ValueError, match="reverses a required edge"):
         fit_order(np.eye(2), 10, np.array([1, 0]), [0, 1.0], required=np.triu(cycle))
 
 

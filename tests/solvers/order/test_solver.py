@@ -174,7 +174,7 @@ def cut_equal_variances(monkeypatch, how):
     if how == "start":
         monkeypatch.setattr(equal_variances, "variance_order", interrupt)
     elif how == "sweep":
-        monkeypatch.setattr(variance_kernels, "turn_edges", interrupt)
+        monkeypatch.setattr(variance_kernels, "reverse_edges", interrupt)
     else:
         monkeypatch.setattr(equal_variances, "time", SimpleNamespace(perf_counter=lambda: np.inf))
     return Status.TIME_LIMIT if how == "clock" else Status.INTERRUPTED

@@ -1,4 +1,4 @@
-"""Moves within a Markov equivalence class: reversals of covered edges."""
+"""Moves within an equivalence class: reversals of covered edges."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _MOST_ROUNDS = 100
 def prefer_equal_variances(
     adjacency: BoolMatrix, S: Matrix, allowed: BoolMatrix | None = None, required: BoolMatrix | None = None
 ) -> BoolMatrix:
-    """Move within the Markov equivalence class to a member with a higher EV likelihood.
+    """Return a member of the equivalence class with a higher EV likelihood.
 
-    Members of a class fit Gaussian data with free noise variances equally well. Any two of them are joined by a chain
-    of reversals of covered edges (i -> j where j has the parents of i and i itself; Chickering 1995); such a
-    reversal keeps the product of the two residual variances and changes their sum. Edges are reversed as long as
-    the total residual variance falls, so the member shown is the one that equal noise variances find likelier, up
-    to a local optimum. Forbidden edges are not made and required ones not undone.
+    All members fit Gaussian data with free noise variances equally well. Any two are connected by reversals of covered
+    edges (i -> j where the parents of j are i and the parents of i; Chickering 1995). A reversal keeps the product of
+    the two residual variances and changes their sum. Edges are reversed as long as the total residual variance
+    falls, so the result is a local maximum of the EV likelihood. Forbidden edges are not added and required edges are
+    not reversed.
 
     Examples
     --------
@@ -52,9 +52,9 @@ def prefer_equal_variances(
 
 
 def _covered_edges(graph: BoolMatrix, S: Matrix, fixed: BoolMatrix) -> Iterator[tuple[int, int, float, float]]:
-    """Yield the covered edges i -> j with the variances that j first and then i would have, were they reversed.
+    """Yield the covered edges i -> j with the residual variances that j and i would have after the reversal.
 
-    The caller may reverse the edge before asking for the next.
+    The caller may reverse an edge before it takes the next.
     """
     for i, j in np.argwhere(graph & ~fixed):
         parents = graph[:, i].copy()

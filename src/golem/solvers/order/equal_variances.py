@@ -1,7 +1,6 @@
-"""Equal noise variances, second part: the parents along the order, by counting edges.
+"""Equal noise variances, second part: choose parents along an order, with a penalty per edge.
 
-The regressions of every node on all its predecessors screen the edges; what remains is one small regression a node. No
-threshold is put on weights.
+The regressions of all nodes on all their predecessors screen the edges. Then one small regression per node remains.
 """
 
 from __future__ import annotations
@@ -35,20 +34,20 @@ from golem.solvers.solution import Status
 if TYPE_CHECKING:
     from golem.solvers.order import variance_kernels as kernels
 
-# Below this there is hardly a hint of an edge.
+# Candidates for edges have larger squared t-statistics.
 _LEAST_T_SQUARED = 4.0
 _MOST_SWEEPS = 100
-# Room for parents that a node may get beyond those it has.
+# Free slots for further parents of a node.
 _ROOM = 16
 # From this many nodes on, threads share the regressions.
 _THREADS_PAY_FROM = 300
 
 
 class Screen(NamedTuple):
-    """What the regressions on all predecessors say: where the choice of parents starts.
+    """Results of the regressions on all predecessors, from which the choice of parents starts.
 
-    `causes` are likely parents of `children`, edge by edge, those of one child one after the other; `variances` (d,)
-    are the residual variances, a first guess; `precisions` (d,) are 1 / (variance of a node given all others).
+    Candidate edge e leads from `causes[e]` to `children[e]`; edges are grouped by child. `variances` (d,) are the
+    residual variances, and `precisions` (d,) are 1 / (variance of a node given all others).
     """
 
     children: NDArray[np.intp]
@@ -66,29 +65,23 @@ def fit_equal_variances(
     deadline: float = math.inf,
     working: Array | None = None,
 ) -> FoundGraph:
-    """Learn a DAG with equal noise variances from a covariance matrix.
+    """Learn a DAG with equal noise variances from the covariance S of more than d rows.
 
     Parameters
     ----------
-    S : array of shape (d, d)
-        Covariance divided by n, a NumPy array or a torch tensor.
-    n : int
-        Number of rows behind S, more than d.
-    penalty : array of shape (d,)
-        `penalty[k]` is the penalty of k parents, such as k (log n + 2 log d).
-    allowed, required : ndarray of shape (d, d), bool, optional
-        `allowed[i, j]`: the edge i -> j may be. `required[i, j]`: it must be.
+    S, n, penalty, allowed, required
+        As for `golem.solvers.order.order_search.search_orders`. S may be a torch tensor.
     deadline : float
-        Moment of `time.perf_counter()` after which no further sweep begins.
+        Time of `time.perf_counter()` after which no further sweep begins.
     working : array of shape (d, d), optional
-        S on another device or in another precision: order and screening are computed there, the small regressions
-        by numba on the CPU, from S in double precision.
+        S on another device or in another precision, for the order and the screening. The small regressions always run
+        on the CPU in double precision.
 
     Raises
     ------
     ValueError
-        If S is singular, as it is from d rows or fewer: regressions on all predecessors do not exist then
-        (`learn_equal_variances` does without); or if required edges have a cycle or are not allowed.
+        If S is singular, as with d rows or fewer (use `learn_equal_variances`), or if required edges form a cycle or
+        are forbidden.
 
     Examples
     --------
@@ -105,9 +98,9 @@ def fit_equal_variances(
         W = inverse_factor(factor)
         variances = xp.linalg.diagonal(factor) ** 2
         del factor
-        # The t-statistic of a true edge shrinks where other predecessors are correlated with the parent, so
-        # the screen is far below the penalty per edge, and growing finds what it missed. The second bound lets a few
-        # false candidates a node pass, whatever the number of nodes.
+        # The t-statistic of a true edge shrinks if other predecessors are correlated with the parent. So the screen is
+        # far below the penalty per edge, and parents are added later if it missed them. The last bound admits a few
+        # false candidates per node, whatever the number of nodes.
         step = float(np.diff(np.asarray(penalty, dtype=float))[0]) if d > 1 else 0.0
         precisions = xp.sum(W * W, axis=0)
         candidates = t_squared(W, n) > max(_LEAST_T_SQUARED, step / 4, 2 * math.log(d) - 6)
@@ -131,7 +124,7 @@ def learn_equal_variances(
     if init is None and n > d:
         working = None if placement is None else placement.put(S)
         return fit_equal_variances(S, n, problem.penalties, *problem.masks, deadline, working)
-    # Few rows allow no regressions on all predecessors: parents are added one by one.
+    # With few rows there are no regressions on all predecessors. Parents are added one by one instead.
     order = robust_variance_order(S, n, precedence(d, *problem.masks))[0] if init is None else init
     return fit_order(S, n, order, problem.penalties, *problem.masks, deadline=deadline)
 
@@ -148,32 +141,23 @@ def fit_order(
 ) -> FoundGraph:
     """Choose parents along an order, fit their weights by least squares, and improve the order.
 
-    The score is n d log R + sum_j penalty[k_j], where R is the sum of the residual variances r_j. Dropping an
-    edge raises one r_j by delta, hence the score by
+    The score is n d log R + sum_j penalty[k_j], where R is the sum of the residual variances r_j. Dropping an edge
+    raises one r_j by delta, and so changes the score by
 
-        n d log(1 + delta / R) - (penalty[k] - penalty[k-1]):
+        n d log(1 + delta / R) - (penalty[k] - penalty[k-1]).
 
-    to first order n delta / s2 with the common variance s2 = R / d, a squared t-statistic, against the penalty.
-    Nodes see each other through R alone, so a sweep treats them in parallel at the R it began with, until
-    nothing changes: edges dropped (or added) together lower the score at least by the sum of what each does
-    alone. Then nodes move in the order where turning an edge lowers the score.
+    To first order, with the common variance s2 = R / d, this compares a squared t-statistic n delta / s2 with the
+    penalty. Nodes influence each other only through R. So each sweep treats all nodes in parallel with the R of its
+    start: edges dropped or added together lower the score at least by the sum of their separate effects. When a
+    sweep changes nothing, nodes move in the order if reversing an edge lowers the score.
 
-    Parameters
-    ----------
-    S, n, penalty, allowed, required
-        As for `fit_equal_variances`; S may be singular here.
-    order : array of shape (d,), int
-        Nodes, causes first.
-    screen : Screen, optional
-        Where to start; by default from no edges: a forward selection, which works where n <= d too.
-    deadline : float
-        Moment of `time.perf_counter()` after which no further sweep begins.
+    S may be singular. `order` (d,) lists the nodes, causes first. Without a screen, the choice starts from no edges.
     """
     C = np.ascontiguousarray(to_numpy(S), dtype=np.float64)
     order, penalties = np.array(to_numpy(order), dtype=np.intp), np.asarray(penalty, dtype=float)
     choice = _start(C, n, order, penalties, allowed, required, screen)
     choice, status = _sweep(choice, order, penalties, n, deadline)
-    # Adding and dropping parents has cost the kernels' weights some digits.
+    # The kernels' weights have lost digits while parents were added and dropped.
     fit = regress_lists(choice.parents, choice.number, C)
     score = len(C) * n * math.log(fit.residual_variances.mean()) + float(penalties[choice.number].sum())
     return FoundGraph(order, fit, score, status)
@@ -188,63 +172,63 @@ def _start(
     required: BoolMatrix | None,
     screen: Screen | None,
 ) -> kernels.Choice:
-    """Return the problem in the form that the kernels take, with the parents to start from."""
-    from golem.solvers.order import variance_kernels as kernels  # brings numba
+    """Return the problem in the form that the kernels use, with the initial parents."""
+    from golem.solvers.order import variance_kernels as kernels  # imports numba
 
     d, place = len(C), np.argsort(order)
     may, must = (_by_child(mask) for mask in (allowed, required))
     if len(must) and np.any(must & (place[None, :] > place[:, None])):
-        raise ValueError("the order places a required edge backwards")
-    # Under equal variances the column of smallest variance is a node without parents.
+        raise ValueError("The order reverses a required edge: it lists an effect before its cause.")
+    # With equal variances, the column with the smallest variance has no parents.
     residuals, precisions = np.full(d, np.diagonal(C).min()), np.full(d, np.inf)
     parents, number = np.zeros((d, _ROOM), dtype=np.int64), np.zeros(d, dtype=np.int64)
     if screen is not None:
         parents, number = _lists(screen.children, screen.causes, d)
         residuals, precisions = screen.variances.copy(), screen.precisions
     steps = np.full(d + 1, np.inf)
-    # Regressions on more than n / 2 parents say nothing any more. Where the penalty falls with k, as the EBIC's
-    # does near k = d, an edge is free.
+    # Regressions on more than n / 2 parents are not informative. Where the penalty falls with k, as that of EBIC does
+    # near k = d, an edge is free.
     most = min(d - 1, n // 2)
     steps[1 : most + 1] = np.maximum(np.diff(penalties)[:most], 0)
     with np.errstate(over="ignore"):
         bounds = np.expm1(steps / (n * d)), -np.expm1(-steps / (n * d))
     weights = np.zeros(parents.shape)
-    stands = np.full(d, np.inf), np.full(d, -np.inf)
+    stable = np.full(d, np.inf), np.full(d, -np.inf)
     nodes = C, np.diagonal(C).copy(), place
-    return kernels.Choice(*nodes, parents, number, weights, residuals, may, must, precisions, *bounds, *stands)
+    return kernels.Choice(*nodes, parents, number, weights, residuals, may, must, precisions, *bounds, *stable)
 
 
 def _sweep(
     choice: kernels.Choice, order: NDArray[np.intp], penalties: Vector, n: int, deadline: float
 ) -> tuple[kernels.Choice, Status]:
-    """Improve the parents and, in place, the order until nothing changes any more."""
+    """Improve the parents, and the order in place, until nothing changes."""
     from golem.solvers.order import variance_kernels as kernels
 
     d = len(order)
     workers = available_cores() if d >= _THREADS_PAY_FROM else 1
-    wanting = np.zeros(d, dtype=bool)
+    improvable = np.zeros(d, dtype=bool)
 
     def share(of: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-        # Late nodes have more predecessors: deal them out in turn.
+        # Late nodes have more predecessors, so that each worker gets every k-th node.
         return [of[k::workers].copy() for k in range(workers)]
 
     with ThreadPoolExecutor(workers) as pool:
-        # To start a thread takes longer than a sweep over few nodes.
+        # Starting a thread takes longer than a sweep over few nodes.
         each: Any = pool.map if workers > 1 else map
         try:
             for sweep in range(_MOST_SWEEPS):
                 if sweep and time.perf_counter() >= deadline:
                     return choice, Status.TIME_LIMIT
                 total = choice.residuals.sum()
-                active = order[((total < choice.stands_from) | (total > choice.stands_to))[order]]
+                active = order[((total < choice.stable_from) | (total > choice.stable_to))[order]]
                 if len(active):
                     found = each(kernels.select_parents, repeat(choice), share(active), repeat(total))
                     choice = _with_room(choice, max(found))
                     continue
                 last = _last_parents(choice)
                 known = repeat(choice), repeat(order), repeat(last)
-                list(each(kernels.find_wanting, *known, share(order), repeat(total), repeat(wanting)))
-                if kernels.turn_edges(choice, order, penalties, float(n * d), last, wanting) == 0:
+                list(each(kernels.find_improvable, *known, share(order), repeat(total), repeat(improvable)))
+                if kernels.reverse_edges(choice, order, penalties, float(n * d), last, improvable) == 0:
                     return choice, Status.SEARCHED
         except KeyboardInterrupt:
             return choice, Status.INTERRUPTED
@@ -252,12 +236,12 @@ def _sweep(
 
 
 def _by_child(mask: BoolMatrix | None) -> BoolMatrix:
-    """Return the mask with the parents of a node in its row; without rows where there is no mask."""
+    """Return the mask indexed [child, parent], of shape (0, 0) if there is no mask."""
     return np.zeros((0, 0), dtype=bool) if mask is None else np.array(np.transpose(mask), dtype=bool, order="C")
 
 
 def _lists(children: NDArray[np.intp], causes: NDArray[np.intp], d: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the causes of each node in its row, and their number; edges into a child follow each other."""
+    """Return the causes of each node in its row, and their number, from edges grouped by child."""
     number = np.bincount(children, minlength=d)
     begins = np.nonzero(np.diff(children, prepend=-1))[0]
     slots = np.arange(len(children)) - np.repeat(begins, number[children[begins]])
@@ -267,7 +251,7 @@ def _lists(children: NDArray[np.intp], causes: NDArray[np.intp], d: int) -> tupl
 
 
 def _with_room(choice: kernels.Choice, most: int) -> kernels.Choice:
-    """Return a choice with room for the most parents of a node, and for what turning an edge can add."""
+    """Return a choice with room for twice the largest number of parents, as reversing an edge can add some."""
     room = choice.parents.shape[1]
     if 2 * most <= room:
         return choice
@@ -276,7 +260,7 @@ def _with_room(choice: kernels.Choice, most: int) -> kernels.Choice:
 
 
 def _last_parents(choice: kernels.Choice) -> NDArray[np.int64]:
-    """Return the place of the last parent of every node, -1 where it has none."""
+    """Return the position of the last parent of every node, or -1."""
     filled = np.arange(choice.parents.shape[1]) < choice.number[:, None]
     last: NDArray[np.int64] = np.where(filled, choice.place[choice.parents], -1).max(axis=1)
     return last

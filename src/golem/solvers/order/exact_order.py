@@ -1,8 +1,8 @@
-"""The exact minimum over all DAGs for a few nodes, by dynamic programming over sets of nodes.
+"""The exact minimum over all DAGs on a few nodes, by dynamic programming over sets of nodes.
 
-With free noise variances a node costs n log r_j(P) + penalty[|P|], and the residual variance of j given P is a ratio of
-determinants, r_j(P) = det S[P + j] / det S[P]. The determinants of all 2^d sets give every cost; the best parents
-within every set, and then the best last node of every set, follow by recursion (Silander and Myllymäki 2006).
+With free noise variances, node j with parents P costs n log r_j(P) + penalty[|P|]. Its residual variance is a ratio of
+determinants, r_j(P) = det S[P + j] / det S[P], so the determinants of all 2^d sets give every cost. Recursion yields
+the best parents within every set, and then the best last node of every set (Silander and Myllymäki 2006).
 """
 
 from __future__ import annotations
@@ -16,14 +16,9 @@ LARGEST_EXACT = 12
 
 
 class ExactOrders:
-    """All sets of a few nodes, with the determinants from which every cost follows.
+    """Log residual variances of all nodes given all sets of nodes, from a covariance R and a number of rows n.
 
-    Parameters
-    ----------
-    R : ndarray of shape (d, d)
-        Correlation or covariance matrix, d at most about 15: time and memory grow as 2^d.
-    n : int
-        Number of rows.
+    Time and memory grow as 2^d.
     """
 
     def __init__(self, R: Matrix, n: int) -> None:
@@ -34,7 +29,7 @@ class ExactOrders:
         self.sizes = self.members.sum(axis=1)
         logdet = _logdets(R, self.members, self.sizes)
         bits = 1 << np.arange(d)
-        # log r_j(P) = logdet(P + j) - logdet(P), meaningless and 0 where j is in P itself.
+        # log r_j(P) = logdet(P + j) - logdet(P). It is not used where P contains j.
         self.log_r = logdet[sets | bits[:, None]] - logdet[sets]
         self.of_size = [sets[self.sizes == size] for size in range(d + 1)]
         self.rests = [where[:, None] & ~bits for where in self.of_size]
@@ -48,18 +43,9 @@ class ExactOrders:
         centre: float | Vector = 0.0,
         spread: float = np.inf,
     ) -> tuple[BoolMatrix, float]:
-        """Return a DAG that minimizes sum_j n log r_j + penalty, over all DAGs that the masks allow, and the minimum.
+        """Return a DAG that minimizes sum_j n log r_j + penalties[k_j] among those the masks allow, and the minimum.
 
-        Parameters
-        ----------
-        penalties : ndarray of shape (d,)
-            Penalty of k parents.
-        allowed, required : ndarray of shape (d, d), bool, optional
-            Edges that may be, and that must be (acyclic).
-        most_parents : int, optional
-            Most parents of a node.
-        centre, spread : float or array of shape (d,), float
-            A prior on the noise variances: node j costs (log r_j - centre_j)^2 / spread more, r_j in the units of R.
+        A prior on the noise variances adds (log r_j - centre_j)^2 / spread per node, with r_j in the units of R.
 
         Examples
         --------
@@ -86,7 +72,7 @@ class ExactOrders:
         return self._best_dag(best_cost, best_parents)
 
     def _best_dag(self, best_cost: Matrix, best_parents: NDArray[np.int64]) -> tuple[BoolMatrix, float]:
-        """Recursion over sets by size: the cheapest DAG on a set takes some node last, its parents within the rest."""
+        """Build the best DAG by recursion over sets by size: its last node has its parents within the rest."""
         d = len(best_cost)
         nodes = np.arange(d)
         total, last = np.zeros(1 << d), np.zeros(1 << d, dtype=np.int64)
@@ -98,7 +84,7 @@ class ExactOrders:
         left = (1 << d) - 1
         while left:
             if np.isinf(total[left]):
-                raise ValueError("no directed acyclic graph obeys the masks")
+                raise ValueError("No acyclic graph satisfies the required and forbidden edges. Remove some of them.")
             j = int(last[left])
             left &= ~(1 << j)
             graph[:, j] = self.members[best_parents[j, left]]
@@ -106,7 +92,7 @@ class ExactOrders:
 
 
 def _logdets(R: Matrix, members: BoolMatrix, sizes: NDArray[np.intp]) -> Vector:
-    """Log det R[P, P] for every set P; -inf is kept away from by rounding up a vanishing determinant."""
+    """Return log det R[P, P] for every set P, with a finite lower bound for singular blocks."""
     logdet = np.zeros(len(members))
     for size in range(1, len(R) + 1):
         where = np.nonzero(sizes == size)[0]
@@ -117,11 +103,11 @@ def _logdets(R: Matrix, members: BoolMatrix, sizes: NDArray[np.intp]) -> Vector:
 
 
 def _best_subsets(cost: Matrix) -> tuple[Matrix, NDArray[np.int64]]:
-    """For every node and set the cheapest of the set's subsets, and which that is."""
+    """Return the lowest cost over the subsets of every set, for every node, and the subset that has it."""
     d, count = cost.shape
     best, which = cost.copy(), np.tile(np.arange(count), (d, 1))
     for bit in range(d):
-        # Axis 2 tells whether the bit is in the set.
+        # Axis 2 is 1 if the set contains the bit.
         pairs, names = (array.reshape(d, -1, 2, 1 << bit) for array in (best, which))
         smaller = pairs[:, :, 0] < pairs[:, :, 1]
         np.copyto(pairs[:, :, 1], pairs[:, :, 0], where=smaller)

@@ -1,4 +1,4 @@
-"""Free noise variances, or ones tied by a common prior: the best order, exactly for few nodes, else by search."""
+"""The best order for free or tied noise variances: exactly for few nodes, otherwise by search."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EFFORTS: dict[Effort, tuple[int, int, int]] = {"fast": (1, 0, 2), "default": (2,
 
 @dataclass(frozen=True)
 class Prior:
-    """Log noise variances from N(centre, tau^2), in the units of the data; `spread` is tau^2 + 2/n."""
+    """A prior N(centre, tau^2) on the log noise variances, in the units of the data; `spread` is tau^2 + 2/n."""
 
     centre: float
     spread: float
@@ -35,24 +35,10 @@ class Prior:
 
 @dataclass(frozen=True, eq=False)
 class OrderProblem:
-    """What every search over orders of one table shares.
-
-    Parameters
-    ----------
-    moments : Moments
-        The data.
-    penalties : ndarray of shape (d,)
-        Penalty of k parents.
-    allowed, required : ndarray of shape (d, d), bool, optional
-        Edges that may be, and that must be.
-    random_state : int or Generator
-        Seed of the searches.
-    callback : callable, optional
-        For a progress bar.
-    """
+    """The data and settings that all searches over orders of one table share."""
 
     moments: Moments
-    penalties: Vector
+    penalties: Vector  # of nodes with 0, 1, ..., d - 1 parents
     allowed: BoolMatrix | None = None
     required: BoolMatrix | None = None
     random_state: int | np.random.Generator = 0
@@ -65,14 +51,14 @@ class OrderProblem:
 
     @functools.cached_property
     def exact(self) -> ExactOrders:
-        """What exact searches share, for few nodes."""
+        """The residual variances that exact searches share, for few nodes."""
         return ExactOrders(self.moments.standardized().covariance, self.moments.n)
 
 
 def find_free_order(
     problem: OrderProblem, init: NDArray[np.intp] | None, effort: Effort, time_limit: float | None, stage: str
 ) -> FoundGraph:
-    """Search with free noise variances, then show the member of the class with the higher EV likelihood."""
+    """Search with free noise variances; return the member of the equivalence class with the higher EV likelihood."""
     starts: tuple[str | NDArray[Any], ...] = ("r2", "random") if init is None else (init, "r2")
     found = find_order(problem, starts, effort=effort, time_limit=time_limit, stage=stage)
     S = problem.moments.covariance
@@ -93,14 +79,14 @@ def find_order(
     centre, spread = (0.0, np.inf) if prior is None else (prior.centre, prior.spread)
     log_variances = np.log(moments.variances)
     if d <= LARGEST_EXACT:
-        # Near n parents the likelihood is unbounded; with fewer than 2 d rows the minimum is one under this cap.
+        # Near n parents the likelihood is unbounded. With fewer than 2 d rows the minimum is subject to this limit.
         most = max(1, (n - 2) // 2)
         graph, score = problem.exact.minimum(problem.penalties, *problem.masks, most, centre - log_variances, spread)
         status = Status.EXACT if most >= d - 1 else Status.SEARCHED
         return FoundGraph(topological_order(graph), regressions(graph, moments.covariance), score, status)
     from golem.solvers.order.order_search import search_orders
 
-    # The search's score is the deviance of standardized columns; L(B) of the columns as they are differs by this.
+    # The search minimizes the deviance of standardized columns. L(B) of the original columns differs by this.
     offset = float(log_variances.sum() / 2) + (0.0 if prior is None else d * float(np.log(spread)) / (2 * n))
     trace: list[TracePoint] = []
 

@@ -1,17 +1,17 @@
-"""How kernels are compiled: once, and in a time that a first call can afford.
+"""How kernels are compiled, so that the first call stays fast.
 
-Numba optimizes a kernel together with all that it calls, and so everything below it anew: a leaf under seven levels of
-calls is compiled seven times. What keeps that short, without a change of the code that runs:
+Numba optimizes a kernel together with everything it calls: a function under seven levels of calls is compiled seven
+times. These rules keep that short:
 
-- Only an `entry` has a place in the cache, and the wrapper through which Python calls it. That unpacks every array of
-  every tuple, and takes longer to compile than most kernels.
-- A short function that calls much, and is called in one or two places, is `inlined`; any other is a `kernel`.
-- A loop that is needed twice is a kernel of its own. It takes arrays, not the tuples they lie in: to LLVM a call with
-  hundreds of arguments is dearer than another copy of the loop.
-- No kernel is called with a literal. A literal is a type of its own, for which numba compiles the kernel again.
+- Only an `entry` is cached and has the wrapper through which Python calls it. The wrapper unpacks every array of every
+  tuple and takes longer to compile than most kernels.
+- A short function that calls many others, and is called in one or two places, is `inlined`. All others are `kernel`.
+- A loop that is needed twice is a kernel of its own. It takes arrays rather than the tuples that contain them, because
+  LLVM handles a call with hundreds of arguments more slowly than another copy of the loop.
+- No kernel is called with a literal, as numba would compile it again for the literal's type.
 
-An entry and all that it calls stand in one file, because the cache looks for changes in the file of the entry alone.
-NumPy's division keeps checks for zero, and what would raise, out of the loops.
+An entry and everything it calls are in one file, because the cache only notices changes in the file of the entry.
+NumPy's division rules keep zero checks and exceptions out of the loops.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def entry(function: Function) -> Function:
-    """Compile a kernel that Python calls; it lets other threads run."""
+    """Compile a kernel that Python calls; it releases the interpreter lock."""
     return _compiled(function, cache=True, nogil=True)
 
 

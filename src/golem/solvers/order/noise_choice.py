@@ -1,18 +1,19 @@
-"""Which noise variances the data speak for: equal, tied by a common prior, or free.
+"""Choose between equal, tied and free noise variances.
 
-All three are scored on one scale, that of the deviance. With l_j = log r_j the log residual variances of a graph,
-m_j = log S_jj the log variances of the columns, and v = tau^2 + 2/n,
+All three are scored in units of the deviance. With l_j = log r_j, the log residual variances of a graph,
+m_j = log S_jj, the log variances of the columns, and v = tau^2 + 2/n,
 
     fit(graph) = n sum_j l_j + penalty of the graph
     equal      = fit + sum_j (l_j - mu)^2 / (2/n) + d log(2/n) + log d
     tied       = fit + sum_j (l_j - mu)^2 / v + d log v + 2 log d                    v estimated
-    free       = fit + the lesser of  d log 2 + d                                    scales are arbitrary
-                                      sum_j (m_j - mu')^2 / v' + d log v' + 2 log d  columns were brought to one scale
+    free       = fit + the lesser of  d log 2 + d                                    arbitrary scales
+                                      sum_j (m_j - mu')^2 / v' + d log v' + 2 log d  columns scaled to similar variances
 
-`equal` and `tied` are the marginal likelihood with the variances integrated out (`GaussianTied`), and log d for each
-number estimated from the d nodes. `free` says that noise variances are unrelated: either their logarithms carry the
-information of a single row, v = 2, which makes it the BIC's log n a variance; or it is the columns' own variances that
-lie together, as after standardizing, and those of the noise follow from the graph. docs/noise.md has the derivation.
+`equal` and `tied` are the marginal likelihood with the variances integrated out (`GaussianTied`), plus log d for each
+parameter estimated from the d nodes. `free` treats the noise variances as unrelated. Either the prior on their
+logarithms carries the information of a single row, v = 2, which amounts to the BIC's log n per variance. Or the
+variances of the columns are similar, as in standardized data, and the graph determines those of the noise.
+docs/noise.md has the derivation.
 """
 
 from __future__ import annotations
@@ -30,30 +31,30 @@ from golem.score.regression import regressions
 from golem.score.sparsity import L0
 
 NoiseKind = Literal["equal", "tied", "free"]
-# The log variance of one row is known to about sqrt(2): a prior this wide is worth a single row.
+# One row determines a log variance up to about sqrt(2): a prior with this variance carries as much information.
 _UNIT_INFORMATION = 2.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NoiseChoice:
-    """What noise="auto" chose, and why.
+    """The choice of noise="auto", and the reason for it.
 
     Parameters
     ----------
     kind : {"equal", "tied", "free"}
-        The choice: the alternative with the lowest score.
+        The alternative with the lowest score.
     tau : float
-        Estimated standard deviation of the log noise variances in the chosen graph: 0 where they are equal, 0.7 where
-        a typical pair differs by a factor of 2.
+        Estimated standard deviation of the log noise variances in the chosen graph: 0 if they are equal, 0.7 if a
+        typical pair differs by a factor of 2.
     scores : mapping of str to float
-        The score of each alternative in units of the deviance, at the best graph met on the way; a difference of 10 is
-        strong evidence.
+        The score of the best graph found for each alternative, in units of the deviance. A difference of 10 is strong
+        evidence.
     standardized : bool
-        Whether the variances were left free because the columns have been brought to one scale.
+        Whether the variances are free because the columns have similar variances.
     likelihood : Likelihood
-        The noise model that was chosen, its prior fixed at the estimates.
+        The chosen noise model, with its prior fixed at the estimates.
     graphs : mapping of str to ndarray of shape (d, d), bool
-        The best graph under each alternative.
+        The best graph found for each alternative.
     """
 
     kind: NoiseKind
@@ -65,7 +66,7 @@ class NoiseChoice:
 
     @property
     def margin(self) -> float:
-        """How far the next alternative lies behind, in units of the deviance; infinite where there was no choice."""
+        """Difference to the next best score, in units of the deviance; infinite if there was no choice."""
         others = [score for kind, score in self.scores.items() if kind != self.kind]
         return min(others, default=float("inf")) - self.scores[self.kind]
 
@@ -75,26 +76,20 @@ class NoiseChoice:
 
     @property
     def reason(self) -> str:
-        """The choice in a sentence for the user."""
+        """The choice as a sentence for the user."""
         if self.kind == "equal":
-            return (
-                "The noise variances are equal as far as the data can tell; the scales of the columns give the order."
-            )
+            return "The data are consistent with equal noise variances. The scales of the columns determine the order."
         if self.kind == "tied":
             # Two draws from N(mu, tau^2) differ by 0.95 tau in the median.
             return (
-                f"The noise variances lie together (a typical pair differs by a factor of {np.exp(0.95 * self.tau):.3g}"
-                f", tau = {self.tau:.2f}), so that the scales of the columns help to find the order."
+                f"The noise variances are similar (a typical pair differs by a factor of {np.exp(0.95 * self.tau):.3g}"
+                f", tau = {self.tau:.2f}). The scales of the columns help to find the order."
             )
         if self.standardized:
-            return (
-                "The variances of the columns lie together more closely than those of the noise, as in standardized "
-                "data: the scales say nothing about the order, and the noise variances were left free."
-            )
-        return (
-            f"The noise variances lie far apart (tau = {self.tau:.2f}): the scales of the columns say nothing about "
-            "the order, and the noise variances were left free."
-        )
+            cause = "The variances of the columns are more similar than those of the noise, as in standardized data."
+        else:
+            cause = f"The noise variances are far apart (tau = {self.tau:.2f})."
+        return f"{cause} The scales of the columns carry no information about the order; the noise variances are free."
 
 
 class NoiseScores:
@@ -106,7 +101,7 @@ class NoiseScores:
         self._residuals: dict[bytes, Vector] = {}
 
     def residuals(self, graph: BoolMatrix) -> Vector:
-        """Residual variances of a graph, kept from vanishing where n <= d."""
+        """Return the residual variances of a graph, positive even if n <= d."""
         key = graph.tobytes()
         if key not in self._residuals:
             r = regressions(graph, self.moments.covariance).residual_variances
@@ -114,15 +109,15 @@ class NoiseScores:
         return self._residuals[key]
 
     def equal(self, graph: BoolMatrix) -> float:
-        """Score with tau = 0."""
+        """Return the score with tau = 0."""
         return self._tied(graph, GaussianTied(self.moments.n, tau=0.0)) + float(np.log(len(graph)))
 
     def tied(self, graph: BoolMatrix) -> float:
-        """Score with tau estimated."""
+        """Return the score with tau estimated."""
         return self._tied(graph, self.likelihood) + 2 * float(np.log(len(graph)))
 
     def free(self, graph: BoolMatrix) -> tuple[float, bool]:
-        """Score with free variances, and whether it is because the columns have been brought to one scale."""
+        """Return the score with free variances, and whether the columns having similar variances explains it."""
         d = len(graph)
         mu, v = self.likelihood.prior(self.moments.variances)
         away = np.log(self.moments.variances) - mu
@@ -132,7 +127,7 @@ class NoiseScores:
         return fit + min(common, arbitrary), common < arbitrary
 
     def choose(self, candidates: list[BoolMatrix], free_graph: BoolMatrix) -> tuple[BoolMatrix, NoiseChoice]:
-        """Choose a graph: the best of the candidates under tied variances, or the given one with free variances."""
+        """Choose a graph: the best candidate with equal or tied variances, or the given one with free variances."""
         free, standardized = self.free(free_graph)
         best: dict[NoiseKind, BoolMatrix] = {
             "tied": min(candidates, key=self.tied),

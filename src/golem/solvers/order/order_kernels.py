@@ -1,11 +1,11 @@
 """Compiled kernels of the order search: parents by grow-shrink, and the best position of one node.
 
-Everything works on a correlation matrix S. A node j with parents P carries, for every other node c, the residual
-covariance `g[c] = cov(e_j, x_c | P)` and the residual variance `h[c] = var(x_c | P)`. Adding c to P then lowers the
-residual variance r of j by `g[c]^2 / h[c]`: a test costs a few multiplications, and most tests end there. Adding or
-dropping a parent updates K = S_PP^-1 in O(|P|^2) and both vectors in O(|P| d), along contiguous rows of S.
+All kernels use a correlation matrix S. For a node j with parents P, and for every other node c, they store the residual
+covariance `g[c] = cov(e_j, x_c | P)` and the residual variance `h[c] = var(x_c | P)`. Adding c to P lowers the residual
+variance r of j by `g[c]^2 / h[c]`, so that a test costs a few multiplications. Most tests end there. Adding or dropping
+a parent updates K = S_PP^-1 in O(|P|^2) and both vectors in O(|P| d), along contiguous rows of S.
 
-In `Problem` the masks are indexed [child, parent], so that one child's candidates lie together.
+In `Problem` the masks are indexed [child, parent], so that the candidates of a child are contiguous.
 """
 
 from __future__ import annotations
@@ -16,41 +16,41 @@ import numpy as np
 
 from golem.solvers.order.jit import entry, inlined, kernel
 
-# Residual variances of standardized columns below this are rounding, not signal: such candidates are skipped.
+# Residual variances of standardized columns below this are rounding errors. Such candidates are skipped.
 COLLINEAR = 1e-10
-# The least residual variance whose logarithm is taken.
+# Lower bound of residual variances in logarithms.
 TINY = 1e-14
-# Score differences below this are rounding: r may be 1e-9 of a column's variance, and n log r amplifies its error.
+# Score differences below this are rounding errors: r may be 1e-9 of a column's variance, and n log r amplifies errors.
 EPSILON = 1e-3
-# From this number of parents on, K is stored between tests: to compute it is O(|P|^3).
+# From this number of parents on, K is stored between tests, because computing it takes O(|P|^3).
 STORED = 10
-# Typed: a literal -1 would compile every kernel that takes a node a second time.
-NOBODY: Any = np.int64(-1)
+# Typed, because a literal -1 would compile every kernel that takes a node a second time.
+NO_NODE: Any = np.int64(-1)
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Problem(NamedTuple):
-    """What is given."""
+    """The problem."""
 
     S: Any
     n: float
-    # penalty[k] is the penalty of k parents; one more pays if it lowers r by more than the share threshold[k].
+    # penalty[k] is the penalty of k parents. One more is worth it if it lowers r by a larger share than threshold[k].
     penalty: Any
     threshold: Any
     allowed: Any
     required: Any
-    # A prior on the log residual variances: cost tightness (log r - centre)^2; tightness 0 is pure NV.
+    # A prior on the log residual variances adds the cost tightness (log r - centre)^2. Tightness 0 is likelihood-NV.
     centre: Any
     tightness: float
     most_parents: int
-    # blanket[j, c]: c is in the Markov blanket of j, as far as elimination from all others could tell.
+    # blanket[j, c]: c is in the Markov blanket of j, as estimated by backward elimination.
     blanket: Any
     # Random 64-bit keys of the nodes, to hash sets of predecessors and of parents.
     keys: Any
 
 
 class State(NamedTuple):
-    """An order, and what belongs to it: parents, costs, residual variances r, and the vectors G[j] and H[j]."""
+    """An order with its parents, costs, residual variances r, and the vectors G[j] and H[j]."""
 
     order: Any
     position: Any
@@ -63,7 +63,7 @@ class State(NamedTuple):
     # Hashes of the predecessors and of the parents of every node.
     before: Any
     hashed: Any
-    # touched: rows that changed since they were last copied; active: nodes to be tried again.
+    # touched: rows changed since they were last copied; active: nodes to visit again.
     touched: Any
     active: Any
 
@@ -87,14 +87,14 @@ class Work(NamedTuple):
 
 
 class Cache(NamedTuple):
-    """What is remembered from one test to the next."""
+    """Values that are kept from one test to the next."""
 
-    # What the others gain or lose with the node that walks at each position.
+    # Change of the cost of all other nodes if the moving node is at each position.
     shift: Any
     # Cost of u with or without v, valid while the hash of u's predecessors and parents is the key.
     key: Any
     cost: Any
-    # Inverses K of nodes with many parents: a pool of numbers, filled from the front.
+    # Inverses K of nodes with many parents, in one array that is filled from the front.
     pool: Any
     pool_end: Any
     pool_start: Any
@@ -104,7 +104,7 @@ class Cache(NamedTuple):
 
 @kernel
 def node_cost(problem: Problem, j: int, r: float, k: int) -> Any:
-    """Cost of node j with k parents and residual variance r."""
+    """Return the cost of node j with k parents and residual variance r."""
     log_r = np.log(max(r, TINY))
     away = log_r - problem.centre[j]
     return problem.n * log_r + problem.tightness * away * away + problem.penalty[k]
@@ -112,10 +112,10 @@ def node_cost(problem: Problem, j: int, r: float, k: int) -> Any:
 
 @kernel
 def gain_window(problem: Problem, j: int, r: float, k: int) -> Any:
-    """Return the shares of r by which an addition to k parents must lower it, at least and at most."""
+    """Return the least and the largest share of r by which one more parent than k must lower it."""
     if problem.tightness == 0.0:
         return problem.threshold[k], 1.0
-    # f(x) = n x + tightness (x - centre)^2 is convex in x = log r: it has fallen far enough between two roots.
+    # f(x) = n x + tightness (x - centre)^2 is convex in x = log r, so that it is low enough between two roots.
     slope = problem.n + 2.0 * problem.tightness * (np.log(max(r, TINY)) - problem.centre[j])
     step = problem.penalty[k + 1] - problem.penalty[k]
     discriminant = slope * slope - 4.0 * problem.tightness * step
@@ -142,7 +142,7 @@ def add_outer(K: Any, x: Any, y: Any, k: int) -> None:
 
 @kernel
 def take_out(z: Any, beta: float, weight: float, g: Any, h: Any) -> None:
-    """Take the direction z out of the residual covariances g, by beta, and out of the residual variances h."""
+    """Remove the direction z from the residual covariances g and the residual variances h."""
     for c in range(z.size):
         g[c] -= beta * z[c]
         h[c] -= weight * z[c] * z[c]
@@ -150,7 +150,7 @@ def take_out(z: Any, beta: float, weight: float, g: Any, h: Any) -> None:
 
 @kernel
 def refine(S: Any, P: Any, k: int, K: Any, residual: Any, x: Any) -> None:
-    """Improve a solution x of S_PP x = residual by one step: K loses digits as it is updated."""
+    """Improve a solution x of S_PP x = residual by one step, because updates cost K some digits."""
     for i in range(k):
         row = S[P[i]]
         s = residual[i]
@@ -166,7 +166,7 @@ def refine(S: Any, P: Any, k: int, K: Any, residual: Any, x: Any) -> None:
 
 @kernel
 def solve(S: Any, P: Any, k: int, K: Any, c: int, residual: Any, x: Any) -> None:
-    """Solve S_PP x = S_Pc: the coefficients of c on P."""
+    """Solve S_PP x = S_Pc for the coefficients x of c on P."""
     for i in range(k):
         residual[i] = S[c, P[i]]
     for i in range(k):
@@ -240,7 +240,7 @@ def delete(problem: Problem, work: Work, c: int) -> None:
         b[a] -= share * beta
     take_out(z, -beta, -pivot, work.g, work.h)
     work.r[0] += beta * beta / pivot
-    # K is downdated by its own row, not the refined one: its errors along the dropped direction leave with it.
+    # K is downdated by its own row, not the refined one. This removes its errors along the dropped direction.
     for a in range(k):
         t[a] = K[i, a]
     pivot, scaled = K[i, i], work.residual
@@ -267,7 +267,7 @@ def invert(S: Any, P: Any, k: int, K: Any, L: Any, row: Any) -> None:
             for m in range(a):
                 s -= L[i, m] * L[a, m]
             L[i, a] = s / L[a, a] if a < i else np.sqrt(max(s, TINY))
-    # L becomes its own inverse, row by row; K is the Gram matrix of that.
+    # L is inverted in place, row by row. K is the Gram matrix of the inverse.
     for i in range(k):
         for a in range(i):
             row[a] = 0.0
@@ -287,7 +287,7 @@ def invert(S: Any, P: Any, k: int, K: Any, L: Any, row: Any) -> None:
 
 @kernel
 def load(problem: Problem, state: State, cache: Cache, work: Work, j: int) -> None:
-    """Fetch the present parents of j into the scratch space."""
+    """Load the current parents of j into the scratch space."""
     S, K, P, k, pool = problem.S, work.K, work.P, state.count[j], cache.pool
     for i in range(work.size[0]):
         work.inside[P[i]] = False
@@ -328,10 +328,10 @@ def load(problem: Problem, state: State, cache: Cache, work: Work, j: int) -> No
 
 
 @kernel
-def keep(problem: Problem, state: State, work: Work, j: int, parents: Any, k: int) -> None:
-    """Give j the first k of these parents; r and the vectors are computed afresh, against drift."""
+def set_parents(problem: Problem, state: State, work: Work, j: int, parents: Any, k: int) -> None:
+    """Give j the first k of these parents, and recompute r and the vectors, so that errors do not accumulate."""
     S, W, G, H, chosen = problem.S, work.W, state.G[j], state.H[j], state.parents[j]
-    # Sorted: what follows must not depend on the way that led to the set.
+    # Sorted, so that the result depends only on the set.
     for i in range(k):
         m = i
         while m > 0 and chosen[m - 1] > parents[i]:
@@ -344,7 +344,7 @@ def keep(problem: Problem, state: State, work: Work, j: int, parents: Any, k: in
         G[c] = S[j, c]
         H[c] = 1.0
     r = 1.0
-    # Rows of W are the whitened parents (Gram-Schmidt on S), the stable way to the same vectors.
+    # Rows of W are the whitened parents (Gram-Schmidt on S), which is numerically stable.
     for i in range(k):
         p, w = chosen[i], W[i]
         for c in range(d):
@@ -367,16 +367,16 @@ def keep(problem: Problem, state: State, work: Work, j: int, parents: Any, k: in
 
 @kernel
 def shrink(problem: Problem, work: Work, j: int) -> Any:
-    """Drop parents while that lowers the cost; tell whether any went."""
+    """Drop parents while that lowers the cost; return whether any were dropped."""
     any_dropped = False
     while work.size[0] > 0:
         k = work.size[0]
-        weakest, least = NOBODY, np.inf
+        weakest, least = NO_NODE, np.inf
         for i in range(k):
             loss = work.b[i] * work.b[i] / work.K[i, i]
             if loss < least and not problem.required[j, work.P[i]]:
                 weakest, least = i, loss
-        if weakest == NOBODY:
+        if weakest == NO_NODE:
             break
         if node_cost(problem, j, work.r[0] + least, k - 1) > node_cost(problem, j, work.r[0], k) - 1e-9:
             break
@@ -387,21 +387,21 @@ def shrink(problem: Problem, work: Work, j: int) -> Any:
 
 @kernel
 def grow_shrink(problem: Problem, order: Any, work: Work, j: int, limit: int, banned: int) -> Any:
-    """Add the best of the nodes at positions before `limit`, drop the worst parent, until neither pays."""
+    """Add the best node before position `limit` and drop the worst parent, until neither lowers the cost."""
     steps = 0
-    # The bound on the steps is against cycles that rounding could make.
+    # The bound prevents infinite loops through rounding.
     while steps <= 4 * problem.S.shape[0]:
         while work.size[0] < problem.most_parents:
             r = work.r[0]
             low, high = gain_window(problem, j, r, work.size[0])
-            best, most, top = NOBODY, low * r, high * r
+            best, most, top = NO_NODE, low * r, high * r
             for q in range(limit):
                 c = order[q]
                 gain, h = work.g[c] * work.g[c], work.h[c]
-                pays_most = gain > most * h and h > COLLINEAR and gain < top * h
-                if pays_most and not work.inside[c] and c != banned and c != j and problem.allowed[j, c]:
+                lowers_most = gain > most * h and h > COLLINEAR and gain < top * h
+                if lowers_most and not work.inside[c] and c != banned and c != j and problem.allowed[j, c]:
                     best, most = c, gain / h
-            if best == NOBODY:
+            if best == NO_NODE:
                 break
             insert(problem, work, best)
             steps += 1
@@ -412,7 +412,7 @@ def grow_shrink(problem: Problem, order: Any, work: Work, j: int, limit: int, ba
 
 @inlined
 def fill_from_blanket(problem: Problem, order: Any, work: Work, j: int, limit: int) -> None:
-    """Start j with its required parents and all of its blanket that stands before `limit`."""
+    """Start j with its required parents and the nodes of its blanket before position `limit`."""
     clear(problem, work, j)
     for turn in range(2):
         for q in range(limit):
@@ -426,10 +426,10 @@ def fill_from_blanket(problem: Problem, order: Any, work: Work, j: int, limit: i
 
 @inlined
 def choose_parents(problem: Problem, state: State, work: Work, j: int, from_present: bool) -> None:
-    """Find parents of j among its predecessors: from the present ones, or the better of nothing and its blanket.
+    """Find parents of j among its predecessors, from the current parents, or from none and from its blanket.
 
-    Growth from nothing misses hubs: each of a hundred parents explains too little while the others are absent.
-    Elimination from the Markov blanket starts with all of them present.
+    Growth from no parents misses hubs: each of a hundred parents explains too little without the others. Elimination
+    from the Markov blanket starts with all of them.
     """
     limit = state.position[j]
     clear(problem, work, j)
@@ -441,18 +441,18 @@ def choose_parents(problem: Problem, state: State, work: Work, j: int, from_pres
             c = state.parents[j, i]
             if state.position[c] < limit and not work.inside[c]:
                 insert(problem, work, c)
-    cost = grow_shrink(problem, state.order, work, j, limit, NOBODY)
+    cost = grow_shrink(problem, state.order, work, j, limit, NO_NODE)
     size = remember(work)
     if not from_present:
         fill_from_blanket(problem, state.order, work, j, limit)
-        if grow_shrink(problem, state.order, work, j, limit, NOBODY) < cost - 1e-6:
+        if grow_shrink(problem, state.order, work, j, limit, NO_NODE) < cost - 1e-6:
             size = remember(work)
-    keep(problem, state, work, j, work.best, size)
+    set_parents(problem, state, work, j, work.best, size)
 
 
 @kernel
 def remember(work: Work) -> Any:
-    """Note the parents in the scratch space as the best so far; return their number."""
+    """Save the parents in the scratch space as the best so far; return their number."""
     for i in range(work.size[0]):
         work.best[i] = work.P[i]
     return work.size[0]
@@ -460,16 +460,16 @@ def remember(work: Work) -> Any:
 
 @kernel
 def has_parent(state: State, u: int, v: int) -> Any:
-    """Tell whether v is a parent of u."""
-    for i in range(state.count[u]):  # noqa: SIM110 - numba compiles no generators
+    """Return whether v is a parent of u."""
+    for i in range(state.count[u]):  # noqa: SIM110 - numba does not compile generators
         if state.parents[u, i] == v:
             return True
     return False
 
 
 @kernel
-def pays(problem: Problem, j: int, c: int, r: float, k: int, g: float, h: float) -> Any:
-    """Tell whether c lowers the cost of j, which has k parents and residual variance r; g and h are those of c."""
+def lowers_cost(problem: Problem, j: int, c: int, r: float, k: int, g: float, h: float) -> Any:
+    """Return whether c lowers the cost of j, which has k parents and residual variance r; g and h belong to c."""
     if k >= problem.most_parents or h < COLLINEAR or not problem.allowed[j, c]:
         return False
     low, high = gain_window(problem, j, r, k)
@@ -478,7 +478,7 @@ def pays(problem: Problem, j: int, c: int, r: float, k: int, g: float, h: float)
 
 @kernel
 def exchange(problem: Problem, state: State, cache: Cache, work: Work, u: int, v: int, gains: bool) -> Any:
-    """Cost of u with v as a new predecessor, or without its parent v; the parents stay in the scratch space."""
+    """Return the cost of u with the new predecessor v, or without its parent v; leave the parents in `work`."""
     load(problem, state, cache, work, u)
     if gains:
         insert(problem, work, v)
@@ -489,9 +489,9 @@ def exchange(problem: Problem, state: State, cache: Cache, work: Work, u: int, v
 
 @inlined
 def change(problem: Problem, state: State, cache: Cache, work: Work, u: int, v: int, gains: bool) -> Any:
-    """Change of the cost of u when it gains or loses v as a predecessor."""
+    """Return the change of the cost of u if it gains or loses v as a predecessor."""
     if gains:
-        if not pays(problem, u, v, state.r[u], state.count[u], state.G[u, v], state.H[u, v]):
+        if not lowers_cost(problem, u, v, state.r[u], state.count[u], state.G[u, v], state.H[u, v]):
             return 0.0
     elif not has_parent(state, u, v):
         return 0.0
@@ -500,7 +500,7 @@ def change(problem: Problem, state: State, cache: Cache, work: Work, u: int, v: 
         cache.key[u, v] = key
         cache.cost[u, v] = exchange(problem, state, cache, work, u, v, gains)
     difference = cache.cost[u, v] - state.cost[u]
-    # A gain within rounding is none: it would wake nodes, and the walk depend on the units of the columns.
+    # Gains within rounding are ignored. They would activate nodes and make the search depend on the units.
     return difference if not gains or difference < -1e-6 else 0.0
 
 
@@ -510,14 +510,14 @@ def best_place(
 ) -> Any:
     """Find a better position of v with the order of the others fixed; return it and the number of parents there.
 
-    v walks to the right and to the left of where it stands. Passing u to the right, u loses v and v may use u; to
-    the left the reverse. `shift[q]` sums up what the others gain or lose with v at position q; the parents of v
-    are carried from one position to the next in `own`. A walk ends where the score lies more than `barrier` above
-    the present one. `deep` walks once more from the right end to the left, starting with the blanket of v. The parents
-    at the best position are left in `own.best`; where v stands best already, the position is NOBODY.
+    v walks to the right and to the left of its position. If it passes u to the right, u loses v, and v may use u. To
+    the left it is the reverse. `shift[q]` is the change of the other nodes' cost with v at position q. The parents of v
+    are updated in `own` from one position to the next. A walk ends if the score exceeds the current one by more than
+    `barrier`. `deep` adds a walk from the right end to the left that starts with the blanket of v. `own.best` has the
+    parents at the best position. If the current position is best, NO_NODE is returned.
     """
     shift, here, present = cache.shift, state.position[v], state.cost[v]
-    best, place, size = present, NOBODY, NOBODY
+    best, place, size = present, NO_NODE, NO_NODE
     shift[here] = 0.0
     ends = (here, here)
     for side in range(2):
@@ -532,10 +532,10 @@ def best_place(
             shift[q] = shift[q - step] + change(problem, state, cache, work, u, v, step < 0)
             if step < 0 and own.inside[u]:
                 delete(problem, own, u)
-                cost = grow_shrink(problem, state.order, own, v, q, NOBODY)
-            elif step > 0 and pays(problem, v, u, own.r[0], own.size[0], own.g[u], own.h[u]):
+                cost = grow_shrink(problem, state.order, own, v, q, NO_NODE)
+            elif step > 0 and lowers_cost(problem, v, u, own.r[0], own.size[0], own.g[u], own.h[u]):
                 insert(problem, own, u)
-                cost = grow_shrink(problem, state.order, own, v, q + 1, NOBODY)
+                cost = grow_shrink(problem, state.order, own, v, q + 1, NO_NODE)
             ends = (ends[0], q) if step > 0 else (q, ends[1])
             total = cost + shift[q]
             if total < best - EPSILON:
@@ -546,22 +546,22 @@ def best_place(
     if deep:
         first, last = ends
         for q in range(last, first - 1, -1):
-            # The nodes before v at position q, counted in the order that still has v at `here`.
+            # Number of nodes before v at position q, in the order that still has v at `here`.
             limit = q if q < here else q + 1
             if q == last:
                 fill_from_blanket(problem, state.order, own, v, limit)
-                cost = grow_shrink(problem, state.order, own, v, limit, NOBODY)
+                cost = grow_shrink(problem, state.order, own, v, limit, NO_NODE)
             elif own.inside[state.order[limit]]:
                 delete(problem, own, state.order[limit])
-                cost = grow_shrink(problem, state.order, own, v, limit, NOBODY)
+                cost = grow_shrink(problem, state.order, own, v, limit, NO_NODE)
             if cost + shift[q] < best - EPSILON:
                 best, place, size = cost + shift[q], q, remember(own)
     return place, size
 
 
 @kernel
-def wake(state: State, v: int) -> None:
-    """Mark v and its parents to be tried again."""
+def activate(state: State, v: int) -> None:
+    """Mark v and its parents to be visited again."""
     state.active[v] = True
     for i in range(state.count[v]):
         state.active[state.parents[v, i]] = True
@@ -569,16 +569,16 @@ def wake(state: State, v: int) -> None:
 
 @inlined
 def move(problem: Problem, state: State, cache: Cache, work: Work, v: int, place: int) -> None:
-    """Put v at a position, and let the nodes it passes lose or gain it as a predecessor."""
+    """Move v to a position, and update the nodes that lose or gain it as a predecessor."""
     here = state.position[v]
     step = 1 if place > here else -1
     for q in range(here + step, place + step, step):
         u = state.order[q]
-        # Who loses a parent must find others even where that costs nothing, as among collinear columns.
+        # A node that loses a parent needs others even if that costs nothing, as with collinear columns.
         if has_parent(state, u, v) if step > 0 else change(problem, state, cache, work, u, v, step < 0) != 0.0:
             exchange(problem, state, cache, work, u, v, step < 0)
-            keep(problem, state, work, u, work.P, work.size[0])
-            wake(state, u)
+            set_parents(problem, state, work, u, work.P, work.size[0])
+            activate(state, u)
         state.active[u] = True
     for q in range(here, place, step):
         u = state.order[q + step]
@@ -592,28 +592,28 @@ def move(problem: Problem, state: State, cache: Cache, work: Work, v: int, place
             state.before[v] -= problem.keys[0, u]
     state.order[place] = v
     state.position[v] = place
-    wake(state, v)
+    activate(state, v)
 
 
 @entry
 def visit(
     problem: Problem, state: State, cache: Cache, work: Work, own: Work, nodes: Any, deep: bool, barrier: float
 ) -> None:
-    """Move those of the nodes that are active to their best positions."""
+    """Move the active ones of the nodes to their best positions."""
     for v in nodes:
         if state.active[v]:
             state.active[v] = False
             place, size = best_place(problem, state, cache, work, own, v, deep, barrier)
-            if place != NOBODY:
-                keep(problem, state, own, v, own.best, size)
+            if place != NO_NODE:
+                set_parents(problem, state, own, v, own.best, size)
                 move(problem, state, cache, work, v, place)
 
 
 @entry
 def rearrange(problem: Problem, state: State, work: Work, first: int, segment: Any, afresh: bool) -> None:
-    """Write a segment into the order, and find parents for its nodes where they lost or could use some.
+    """Write a segment into the order, and find parents for its nodes that lost one or can use a new one.
 
-    Only the nodes concerned become active. `afresh` finds parents for all of them, from nothing.
+    Only these nodes become active. With `afresh`, parents are found for all nodes of the segment, from none.
     """
     running = np.uint64(0)
     for q in range(first):
@@ -635,16 +635,16 @@ def rearrange(problem: Problem, state: State, work: Work, first: int, segment: A
             c = state.order[q]
             if concerned:
                 break
-            if pays(problem, u, c, state.r[u], state.count[u], state.G[u, c], state.H[u, c]):
+            if lowers_cost(problem, u, c, state.r[u], state.count[u], state.G[u, c], state.H[u, c]):
                 concerned = not has_parent(state, u, c)
         if concerned:
             choose_parents(problem, state, work, u, not afresh)
-            wake(state, u)
+            activate(state, u)
 
 
 @entry
 def copy_touched(source: State, target: State, flags: Any) -> None:
-    """Copy a state, of the large arrays only the flagged rows."""
+    """Copy a state; of the large arrays only the flagged rows."""
     for j in range(source.order.size):
         target.order[j] = source.order[j]
         target.position[j] = source.position[j]
@@ -663,9 +663,9 @@ def copy_touched(source: State, target: State, flags: Any) -> None:
 
 @entry
 def find_blankets(problem: Problem, work: Work, t2: Any, ranked: Any) -> None:
-    """Fill in the Markov blankets: backward elimination from all others whose squared t-statistic exceeds 4.
+    """Estimate the Markov blankets by backward elimination from all nodes with a squared t-statistic above 4.
 
-    Row j of `ranked` lists the nodes by falling `t2[j]`.
+    Row j of `ranked` lists the nodes by decreasing `t2[j]`.
     """
     for j in range(t2.shape[0]):
         clear(problem, work, j)

@@ -1,12 +1,12 @@
 """Search over orders of the nodes: likelihood-NV with a penalty per edge (paper, section 3, with l0 instead of l1).
 
-Given an order of the nodes, log|det(I - B)| = 0 and the score splits into one regression a node,
+Given an order of the nodes, log|det(I - B)| = 0 and the score is a sum of one regression per node,
 
     sum_j  n log r_j(parents of j) + penalty[number of parents of j],
 
-r_j the residual variance of node j. The search moves one node at a time to its best position, from several starts,
-then perturbs the order and searches again. It works on the correlation matrix: the units of the columns enter only
-through a start that the user gives. The compiled part is `order_kernels`.
+where r_j is the residual variance of node j. From several starts, the search moves one node at a time to its best
+position, then perturbs the order and searches again. It uses the correlation matrix, so that only a start given by the
+user can depend on the units of the columns. The compiled part is `order_kernels`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from golem.solvers.order.found_graph import FoundGraph
 from golem.solvers.order.free_order import EFFORTS, Effort
 from golem.solvers.solution import Callback, Progress, Status
 
-# Scores of ill-conditioned problems carry rounding of this size.
-AGREEMENT = 1e-2
-# Up to this number of nodes a compiled inverse is quicker than to wake the threads of a busy BLAS.
-SMALL = 300
+# Rounding errors of the scores in ill-conditioned problems.
+_AGREEMENT = 1e-2
+# Up to this number of nodes a compiled inverse is faster than waking the threads of a busy BLAS.
+_SMALL = 300
 
 
 def search_orders(
@@ -50,32 +50,19 @@ def search_orders(
 
     Parameters
     ----------
-    covariance : array of shape (d, d)
-        Covariance or correlation matrix.
-    n : int
-        Number of rows it came from.
+    covariance, n : array of shape (d, d), int
+        Covariance, and the number of rows it was computed from.
     penalty : array of shape (d,)
-        Penalty of k parents; see `golem.score.sparsity.L0.penalties`.
-    allowed, required : array of shape (d, d), optional
-        Masks: edges i -> j that may be, and that must be.
+        `penalty[k]` is the penalty of k parents; see `golem.score.sparsity.L0.penalties`.
+    allowed, required : array of shape (d, d), bool, optional
+        Masks of the edges i -> j that are allowed, and that are required.
     starts : sequence
         Orders or graphs, or the names "r2" (nodes by the share of their variance that all others explain) and
-        "random". Where the effort wants more starts, random ones follow.
-    effort : {"fast", "default", "thorough"}
-        How many starts, and how many perturbations each.
-    time_limit : float, optional
-        Seconds after which the best so far is returned.
+        "random". Random starts are added if the effort asks for more.
     centre, spread : float
-        A prior on the noise variances: a node costs (log r - centre)^2 / spread more, r in the units of the covariance.
-    random_state : int or Generator
-        Seed.
-    on_progress : callable, optional
-        Called a few times a second.
-
-    Raises
-    ------
-    ValueError
-        If masks contradict each other.
+        A prior on the noise variances adds (log r - centre)^2 / spread per node, r in the units of the covariance.
+    effort, time_limit, random_state, on_progress
+        As for `golem.solvers.Order`.
 
     Examples
     --------
@@ -89,11 +76,11 @@ def search_orders(
     S = np.array(covariance, dtype=float)
     search = _Search(S, n, penalty, allowed, required, centre, spread, random_state)
     wanted, base, factor = EFFORTS[effort]
-    kicks = base + int(factor * np.sqrt(len(S)))
-    search.watch(began, time_limit, wanted * kicks, on_progress)
+    perturbations = base + int(factor * np.sqrt(len(S)))
+    search.watch(began, time_limit, wanted * perturbations, on_progress)
     orders = [search.start(start) for start in (*starts, *["random"] * (wanted - len(starts)))]
     try:
-        status = search.race(orders[:1] if effort == "fast" else orders, kicks)
+        status = search.run(orders[:1] if effort == "fast" else orders, perturbations)
     except TimeoutError:
         status = Status.TIME_LIMIT
     except KeyboardInterrupt:
@@ -111,10 +98,10 @@ def search_orders(
 
 
 class _Run:
-    """One start: the state that moves, and the best it has been in."""
+    """One start: the current state and the best one so far."""
 
     def __init__(self, d: int, most: int) -> None:
-        self.state, self.best, self.kicks = _empty_state(d, most), _empty_state(d, most), 0
+        self.state, self.best, self.perturbations = _empty_state(d, most), _empty_state(d, most), 0
 
     @property
     def score(self) -> float:
@@ -122,7 +109,7 @@ class _Run:
 
 
 class _Search:
-    """The problem in the form that the kernels take, and the strategy on top of them."""
+    """The problem in the form that the kernels use, and the search strategy."""
 
     def __init__(
         self,
@@ -141,7 +128,7 @@ class _Search:
         may = off_diagonal if allowed is None else np.asarray(allowed, dtype=bool) & off_diagonal
         must = np.zeros((d, d), dtype=bool) if required is None else np.asarray(required, dtype=bool)
         if np.any(must & ~may) or (must.any() and not is_dag(must)):
-            raise ValueError("required edges must be allowed, and must not form a cycle")
+            raise ValueError("Required edges must be allowed and must not form a cycle.")
         variances = np.diagonal(S)
         variances = np.where(variances > 0, variances, 1.0)
         R = S / np.sqrt(np.outer(variances, variances))
@@ -166,7 +153,7 @@ class _Search:
         )
         self.cache = kernels.Cache(
             shift=np.zeros(d),
-            # No key is all ones; zero is the key of a first node, which has neither predecessors nor parents.
+            # No key is all ones. Zero is the key of the first node, which has no predecessors and no parents.
             key=np.full((d, d), ~np.uint64(0)),
             cost=np.zeros((d, d)),
             pool=np.zeros(2 * d * d),
@@ -176,7 +163,7 @@ class _Search:
             pool_key=np.zeros(d, dtype=np.uint64),
         )
         self.work, self.own = _scratch(d, most), _scratch(d, most)
-        # A walk that climbs by several edges' worth seldom ends lower; perturbations give up there.
+        # A walk that raises the score by the penalty of several edges seldom ends lower. Perturbations stop there.
         self.barrier = 6.0 * float(penalties[1] - penalties[0]) if d > 1 else 0.0
         self.runs: list[_Run] = []
         self.perturbations = 0
@@ -188,11 +175,11 @@ class _Search:
         self._next_report = 0.0
 
     def _fill_blankets(self) -> Vector:
-        """Find the Markov blankets by backward elimination from all others; return the R2 on all others."""
+        """Find the Markov blankets by backward elimination; return the R2 of each node given all others."""
         d, n, R = self.d, self.problem.n, self.problem.S
-        # Full regressions need more rows than columns; with few rows a ridge at least ranks the nodes.
+        # Full regressions need more rows than columns. With few rows, a ridge is enough to rank the nodes.
         enough = n >= 1.2 * d + 10
-        if enough and d <= min(SMALL, self.most + 1):
+        if enough and d <= min(_SMALL, self.most + 1):
             precision = np.empty((d, d))
             kernels.invert(R, np.arange(d), d, precision, self.work.W, self.work.t)
         else:
@@ -205,7 +192,7 @@ class _Search:
         return np.asarray(1 - 1 / diagonal)
 
     def start(self, start: str | ArrayLike) -> NDArray[np.int64]:
-        """Read a start as an order that the required edges allow."""
+        """Convert a start to an order that the required edges allow."""
         if isinstance(start, str):
             order = np.argsort(self.r2, kind="stable") if start == "r2" else self.rng.permutation(self.d)
         else:
@@ -214,45 +201,45 @@ class _Search:
         return self._compatible(order.astype(np.int64))
 
     def _compatible(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Change an order as little as the required edges demand."""
+        """Return the order, changed only as far as required edges demand."""
         rank = np.argsort(order)
         if not np.any(self.required & (rank[:, None] > rank)):
             return order
         return topological_order(self.required, order).astype(np.int64)
 
-    def race(self, orders: Sequence[NDArray[np.int64]], kicks: int) -> Status:
-        """Climb from every order, then perturb the run that lies behind until all agree or the kicks are spent."""
+    def run(self, orders: Sequence[NDArray[np.int64]], perturbations: int) -> Status:
+        """Search from every order, then perturb the worst run until all agree or each has had its perturbations."""
         for order in orders:
             run = _Run(self.d, self.most)
             kernels.rearrange(self.problem, run.state, self.work, 0, order, True)
             kernels.copy_touched(run.state, run.best, np.ones(self.d, dtype=bool))
             self.runs.append(run)
-            # With a barrier first: most of the way is made by short walks, and those are quicker.
+            # Short walks, which are faster, make most of the progress. So the first pass has a barrier.
             self._climb(run, (5 * self.barrier, np.inf))
-        # Two starts may share a local optimum: they must also have withstood some perturbations, more where cheap.
-        least = min(kicks, max(10, min(40, 2000 // self.d)))
+        # Two starts can share a local optimum. So each must also survive some perturbations, more if they are cheap.
+        least = min(perturbations, max(10, min(40, 2000 // self.d)))
         status = Status.SEARCHED
-        while any(run.kicks < kicks for run in self.runs):
+        while any(run.perturbations < perturbations for run in self.runs):
             scores = [run.score for run in self.runs]
-            fresh = min(self.runs, key=lambda run: run.kicks)
-            agreed = len(scores) > 1 and max(scores) - min(scores) < AGREEMENT
-            if agreed and fresh.kicks >= least:
+            fresh = min(self.runs, key=lambda run: run.perturbations)
+            agreed = len(scores) > 1 and max(scores) - min(scores) < _AGREEMENT
+            if agreed and fresh.perturbations >= least:
                 status = Status.AGREED
                 break
-            able = [run for run in self.runs if run.kicks < kicks]
+            able = [run for run in self.runs if run.perturbations < perturbations]
             chosen = fresh if agreed else max(able, key=lambda run: run.score)
-            for _ in range(min(5, kicks - chosen.kicks)):
-                self._kick(chosen)
+            for _ in range(min(5, perturbations - chosen.perturbations)):
+                self._perturb(chosen)
         self._climb(self.leader(), (np.inf,))
         return status
 
     def leader(self) -> _Run:
-        """Return the first run with the lowest score; rounding, which depends on units, does not choose."""
+        """Return the first run with the lowest score up to rounding, as rounding depends on the units."""
         lowest = min(run.score for run in self.runs)
         return next(run for run in self.runs if run.score < lowest + kernels.EPSILON)
 
     def _climb(self, run: _Run, barriers: Sequence[float]) -> None:
-        """Reinsert nodes until none moves; `best` follows, so that the search can stop at any time."""
+        """Reinsert nodes until none moves; update `best`, so that the search can stop at any time."""
         state, chunk = run.state, max(1, 30_000 // self.d)
         for barrier in barriers:
             deep = bool(np.isinf(barrier))
@@ -269,19 +256,19 @@ class _Search:
                     self._check()
 
     def _keep_better(self, run: _Run) -> None:
-        """Copy the state to `best` unless its score rose, and undo what was touched where it did.
+        """Copy the state to `best`, or restore the state from `best` if its score rose.
 
-        A move is judged by updated inverses and made by fresh regressions. In an ill-conditioned problem the two
-        differ, and a move that promised to lower the score can raise it. Equal scores are kept: the search may drift
-        through an equivalence class.
+        Moves are evaluated with updated inverses and carried out with fresh regressions. The two differ in
+        ill-conditioned problems, so that a move can raise the score. Equal scores are kept: the search may move through
+        an equivalence class.
         """
         better = float(run.state.cost.sum()) < run.score + kernels.EPSILON
         source, target = (run.state, run.best) if better else (run.best, run.state)
         kernels.copy_touched(source, target, run.state.touched)
 
-    def _kick(self, run: _Run) -> None:
-        """Perturb the order, search again, keep the better."""
-        run.kicks += 1
+    def _perturb(self, run: _Run) -> None:
+        """Perturb the order, search again, and set_parents the better state."""
+        run.perturbations += 1
         self.perturbations += 1
         order = self._compatible(self._perturbed(run.state))
         changed = np.nonzero(order != run.state.order)[0]
@@ -299,13 +286,13 @@ class _Search:
         self._check()
 
     def _perturbed(self, state: kernels.State) -> NDArray[np.int64]:
-        """Reverse one edge by moving one of its ends past the other, or move a few nodes that stand together."""
+        """Reverse one edge by moving one of its nodes past the other, or move a few neighbouring nodes."""
         rng, d, order = self.rng, self.d, list(state.order)
         child = parent = int(rng.integers(d))
         if state.count[child] and rng.random() < 0.5:
             parent = int(state.parents[child, rng.integers(state.count[child])])
         low, high = int(state.position[parent]), int(state.position[child])
-        # To carry a node past hundreds of others costs more than it finds.
+        # Moving a node past hundreds of others costs more than it gains.
         if 0 < high - low <= 100:
             if rng.random() < 0.5:
                 order.insert(low, order.pop(high))
@@ -319,7 +306,7 @@ class _Search:
         return np.array(order, dtype=np.int64)
 
     def _check(self) -> None:
-        """Raise TimeoutError past the time limit, and report progress a few times a second."""
+        """Raise TimeoutError after the time limit, and report progress a few times per second."""
         seconds = time.perf_counter() - self._began
         if self._on_progress is not None and seconds >= self._next_report:
             score = min(run.score for run in self.runs)

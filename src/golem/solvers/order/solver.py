@@ -1,9 +1,9 @@
-"""Order: count edges instead of shrinking them, by searching over orders of the nodes.
+"""Order: minimize the likelihood with a penalty per edge, by searching over orders of the nodes.
 
-Given an order the graph is acyclic by construction: log|det(I - B)| and h(B) vanish, and likelihood + l0 becomes one
-small regression a node. What stays combinatorial is the order. With equal noise variances a Cholesky factorization
-finds it (`variance_order`); with free ones it is searched for (`free_order`). By default the data choose between these
-and a way in between (`tied_order`).
+Given an order, the graph is acyclic by construction: log|det(I - B)| and h(B) vanish, and likelihood + l0 becomes one
+small regression per node. Only the order remains to be found: with equal noise variances by a Cholesky factorization
+(`variance_order`), with free ones by search (`free_order`). By default the data decide between equal, tied and free
+noise variances (`tied_order`).
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ class Order:
     Parameters
     ----------
     effort : {"fast", "default", "thorough"}
-        How many starts and perturbations the search with free noise variances makes; it ends early when independent
-        starts agree. Up to 12 nodes the minimum is exact whatever the effort. Equal variances need no search.
+        Number of starts and perturbations in the search with free noise variances. The search ends early when
+        independent starts agree. Up to 12 nodes it is exact for every effort. Equal variances need no search.
     time_limit : float, optional
         Seconds after which the best graph so far is returned.
     placement : Placement
-        Device and number type for the order and the screening under equal variances; the rest runs on the CPU.
+        Device and number type for the order and the screening with equal variances. All else runs on the CPU.
     """
 
-    # (d, d) matrices on the device at the peak: measured, and rounded up.
+    # Largest number of (d, d) matrices on the device (measured, rounded up).
     PEAK_MATRICES: ClassVar[int] = 6
 
     effort: Effort = "default"
@@ -55,7 +55,7 @@ class Order:
 
     def __post_init__(self) -> None:
         if self.effort not in EFFORTS:
-            raise ValueError(f"effort must be one of {', '.join(EFFORTS)}; got {self.effort!r}")
+            raise ValueError(f"Unknown effort {self.effort!r}. Use {', '.join(map(repr, EFFORTS))}.")
 
     def solve(
         self,
@@ -77,24 +77,24 @@ class Order:
         moments : Moments
             The data.
         likelihood : GaussianEV, GaussianNV or GaussianTied
-            The noise model. The last lets the data choose between all three (`Solution.noise_choice`).
+            The noise model. With GaussianTied the data decide between all three (`Solution.noise_choice`).
         sparsity : L0
             The penalty per edge.
         init : array of shape (d,) or (d, d), optional
-            An order of the nodes, causes first, or a graph, as a start. It may come from the scales of the columns,
-            which the search itself does not look at. Where it contradicts required edges or tiers, the order is
-            changed as little as these demand: a start is only a start.
+            Start of the search: an order of the nodes, causes first, or a graph. It may be based on the scales of the
+            columns, which the search itself does not use. If it contradicts required edges or tiers, it is changed as
+            far as necessary.
         allowed, required : array of shape (d, d), bool, optional
-            Edges that may be, and that must be.
+            Masks of the edges that are allowed, and that are required.
         random_state : int, Generator or None
-            Seed of the search; None is seed 0, so that the same data give the same graph.
+            Random seed. None means 0, so that the same data give the same graph.
         callback, stage
             For a progress bar.
         """
         start = None if init is None else as_order(init, moments.d)
         if start is not None and (before := precedence(moments.d, allowed, required)) is not None:
             start = topological_order(before, start)
-        compile_search(likelihood, moments.d)  # before the clock starts: it happens once, and is no part of the solve
+        compile_search(likelihood, moments.d)  # once, and before the clock starts
         began = time.perf_counter()
         seed = 0 if random_state is None else random_state
         penalties = sparsity.penalties(moments.n, moments.d)
@@ -127,13 +127,13 @@ class Order:
             trace=trace,
             iterations=found.perturbations,
             seconds=seconds,
-            stationarity=float("nan"),  # a combinatorial minimum has no gradient to measure
+            stationarity=float("nan"),  # a combinatorial minimum has no gradient
             noise_choice=choice,
         )
 
 
 def compile_search(likelihood: Likelihood, d: int) -> None:
-    """Compile the kernels that a search needs, or load them from numba's cache."""
+    """Compile the kernels that a search needs, or load them from numba's cache, by solving tiny problems."""
     few = d <= LARGEST_EXACT
     if isinstance(likelihood, GaussianEV) or (isinstance(likelihood, GaussianTied) and not few):
         _solve_tiny_problem(True)
@@ -154,23 +154,21 @@ def _solve_tiny_problem(equal_variances: bool) -> None:
 
 
 def as_order(init: NDArray[Any], d: int) -> NDArray[np.intp]:
-    """Read an order of d nodes or a graph on them as an order."""
+    """Convert an order of d nodes, or an acyclic graph on them, to an order."""
     given = np.asarray(init)
     if given.shape == (d, d):
         if not is_dag(given):
-            raise ValueError(
-                "the start (init) has a directed cycle; it must be an order of the nodes or an acyclic graph"
-            )
+            raise ValueError("The start graph 'init' has a directed cycle. Use an acyclic graph or an order.")
         return topological_order(given)
     if given.shape != (d,) or not np.array_equal(np.sort(given), np.arange(d)):
         raise ValueError(
-            f"a start is an order of the nodes 0 .. {d - 1} or a ({d}, {d}) graph; got shape {given.shape}"
+            f"'init' must list each of the nodes 0 to {d - 1} once or be a ({d}, {d}) graph; its shape is {given.shape}."
         )
     return given.astype(np.intp)
 
 
 def _terms(fit: Regressions, likelihood: Likelihood, penalties: Vector, n: int) -> dict[str, float]:
-    """Terms of the score on a DAG, where log|det(I - B)| and h vanish and are not computed."""
+    """Return the terms of the score on a DAG, where log|det(I - B)| and h are zero."""
     L = float(likelihood.on_dag(fit.residual_variances))
     penalty = float(penalties[fit.number_of_parents].sum()) / (2 * n)
     size = float(np.abs(fit.weights).sum())

@@ -1,8 +1,8 @@
-"""Between equal and free noise variances: search with a common prior on them, and choose by one score.
+"""Tied noise variances: search with a common prior on them, and choose between equal, tied and free ones.
 
-Candidates come from two sides. From equal variances: their order, then searches with the prior, whose mean and spread
-are estimated anew from each graph found. From free variances: their graph, then such searches again. Each round can
-only lower the joint score of graph, mean and spread. `noise_choice` decides between the candidates.
+Candidates come from two starts: the order found with equal variances, and the graph found with free variances. From
+both, searches with the prior follow, and the prior's mean and spread are re-estimated from each graph found. Each round
+can only lower the joint score of graph, mean and spread. `noise_choice` decides between the candidates.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from golem.solvers.order.free_order import Effort, OrderProblem, Prior, find_fre
 from golem.solvers.order.noise_choice import NoiseChoice, NoiseScores
 from golem.solvers.solution import Status
 
-# The rounds settle after two or three.
+# Two or three rounds are usually enough.
 _MOST_ROUNDS = 5
 _SETTLED = 0.01
 _AGREEMENT = 1e-2
-# Columns in units this far apart cannot have noise of one size; their order by variance would be rounding.
+# Columns with scales this far apart cannot have similar noise; their order by variance would be due to rounding.
 _WIDEST_SCALES = 1e6
 
 
@@ -38,18 +38,18 @@ def choose_and_search(
     time_limit: float | None,
     stage: str,
 ) -> tuple[FoundGraph, NoiseChoice]:
-    """Find a graph under the noise assumption that the data speak for; a given tau leaves no choice."""
+    """Find a graph with the noise variances that the data support; a given tau leaves no choice."""
     search = _TiedSearch(problem, scores, effort, time_limit, stage)
     search.find_free(init)
     try:
         search.find_tied()
-    except KeyboardInterrupt:  # in a search that had nothing to return yet
+    except KeyboardInterrupt:  # before a search had anything to return
         search.cut = search.cut or Status.INTERRUPTED
     return search.chosen()
 
 
 class _TiedSearch:
-    """Candidates so far, and the clock."""
+    """The candidates so far, and the time left."""
 
     def __init__(
         self, problem: OrderProblem, scores: NoiseScores, effort: Effort, time_limit: float | None, stage: str
@@ -57,7 +57,7 @@ class _TiedSearch:
         self.problem, self.scores, self.effort, self.stage = problem, scores, effort, stage
         self.candidates: list[BoolMatrix] = []
         self.found: list[FoundGraph] = []
-        # How the first search ended that was cut short: no further one begins.
+        # Status of the first search that was cut short. No further search begins after it.
         self.cut: Status | None = None
         self._ends: list[BoolMatrix] = []
         self._deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
@@ -69,8 +69,8 @@ class _TiedSearch:
         self.candidates.append(self.free.graph)
 
     def find_tied(self) -> None:
-        """Search with a prior, from both sides."""
-        if self.problem.moments.d > LARGEST_EXACT:  # an exact search gains nothing by a second start
+        """Search with a prior, from both starts."""
+        if self.problem.moments.d > LARGEST_EXACT:  # an exact search does not need a second start
             self._climb(self.free.graph, self.scores.residuals(self.free.graph))
         self._from_equal_variances()
         self._settle()
@@ -88,7 +88,7 @@ class _TiedSearch:
         return found, choice
 
     def _from_equal_variances(self) -> None:
-        """Start from the order that equal variances give."""
+        """Start from the order found with equal variances."""
         from golem.solvers.order.equal_variances import learn_equal_variances
         from golem.solvers.order.variance_order import precedence, robust_variance_order
 
@@ -100,7 +100,7 @@ class _TiedSearch:
             before = precedence(moments.d, *self.problem.masks)
             _, factor = robust_variance_order(moments.covariance, moments.n, before)
             r = np.diagonal(factor) ** 2
-            # A prior without spread but for sampling is as good as equal variances, and the search exact.
+            # A prior with only the sampling spread is as good as equal variances, and the search is exact.
             mu, _ = self.scores.likelihood.prior(r)
             found = self._find((), self.effort, Prior(float(mu), 2 / moments.n))
         else:
@@ -109,7 +109,7 @@ class _TiedSearch:
         self._climb(found.graph, r)
 
     def _settle(self) -> None:
-        """Search at full effort, unless both sides have come to the same score or a search would be exact anyway."""
+        """Search at full effort, unless both starts led to the same score or all searches were exact."""
         if self.cut or self.effort == "fast" or self.problem.moments.d <= LARGEST_EXACT:
             return
         ends = sorted(self._ends, key=self.scores.tied)
@@ -119,7 +119,7 @@ class _TiedSearch:
         self._climb(graph, self.scores.residuals(graph))
 
     def _climb(self, graph: BoolMatrix, r: Vector) -> None:
-        """Alternate between the prior's mean and spread and the graph until the score no longer falls."""
+        """Alternate between estimating the prior and the graph until the score no longer falls."""
         mu, v = map(float, self.scores.likelihood.prior(r))
         lowest = self.scores.tied(graph)
         self.candidates.append(graph)
@@ -148,7 +148,7 @@ class _TiedSearch:
         return max(self._deadline - time.perf_counter(), 2e-3)
 
     def _note(self, found: FoundGraph) -> FoundGraph:
-        """Keep account of a search."""
+        """Record the result of a search, and return it."""
         self.found.append(found)
         if found.status.is_cut_short:
             self.cut = self.cut or found.status

@@ -1,11 +1,11 @@
-"""Compiled kernels under equal variances: the parents of each node along an order, and moves that turn edges.
+"""Compiled kernels for equal variances: the parents of each node along an order, and moves that reverse edges.
 
-Import this module only where a search runs, as it brings numba with it. The score is
+Import this module only where a search runs, because it imports numba. The score is
 
     scale * log R + sum_j penalty[k_j],    R = sum of the residual variances, k_j = number of parents of j.
 
-With the other nodes held, an edge that changes R by delta is worth its penalty when delta / R reaches a bound
-that depends on k alone: `drop_below[k]` for leaving k parents, `add_above[k]` for reaching k.
+With the other nodes fixed, an edge that changes R by delta is worth its penalty if delta / R reaches a bound that
+depends only on k: `drop_below[k]` for one parent less than k, `add_above[k]` for reaching k.
 """
 
 from __future__ import annotations
@@ -18,55 +18,55 @@ from golem.solvers.order.jit import entry, inlined, kernel
 
 Array = Any
 
-# A node whose variance is explained to all but this share by the parents already there is not added to them:
-# the regression would be singular.
+# A candidate is not added if the current parents explain all but this share of its variance, as the regression would
+# be singular.
 COLLINEAR = 1e-11
-# What is added must pay by more than rounding, so that nothing is added and dropped for ever.
+# Additions must gain more than rounding, so that nothing is added and dropped forever.
 _MARGIN = 1 + 1e-9
-# A move must pay by more than rounding, so that nothing is done and undone for ever.
+# Moves must gain more than rounding, so that nothing is done and undone forever.
 _LEAST_GAIN = 1e-6
-# R is known to rounding.
-_TOSS_UP = 1e-12
-# Edges that a node may come to spare when one of its edges is turned; more are not hoped for.
-_SPARED = 8
-# Typed: literals would compile every kernel that takes them once more.
-_NONE: Any = np.int64(0)
-_NOBODY: Any = np.int64(-1)
+# Relative rounding error of R.
+_ROUNDING_OF_R = 1e-12
+# Largest number of edges that a node is expected to lose when one of its edges is reversed.
+_MOST_LOST = 8
+# Typed, because literals would compile every kernel that takes them once more.
+_ZERO: Any = np.int64(0)
+_NO_NODE: Any = np.int64(-1)
 _GROW: Any = np.bool_(True)
 _ONLY_SHRINK: Any = np.bool_(False)
 
 
 class Choice(NamedTuple):
-    """The parents of every node along an order, and what their choice depends on.
+    """The parents of every node along an order, and the data for choosing them.
 
     The first number[j] entries of row j of `parents` and `weights` are the parents of node j.
     """
 
-    # Covariance, and its diagonal, which lies together here.
+    # Covariance, and a contiguous copy of its diagonal.
     S: Array
     variance: Array
-    # Place of each node in the order.
+    # Position of each node in the order.
     place: Array
     parents: Array
     number: Array
     # Least-squares weights of the parents, and residual variances.
     weights: Array
     residuals: Array
-    # Row j tells which parents node j may have, and must have; without rows where nothing is known.
+    # Masks indexed [child, parent]; without rows if there is no knowledge.
     allowed: Array
     required: Array
-    # Upper bounds on 1 / (variance of a node given any others); infinity where none is known.
+    # Upper bounds on 1 / (variance of a node given any others); infinite if unknown.
     precision: Array
     # Bounds on delta / R.
     drop_below: Array
     add_above: Array
-    # Nodes see each other through R alone: the choice of node j stands while R is between these.
-    stands_from: Array
-    stands_to: Array
+    # Nodes influence each other only through R. The parents of node j stay best while R is between these.
+    stable_from: Array
+    stable_to: Array
 
 
 class Regression(NamedTuple):
-    """A node on the first m of its chosen parents: their inverse Gram H and weights b; u is a work vector."""
+    """Regression of a node on its chosen parents: their inverse Gram matrix H and weights b; u is scratch space."""
 
     chosen: Array
     H: Array
@@ -76,14 +76,14 @@ class Regression(NamedTuple):
 
 @kernel
 def allocate(capacity: int) -> Regression:
-    """Make room for a regression on that many parents."""
+    """Allocate a regression on at most `capacity` parents."""
     H, b, u = np.empty((capacity, capacity)), np.empty(capacity), np.empty(capacity)
     return Regression(np.empty(capacity, dtype=np.int64), H, b, u)
 
 
 @kernel
 def copied(fit: Regression, m: int, capacity: int) -> Regression:
-    """Copy a regression on m parents to where there is room for others."""
+    """Copy a regression on m parents to one with another capacity."""
     copy = allocate(capacity)
     for i in range(m):
         copy.chosen[i] = fit.chosen[i]
@@ -95,10 +95,10 @@ def copied(fit: Regression, m: int, capacity: int) -> Regression:
 
 @kernel
 def project(S: Array, p: int, variance: float, fit: Regression, m: int) -> float:
-    """Regress node p, of a variance, on the chosen ones: coefficients into u, its residual variance returned."""
+    """Regress node p on the chosen ones; write the coefficients to u and return the residual variance."""
     chosen, H, u = fit.chosen, fit.H, fit.u
     v = variance
-    # Of the symmetric S the rows of the chosen are read: they stay in the cache from one p to the next.
+    # S is symmetric. The rows of the chosen nodes stay in the CPU cache from one p to the next.
     for i in range(m):
         u[i] = 0.0
     for i in range(m):
@@ -112,7 +112,7 @@ def project(S: Array, p: int, variance: float, fit: Regression, m: int) -> float
 
 @kernel
 def enter(S: Array, j: int, p: int, v: float, fit: Regression, m: int) -> float:
-    """Add p, projected to (u, v), to the regression of j by bordering the inverse Gram; return the gain."""
+    """Add p, projected to (u, v), to the regression of j by bordering H; return the decrease of the variance."""
     chosen, H, b, u = fit.chosen, fit.H, fit.b, fit.u
     c = S[j, p]
     for i in range(m):
@@ -133,7 +133,7 @@ def enter(S: Array, j: int, p: int, v: float, fit: Regression, m: int) -> float:
 
 @kernel
 def leave(i: int, fit: Regression, m: int) -> None:
-    """Drop the i-th of m parents by a rank-one downdate of the inverse Gram; the last one takes its place."""
+    """Drop the i-th of m parents by a rank-one downdate of H; the last parent takes its slot."""
     chosen, H, b = fit.chosen, fit.H, fit.b
     last = m - 1
     if i != last:
@@ -153,7 +153,7 @@ def leave(i: int, fit: Regression, m: int) -> None:
 
 @kernel
 def residual_covariances(S: Array, j: int, fit: Regression, m: int, c: Array) -> None:
-    """Write into c the covariance of each node with the residual of j, zero for its parents."""
+    """Write the covariance of each node with the residual of j to c; zero for parents of j."""
     for p in range(len(S)):
         c[p] = S[j, p]
     for i in range(m):
@@ -166,13 +166,13 @@ def residual_covariances(S: Array, j: int, fit: Regression, m: int, c: Array) ->
 
 @inlined
 def is_allowed(choice: Choice, j: int, p: int) -> bool:
-    """Tell whether p may be a parent of j."""
+    """Return whether p may be a parent of j."""
     return len(choice.allowed) == 0 or choice.allowed[j, p]
 
 
 @inlined
 def is_required(choice: Choice, j: int, p: int) -> bool:
-    """Tell whether p must be a parent of j."""
+    """Return whether p must be a parent of j."""
     return len(choice.required) > 0 and choice.required[j, p]
 
 
@@ -180,10 +180,10 @@ def is_required(choice: Choice, j: int, p: int) -> bool:
 def improve(
     choice: Choice, j: int, start: Array, count: int, others: float, grow: bool
 ) -> tuple[Regression, int, float, float, float]:
-    """Shrink and, if asked, grow the parents of j, from the first `count` of `start`.
+    """Drop and, with `grow`, add parents of j, from the first `count` of `start`.
 
     `others` is the sum of the other nodes' residual variances. Returns the regression, the number of parents, the
-    residual variance, and the least and the largest R for which no single edge more or less would lower the score.
+    residual variance, and the least and largest R for which no single addition or removal would lower the score.
     """
     S, variance, place, precision = choice.S, choice.variance, choice.place, choice.precision
     d = len(S)
@@ -193,7 +193,7 @@ def improve(
             capacity += choice.required[j, p]
     fit = allocate(capacity)
     c = np.empty(d)
-    r, m = S[j, j], _NONE
+    r, m = S[j, j], _ZERO
     if len(choice.required):
         for p in range(d):
             if choice.required[j, p]:
@@ -209,10 +209,10 @@ def improve(
                 r -= enter(S, j, p, v, fit, m)
                 m += 1
     loss, refused = np.inf, 0.0
-    # Every round adds one parent and lowers the score; the limit is for rounding in a nearly singular S.
+    # Every round adds one parent and lowers the score. The limit guards against rounding if S is nearly singular.
     for _ in range(d + 1):
         while True:  # shrink
-            weakest, loss = _NOBODY, np.inf
+            weakest, loss = _NO_NODE, np.inf
             for i in range(m):
                 b = fit.b[i]
                 if b * b < loss * fit.H[i, i] and not is_required(choice, j, fit.chosen[i]):
@@ -225,8 +225,8 @@ def improve(
         if not grow:
             break
         residual_covariances(S, j, fit, m, c)
-        best, gain, refused = _NOBODY, (others + r) * choice.add_above[m + 1] * _MARGIN, 0.0
-        for p in range(d):  # grow; the bound by the precision spares most projections
+        best, gain, refused = _NO_NODE, (others + r) * choice.add_above[m + 1] * _MARGIN, 0.0
+        for p in range(d):  # grow; the bound by the precision avoids most projections
             if place[p] >= place[j]:
                 continue
             worth = c[p] * c[p] * precision[p]
@@ -253,8 +253,8 @@ def improve(
 
 
 @kernel
-def settle(choice: Choice, j: int, fit: Regression, m: int, residual: float) -> None:
-    """Write down the parents of j."""
+def store(choice: Choice, j: int, fit: Regression, m: int, residual: float) -> None:
+    """Store the parents of j."""
     for i in range(m):
         choice.parents[j, i] = fit.chosen[i]
         choice.weights[j, i] = fit.b[i]
@@ -266,24 +266,24 @@ def settle(choice: Choice, j: int, fit: Regression, m: int, residual: float) -> 
 def select_parents(choice: Choice, nodes: Array, total: float) -> int:
     """Improve the parents of some nodes until no edge added or dropped lowers the score.
 
-    `total` is R at the start; it is given, as other threads are writing their residuals. Returns the largest number
-    of parents; where there is no room for those of a node, it keeps the old ones.
+    `total` is R at the start, an argument because other threads change the residuals. Returns the largest number of
+    parents. A node whose new parents do not fit keeps the old ones.
     """
     room = choice.parents.shape[1]
-    most = _NONE
+    most = _ZERO
     for j in nodes:
         others = total - choice.residuals[j]
         fit, m, r, least, largest = improve(choice, j, choice.parents[j], choice.number[j], others, _GROW)
         most = max(most, m)
         if m <= room:
-            settle(choice, j, fit, m, r)
-            choice.stands_from[j], choice.stands_to[j] = least * (1 - _TOSS_UP), largest * (1 + _TOSS_UP)
+            store(choice, j, fit, m, r)
+            choice.stable_from[j], choice.stable_to[j] = least * (1 - _ROUNDING_OF_R), largest * (1 + _ROUNDING_OF_R)
     return int(most)
 
 
 @inlined
 def last_parents(choice: Choice, last: Array) -> None:
-    """Write the place of the last parent of every node, -1 if it has none."""
+    """Write the position of the last parent of every node, or -1, to `last`."""
     for j in range(len(last)):
         last[j] = -1
         for i in range(choice.number[j]):
@@ -292,9 +292,9 @@ def last_parents(choice: Choice, last: Array) -> None:
 
 @inlined
 def bring_forward(choice: Choice, order: Array, at: int, to: int) -> int:
-    """Move the node at `to`, with its ancestors after `at`, before the node u at `at`; return their number.
+    """Move the node at `to` and its ancestors after `at` before the node u at `at`; return the number of nodes moved.
 
-    0, and nothing moved, where u is an ancestor of one of these ancestors: no order has the edge turned.
+    Return 0 and move nothing if u is an ancestor of one of these ancestors, as the edge cannot be reversed then.
     """
     place, parents = choice.place, choice.parents
     u, v = order[at], order[to]
@@ -327,7 +327,7 @@ def bring_forward(choice: Choice, order: Array, at: int, to: int) -> int:
 
 @inlined
 def reconsider_passed(choice: Choice, order: Array, at: int, moved: int, to: int, total: float) -> None:
-    """Have the nodes looked at again that may want one of those that have just moved before them as a parent."""
+    """Mark the nodes that may gain from a parent among the nodes that have just moved before them."""
     S, parents, weights = choice.S, choice.parents, choice.weights
     for q in range(at + moved, to + 1):
         x = order[q]
@@ -338,12 +338,12 @@ def reconsider_passed(choice: Choice, order: Array, at: int, moved: int, to: int
             for i in range(choice.number[x]):
                 c -= weights[x, i] * S[p, parents[x, i]]
             if c * c * choice.precision[p] > enough:
-                choice.stands_from[x] = np.inf
+                choice.stable_from[x] = np.inf
 
 
 @kernel
 def regress(S: Array, j: int, parents: Array, count: int, room: int) -> Regression:
-    """Regress j on its parents, the first `count` of a row, with room for some more."""
+    """Regress j on the first `count` of its parents, with room for some more."""
     fit = allocate(count + room)
     for m in range(count):
         p = parents[m]
@@ -352,14 +352,14 @@ def regress(S: Array, j: int, parents: Array, count: int, room: int) -> Regressi
 
 
 @inlined
-def turned_variances(
+def reversed_variances(
     S: Array, u: int, v: int, fit: Regression, k: int, parents: Array, count: int, residual: float
 ) -> float:
-    """Return the least sum of the residual variances of u and v once u -> v is turned.
+    """Return the least sum of the residual variances of u and v after u -> v is reversed.
 
-    Both may use the parents of both. `fit` is the regression of v on its k parents, `residual` its residual variance;
-    the first `count` of `parents` are those of u. O(k^2) for each parent of u, where building the regressions would
-    take O(k^3): it matters for hubs.
+    Both may use the parents of both. `fit` is the regression of v on its k parents, `residual` its residual variance,
+    and the first `count` of `parents` are the parents of u. This takes O(k^2) per parent of u. New regressions would
+    take O(k^3), which matters for hubs.
     """
     both = copied(fit, k, len(fit.b))
     r = residual
@@ -372,7 +372,7 @@ def turned_variances(
     for i in range(min(count, len(both.b) - m)):
         p = parents[i]
         w = project(S, p, S[p, p], both, m)
-        # Parents that both have leave no variance here.
+        # Common parents have no variance left here.
         if w > COLLINEAR * S[p, p]:
             r -= enter(S, v, p, w, both, m)
             m += 1
@@ -384,14 +384,14 @@ def turned_variances(
 
 
 @kernel
-def turn(choice: Choice, order: Array, penalty: Array, scale: float, at: int, to: int, total: float) -> float:
-    """Make v, at place `to`, a parent of u, at place `at`, if that pays; return the new R."""
+def reverse(choice: Choice, order: Array, penalty: Array, scale: float, at: int, to: int, total: float) -> float:
+    """Make v, at position `to`, a parent of u, at position `at`, if that lowers the score; return the new R."""
     parents, number, residuals = choice.parents, choice.number, choice.residuals
     u, v = order[at], order[to]
-    # Either may need the other's parents once their edge is turned. Growing here would spend much on
-    # imitating a lost parent by many proxies; what a good move lacks, the next sweep adds.
+    # After the reversal, each may need the other's parents. Growing here would replace a lost parent by many proxies.
+    # Parents that a good move lacks are added in the next sweep.
     shared = np.empty(number[u] + number[v] + 1, dtype=np.int64)
-    count = _NONE
+    count = _ZERO
     for i in range(number[u]):
         shared[count] = parents[u, i]
         count += 1
@@ -413,17 +413,17 @@ def turn(choice: Choice, order: Array, penalty: Array, scale: float, at: int, to
     moved = bring_forward(choice, order, at, to)
     if moved == 0:
         return total
-    settle(choice, u, fit_u, m_u, r_u)
-    settle(choice, v, fit_v, m_v, r_v)
-    # Both are to be looked at again.
-    choice.stands_from[u] = choice.stands_from[v] = np.inf
+    store(choice, u, fit_u, m_u, r_u)
+    store(choice, v, fit_v, m_v, r_v)
+    # Both are improved again in the next sweep.
+    choice.stable_from[u] = choice.stable_from[v] = np.inf
     reconsider_passed(choice, order, at, moved, to, total)
     return float(rest + r_u + r_v)
 
 
 @inlined
-def by_place(choice: Choice, j: int) -> Array:
-    """Places of the parents of j, ascending."""
+def parent_positions(choice: Choice, j: int) -> Array:
+    """Return the positions of the parents of j, ascending."""
     places = np.empty(choice.number[j], dtype=np.int64)
     for i in range(len(places)):
         places[i] = choice.place[choice.parents[j, i]]
@@ -433,7 +433,7 @@ def by_place(choice: Choice, j: int) -> Array:
 
 @inlined
 def is_parent(choice: Choice, j: int, p: int) -> bool:
-    """Tell whether p is a parent of j."""
+    """Return whether p is a parent of j."""
     found = False
     for i in range(choice.number[j]):
         found = found or choice.parents[j, i] == p
@@ -441,17 +441,17 @@ def is_parent(choice: Choice, j: int, p: int) -> bool:
 
 
 @kernel
-def wanted_parent(choice: Choice, order: Array, last: Array, at: int, after: int, total: float, c: Array) -> int:
-    """Return the first place > after of a node that the one at `at` would gain from as a parent, or d.
+def useful_parent(choice: Choice, order: Array, last: Array, at: int, after: int, total: float, c: Array) -> int:
+    """Return the first position after `after` of a node that would be a useful parent of the node at `at`, or d.
 
-    All parents of that node precede `at`, so that it can move there at no cost. Under knowledge, which may have led the
-    order far astray, it is any but a child: its ancestors then have to move along. c is a work vector.
+    All parents of that node precede `at`, so that it can move there at no cost. With knowledge, which can force a poor
+    order, it is any node but a child, and its ancestors move with it. c is scratch space.
     """
     S, precision = choice.S, choice.precision
     anywhere = len(choice.allowed) > 0 or len(choice.required) > 0
     u = order[at]
     m = choice.number[u]
-    fit = regress(S, u, choice.parents[u], m, _NONE + 1)
+    fit = regress(S, u, choice.parents[u], m, _ZERO + 1)
     residual_covariances(S, u, fit, m, c)
     enough = total * choice.add_above[m + 1]
     for to in range(after + 1, len(order)):
@@ -467,68 +467,68 @@ def wanted_parent(choice: Choice, order: Array, last: Array, at: int, after: int
 
 
 @entry
-def find_wanting(choice: Choice, order: Array, last: Array, nodes: Array, total: float, wanting: Array) -> None:
-    """Mark the nodes that would gain from a later one as a parent."""
+def find_improvable(choice: Choice, order: Array, last: Array, nodes: Array, total: float, improvable: Array) -> None:
+    """Mark the nodes for which a later node would be a useful parent."""
     c = np.empty(len(order))
     for u in nodes:
         at = choice.place[u]
-        wanting[u] = wanted_parent(choice, order, last, at, at, total, c) < len(order)
+        improvable[u] = useful_parent(choice, order, last, at, at, total, c) < len(order)
 
 
 @entry
-def turn_edges(choice: Choice, order: Array, penalty: Array, scale: float, last: Array, wanting: Array) -> int:
-    """Turn edges, or make edges into earlier nodes, where that lowers the score; count the changes.
+def reverse_edges(choice: Choice, order: Array, penalty: Array, scale: float, last: Array, improvable: Array) -> int:
+    """Reverse edges, or add edges into earlier nodes, if that lowers the score; return the number of changes.
 
-    An edge u -> v can be turned if no other path leads from u to v: v and its ancestors then move before u,
-    past nodes that are not their parents, at no loss. Likewise v can become a parent of an earlier u that is `wanting`
-    (`wanted_parent`). Only u and v change parents. The graph and the order are updated.
+    An edge u -> v can be reversed if no other path leads from u to v. Then v and its ancestors move before u, past
+    nodes that are not their parents, at no cost. Likewise v can become a parent of an earlier node u that is
+    `improvable` (see `useful_parent`). Only u and v change parents. The graph and the order are updated.
     """
     S, parents, number, residuals = choice.S, choice.parents, choice.number, choice.residuals
     d = len(S)
     moves = 0
-    # Every move lowers the score; the limit is for rounding in a nearly singular S.
+    # Every move lowers the score. The limit guards against rounding if S is nearly singular.
     most = 10 * d
     total = 0.0
     c = np.empty(d)
     for j in range(d):
         total += residuals[j]
-    to = _NONE + 1
+    to = _ZERO + 1
     while to < d and moves < most:  # edges, by their child
         v = order[to]
         k_v = number[v]
-        fit = regress(S, v, parents[v], k_v, _NONE + 64)
+        fit = regress(S, v, parents[v], k_v, _ZERO + 64)
         moved = False
-        at = _NONE
-        for at in by_place(choice, v):
+        at = _ZERO
+        for at in parent_positions(choice, v):
             u = order[at]
             if is_required(choice, v, u) or not is_allowed(choice, u, v):
                 continue
             rest = total - residuals[u] - residuals[v]
-            best = rest + turned_variances(S, u, v, fit, k_v, parents[u], number[u], residuals[v])
-            # At best u needs none of its old parents any more, and v a few less.
-            if scale * np.log(best / total) > penalty[number[u]] + penalty[min(k_v, _SPARED)]:
+            best = rest + reversed_variances(S, u, v, fit, k_v, parents[u], number[u], residuals[v])
+            # At best u loses all its old parents, and v a few.
+            if scale * np.log(best / total) > penalty[number[u]] + penalty[min(k_v, _MOST_LOST)]:
                 continue
-            total = turn(choice, order, penalty, scale, at, to, total)
+            total = reverse(choice, order, penalty, scale, at, to, total)
             moved = order[at] != u
             if moved:
                 moves += 1
                 break
         to = max(at, 1) if moved else to + 1
     last_parents(choice, last)
-    at = _NONE
+    at = _ZERO
     while at < d and moves < most:  # new edges, by their child
         u = order[at]
         moved = False
         to = at
-        while wanting[u] and not moved:
-            to = wanted_parent(choice, order, last, at, to, total, c)
+        while improvable[u] and not moved:
+            to = useful_parent(choice, order, last, at, to, total, c)
             if to == d:
                 break
-            total = turn(choice, order, penalty, scale, at, to, total)
+            total = reverse(choice, order, penalty, scale, at, to, total)
             moved = order[at] != u
             if moved:
                 moves += 1
                 last_parents(choice, last)
-        # A node that has moved may want to move on.
+        # A node that has moved may move further.
         at = max(at - 1, 0) if moved else at + 1
     return moves

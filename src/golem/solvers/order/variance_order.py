@@ -1,8 +1,8 @@
 """Equal noise variances, first part: order the nodes by residual variance.
 
-When all noise variances are equal, a node whose parents have all been placed has the smallest variance given
-the placed nodes, so a Cholesky factorization that always pivots on the *smallest* residual variance finds a
-causal order (Chen, Drton and Wang 2019). Its factor holds the regressions of every node on all predecessors.
+If all noise variances are equal, a node whose parents have all been placed has the smallest variance given the placed
+nodes. So a Cholesky factorization that always pivots on the *smallest* residual variance finds a causal order (Chen,
+Drton and Wang 2019). Its factor contains the regressions of every node on all its predecessors.
 """
 
 from __future__ import annotations
@@ -15,39 +15,35 @@ from golem.runtime.arrays import namespace, to_numpy
 from golem.runtime.gpu.cuda_graphs import ReplayedStep, can_replay
 from golem.runtime.types import Array, BoolMatrix, Matrix
 
-# Pivots a panel: enough for the matrix product to dominate, few enough for a panel to stay in cache.
+# Pivots per panel: enough for the matrix product to dominate, and few enough for a panel to stay in the CPU cache.
 _PANEL = 128
 _SMALL = 64
 
 
 def robust_variance_order(S: Matrix, n: int, before: BoolMatrix | None = None) -> tuple[Array, Array]:
-    """Order nodes as `variance_order` does, with a ridge where S is singular because of few rows.
+    """Order nodes as `variance_order` does, with a ridge if S is singular because there are few rows.
 
-    The ridge is a third of the smallest variance, which is about the common noise variance: enough to rank the nodes.
+    The ridge is 0.3 times the smallest variance, which is close to the common noise variance. This suffices to rank the
+    nodes.
     """
     ridge = 0.0 if n > len(S) else 0.3 * float(np.diagonal(S).min())
     return variance_order(S + ridge * np.eye(len(S)) if ridge else S, before)
 
 
 def precedence(d: int, allowed: BoolMatrix | None, required: BoolMatrix | None) -> BoolMatrix | None:
-    """Tell which nodes must be placed before which, or None where nothing is known.
+    """Return the mask [i, j] of nodes i that must precede j, or None without knowledge.
 
-    These are the required edges, and the allowed edges from one strongly connected component of the allowed
-    graph to another: if i may cause j, but no allowed path leads from j to i, then i comes first, and no
-    allowed DAG is lost by that. Tiers are a case of it. A forbidden edge i -> j alone does not place j before
-    i, as i may cause j through others; it only bars i from the parents of j.
-
-    Raises
-    ------
-    ValueError
-        If required edges form a cycle or are not allowed.
+    It consists of the required edges, and of the allowed edges between different strongly connected components of the
+    allowed graph: if i may cause j, but no allowed path leads from j to i, then i can precede j without excluding any
+    allowed DAG. Tiers are a special case. A single forbidden edge i -> j does not place j before i, because i may
+    still cause j through other nodes.
     """
     if allowed is None and required is None:
         return None
     must = np.zeros((d, d), dtype=bool) if required is None else np.asarray(required, dtype=bool)
     may = np.ones((d, d), dtype=bool) if allowed is None else np.asarray(allowed, dtype=bool)
     if np.any(must & ~may) or not is_dag(must):
-        raise ValueError("required edges must be allowed and must not form a cycle")
+        raise ValueError("Required edges must be allowed and must not form a cycle.")
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -60,15 +56,15 @@ def precedence(d: int, allowed: BoolMatrix | None, required: BoolMatrix | None) 
 def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, Array]:
     """Order nodes by a Cholesky factorization that pivots on the smallest residual variance.
 
-    Within a panel only the rows of the pivots are brought up to date; after it one matrix product updates the
-    nodes not yet placed: (2/3) d^3 flops in all, nearly all of them in matrix products.
+    Within a panel only the rows of the pivots are updated. After each panel, one matrix product updates the nodes not
+    yet placed. In total (2/3) d^3 flops are needed, nearly all of them in matrix products.
 
     Parameters
     ----------
     S : array of shape (d, d)
-        Positive definite covariance. Where it is not (n <= d), regularize it first.
+        Positive definite covariance.
     before : ndarray of shape (d, d), bool, optional
-        `before[i, j]`: i must be placed before j; acyclic, see `precedence`.
+        `before[i, j]`: i must precede j (see `precedence`).
 
     Returns
     -------
@@ -76,11 +72,6 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
         Nodes, causes first.
     factor : array of shape (d, d)
         Upper triangular U with U'U = S[order][:, order]; U[t, t]^2 is the t-th residual variance.
-
-    Raises
-    ------
-    ValueError
-        If S is not finite, or is singular to working precision.
 
     Examples
     --------
@@ -90,17 +81,17 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
     xp, d = namespace(S), S.shape[0]
     floor = xp.linalg.diagonal(S) * (float(xp.finfo(S.dtype).eps) * d)
     if not bool(xp.all(xp.isfinite(S))) or not bool(xp.all(floor > 0)):
-        raise ValueError("the covariance must be finite and its variances positive")
+        raise ValueError("The covariance must be finite, and its variances must be positive.")
     follows = None if before is None else xp.asarray(before, dtype=S.dtype, device=device(S))
-    # `nodes` are those not placed, ascending; T is their covariance given the placed ones.
+    # `nodes` are those not yet placed, ascending. T is their covariance given the placed ones.
     nodes, T = xp.arange(d, device=device(S)), S
     panels, pieces = [], []
     while nodes.shape[0]:
         panel, picked, pivots = _factor_panel(T, min(_PANEL, nodes.shape[0]), follows)
         if not bool(xp.all(pivots > xp.take(floor, picked))):
             if S.dtype == xp.float32:
-                raise ValueError("the covariance is singular in single precision; use dtype='float64'")
-            raise ValueError("the covariance is singular: some variables are linear combinations of others")
+                raise ValueError("The covariance is singular in single precision. Use dtype='float64'.")
+            raise ValueError("The covariance is singular: some columns are linear combinations of others. Remove them.")
         panels.append(panel)
         pieces.append(xp.take(nodes, picked))
         kept = _complement(picked, nodes.shape[0])
@@ -115,7 +106,7 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
     start = 0
     for panel in panels:
         stop = start + panel.shape[0]
-        # The columns of a panel are the nodes left at its time, ascending: rank those as the order does.
+        # The columns of a panel are the nodes that were left at that time, ascending. Sort them by the order.
         columns = xp.argsort(xp.argsort(order[start:]))
         factor[start:stop, start:] = xp.triu(xp.take(panel, columns, axis=1))
         start = stop
@@ -123,7 +114,7 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
 
 
 def _factor_panel(T: Array, size: int, follows: Array | None) -> tuple[Array, Array, Array]:
-    """Place `size` nodes: rows of the factor, places in T, pivots; not finite or not positive where T is singular."""
+    """Place `size` nodes; return rows of the factor, indices into T, and pivots (not positive if T is singular)."""
     xp, where = namespace(T), device(T)
     rows = xp.zeros((size, T.shape[0]), dtype=T.dtype, device=where)
     places, pivots = xp.zeros(size, dtype=xp.int64, device=where), xp.zeros(size, dtype=T.dtype, device=where)
@@ -145,7 +136,7 @@ def _factor_panel(T: Array, size: int, follows: Array | None) -> tuple[Array, Ar
         at[:] += 1
 
     if can_replay(T):
-        # Rows to come are zero and change nothing: so every step is the same.
+        # Later rows are zero and change nothing, so that all steps are the same.
         step = ReplayedStep(lambda: place_next(rows), where)
         for _ in range(size):
             step()
@@ -157,7 +148,7 @@ def _factor_panel(T: Array, size: int, follows: Array | None) -> tuple[Array, Ar
 
 
 def _complement(picked: Array, m: int) -> Array:
-    """Numbers 0 .. m - 1 without those picked, ascending."""
+    """Return the numbers 0 to m - 1 without those picked, ascending."""
     xp = namespace(picked)
     left = np.ones(m, dtype=bool)
     left[to_numpy(picked)] = False
@@ -165,12 +156,12 @@ def _complement(picked: Array, m: int) -> Array:
 
 
 def inverse_factor(U: Array) -> Array:
-    """Return W = U^-T, lower triangular, of an upper triangular U: of tensors by halves, so by matrix products."""
+    """Return W = U^-T, lower triangular, of an upper triangular U (of tensors by recursive halving)."""
     xp = namespace(U)
     if type(U) is np.ndarray:
         from scipy.linalg.lapack import get_lapack_funcs
 
-        # U' is in Fortran's order and lower triangular as it lies.
+        # U' is in Fortran order and lower triangular.
         inverse, _ = get_lapack_funcs("trtri", dtype=U.dtype)(U.T, lower=True)
         return np.ascontiguousarray(inverse)
     if U.shape[0] <= _SMALL:
@@ -183,11 +174,11 @@ def inverse_factor(U: Array) -> Array:
 
 
 def t_squared(W: Array, n: int) -> Array:
-    """Squared t-statistics of the regressions of every node on all its predecessors, in O(d^2).
+    """Return the squared t-statistics of the regressions of all nodes on all their predecessors, in O(d^2).
 
-    W is the `inverse_factor`. Its first t rows give the inverse covariance of the first t nodes, W' W, and
-    row t is (-b, 1) / sqrt(D_t) with the coefficients b of node t on them and its residual variance D_t.
-    Hence, with n - 1 - t degrees of freedom,
+    W is the `inverse_factor`. Its first t rows give the inverse covariance W'W of the first t nodes. Row t is
+    (-b, 1) / sqrt(D_t), where b are the coefficients of node t on them and D_t is its residual variance. Hence, with
+    n - 1 - t degrees of freedom,
 
         t2[t, p] = (n - 1 - t) b_p^2 / (D_t [inverse covariance]_pp)
                  = (n - 1 - t) W[t, p]^2 / sum_{s < t} W[s, p]^2,    p < t, and 0 elsewhere.
@@ -199,7 +190,7 @@ def t_squared(W: Array, n: int) -> Array:
         stop = min(start + _PANEL, d)
         sums = above + xp.cumulative_sum(t2[start:stop, :], axis=0, include_initial=True)
         freedom = n - 1 - xp.arange(start, stop, dtype=W.dtype, device=device(W))
-        # Exactly where p >= t nothing has been summed yet.
+        # The sums are zero exactly where p >= t.
         t2[start:stop, :] *= freedom[:, None] / xp.where(sums[:-1, :] > 0, sums[:-1, :], xp.inf)
         above = sums[-1:, :]
     return t2
