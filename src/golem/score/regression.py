@@ -115,7 +115,7 @@ def _edges(adjacency: BoolMatrix) -> tuple[Indices, Indices]:
 def _stacks(children: Indices, d: int) -> Iterator[tuple[Indices, Indices]]:
     """Yield groups of nodes with equally many parents, and the indices of the edges into each node, one row per node.
 
-    Single regressions are so small that calling NumPy costs more than solving them. So many are solved at once.
+    One regression is so small that calling NumPy costs more than solving it. Therefore a group is solved in one call.
     """
     count = np.bincount(children, minlength=d)
     first = np.cumsum(count) - count

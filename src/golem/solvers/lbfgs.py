@@ -45,12 +45,7 @@ class LBFGS:
     score_tolerance: float = 0.0
 
     def solve(
-        self,
-        objective: Objective,
-        init: Matrix | None = None,
-        *,
-        callback: Callback | None = None,
-        stage: str = "",
+        self, objective: Objective, init: Matrix | None = None, *, callback: Callback | None = None, stage: str = ""
     ) -> Solution:
         """Minimize the objective from a start matrix, by default zeros."""
         with blas_threads_for(objective.d):

@@ -25,10 +25,7 @@ class Rounded:
 
 
 def round_to_dag(
-    weights: Matrix,
-    threshold: float,
-    required: BoolMatrix | None = None,
-    cycles: CycleRemoval = "paper",
+    weights: Matrix, threshold: float, required: BoolMatrix | None = None, cycles: CycleRemoval = "paper"
 ) -> Rounded:
     """Drop edges below the threshold, then remove cycles.
 

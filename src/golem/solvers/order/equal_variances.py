@@ -114,10 +114,7 @@ def fit_equal_variances(
 
 
 def learn_equal_variances(
-    problem: OrderProblem,
-    deadline: float,
-    init: NDArray[np.intp] | None = None,
-    placement: Placement | None = None,
+    problem: OrderProblem, deadline: float, init: NDArray[np.intp] | None = None, placement: Placement | None = None
 ) -> FoundGraph:
     """Learn a DAG with equal noise variances from any number of rows, or improve a given order."""
     S, n, d = problem.moments.covariance, problem.moments.n, problem.moments.d

@@ -162,7 +162,7 @@ def as_order(init: NDArray[Any], d: int) -> NDArray[np.intp]:
         return topological_order(given)
     if given.shape != (d,) or not np.array_equal(np.sort(given), np.arange(d)):
         raise ValueError(
-            f"'init' must list each of the nodes 0 to {d - 1} once or be a ({d}, {d}) graph; its shape is {given.shape}."
+            f"'init' must list each of the nodes 0 to {d - 1} once or be a ({d}, {d}) graph; got shape {given.shape}."
         )
     return given.astype(np.intp)
 

@@ -187,23 +187,16 @@ def improve(
     """
     S, variance, place, precision = choice.S, choice.variance, choice.place, choice.precision
     d = len(S)
+    required = len(choice.required)  # d or, without knowledge, 0
     capacity = count + 8
-    if len(choice.required):
-        for p in range(d):
-            capacity += choice.required[j, p]
+    for p in range(required):
+        capacity += choice.required[j, p]
     fit = allocate(capacity)
     c = np.empty(d)
     r, m = S[j, j], _ZERO
-    if len(choice.required):
-        for p in range(d):
-            if choice.required[j, p]:
-                v = project(S, p, variance[p], fit, m)
-                if v > COLLINEAR * variance[p]:
-                    r -= enter(S, j, p, v, fit, m)
-                    m += 1
-    for i in range(count):
-        p = start[i]
-        if is_allowed(choice, j, p) and not is_required(choice, j, p):
+    for i in range(required + count):  # required parents first
+        p = i if i < required else start[i - required]
+        if is_required(choice, j, p) == (i < required) and is_allowed(choice, j, p):
             v = project(S, p, variance[p], fit, m)
             if v > COLLINEAR * variance[p]:
                 r -= enter(S, j, p, v, fit, m)
