@@ -156,7 +156,7 @@ def test_a_time_limit_and_an_interrupt_are_marked(drawn):
         assert Notears(time_limit=1e-9).fit(drawn.data).solution_.status is Status.TIME_LIMIT
     with pytest.warns(ConvergenceWarning, match="iteration limit"):
         assert Notears(max_iter=7).fit(drawn.data).n_iter_ == 7
-    with pytest.warns(ConvergenceWarning, match="no step improves"):
+    with pytest.warns(ConvergenceWarning, match="no further step lowers"):
         Notears(largest_rho=10.0).fit(drawn.data)
 
 
