@@ -142,7 +142,7 @@ def test_the_experiments_are_listed_with_their_claims(arguments):
         (["identifiable", "--methods", "foo"], 1, "this experiment has no method 'foo'"),
         (["identifiable", "--sizes", "ten"], 2, "is no list of whole numbers"),
         (["identifiable", "--scheduler", "tcp://x:1"], 1, "--scheduler is for --executor dask"),
-        (["identifiable", "--plot"], 1, "run the experiment first"),
+        (["identifiable", "--plot"], 1, "Run the experiment first"),
         (["identifiable", "--plot", "--methods", "foo"], 1, "--methods is for a run, and --plot runs nothing"),
         (["identifiable", "--plot", "--device", "cpu"], 1, "--device is for a run, and --plot runs nothing"),
         (["identifiable", "--plot", "--batch", "2"], 1, "--batch is for a run, and --plot runs nothing"),

@@ -1,85 +1,59 @@
 """Figures 4 and 5, section 5.1: the role of the l1 and the DAG penalty.
 
 ER1 and ER4 graphs of 100 nodes, n = 100, 300, 1000, 3000, 10000, 12 simulations: GOLEM-EV, -L1 (no DAG penalty) and
--Plain (without any) under noise of equal variances, GOLEM-NV and its variants under unequal ones. Weights are
-thresholded at 0.3 and no more, as in the paper, so that estimates may be cyclic: SHD, TPR and h(B) are of these, and
-`h_raw` is h of the weights before the threshold (a row without a number there: h is beyond all numbers). SHD-C
-and SID need a directed acyclic graph, and are taken after cycle removal (section 4.2); the share of cyclic estimates
-stands beside them. Where n <= d the likelihood is unbounded below and the -Plain variants have no minimum.
+-Plain (no penalty) under noise of equal variances, GOLEM-NV and its variants under unequal ones. As in the paper,
+weights are only thresholded at 0.3, so that estimates may be cyclic. SHD, TPR and h(B) describe these estimates, and
+`h_raw` is h of the weights before the threshold (empty if it overflows). SHD-C and SID need a DAG and are computed
+after cycle removal (section 4.2); the share of cyclic estimates is shown next to them. If n <= d the likelihood is
+unbounded below and the -Plain variants have no minimum.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
 
 from golem.estimator.settings import PAPER_THRESHOLD
 from golem.experiments import sweep
-from golem.experiments.analysis import figures
-from golem.experiments.analysis.comparisons import better, difference, is_there, join, metric_label, not_run, present
+from golem.experiments.analysis.claims import Finding, judge
+from golem.experiments.analysis.comparisons import better, difference
+from golem.experiments.analysis.figures import Panels
 from golem.experiments.analysis.inference import MIN_SEEDS, all_hold, is_higher, is_lower, within
-from golem.experiments.analysis.tables import average, distinct, done, interaction, metric, paired, where
+from golem.experiments.analysis.tables import average, distinct, done, interaction, label, metric, paired, where
 from golem.experiments.engine.store import DONE
 from golem.experiments.engine.task import Grid, Row, Task
-from golem.experiments.experiment import Table, Verdict
-from golem.experiments.learners import Learned, learn, measurements
+from golem.experiments.experiment import Table
+from golem.experiments.learners import Learned, measurements
 from golem.graphs import metrics
 from golem.graphs.dag import is_dag
+from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.acyclicity import Expm
 from golem.solvers.rounding import round_to_dag
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from golem.model.simulation import Simulation
-
 METHODS = ("golem-ev", "golem-ev-l1", "golem-ev-plain", "golem-nv", "golem-nv-l1", "golem-nv-plain")
-CLAIMS = (
-    "Equal variances, many samples: GOLEM-EV and GOLEM-EV-L1 come close to the true graph with a high TPR, "
-    "GOLEM-EV-Plain does not.",
-    "Equal variances: the gap between GOLEM-EV-L1 and GOLEM-EV gets smaller with more samples.",
-    "Unequal variances: GOLEM-NV-L1 is worse than GOLEM-NV without the DAG penalty, above all in its TPR.",
-    "The DAG penalty helps most with few samples and on dense graphs (equal variances).",
-    "With both penalties h(B) is low in all settings, and lower than without the DAG penalty.",
-)
 _HIGH_TPR, _LOW_H, _CLOSE = 0.9, 1e-2, 0.1
-# On a logarithmic scale: h of what is acyclic up to rounding, and h beyond all numbers.
+# On a logarithmic scale: h of a graph that is acyclic up to rounding, and h that overflows.
 _NO_H, _LOG_OVERFLOW = 1e-16, 308.0
 
 
 def tasks(grid: Grid) -> list[Task]:
-    """All cells, seeds and methods, each variant with the noise that it assumes."""
-    sizes = grid.choose_sizes((100,), (20,), (6,))
-    rows = grid.pick((100, 300, 1000, 3000, 10000), (30, 300, 3000), (100, 1000))
-    cells = [
-        {"graph": graph, "noise": noise, "d": d, "n": n, "cycles": "none", "steps": sweep.steps(grid)}
-        for noise in ("gaussian-ev", "gaussian-nv")
-        for graph in grid.pick(("ER1", "ER4"), ("ER1", "ER4"), ("ER1",))
-        for d in sizes
-        for n in rows
-    ]
-    found = sweep.product("constraints", cells, grid.choose_seeds(quick=2), grid.choose_methods(METHODS))
+    """Return the tasks of all cells, seeds and methods, each variant with the noise that it assumes."""
+    found = sweep.tasks(
+        "constraints", grid, METHODS, seeds=grid.choose_seeds(quick=2),
+        graph=grid.pick(("ER1", "ER4"), ("ER1", "ER4"), ("ER1",)), noise=("gaussian-ev", "gaussian-nv"),
+        d=grid.choose_sizes((100,), (20,), (6,)),
+        n=grid.pick((100, 300, 1000, 3000, 10000), (30, 300, 3000), (100, 1000)), cycles="none",
+    )  # fmt: skip
     return [task for task in found if str(task.cell["noise"])[-2:] in task.method.split("-")]
 
 
-def run(task: Task) -> Row:
-    """Simulate, learn, threshold and measure; then remove cycles and measure the rest."""
-    drawn = sweep.draw(task)
-    return _measured(drawn, learn(task.method, task.cell, drawn.data))
-
-
-def run_batch(tasks: list[Task], device: str) -> list[Row]:
-    """Run some in one stack."""
-    return [_measured(drawn, learned) for drawn, learned in sweep.learned_batch(tasks, device)]
-
-
-def _measured(drawn: Simulation, learned: Learned) -> Row:
-    truth, raw = drawn.sem.adjacency, learned.model.raw_weights_
-    row = measurements(truth, learned, classes=False)
+def _measure(truth: BoolMatrix, rows: Matrix, learned: Learned) -> Row:
+    """Measure the thresholded estimate; then remove cycles and measure the rest."""
+    raw = learned.model.raw_weights_
     acyclic = round_to_dag(raw, PAPER_THRESHOLD).weights
-    return row | {
+    return measurements(truth, learned, classes=False) | {
         "cyclic": not is_dag(learned.estimate.graph),
         "h": _finite(round_to_dag(raw, PAPER_THRESHOLD, cycles="none").weights),
         "h_raw": _finite(raw),
@@ -90,140 +64,128 @@ def _measured(drawn: Simulation, learned: Learned) -> Row:
 
 
 def _finite(weights: np.ndarray) -> float | None:
-    """Return h(B), None where it is beyond all numbers."""
+    """Return h(B), None if it overflows."""
     with np.errstate(all="ignore"):
         h = float(Expm().value_and_grad(weights)[0])
     return max(h, 0.0) if math.isfinite(h) else None
 
 
 def _h(row: Row) -> float:
-    """Return h of the thresholded estimate, infinity where it was beyond all numbers."""
+    """Return h of the thresholded estimate, infinity if it overflowed."""
     return math.inf if row["h"] is None else float(row["h"])
 
 
-def figure(table: Table) -> Figure:
-    """Draw SHD, SHD-C, SID, TPR, h and the share of cyclic estimates against n, by graph and noise.
-
-    Means of h leave out those beyond all numbers, which have no place on an axis; the verdict counts them.
-    """
-    table = [row | {"panel": f"{row['graph']} {row['noise']}"} for row in table]
-    return figures.metric_rows(
-        table, ("shd", "shd_c", "sid", "tpr", "h", "cyclic"), x="n", rows="panel", methods=present(table, METHODS),
-        log_x=True, log_y=("shd", "shd_c", "sid", "h"),
-    )  # fmt: skip
-
-
-def verdicts(table: Table) -> list[Verdict]:
-    """Judge the claims of section 5.1."""
-    table = [row | _derived(row) for row in table]
-    return [_many_samples(table), _gap(table), _without_dag(table), _where_it_helps(table), _acyclicity(table)]
+def _with_derived(table: Table) -> Table:
+    """Add the numbers that the claims are about, computed from those of a row."""
+    return [row | _derived(row) if row["status"] == DONE else row for row in table]
 
 
 def _derived(row: Row) -> Row:
-    """Numbers that the claims are about, made of those of a row."""
-    if row["status"] != DONE:
-        return {}
     edges, missed = float(row["true_edges"] or 1), (1 - metric(row, "tpr")) * metric(row, "true_edges")
     return {
         "errors_per_edge": float(row["shd"] or 0) / edges,
-        # True edges that are not there or turned around, less edges that are too many: both a node.
+        # True edges that are missing or reversed, minus edges that are too many, per node.
         "missed_less_extra": (2 * missed - float(row["shd"] or 0)) / float(row["d"] or 1),
         "log_h": math.log10(max(_h(row), _NO_H)) if math.isfinite(_h(row)) else _LOG_OVERFLOW,
     }
 
 
-def _many_samples(table: Table) -> Verdict:
-    names = ("golem-ev", "golem-ev-l1", "golem-ev-plain")
-    if not is_there(table, *names):
-        return not_run(CLAIMS[0], table, *names)
+@judge(
+    *METHODS[:3],
+    title="SHD per true edge",
+    criterion=f"close means at most {_CLOSE:g}, a high TPR at least {_HIGH_TPR:g}",
+    select=_with_derived,
+)
+def _many_samples(table: Table) -> Iterable[Finding]:
     most = distinct(table, "n")[-1]
-    parts = []
     for graph in distinct(table, "graph"):
-        rows = where(table, graph=graph, n=most)
-        errors = {name: average(rows, "errors_per_edge", method=name) for name in names}
-        tpr = {name: average(rows, "tpr", method=name) for name in names}
-        outcomes = [within(errors[name], 0, _CLOSE) for name in names[:2]]
-        outcomes += [within(tpr[name], _HIGH_TPR, math.inf) for name in names[:2]]
-        outcomes.append(within(errors[names[2]], _CLOSE, math.inf))
-        told = ", ".join(f"{name} {errors[name]} (TPR {tpr[name]})" for name in names)
-        parts.append(Verdict(f"{graph}, n = {most}, SHD a true edge", told, all_hold(outcomes)))
-    taken = Verdict("Close is taken as", f"at most {_CLOSE:g} errors a true edge, a high TPR as {_HIGH_TPR:g}", True)
-    return join(CLAIMS[0], *parts, taken)
+        for name in METHODS[:3]:
+            errors, tpr = (
+                average(table, column, graph=graph, n=most, method=name) for column in ("errors_per_edge", "tpr")
+            )
+            told = f"{graph}, n = {most}: {name} {errors} (TPR {tpr})"
+            if name == "golem-ev-plain":
+                yield told, within(errors, _CLOSE, math.inf)
+            else:
+                yield told, all_hold([within(errors, 0, _CLOSE), within(tpr, _HIGH_TPR, math.inf)])
 
 
-def _gap(table: Table) -> Verdict:
-    """See whether the gap, whichever method is ahead with the fewest rows, is nearer to zero with the most."""
-    if not is_there(table, "golem-ev", "golem-ev-l1"):
-        return not_run(CLAIMS[1], table, "golem-ev", "golem-ev-l1")
+@judge(*METHODS[:2], title="SHD / d, golem-ev-l1 - golem-ev")
+def _gap(table: Table) -> Iterable[Finding]:
+    """Check whether the gap is closer to zero with the most rows than with the fewest, whichever method is ahead."""
     rows = distinct(table, "n")
     gaps = {n: paired(table, "shd", "golem-ev-l1", "golem-ev", n=n) for n in rows}
     change = interaction(table, "shd", "golem-ev-l1", "golem-ev", {"n": rows[-1]}, {"n": rows[0]})
     listed = ", ".join(f"n = {n}: {gap.signed()}" for n, gap in gaps.items())
-    measured = f"SHD / d, golem-ev-l1 - golem-ev: {listed}; last less first {change.signed()}"
     first, last = gaps[rows[0]], gaps[rows[-1]]
-    if is_lower(first) is None:
-        # No gap to begin with: one at the end has grown, else there is nothing to see.
-        return Verdict(CLAIMS[1], measured, None if is_lower(last) is None or is_lower(change) is None else False)
     shrinks = is_lower(change) if first.value > 0 else is_higher(change)
-    return Verdict(CLAIMS[1], measured, False if shrinks and abs(last.value) >= abs(first.value) else shrinks)
+    if is_lower(first) is None:
+        # There is no gap at first: one at the end has grown, otherwise there is nothing to see.
+        shrinks = None if is_lower(last) is None or is_lower(change) is None else False
+    elif shrinks and abs(last.value) >= abs(first.value):
+        shrinks = False
+    yield f"{listed}; last minus first {change.signed()}", shrinks
 
 
-def _without_dag(table: Table) -> Verdict:
-    if not is_there(table, "golem-nv", "golem-nv-l1"):
-        return not_run(CLAIMS[2], table, "golem-nv", "golem-nv-l1")
-    parts = []
-    for name, higher in (("tpr", True), ("shd", False)):
-        measured = difference(table, name, "golem-nv-l1", "golem-nv")
-        outcome = better(table, name, "golem-nv", "golem-nv-l1", higher=higher)
-        parts.append(Verdict(metric_label(name), measured, outcome))
+@judge(*METHODS[3:5], select=_with_derived)
+def _without_dag(table: Table) -> Iterable[Finding]:
+    for name in ("tpr", "shd"):
+        outcome = better(table, name, "golem-nv", "golem-nv-l1", higher=name == "tpr")
+        yield f"{label(name)}, {difference(table, name, 'golem-nv-l1', 'golem-nv')}", outcome
     more = paired(table, "missed_less_extra", "golem-nv-l1", "golem-nv")
-    told = "True edges missed less false edges added by leaving out the penalty, a node"
-    parts.append(Verdict(f"Above all the TPR. {told}", more.signed(), is_higher(more)))
-    return join(CLAIMS[2], *parts)
+    yield f"true edges missed minus false edges added without the penalty, per node: {more.signed()}", is_higher(more)
 
 
-def _where_it_helps(table: Table) -> Verdict:
+@judge(*METHODS[:2], title="SHD / d saved by the DAG penalty")
+def _where_it_helps(table: Table) -> Iterable[Finding]:
     pair = ("golem-ev-l1", "golem-ev")
-    if not is_there(table, *pair) or not {"ER1", "ER4"} <= set(distinct(table, "graph")):
-        return not_run(CLAIMS[3], table, *pair)
+    if not {"ER1", "ER4"} <= set(distinct(table, "graph")):
+        return
     rows = distinct(table, "n")
     gains = [
         f"{graph}, n = {n}: {paired(table, 'shd', *pair, graph=graph, n=n).signed()}"
         for graph in ("ER1", "ER4")
         for n in (rows[0], rows[-1])
     ]
+    yield "; ".join(gains), is_higher(paired(table, "shd", *pair))
     few = interaction(table, "shd", *pair, {"n": rows[0]}, {"n": rows[-1]})
+    yield f"with n = {rows[0]} minus that with {rows[-1]}: {few.signed()}", is_higher(few)
     dense = interaction(table, "shd", *pair, {"graph": "ER4"}, {"graph": "ER1"})
-    return join(
-        CLAIMS[3],
-        Verdict("SHD / d saved by the DAG penalty", "; ".join(gains), is_higher(paired(table, "shd", *pair))),
-        Verdict(f"More is saved with n = {rows[0]} than with {rows[-1]}", few.signed(), is_higher(few)),
-        Verdict("More is saved on ER4 than on ER1", dense.signed(), is_higher(dense)),
-    )
+    yield f"on ER4 minus that on ER1: {dense.signed()}", is_higher(dense)
 
 
-def _acyclicity(table: Table) -> Verdict:
-    names = ("golem-ev", "golem-ev-l1", "golem-nv", "golem-nv-l1")
-    parts = []
-    for full, without in (names[:2], names[2:]):
-        if not is_there(table, full, without):
-            parts.append(not_run(full, table, full, without))
+@judge(
+    *METHODS[:2],
+    *METHODS[3:5],
+    title="h(B)",
+    criterion=f"low means at most {_LOW_H:g}; {_NO_H:g} is taken for zero in log10",
+    select=_with_derived,
+    partial=True,
+)
+def _acyclicity(table: Table) -> Iterable[Finding]:
+    for full in ("golem-ev", "golem-nv"):
+        without = f"{full}-l1"
+        if not {full, without} <= set(distinct(table, "method")):
             continue
-        told, outcomes = [], []
         for name in (full, without):
             rows = where(done(table), method=name)
             highest, cyclic = max(map(_h, rows), default=math.nan), average(rows, "cyclic")
-            told.append(f"{name} at most {highest:.2g}, share of cyclic graphs {cyclic}")
-            if name == full:
-                # The highest is a number of these graphs: with enough of them it needs no interval.
-                outcomes.append(None if cyclic.count < MIN_SEEDS else highest <= _LOW_H)
+            # The maximum of these graphs needs no interval, only enough of them.
+            outcome = None if cyclic.count < MIN_SEEDS else name == without or highest <= _LOW_H
+            yield f"{name} at most {highest:.2g}, share of cyclic graphs {cyclic}", outcome
         less = paired(table, "log_h", full, without)
-        outcomes.append(is_lower(less))
-        told.append(f"log10 of h {full} - {without}: {less.signed()}, zero taken as {_NO_H:g}")
-        parts.append(Verdict("h(B)", "; ".join(told), all_hold(outcomes)))
-    return join(CLAIMS[4], *parts, Verdict("Low is taken as", f"at most {_LOW_H:g}", True))
+        yield f"log10 of h, {full} - {without}: {less.signed()}", is_lower(less)
 
 
-EXPERIMENT = sweep.experiment(
-    "constraints", "Figures 4 and 5, section 5.1", CLAIMS, tasks, figure, verdicts, run, run_batch
-)
+CLAIMS = {
+    "Equal variances, many samples: GOLEM-EV and GOLEM-EV-L1 come close to the true graph with a high TPR, "
+    "GOLEM-EV-Plain does not.": _many_samples,
+    "Equal variances: the gap between GOLEM-EV-L1 and GOLEM-EV gets smaller with more samples.": _gap,
+    "Unequal variances: without the DAG penalty GOLEM-NV-L1 is worse than GOLEM-NV, above all in TPR.": _without_dag,
+    "The DAG penalty helps most with few samples and on dense graphs (equal variances).": _where_it_helps,
+    "With both penalties h(B) is low in all settings, and lower than without the DAG penalty.": _acyclicity,
+}
+# Means of h leave out overflows, which have no place on an axis; the verdict counts them.
+_METRICS, _LOGARITHMIC = ("shd", "shd_c", "sid", "tpr", "h", "cyclic"), ("shd", "shd_c", "sid", "h")
+FIGURE = Panels(_METRICS, "n", ("graph", "noise"), METHODS, log_x=True, log_y=_LOGARITHMIC)
+EXPERIMENT = sweep.experiment("constraints", "Figures 4 and 5, section 5.1", CLAIMS, tasks, FIGURE, measure=_measure)

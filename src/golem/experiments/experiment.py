@@ -1,4 +1,4 @@
-"""What an experiment is: tasks, a function that turns one into numbers, and functions of the table of these."""
+"""What an experiment is: tasks, a function that measures one task, and functions of the table of all measurements."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Table = list[Row]
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, what was measured, and whether it holds; None where this run does not decide it.
+    """A claim, what was measured, and whether the claim holds (None: undecided).
 
-    `mode` is that of the run it comes from: a verdict of any but a full one says so.
+    `mode` is the version of the experiment that was run. Verdicts of quick and tiny runs are marked.
 
     Examples
     --------
@@ -34,45 +34,39 @@ class Verdict:
     @property
     def word(self) -> str:
         """The verdict in words."""
-        word = {True: "holds", False: "does not hold", None: "not decided by this run"}[self.holds]
+        word = {True: "holds", False: "does not hold", None: "undecided"}[self.holds]
         return word if self.mode == "full" else f"{word} ({self.mode} run)"
-
-
-def not_run(claim: str) -> Verdict:
-    """Return the verdict on a claim of which the table has no rows."""
-    return Verdict(claim, "Not run.", None)
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment; a module of its own holds one under the name EXPERIMENT.
+    """An experiment; its module assigns it to the name EXPERIMENT.
 
     Parameters
     ----------
     name : str
-        Its name on the command line.
+        Name on the command line.
     reproduces : str
         The figure or statement of the paper, and its section.
     claims : tuple of str
-        What is claimed, in sentences.
+        The claims, in sentences.
     tasks : callable
         Takes a `Grid` and returns the tasks.
     run : callable
-        Takes a task and returns its measurements. A pure function of the task, but for columns whose name ends in
-        "seconds". What it raises becomes a row that says so.
+        Takes a task and returns its measurements. It must be a pure function of the task, except for columns whose
+        name ends in "seconds". An exception becomes a row with the reason.
     figure : callable
         Takes the table and returns a matplotlib figure.
     verdicts : callable
-        Takes the table and returns the verdicts, one a claim.
+        Takes the table and returns one verdict per claim.
     prepare : callable, optional
-        Takes a task; imports and compiles what is not to be timed, nor to count against the time limit.
+        Takes a task; does the imports and compilation that are neither timed nor counted against the time limit.
     shape : callable, optional
-        Takes a task and returns what tasks must have in common to be solved as one batch; None for a task that has to
-        be solved alone.
+        Takes a task and returns what the tasks of one batch must have in common; None if the task cannot be batched.
     run_batch : callable, optional
-        Takes tasks of one shape and the name of a device, and returns their rows.
+        Takes tasks of one shape and the name of a device, and returns their measurements.
     has_sizes : bool
-        Whether numbers of variables can be chosen; False where the data have their own.
+        Whether the numbers of variables can be chosen; False if the data fix them.
     """
 
     name: str

@@ -3,14 +3,16 @@
 The paper picks lambda_1 = 2e-2 (GOLEM-EV) and 2e-3 (GOLEM-NV) and lambda_2 = 5, "small values which are found to work
 well" (appendix F), and leaves the sensitivity to them and other functions h to future work (sections 4.1 and 6). Here
 both are multiplied by factors, on ER2 graphs with n = 1000, GOLEM-EV on noise of equal variances and GOLEM-NV on
-unequal ones (started from GOLEM-EV with the paper's own coefficients); and Expm is compared with Polynomial (Yu et al.
+unequal ones (started from GOLEM-EV with the paper's own coefficients). Expm is compared with Polynomial (Yu et al.
 2019) and LogDet (Bello et al. 2022). The scores are minimized by L-BFGS, which converges in a fraction of the time that
 1e5 steps of Adam take.
 """
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +20,16 @@ import numpy as np
 
 from golem.estimator.settings import PAPER_THRESHOLD
 from golem.experiments import sweep
-from golem.experiments.analysis.comparisons import VISIBLE, missing, not_run
+from golem.experiments.analysis.claims import Finding, finished, judge
+from golem.experiments.analysis.comparisons import VISIBLE
 from golem.experiments.analysis.figures import BLUE, ORANGE, VERMILLION
 from golem.experiments.analysis.inference import Mean, all_hold, is_higher, is_lower, within
-from golem.experiments.analysis.tables import average, contrast, distinct, done, metric, where
+from golem.experiments.analysis.tables import average, contrast, distinct, done, label, metric, where
 from golem.experiments.engine.task import Grid, Row, Task
-from golem.experiments.experiment import Experiment, Table, Verdict
-from golem.experiments.learners import learn, measurements
+from golem.experiments.experiment import Table
+from golem.experiments.learners import Learned, measurements
 from golem.graphs.dag import is_dag
+from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.acyclicity import Expm
 from golem.score.objective import PAPER_PENALTIES
 from golem.solvers.rounding import round_to_dag
@@ -37,55 +41,41 @@ if TYPE_CHECKING:
 METHODS = ("golem-ev", "golem-nv")
 ACYCLICITIES = ("expm", "polynomial", "logdet")
 COLOURS = dict(zip(ACYCLICITIES, (BLUE, ORANGE, VERMILLION), strict=True))
-CLAIMS = (
-    "Appendix F: the paper's coefficients work well: no others of the grid have a visibly lower SHD.",
-    "The SHD hardly changes when lambda_1 is three times smaller or larger.",
-    "Without the DAG penalty (lambda_2 = 0) the SHD is higher.",
-    "A larger lambda_2 gives a smaller h(B).",
-    "Polynomial and LogDet find graphs as accurate as Expm does.",
-    "Polynomial and LogDet are faster than Expm.",
-)
-# On a logarithmic scale: h of what is acyclic up to rounding.
+PAPER: dict[str, Any] = {"factor_1": 1.0, "factor_2": 1.0}
+# On a logarithmic scale: h of a graph that is acyclic up to rounding.
 _NO_H = 1e-16
+# A method that was not run leaves claims undecided, but the other can refute them.
+_judge = functools.partial(judge, *METHODS, partial=True)
+_on_maps = functools.partial(_judge, select=finished(acyclicity="expm"))
+_on_functions = functools.partial(_judge, select=finished(**PAPER))
 
 
 def tasks(grid: Grid) -> list[Task]:
     """Return the grid of coefficients with Expm, and the paper's coefficients with the other functions."""
     first = grid.pick((0.1, 1 / 3, 1.0, 3.0, 10.0), (0.1, 1 / 3, 1.0, 3.0, 10.0), (1.0, 3.0))
     second = grid.pick((0.0, 0.1, 1.0, 10.0), (0.0, 1.0, 10.0), (0.0, 1.0))
+    cells = [(a, b, "expm") for a in first for b in second] + [(1.0, 1.0, h) for h in ACYCLICITIES[1:]]
     found = []
     for method in grid.choose_methods(METHODS):
         noise = method.removeprefix("golem-")
         lambda_1, lambda_2 = PAPER_PENALTIES[noise]
-        pairs = [(a, b, "expm") for a in first for b in second] + [(1.0, 1.0, h) for h in ACYCLICITIES[1:]]
-        for d in grid.choose_sizes((20, 50), (20,), (5,)):
-            for a, b, acyclicity in pairs:
-                cell = {
-                    "graph": "ER2",
-                    "noise": f"gaussian-{noise}",
-                    "d": d,
-                    "n": 1000,
-                    "factor_1": round(a, 3),
-                    "factor_2": b,
-                    "lambda_sparsity": lambda_1 * a,
-                    "lambda_dag": lambda_2 * b,
-                    "acyclicity": acyclicity,
-                    "solver": "lbfgs",
-                    "steps": grid.pick(10_000, 5_000, 100),
-                }
-                found += [Task("penalties", cell, seed, method) for seed in grid.choose_seeds(quick=2)]
+        for a, b, acyclicity in cells:
+            tasks = sweep.tasks(
+                "penalties", grid, METHODS, seeds=grid.choose_seeds(quick=2), graph="ER2", noise=f"gaussian-{noise}",
+                d=grid.choose_sizes((20, 50), (20,), (5,)), n=1000, factor_1=round(a, 3), factor_2=b,
+                lambda_sparsity=lambda_1 * a, lambda_dag=lambda_2 * b, acyclicity=acyclicity, solver="lbfgs",
+                steps=grid.pick(10_000, 5_000, 100),
+            )  # fmt: skip
+            found += [task for task in tasks if task.method == method]
     return found
 
 
-def run(task: Task) -> Row:
-    """Simulate, learn and measure; h is that of Expm at the weights before rounding, whatever was penalized."""
-    drawn = sweep.draw(task)
-    learned = learn(task.method, task.cell, drawn.data)
+def _measure(truth: BoolMatrix, rows: Matrix, learned: Learned) -> Row:
+    """Measure distances; h is that of Expm at the weights before rounding, whatever function was penalized."""
     raw = learned.model.raw_weights_
-    thresholded = round_to_dag(raw, PAPER_THRESHOLD, cycles="none").weights
-    return measurements(drawn.sem.adjacency, learned) | {
+    return measurements(truth, learned) | {
         "h": float(Expm().value_and_grad(raw)[0]),
-        "cyclic": not is_dag(thresholded),
+        "cyclic": not is_dag(round_to_dag(raw, PAPER_THRESHOLD, cycles="none").weights),
         "iterations": int(learned.model.n_iter_),
         "ended": learned.model.solution_.status.name.lower(),
     }
@@ -101,27 +91,24 @@ def figure(table: Table) -> Figure:
     grid: Any = whole.subplots(len(lines), 6, squeeze=False, width_ratios=[1.5, 1.5, 1.5, 0.8, 0.8, 0.8])
     for axes, (method, d) in zip(grid, lines, strict=True):
         rows = where(table, method=method, d=d)
-        for panel, name, title in zip(axes[:3], ("shd", "tpr", "h"), ("SHD / d", "TPR", "h(B)"), strict=True):
-            _draw_map(panel, where(rows, acyclicity="expm"), name)
-            panel.set_title(title, fontsize=10)
+        for place, (panel, name) in enumerate(zip(axes, ("shd", "tpr", "h", "shd", "fit_seconds", "h"), strict=True)):
+            if place < 3:
+                _draw_map(panel, where(rows, acyclicity="expm"), name)
+            else:
+                _draw_bars(panel, where(rows, **PAPER), name)
+            panel.set_title(label(name), fontsize=10)
         axes[0].set_ylabel(f"{method}, d = {d}\nlambda_2", fontsize=10)
-        paper = where(rows, factor_1=1.0, factor_2=1.0)
-        for panel, name, title in zip(
-            axes[3:], ("shd", "fit_seconds", "h"), ("SHD / d", "seconds", "h(B)"), strict=True
-        ):
-            _draw_bars(panel, paper, name)
-            panel.set_title(title, fontsize=10)
     return whole
 
 
 def _draw_map(axes: Axes, table: Table, name: str) -> None:
-    """Draw means over the two coefficients as a heat map, the paper's marked."""
+    """Draw means over the two coefficients as a heat map, and mark those of the paper."""
     across, down = distinct(table, "lambda_sparsity"), distinct(table, "lambda_dag")
     values = np.array(
         [[average(table, name, lambda_sparsity=a, lambda_dag=b).value for a in across] for b in down], dtype=float
     )
     shown = np.log10(np.maximum(values, 1e-12)) if name == "h" else values
-    # Bad is dark whatever the number: a high SHD or h, a low TPR.
+    # Dark means bad for every number: a high SHD or h, a low TPR.
     axes.imshow(shown, cmap="cividis" if name == "tpr" else "cividis_r", aspect="auto", origin="lower")
     middle = (np.nanmin(shown) + np.nanmax(shown)) / 2
     for (i, j), value in np.ndenumerate(values):
@@ -148,130 +135,90 @@ def _draw_bars(axes: Axes, table: Table, name: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def verdicts(table: Table) -> list[Verdict]:
-    """Judge the sensitivity and the functions."""
-    table = done(table)
-    maps = where(table, acyclicity="expm")
-    return [
-        _paper_is_good(maps),
-        _flat(maps),
-        _needs_penalty(maps),
-        _smaller_h(maps),
-        _as_accurate(where(table, factor_1=1.0, factor_2=1.0)),
-        _faster(where(table, factor_1=1.0, factor_2=1.0)),
-    ]
-
-
 def difference(table: Table, name: str, values: dict[str, Any], base: dict[str, Any]) -> Mean:
-    """Return the mean of a number in one cell less that in another, over the data sets that both have."""
+    """Return the mean of a number in one cell minus that in another, over the data sets that both have."""
     return contrast(table, name, values, base, ("d",))
 
 
-def _by_method(table: Table) -> dict[str, Table]:
-    return {name: where(table, method=name) for name in distinct(table, "method")}
+def _by_method(table: Table) -> Iterable[tuple[str, Table]]:
+    return ((name, where(table, method=name)) for name in distinct(table, "method"))
 
 
-PAPER: dict[str, Any] = {"factor_1": 1.0, "factor_2": 1.0}
-
-
-def _paper_is_good(table: Table) -> Verdict:
-    parts: list[str] = []
-    outcomes: list[bool | None] = []
-    for method, rows in _by_method(table).items():
+@_on_maps(title="SHD / d", criterion=f"visibly means by more than {VISIBLE}")
+def _paper_is_good(table: Table) -> Iterable[Finding]:
+    for method, rows in _by_method(table):
         cells = [{"factor_1": a, "factor_2": b} for a in distinct(rows, "factor_1") for b in distinct(rows, "factor_2")]
         best = min(cells, key=lambda cell: average(rows, "shd", **cell).value)
         gain = difference(rows, "shd", best, PAPER)
-        parts.append(
+        told = (
             f"{method}: {average(rows, 'shd', **PAPER)} with the paper's, best {average(rows, 'shd', **best)} with "
             f"lambda_1 x {best['factor_1']:g}, lambda_2 x {best['factor_2']:g} ({gain.signed()})"
         )
-        outcomes.append(within(gain, -VISIBLE, math.inf))
-    return _joined(CLAIMS[0], table, "SHD / d: ", parts, outcomes)
+        yield told, within(gain, -VISIBLE, math.inf)
 
 
-def _flat(table: Table) -> Verdict:
-    parts: list[str] = []
-    outcomes: list[bool | None] = []
-    for method, rows in _by_method(table).items():
-        near = [f for f in distinct(rows, "factor_1") if f != 1.0 and 0.3 <= f <= 3]
-        for factor in near:
-            more = difference(rows, "shd", PAPER | {"factor_1": factor}, PAPER)
-            parts.append(f"{method} lambda_1 x {factor:g}: {more.signed()}")
-            outcomes.append(within(more, -VISIBLE, VISIBLE))
-    return _joined(CLAIMS[1], table, "SHD / d less that of the paper's coefficients: ", parts, outcomes)
+@_on_maps(title="SHD / d minus that of the paper's coefficients", criterion=f"hardly means by at most {VISIBLE}")
+def _flat(table: Table) -> Iterable[Finding]:
+    for method, rows in _by_method(table):
+        for factor in distinct(rows, "factor_1"):
+            if factor != 1.0 and 0.3 <= factor <= 3:
+                more = difference(rows, "shd", PAPER | {"factor_1": factor}, PAPER)
+                yield f"{method} lambda_1 x {factor:g}: {more.signed()}", within(more, -VISIBLE, VISIBLE)
 
 
-def _needs_penalty(table: Table) -> Verdict:
-    parts: list[str] = []
-    outcomes: list[bool | None] = []
-    for method, rows in _by_method(table).items():
+@_on_maps(title="SHD / d without minus that with the penalty")
+def _needs_penalty(table: Table) -> Iterable[Finding]:
+    for method, rows in _by_method(table):
         more = difference(rows, "shd", PAPER | {"factor_2": 0.0}, PAPER)
         if more.count:
-            parts.append(f"{method}: {more.signed()}")
-            outcomes.append(is_higher(more))
-    return _joined(CLAIMS[2], table, "SHD / d without less that with: ", parts, outcomes)
+            yield f"{method}: {more.signed()}", is_higher(more)
 
 
-def _smaller_h(table: Table) -> Verdict:
-    parts: list[str] = []
-    outcomes: list[bool | None] = []
-    for method, rows in _by_method(table).items():
-        # On a logarithmic scale, where a seed with a large h is not all there is to see.
+@_on_maps(title="Mean h by factor of lambda_2")
+def _smaller_h(table: Table) -> Iterable[Finding]:
+    for method, rows in _by_method(table):
+        # On a logarithmic scale, where a seed with a large h does not outweigh all others.
         rows = [row | {"log_h": math.log10(max(metric(row, "h"), _NO_H))} for row in where(rows, factor_1=1.0)]
         factors = distinct(rows, "factor_2")
-        means = [average(rows, "h", factor_2=factor).value for factor in factors]
-        parts.append(f"{method}: {', '.join(f'{h:.1e}' for h in means)}")
+        told = ", ".join(f"{average(rows, 'h', factor_2=factor).value:.1e} (x {factor:g})" for factor in factors)
         steps = [difference(rows, "log_h", {"factor_2": b}, {"factor_2": a}) for a, b in pairwise(factors)]
-        outcomes.append(all_hold(is_lower(step) for step in steps))
-    told = ", ".join(f"{factor:g}" for factor in distinct(table, "factor_2"))
-    return _joined(CLAIMS[3], table, f"Mean h for lambda_2 times {told}: ", parts, outcomes)
+        yield f"{method}: {told}", all_hold(is_lower(step) for step in steps)
 
 
-def _as_accurate(table: Table) -> Verdict:
-    parts: list[str] = []
-    outcomes: list[bool | None] = []
-    for method, rows in _by_method(table).items():
-        for name in ACYCLICITIES[1:]:
-            more = difference(rows, "shd", {"acyclicity": name}, {"acyclicity": "expm"})
+def _other_functions(table: Table, name: str) -> Iterable[tuple[str, str, Table, Mean]]:
+    """Yield each method and function other than Expm, with the mean of a number minus that with Expm."""
+    for method, rows in _by_method(table):
+        for function in ACYCLICITIES[1:]:
+            more = difference(rows, name, {"acyclicity": function}, {"acyclicity": "expm"})
             if more.count:
-                parts.append(f"{method} {name} - expm: {more.signed()}")
-                outcomes.append(within(more, -math.inf, VISIBLE))
-    return _joined(CLAIMS[4], table, "SHD / d: ", parts, outcomes)
+                yield method, function, rows, more
 
 
-def _faster(table: Table) -> Verdict:
-    parts: list[str] = []
-    outcomes: list[bool | None] = []
-    for method, rows in _by_method(table).items():
-        base = average(rows, "fit_seconds", acyclicity="expm")
-        for name in ACYCLICITIES[1:]:
-            less = difference(rows, "fit_seconds", {"acyclicity": name}, {"acyclicity": "expm"})
-            if less.count:
-                seconds = average(rows, "fit_seconds", acyclicity=name)
-                steps = [average(rows, "iterations", acyclicity=one).value for one in (name, "expm")]
-                told = f"{method} {name} {seconds} s against {base} s, {steps[0]:.0f} against {steps[1]:.0f} iterations"
-                parts.append(told)
-                outcomes.append(is_lower(less))
-    return _joined(CLAIMS[5], table, "Mean time to convergence: ", parts, outcomes)
+@_on_functions(title="SHD / d", criterion=f"as accurate means at most {VISIBLE} more")
+def _as_accurate(table: Table) -> Iterable[Finding]:
+    for method, function, _, more in _other_functions(table, "shd"):
+        yield f"{method} {function} - expm: {more.signed()}", within(more, -math.inf, VISIBLE)
 
 
-def _joined(claim: str, table: Table, start: str, parts: list[str], outcomes: list[bool | None]) -> Verdict:
-    """Put parts together; every one has to agree, and a method that was not run leaves it open."""
-    if not parts:
-        return not_run(claim, table, *METHODS)
-    measured = start + "; ".join(parts)
-    if absent := missing(table, *METHODS):
-        return Verdict(claim, f"{measured}. {absent}", all_hold([*outcomes, None]))
-    return Verdict(claim, measured, all_hold(outcomes))
+@_on_functions(title="Mean time to convergence")
+def _faster(table: Table) -> Iterable[Finding]:
+    for method, function, rows, less in _other_functions(table, "fit_seconds"):
+        (own, own_steps), (base, base_steps) = (
+            (average(rows, "fit_seconds", acyclicity=one), average(rows, "iterations", acyclicity=one).value)
+            for one in (function, "expm")
+        )
+        told = f"{method} {function} {own} s and {own_steps:.0f} iterations, expm {base} s and {base_steps:.0f}"
+        yield told, is_lower(less)
 
 
-EXPERIMENT = Experiment(
-    "penalties",
-    "Beyond the paper: sections 4.1 and 6, appendix F",
-    CLAIMS,
-    tasks,
-    run,
-    figure,
-    verdicts,
-    sweep.prepare,
+CLAIMS = {
+    "Appendix F: the paper's coefficients work well: no others of the grid have a visibly lower SHD.": _paper_is_good,
+    "The SHD hardly changes when lambda_1 is three times smaller or larger.": _flat,
+    "Without the DAG penalty (lambda_2 = 0) the SHD is higher.": _needs_penalty,
+    "A larger lambda_2 gives a smaller h(B).": _smaller_h,
+    "Polynomial and LogDet find graphs as accurate as Expm does.": _as_accurate,
+    "Polynomial and LogDet are faster than Expm.": _faster,
+}
+EXPERIMENT = sweep.experiment(
+    "penalties", "Beyond the paper: sections 4.1 and 6, appendix F", CLAIMS, tasks, figure, measure=_measure, shape=None
 )

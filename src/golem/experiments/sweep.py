@@ -1,33 +1,52 @@
-"""What the experiments on simulated data have in common: draw data by cell and seed, learn, measure."""
+"""The common parts of the experiments that learn graphs: tasks for all combinations, learning, measuring."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from golem.experiments.engine.task import Grid, Row, Task, Value
-from golem.experiments.experiment import Experiment, Table, Verdict
+from golem.experiments.analysis.claims import Judge, verdicts
+from golem.experiments.engine.task import Grid, Row, Task
+from golem.experiments.experiment import Experiment, Table
 from golem.experiments.learners import Learned, is_paper_recipe, learn, learn_batch, measurements, prepare_method
 from golem.model.simulation import Simulation, simulate
+from golem.runtime.types import BoolMatrix, Matrix
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Steps of Adam: the paper's, and those of the versions that only show how it looks.
-PAPER_STEPS = 100_000
-QUICK_STEPS = 10_000
-TINY_STEPS = 300
-# Cells may differ in these and still be solved in one stack.
-_DATA = ("graph", "noise", "weight_scale", "columns", "n")
+# Steps of Adam in the paper; quick and tiny runs make fewer.
+PAPER_STEPS, QUICK_STEPS, TINY_STEPS = 100_000, 10_000, 300
+# Cells that differ only in these can be solved in one batch.
+_DATA = ("graph", "noise", "weight_scale", "columns", "n", "preparation", "network", "file")
 
 
-def steps(grid: Grid) -> int:
-    """Adam's steps in a version of an experiment."""
-    return int(grid.pick(PAPER_STEPS, QUICK_STEPS, TINY_STEPS))
+def tasks(name: str, grid: Grid, methods: Sequence[str], *, seeds: Sequence[int], **columns: Any) -> list[Task]:
+    """Return the tasks of all combinations of seeds, methods and values of columns.
+
+    Parameters
+    ----------
+    name : str
+        Name of the experiment.
+    grid : Grid
+        Chooses the methods, and the number of steps unless `columns` contain it.
+    methods : sequence of str
+        Methods of the experiment.
+    seeds : sequence of int
+        Seeds.
+    **columns
+        Columns of the cells: a value, or a tuple of values.
+    """
+    columns.setdefault("steps", grid.pick(PAPER_STEPS, QUICK_STEPS, TINY_STEPS))
+    values = itertools.product(*(one if isinstance(one, tuple) else (one,) for one in columns.values()))
+    cells = [dict(zip(columns, combination, strict=True)) for combination in values]
+    chosen = grid.choose_methods(methods)
+    return [Task(name, cell, seed, method) for cell in cells for seed in seeds for method in chosen]
 
 
 def draw(task: Task) -> Simulation:
-    """Draw the data of a task: the same for all methods."""
+    """Draw the data of a task, which are the same for all methods."""
     cell: Any = task.cell
     return simulate(
         cell["d"],
@@ -40,52 +59,62 @@ def draw(task: Task) -> Simulation:
     )
 
 
-def run_task(task: Task) -> Row:
-    """Simulate, learn and measure."""
+def truth_and_rows(task: Task) -> tuple[BoolMatrix, Matrix]:
+    """Return the true graph and the rows of a task."""
     drawn = draw(task)
-    return measurements(drawn.sem.adjacency, learn(task.method, task.cell, drawn.data))
+    return drawn.sem.adjacency, drawn.data
 
 
-def run_batch(tasks: list[Task], device: str) -> list[Row]:
-    """Simulate, learn all in one stack, and measure."""
-    return [measurements(drawn.sem.adjacency, learned) for drawn, learned in learned_batch(tasks, device)]
-
-
-def learned_batch(tasks: list[Task], device: str) -> list[tuple[Simulation, Learned]]:
-    """Draw the data of tasks of one shape, and learn from all in one stack."""
-    drawn = [draw(task) for task in tasks]
-    learned = learn_batch(tasks[0].method, tasks[0].cell, [one.data for one in drawn], device)
-    return list(zip(drawn, learned, strict=True))
+def distances(truth: BoolMatrix, rows: Matrix, learned: Learned) -> Row:
+    """Return the usual measurements."""
+    return measurements(truth, learned)
 
 
 def shape(task: Task) -> Hashable:
-    """Return what tasks of one batch share: the method and all but the kind of data; None where it takes no batch."""
+    """Return the method and all but the kind of data, which the tasks of a batch share; None if it takes no batch."""
     if not is_paper_recipe(task.method):
         return None
     return (task.method, *sorted((name, value) for name, value in task.cell.items() if name not in _DATA))
 
 
-def prepare(task: Task) -> None:
-    """Import and compile what the method needs."""
-    prepare_method(task.method)
-
-
-def product(
-    experiment: str, cells: Sequence[Mapping[str, Value]], seeds: Sequence[int], methods: Sequence[str]
-) -> list[Task]:
-    """Tasks of all combinations."""
-    return [Task(experiment, cell, seed, method) for cell in cells for seed in seeds for method in methods]
-
-
 def experiment(
     name: str,
     reproduces: str,
-    claims: tuple[str, ...],
+    claims: Mapping[str, Judge],
     tasks: Callable[[Grid], list[Task]],
     figure: Callable[[Table], Figure],
-    verdicts: Callable[[Table], list[Verdict]],
-    run: Callable[[Task], Row] = run_task,
-    run_batch: Callable[[list[Task], str], list[Row]] = run_batch,
+    *,
+    data: Callable[[Task], tuple[BoolMatrix, Matrix]] = truth_and_rows,
+    measure: Callable[[BoolMatrix, Matrix, Learned], Row] = distances,
+    shape: Callable[[Task], Hashable] | None = shape,
+    has_sizes: bool = True,
 ) -> Experiment:
-    """Return an experiment on simulated data; `run` and `run_batch` where more is measured than usual."""
-    return Experiment(name, reproduces, claims, tasks, run, figure, verdicts, prepare, shape, run_batch)
+    """Return an experiment that learns graphs.
+
+    Parameters
+    ----------
+    name, reproduces, tasks, figure, shape, has_sizes
+        As in `Experiment`.
+    claims : mapping of str to Judge
+        The claims, in sentences, and what decides them.
+    data : callable
+        Takes a task and returns the true graph and the rows; by default simulated.
+    measure : callable
+        Takes the true graph, the rows and what was learned, and returns the measurements.
+    """
+
+    def run(task: Task) -> Row:
+        truth, rows = data(task)
+        return measure(truth, rows, learn(task.method, task.cell, rows))
+
+    def run_batch(tasks: list[Task], device: str) -> list[Row]:
+        drawn = [data(task) for task in tasks]
+        learned = learn_batch(tasks[0].method, tasks[0].cell, [rows for _, rows in drawn], device)
+        return [measure(*one, answer) for one, answer in zip(drawn, learned, strict=True)]
+
+    def prepare(task: Task) -> None:
+        prepare_method(task.method)
+
+    return Experiment(
+        name, reproduces, tuple(claims), tasks, run, figure, verdicts(claims), prepare, shape, run_batch, has_sizes
+    )

@@ -1,30 +1,32 @@
 """Lemma 1, theorems 1 and 2, corollary 1 and the example of appendix A, on population covariances.
 
-For a random model on each DAG over 3 and 4 nodes (one of each shape: 6 and 31) all directed graphs with as many edges
-or fewer, cyclic ones too, are searched for weights and variances that generate its distribution (`attainable.py`).
-The sparsest of those that do are what a sparsity penalized maximum likelihood estimator returns from infinitely many
-rows, with a penalty small enough. The claims: they have as many edges as the truth (theorem 2); without a triangle in
-its skeleton they are DAGs, the Markov equivalence class of the truth (theorem 1); with one some may be cyclic, and the
-acyclic ones are the Markov equivalence class (corollary 1). Seeds are draws of weights and variances as in section 5.
-Assumptions 1 and 2 are not checked: the first holds with probability one.
+For a random model on each DAG over 3 and 4 nodes (one of each shape: 6 and 31), all directed graphs with as many edges
+or fewer, including cyclic ones, are searched for weights and variances that generate its distribution
+(`attainable.py`). The sparsest graphs that do are what a sparsity penalized maximum likelihood estimator returns from
+infinitely many rows, if the penalty is small enough. The claims: they have as many edges as the truth (theorem 2). If
+the skeleton of the truth has no triangle, they are DAGs, the Markov equivalence class of the truth (theorem 1). If it
+has one, some may be cyclic, and the acyclic ones are the Markov equivalence class (corollary 1). Seeds are draws of
+weights and variances as in section 5. Assumptions 1 and 2 are not checked; the first holds with probability one.
 
-Two graphs are quasi equivalent when they share a set of distributions of full dimension; each graph found is checked
-for having the dimension and the tangent space of the truth's distributions. A graph that none of many
-random starts solves counts as one that does not generate the distribution; the figure shows how wide the gap is.
+Two graphs are quasi equivalent if they share a set of distributions of full dimension. Each graph found is checked for
+the dimension and the tangent space of the truth's distributions. A graph that none of many random starts solves counts
+as one that does not generate the distribution; the figure shows how wide the gap is.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from golem.experiments.analysis.claims import Finding, finished, judge, verdicts
 from golem.experiments.analysis.figures import BLACK, BLUE, GREY, ORANGE, VERMILLION
-from golem.experiments.analysis.tables import distinct, done, where
+from golem.experiments.analysis.tables import column, distinct, done, where
 from golem.experiments.attainable import ATTAINED, dags_up_to_relabelling
 from golem.experiments.engine.task import Grid, Row, Task
-from golem.experiments.experiment import Experiment, Table, Verdict, not_run
+from golem.experiments.experiment import Experiment, Table
 from golem.experiments.statements import check_appendix_a, check_equal_variances, check_lemma, check_theorems
 from golem.model.linear_sem import LinearSEM
 from golem.model.simulation import random_weights
@@ -34,28 +36,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-CLAIMS = (
-    "Lemma 1: det(I - B) is 1, and its logarithm 0, for every DAG.",
-    "Theorem 1: without a triangle in the skeleton, the sparsest graphs that generate the distribution are DAGs, quasi "
-    "equivalent to the truth.",
-    "Theorem 2: the sparsest graphs that generate the distribution, cyclic ones included, have as many edges as the "
-    "truth.",
-    "Section 3.1: with triangles some of them can be cyclic, and some are still acyclic.",
-    "Corollary 1: with a DAG penalty as well, the DAGs among them, a DAG quasi equivalent to the truth is returned.",
-    "Appendix A: the directed 3-cycle is quasi equivalent to the complete DAG: it generates a set of its distributions "
-    "of positive measure, and not all.",
-    "Section 3.2, which leaves it open: with equal noise variances cyclic graphs generate the distribution of a DAG "
-    "too, and the sparsest graph is the truth alone.",
-)
 SEARCH = "exhaustive-search"
 
 
 def tasks(grid: Grid) -> list[Task]:
-    """One task a statement, shape and draw."""
+    """Return one task per statement, shape and draw."""
     grid.choose_methods((SEARCH,))
     sizes = grid.choose_sizes((3, 4), (3, 4), (3,))
     if not set(sizes) <= {2, 3, 4}:
-        raise ValueError(f"every directed graph is tried, which is possible for 2, 3 and 4 nodes; got sizes {sizes}")
+        raise ValueError(
+            f"The experiment tries every directed graph, which is possible for 2, 3 and 4 nodes. Got sizes {sizes}."
+        )
     seeds = grid.choose_seeds(full=25, quick=2)
     cells: list[dict[str, Any]] = []
     for nodes in sizes:
@@ -108,7 +99,7 @@ def run(task: Task) -> Row:
 
 
 def figure(table: Table) -> Figure:
-    """Draw the sparsest graphs by true graph, the gap between residuals, and the share of appendix A."""
+    """Draw the numbers of sparsest graphs, the gap between residuals, and the share of appendix A."""
     from matplotlib.figure import Figure
 
     table = done(table)
@@ -121,17 +112,18 @@ def figure(table: Table) -> Figure:
 
 
 def _draw_sparsest(axes: Axes, table: Table) -> None:
-    """Draw how many graphs generate the distribution with the fewest edges, a group of bars a true graph."""
-    names = list(dict.fromkeys((row["nodes"], row["graph"]) for row in sorted(table, key=_shape)))
+    """Draw how many graphs generate the distribution with the fewest edges, one group of bars per true graph."""
+    shapes = sorted((row["nodes"], row["true_edges"], row["graph"]) for row in table)
+    names = list(dict.fromkeys((nodes, graph) for nodes, _, graph in shapes))
     for place, (nodes, graph) in enumerate(names):
         rows = where(table, nodes=nodes, graph=graph)
         if not rows[0]["triangle"]:
             axes.axvspan(place - 0.5, place + 0.5, color=GREY, alpha=0.13, linewidth=0)
         for name, color, shift in (("acyclic", BLUE, -0.2), ("cyclic", ORANGE, 0.2)):
-            counts = [float(row[name] or 0) for row in rows]
+            counts = column(rows, name)
             axes.bar(place + shift, max(counts), 0.4, color=color, alpha=0.45, linewidth=0)
             axes.bar(place + shift, min(counts), 0.4, color=color, linewidth=0)
-        axes.plot(place - 0.2, float(rows[0]["markov_class"] or 0), "_", color=BLACK, markersize=9, mew=1.6)
+        axes.plot(place - 0.2, column(rows, "markov_class")[0], "_", color=BLACK, markersize=9, mew=1.6)
     labels = [f"{graph} ({nodes})" if graph == "empty" else str(graph).replace(">", "→") for nodes, graph in names]
     axes.set_xticks(range(len(names)), labels, rotation=90, fontsize=7.5)
     axes.set_xlim(-0.6, len(names) - 0.4)
@@ -148,10 +140,6 @@ def _draw_sparsest(axes: Axes, table: Table) -> None:
     ]
     axes.legend(handles=handles, frameon=False, fontsize=9, loc="upper left")
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def _shape(row: Row) -> tuple[Any, ...]:
-    return (row["nodes"], row["true_edges"], row["graph"])
 
 
 def _draw_residuals(axes: Axes, table: Table) -> None:
@@ -174,9 +162,9 @@ def _draw_residuals(axes: Axes, table: Table) -> None:
 def _draw_shares(axes: Axes, table: Table) -> None:
     """Draw the share of distributions of the complete DAG that the 3-cycle generates."""
     rows = where(table, statement="appendix-a")
-    total = sum(int(row["graphs"] or 0) for row in rows)
+    total = sum(column(rows, "graphs"))
     if total:
-        shares = [sum(int(row[name] or 0) for row in rows) / total for name in ("attained", "quartic")]
+        shares = [sum(column(rows, name)) / total for name in ("attained", "quartic")]
         errors = [math.sqrt(share * (1 - share) / total) for share in shares]
         axes.bar([0, 1], shares, 0.55, yerr=errors, capsize=4, color=[BLUE, ORANGE])
     axes.set_xticks([0, 1], ["by search", "by the quartic\nof appendix A"], fontsize=9)
@@ -185,128 +173,108 @@ def _draw_shares(axes: Axes, table: Table) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def verdicts(table: Table) -> list[Verdict]:
-    """Judge each statement."""
-    table = done(table)
-    theorems = where(table, statement="theorems")
-    sparse = where(theorems, triangle=False)
-    return [
-        _lemma(where(table, statement="lemma-1")),
-        _theorem_1(sparse),
-        _theorem_2(theorems),
-        _cyclic(where(theorems, triangle=True)),
-        _corollary(theorems),
-        _appendix_a(where(table, statement="appendix-a")),
-        _equal_variances(where(table, statement="equal-variances")),
-    ]
-
-
 def _counted(rows: Table) -> str:
-    """Say how much was searched, and with what precision."""
-    graphs = sum(int(row["graphs"] or 0) for row in rows)
+    """State how much was searched, and with what precision."""
+    graphs = sum(column(rows, "graphs"))
     shapes = len({(row["nodes"], row["graph"]) for row in rows})
-    attained = max(float(row["attained_residual"] or 0) for row in rows)
-    refused = [float(row["refused_residual"]) for row in rows if row["refused_residual"] is not None]
-    # Of rows without the column all were searched.
+    refused = column(rows, "refused_residual")
+    # Rows without the column searched all graphs.
     searched = sum(int(row.get("searched") or row["graphs"] or 0) for row in rows)
     gap = f", of those that do not {min(refused):.1e} or more" if refused else ""
     return (
         f"{shapes} DAGs, {len(rows)} draws, {graphs} directed graphs: {searched} searched numerically, "
         f"{graphs - searched} excluded by zeros of the precision matrix. Largest residual of graphs that generate the "
-        f"distribution {attained:.0e}{gap}."
+        f"distribution {max(column(rows, 'attained_residual')):.0e}{gap}."
     )
 
 
-def _lemma(rows: Table) -> Verdict:
-    if not rows:
-        return not_run(CLAIMS[0])
-    largest = max(float(row["largest"] or 0) for row in rows)
-    graphs = sum(int(row["graphs"] or 0) for row in rows)
+@judge(select=finished(statement="lemma-1"))
+def _lemma(rows: Table) -> Iterable[Finding]:
+    largest = max(column(rows, "largest"))
     nodes = " and ".join(map(str, distinct(rows, "nodes")))
-    measured = (
-        f"All DAGs on {nodes} nodes with random weights, {graphs} in all: the logarithm is {largest:.0e} at most."
+    graphs = sum(column(rows, "graphs"))
+    told = f"All DAGs on {nodes} nodes with random weights, {graphs} in all: the logarithm is at most {largest:.0e}"
+    yield told, largest < 1e-12
+
+
+@judge(select=finished(statement="theorems", triangle=False))
+def _theorem_1(rows: Table) -> Iterable[Finding]:
+    cyclic, same = sum(column(rows, "cyclic")), sum(column(rows, "is_markov_class"))
+    told = (
+        f"{_counted(rows)} Cyclic among the sparsest: {cyclic}. They are exactly the Markov equivalence class of the "
+        f"truth in {same} of {len(rows)} draws"
     )
-    return Verdict(CLAIMS[0], measured, largest < 1e-12)
+    yield told, cyclic == 0 and same == len(rows)
 
 
-def _theorem_1(rows: Table) -> Verdict:
-    if not rows:
-        return not_run(CLAIMS[1])
-    cyclic = sum(int(row["cyclic"] or 0) for row in rows)
-    same = sum(bool(row["is_markov_class"]) for row in rows)
-    measured = (
-        f"{_counted(rows)} Cyclic among the sparsest: {cyclic}. They are the Markov equivalence class of the truth, no "
-        f"more and no less, in {same} of {len(rows)} draws."
-    )
-    return Verdict(CLAIMS[1], measured, cyclic == 0 and same == len(rows))
-
-
-def _theorem_2(rows: Table) -> Verdict:
-    if not rows:
-        return not_run(CLAIMS[2])
+@judge(select=finished(statement="theorems"))
+def _theorem_2(rows: Table) -> Iterable[Finding]:
     equal = sum(row["fewest_edges"] == row["true_edges"] for row in rows)
-    excess = max(float(row["excess_likelihood"] or 0) for row in rows)
-    measured = (
+    told = (
         f"{_counted(rows)} The fewest edges are the true number in {equal} of {len(rows)} draws. Likelihood-NV of the "
-        f"graphs found differs from the truth's by {excess:.0e} at most."
+        f"graphs found differs from that of the truth by at most {max(column(rows, 'excess_likelihood')):.0e}"
     )
-    return Verdict(CLAIMS[2], measured, equal == len(rows))
+    yield told, equal == len(rows)
 
 
-def _cyclic(rows: Table) -> Verdict:
-    if not rows:
-        return not_run(CLAIMS[3])
-    some = [row for row in rows if row["cyclic"]]
-    most = max(int(row["cyclic"] or 0) for row in rows)
-    without = min(int(row["acyclic"] or 0) for row in rows)
-    measured = (
-        f"{len(rows)} draws with triangles: cyclic graphs among the sparsest in {len(some)}, up to {most} of them; at "
-        f"least {without} acyclic in every draw."
+@judge(select=finished(statement="theorems", triangle=True))
+def _cyclic(rows: Table) -> Iterable[Finding]:
+    cyclic, fewest = column(rows, "cyclic"), min(column(rows, "acyclic"))
+    some = sum(count > 0 for count in cyclic)
+    told = (
+        f"{len(rows)} draws with triangles: cyclic graphs among the sparsest in {some}, up to {max(cyclic)} of them; "
+        f"at least {fewest} acyclic in every draw"
     )
-    return Verdict(CLAIMS[3], measured, bool(some) and without > 0)
+    yield told, some > 0 and fewest > 0
 
 
-def _corollary(rows: Table) -> Verdict:
-    if not rows:
-        return not_run(CLAIMS[4])
-    same = sum(bool(row["is_markov_class"]) for row in rows)
-    full = sum(bool(row["full_dimension"]) for row in rows)
-    sine = max(float(row["largest_sine"] or 0) for row in rows)
-    measured = (
+@judge(select=finished(statement="theorems"))
+def _corollary(rows: Table) -> Iterable[Finding]:
+    same, full = sum(column(rows, "is_markov_class")), sum(column(rows, "full_dimension"))
+    sine = max(column(rows, "largest_sine"))
+    told = (
         f"{_counted(rows)} The acyclic ones are the Markov equivalence class of the truth in {same} of {len(rows)} "
-        f"draws. Quasi equivalence of all that were found, cyclic ones too: dimension edges + nodes in {full} draws, "
-        f"tangent spaces those of the truth to {sine:.0e}."
+        f"draws. Quasi equivalence of all graphs found, also cyclic ones: dimension edges + nodes in {full} draws, "
+        f"tangent spaces equal to those of the truth up to {sine:.0e}"
     )
-    return Verdict(CLAIMS[4], measured, same == len(rows) and full == len(rows) and sine < 1e-6)
+    yield told, same == len(rows) and full == len(rows) and sine < 1e-6
 
 
-def _appendix_a(rows: Table) -> Verdict:
-    if not rows:
-        return not_run(CLAIMS[5])
-    total, attained, quartic, agree = (
-        sum(int(r[k] or 0) for r in rows) for k in ("graphs", "attained", "quartic", "agree")
-    )
-    measured = (
+@judge(select=finished(statement="appendix-a"))
+def _appendix_a(rows: Table) -> Iterable[Finding]:
+    total, attained, quartic, agree = (sum(column(rows, k)) for k in ("graphs", "attained", "quartic", "agree"))
+    told = (
         f"Of {total} random distributions of the complete DAG the 3-cycle generates {attained} by search and {quartic} "
-        f"by the quartic of appendix A; the two agree on {agree}."
+        f"by the quartic of appendix A; the two agree on {agree}"
     )
-    return Verdict(CLAIMS[5], measured, 0 < attained < total and agree == total)
+    yield told, 0 < attained < total and agree == total
 
 
-def _equal_variances(rows: Table) -> Verdict:
-    if not rows:
-        return not_run(CLAIMS[6])
-    alone = sum(bool(row["is_truth"]) for row in rows)
+@judge(select=finished(statement="equal-variances"))
+def _equal_variances(rows: Table) -> Iterable[Finding]:
+    unique, cyclic = sum(column(rows, "is_truth")), column(rows, "cyclic")
     single = sum(row["acyclic"] == 1 for row in rows)
-    cyclic = [int(row["cyclic"] or 0) for row in rows]
-    measured = (
-        f"{_counted(rows)} The sparsest is the truth alone in {alone} of {len(rows)}, and no other DAG generates it in "
-        f"{single}. With more edges cyclic graphs do, {min(cyclic)} to {max(cyclic)} of the 64 a draw: without any "
-        f"penalty the likelihood does not tell."
+    told = (
+        f"{_counted(rows)} The truth is the only sparsest graph in {unique} of {len(rows)}, and no other DAG generates "
+        f"the distribution in {single}. With more edges cyclic graphs do, {min(cyclic)} to {max(cyclic)} of the 64 per "
+        "draw: without a penalty the likelihood cannot tell them apart"
     )
-    return Verdict(CLAIMS[6], measured, alone == len(rows) and max(cyclic) > 0)
+    yield told, unique == len(rows) and max(cyclic) > 0
 
 
-EXPERIMENT = Experiment(
-    "theory", "Lemma 1, theorems 1 and 2, corollary 1, appendix A", CLAIMS, tasks, run, figure, verdicts
-)
+CLAIMS = {
+    "Lemma 1: det(I - B) is 1, and its logarithm 0, for every DAG.": _lemma,
+    "Theorem 1: without a triangle in the skeleton, the sparsest graphs that generate the distribution are DAGs, quasi "
+    "equivalent to the truth.": _theorem_1,
+    "Theorem 2: the sparsest graphs that generate the distribution, including cyclic ones, have as many edges as the "
+    "truth.": _theorem_2,
+    "Section 3.1: with triangles some of them can be cyclic, and some are still acyclic.": _cyclic,
+    "Corollary 1: with a DAG penalty as well, which leaves the DAGs among them, a DAG quasi equivalent to the truth is "
+    "returned.": _corollary,
+    "Appendix A: the directed 3-cycle is quasi equivalent to the complete DAG: it generates a set of its distributions "
+    "of positive measure, but not all.": _appendix_a,
+    "Section 3.2, which leaves it open: with equal noise variances cyclic graphs also generate the distribution of a "
+    "DAG, and the truth is the only sparsest graph.": _equal_variances,
+}
+REPRODUCES = "Lemma 1, theorems 1 and 2, corollary 1, appendix A"
+EXPERIMENT = Experiment("theory", REPRODUCES, tuple(CLAIMS), tasks, run, figure, verdicts(CLAIMS))

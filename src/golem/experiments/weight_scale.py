@@ -8,107 +8,72 @@ SID at all scales; NOTEARS-L1 has a low TPR at small scales and a high SHD at la
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from golem.experiments import sweep
-from golem.experiments.analysis import figures
-from golem.experiments.analysis.comparisons import (
-    better,
-    claim_better,
-    difference,
-    is_there,
-    means,
-    metric_label,
-    not_run,
-    present,
-)
-from golem.experiments.analysis.inference import all_hold, within
-from golem.experiments.analysis.tables import average, distinct, metric
+from golem.experiments.analysis.claims import Finding, Judge, judge, lower
+from golem.experiments.analysis.comparisons import better, difference, means
+from golem.experiments.analysis.figures import Panels
+from golem.experiments.analysis.inference import within
+from golem.experiments.analysis.tables import average, distinct, label, metric
 from golem.experiments.engine.task import Grid, Task
-from golem.experiments.experiment import Table, Verdict
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from golem.experiments.experiment import Table
 
 SCALES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 METHODS = ("golem-ev", "notears-l1", "order-ev", "order")
-CLAIMS = (
-    "GOLEM-EV has consistently low SHD and SID over the scales: it is robust to weight scaling.",
-    "NOTEARS-L1 has a low TPR at small weight scales.",
-    "NOTEARS-L1 has a high SHD at large weight scales.",
-    "Beyond the paper: counting edges over orders needs no threshold, and has a lower SHD than GOLEM-EV.",
-)
-# Errors a node that still count as low: a tenth of the true edges of these graphs, which have two a node.
-_LOW = 0.2
-# Errors a node that count as high: a quarter of the true edges.
-_HIGH = 0.5
-# A share of the true edges that counts as low.
-_LOW_TPR = 0.8
-# A share of the pairs with a wrong intervention distribution that counts as low.
-_LOW_SID = 0.05
+# Errors per node that count as low and as high: a tenth and a quarter of the true edges, two per node in these graphs.
+_LOW, _HIGH = 0.2, 0.5
+# Shares that count as low: of the true edges, and of the pairs with a wrong intervention distribution.
+_LOW_TPR, _LOW_SID = 0.8, 0.05
 
 
 def tasks(grid: Grid) -> list[Task]:
-    """All scales, seeds and methods."""
-    sizes = grid.choose_sizes((50,), (15,), (5,))
-    scales = grid.pick(SCALES, (0.3, 0.5, 0.7, 1.0), (0.3, 1.0))
-    cells = [
-        {
-            "graph": "ER2", "noise": "gaussian-ev", "d": d, "n": 1000, "weight_scale": scale, "threshold": 0.1,
-            "steps": sweep.steps(grid),
-        }
-        for d in sizes
-        for scale in scales
-    ]  # fmt: skip
-    return sweep.product("weight-scale", cells, grid.choose_seeds(quick=4), grid.choose_methods(METHODS))
+    """Return the tasks of all scales, seeds and methods."""
+    return sweep.tasks(
+        "weight-scale", grid, METHODS, seeds=grid.choose_seeds(quick=4), graph="ER2", noise="gaussian-ev",
+        d=grid.choose_sizes((50,), (15,), (5,)), n=1000,
+        weight_scale=grid.pick(SCALES, (0.3, 0.5, 0.7, 1.0), (0.3, 1.0)), threshold=0.1,
+    )  # fmt: skip
 
 
-def figure(table: Table) -> Figure:
-    """Draw a row of panels for each size: SHD, SHD-C, SID, TPR against the scale."""
-    metrics = ("shd", "shd_c", "sid", "tpr")
-    return figures.metric_rows(table, metrics, x="weight_scale", rows="d", methods=present(table, METHODS))
-
-
-def verdicts(table: Table) -> list[Verdict]:
-    """Judge the claims of section 5.5."""
-    scales = distinct(table, "weight_scale")
+@judge("golem-ev", criterion=f"at most {_LOW} errors per node, and a SID of at most {_LOW_SID} of the pairs")
+def _robust(table: Table) -> Iterable[Finding]:
+    """Check for few errors at every scale, in edges and in intervention distributions."""
     table = [row | {"wrong_pairs": metric(row, "sid") / (float(row["d"] or 0) - 1)} for row in table]
-    small, large = scales[: len(scales) // 2], scales[-(len(scales) // 2) :]
-    return [
-        _robust(table, scales),
-        _notears(CLAIMS[1], table, "tpr", small, 0, _LOW_TPR),
-        _notears(CLAIMS[2], table, "shd", large, _HIGH, math.inf),
-        claim_better(CLAIMS[3], table, "shd", [("order-ev", "golem-ev"), ("order", "golem-ev")]),
-    ]
+    for scale in distinct(table, "weight_scale"):
+        shd, sid, pairs = (
+            average(table, name, method="golem-ev", weight_scale=scale) for name in ("shd", "sid", "wrong_pairs")
+        )
+        yield f"alpha {scale:g}: SHD / d {shd}", within(shd, 0, _LOW)
+        yield f"SID / d {sid} ({pairs} of the pairs)", within(pairs, 0, _LOW_SID)
 
 
-def _robust(table: Table, scales: list[float]) -> Verdict:
-    """Ask for few errors at every scale, in edges and in intervention distributions."""
-    if not is_there(table, "golem-ev"):
-        return not_run(CLAIMS[0], table, "golem-ev")
-    parts, outcomes = [], []
-    for scale in scales:
-        shd, sid = (average(table, name, method="golem-ev", weight_scale=scale) for name in ("shd", "wrong_pairs"))
-        outcomes += [within(shd, 0, _LOW), within(sid, 0, _LOW_SID)]
-        per_node = average(table, "sid", method="golem-ev", weight_scale=scale)
-        parts.append(f"alpha {scale:g}: SHD / d {shd}, SID / d {per_node} ({sid} of the pairs)")
-    measured = f"{'; '.join(parts)}. Low is at most {_LOW} errors a node, and a SID of {_LOW_SID} of the pairs"
-    return Verdict(CLAIMS[0], measured, all_hold(outcomes))
+def _notears(metric: str, low: float, high: float, criterion: str) -> Judge:
+    """Judge whether NOTEARS-L1 is within bounds and worse than GOLEM-EV: its TPR at small scales, its SHD at large."""
+
+    @judge("golem-ev", "notears-l1", title=label(metric), criterion=f"{criterion} than that of golem-ev")
+    def findings(table: Table) -> Iterable[Finding]:
+        scales = distinct(table, "weight_scale")
+        scales = scales[: len(scales) // 2] if metric == "tpr" else scales[-(len(scales) // 2) :]
+        values = [
+            f"alpha {scale:g}: {means(table, metric, ('notears-l1', 'golem-ev'), weight_scale=scale)}"
+            for scale in scales
+        ]
+        own = average(table, metric, method="notears-l1", weight_scale=scales)
+        yield f"{'; '.join(values)}. Over these scales notears-l1 {own}", within(own, low, high)
+        outcome = better(table, metric, "golem-ev", "notears-l1", higher=metric == "tpr", weight_scale=scales)
+        yield difference(table, metric, "notears-l1", "golem-ev", weight_scale=scales), outcome
+
+    return findings
 
 
-def _notears(claim: str, table: Table, metric: str, scales: list[float], low: float, high: float) -> Verdict:
-    """Ask that a number of NOTEARS-L1 lies between bounds at some scales, and is worse than that of GOLEM-EV."""
-    if not is_there(table, "golem-ev", "notears-l1"):
-        return not_run(claim, table, "golem-ev", "notears-l1")
-    worse = better(table, metric, "golem-ev", "notears-l1", higher=metric == "tpr", weight_scale=scales)
-    own = average(table, metric, method="notears-l1", weight_scale=scales)
-    values = "; ".join(
-        f"alpha {scale:g}: {means(table, metric, ('notears-l1', 'golem-ev'), weight_scale=scale)}" for scale in scales
-    )
-    overall = difference(table, metric, "notears-l1", "golem-ev", weight_scale=scales)
-    asked = f"above {low:g}" if low > 0 else f"below {high:g}"
-    measured = f"{metric_label(metric)}: {values}. Over these notears-l1 {own}, asked for {asked}; {overall}"
-    return Verdict(claim, measured, all_hold([worse, within(own, low, high)]))
-
-
-EXPERIMENT = sweep.experiment("weight-scale", "Figure 9, section 5.5", CLAIMS, tasks, figure, verdicts)
+CLAIMS = {
+    "GOLEM-EV has consistently low SHD and SID over the scales: it is robust to weight scaling.": _robust,
+    "NOTEARS-L1 has a low TPR at small weight scales.": _notears("tpr", 0, _LOW_TPR, f"below {_LOW_TPR}, and lower"),
+    "NOTEARS-L1 has a high SHD at large weight scales.": _notears("shd", _HIGH, math.inf, f"above {_HIGH}, and higher"),
+    "Beyond the paper: the order search needs no threshold, and has a lower SHD than GOLEM-EV.": lower(
+        "shd", ("order-ev", "golem-ev"), ("order", "golem-ev")
+    ),
+}
+FIGURE = Panels(("shd", "shd_c", "sid", "tpr"), "weight_scale", ("d",), METHODS)
+EXPERIMENT = sweep.experiment("weight-scale", "Figure 9, section 5.5", CLAIMS, tasks, FIGURE)

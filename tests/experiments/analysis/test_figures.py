@@ -18,7 +18,7 @@ def rows(method, values, x=(10, 20)):
 
 
 def panel(table, name, **more):
-    drawn = figures.metric_rows(table, (name,), x="d", rows="graph", methods=["a", "b"], **more)
+    drawn = figures.Panels((name,), "d", ("graph",), ("a", "b"), **more)(table)
     drawn.canvas.draw()
     return drawn.axes[0]
 

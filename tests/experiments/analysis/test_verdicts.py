@@ -3,9 +3,9 @@
 import pytest
 
 from golem.experiments import load
-from golem.experiments.analysis.comparisons import Settings, claim_better, join
+from golem.experiments.analysis.claims import Judge, lower
+from golem.experiments.analysis.comparisons import Settings
 from golem.experiments.analysis.outputs import judge
-from golem.experiments.experiment import Verdict
 
 NOISE = (0, 1, -1, 1, 0)
 
@@ -172,7 +172,7 @@ def test_a_task_past_its_limit_is_slower():
     assert "notears-l1 past its limit in 5" in found[2].measured
     assert found[4].claim.startswith("Stated, not judged")
     assert "golem-ev d = 400" in found[4].measured
-    assert "notears-l1 done at no size, not done d = 100 (timeout), d = 400 (timeout)" in found[4].measured
+    assert "notears-l1 completed at no size, not completed d = 100 (timeout), d = 400 (timeout)" in found[4].measured
     # A limit that is hardly longer than the other's time shows nothing; nor does one that stopped both.
     assert verdicts(done + large("notears-l1", lambda d: 10, 11.0, status="timeout"))[2].holds is None
     both = large("golem-ev", lambda d: 10, 600.0, status="timeout") + stopped
@@ -210,11 +210,25 @@ def test_a_dramatic_help_is_a_large_one():
 
 def test_a_missing_method_leaves_it_open_and_a_contradiction_stands():
     table = rows("a", 1) + rows("b", 9)
-    assert claim_better("x", table, "shd", [("a", "b")]).holds is True
-    found = claim_better("x", table, "shd", [("a", "b"), ("a", "c")])
+    assert lower("shd", ("a", "b")).verdict("x", table).holds is True
+    found = lower("shd", ("a", "b"), ("a", "c")).verdict("x", table)
     assert (found.holds, found.measured.endswith("Not run: c")) == (None, True)
-    assert claim_better("x", table, "shd", [("b", "a"), ("a", "c")]).holds is False
-    assert ".." not in join("x", Verdict("one", "done.", True), Verdict("two", "done.", True)).measured
+    assert lower("shd", ("b", "a"), ("a", "c")).verdict("x", table).holds is False
+
+
+def test_a_claim_holds_only_if_all_its_methods_were_run_and_all_findings_agree():
+    def holds(*outcomes, methods=("a",), **options):
+        findings = [(f"part {number}", outcome) for number, outcome in enumerate(outcomes)]
+        return Judge(lambda table: findings, methods, **options).verdict("x", rows("a", 1)).holds
+
+    assert holds(True, True) is True
+    assert holds(True, None) is None
+    assert holds(True, None, False) is False
+    assert holds(False, methods=("a", "b")) is None  # not judged at all
+    assert holds(False, methods=("a", "b"), partial=True) is False
+    assert holds(True, methods=("a", "b"), partial=True) is None
+    assert holds() is None
+    assert holds(True, select=lambda table: []) is None
 
 
 def test_a_quick_run_says_so_in_every_verdict():

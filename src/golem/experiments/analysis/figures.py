@@ -1,7 +1,7 @@
-"""Figures in the paper's layout: panels by graph and noise, a line a method, standard errors.
+"""Figures in the paper's layout: panels by graph and noise, one line per method, standard errors.
 
-The colours are those of Okabe and Ito (2008), told apart by every kind of colour vision; markers and dashes tell the
-methods apart without them. Ours are dashed with open markers, the paper's methods and the baselines are not.
+The colours are those of Okabe and Ito (2008), which are distinct for every kind of colour vision. Markers and dashes
+distinguish the methods without colour. The lines of our methods are dashed and have open markers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golem.experiments.analysis.tables import average, distinct, done, where
+from golem.experiments.analysis.tables import average, distinct, done, label, where
 from golem.experiments.experiment import Table
 
 if TYPE_CHECKING:
@@ -22,15 +22,11 @@ if TYPE_CHECKING:
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 BLACK, GREY = "#1d1d1d", "#8a8a8a"
 DASHED, DOTTED = (0, (5, 2)), (0, (1, 1.5))
-LABELS = {
-    "shd": "SHD / d", "shd_c": "SHD-C / d", "sid": "SID / d", "tpr": "TPR", "h": "h(B)", "fit_seconds": "seconds",
-    "cyclic": "share cyclic", "columns": "", "d": "variables d", "n": "samples n", "weight_scale": "weight scale alpha",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Style:
-    """How the line of a method looks."""
+    """The look of the line of a method."""
 
     color: str
     marker: str
@@ -69,16 +65,16 @@ STYLES: dict[str, Style] = {
     "sort-regress-r2": Style(ORANGE, ">", DOTTED),
 }
 _OTHER = Style(GREY, ".")
-# How far methods stand apart, and the axis reaches beyond its ends: shares of the smallest distance between neighbours.
+# Distance between methods, and the margin at the ends of the axis: shares of the smallest distance between neighbours.
 _DODGE, _END = 0.025, 0.25
 # The smallest number on a logarithmic axis with zeros, as a share of the median.
 _DEEPEST = 1e-8
 
 
 def draw_line_panel(axes: Axes, table: Table, x: str, y: str, methods: Sequence[str], *, log_x: bool = False) -> None:
-    """Draw mean and standard error of a number against a column, a line a method; words stand side by side.
+    """Draw mean and standard error of a number against a column, one line per method; words are equally spaced.
 
-    Methods stand a little apart, so that equal means do not hide each other. `settle` then sets the vertical axis.
+    Methods are shifted a little, so that equal means do not hide each other. `settle` then sets the vertical axis.
     """
     values = distinct(table, x)
     drawn = [method for method in methods if average(where(table, method=method), y).count]
@@ -109,7 +105,7 @@ def draw_line_panel(axes: Axes, table: Table, x: str, y: str, methods: Sequence[
 
 
 def _places(values: Sequence[Any], shift: float, log_x: bool) -> dict[Any, float]:
-    """Where values stand, moved by a share of the smallest distance between them."""
+    """Return the positions of values, shifted by a share of the smallest distance between them."""
     if any(isinstance(value, str) for value in values):
         return {value: number + shift for number, value in enumerate(values)}
     plain = np.log(values) if log_x else np.asarray(values, dtype=float)
@@ -118,7 +114,7 @@ def _places(values: Sequence[Any], shift: float, log_x: bool) -> dict[Any, float
 
 
 def settle(row: Sequence[Axes], y: str, *, log_y: bool = False) -> None:
-    """Set the vertical axis of panels that share it, once all of them are drawn; no marker at zero is cut off."""
+    """Set the vertical axis of panels that share it, once all are drawn, so that no marker at zero is cut off."""
     heights = _heights(row)
     for axes in row:
         if y in ("tpr", "cyclic"):
@@ -130,7 +126,7 @@ def settle(row: Sequence[Axes], y: str, *, log_y: bool = False) -> None:
 
 
 def _heights(row: Sequence[Axes]) -> Any:
-    """All means that the panels show."""
+    """Return all means that the panels show."""
     drawn: list[Any] = [container for axes in row for container in axes.containers]
     lines = [container.lines[0] for container in drawn]
     heights = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in lines] or [np.zeros(0)])
@@ -138,7 +134,7 @@ def _heights(row: Sequence[Axes]) -> Any:
 
 
 def _set_log_scale(axes: Axes, heights: Any) -> None:
-    """Make the vertical axis logarithmic; where a mean is zero, linear below the smallest that is not."""
+    """Make the vertical axis logarithmic; if a mean is zero, make it linear below the smallest positive mean."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     positive = heights[heights > 0]
@@ -147,7 +143,7 @@ def _set_log_scale(axes: Axes, heights: Any) -> None:
         return
     least, most = float(positive.min()), float(positive.max())
     if positive.size < heights.size:
-        # Numbers far below all others, rounding errors most of them, would take the room of those.
+        # Numbers far below all others, mostly rounding errors, would take most of the space.
         least = max(least, _DEEPEST * float(np.median(positive)))
         axes.set_yscale("symlog", linthresh=least, linscale=0.6)
         axes.set_ylim(-0.3 * least, 2 * most)
@@ -162,101 +158,91 @@ def _set_log_scale(axes: Axes, heights: Any) -> None:
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
 
 
+@dataclass(frozen=True)
+class Panels:
+    """A figure of line panels, as a function of the table.
+
+    Parameters
+    ----------
+    metrics : tuple of str
+        Numbers to draw.
+    x : str
+        Column on the horizontal axis.
+    rows : tuple of str
+        Columns by whose values the panels are arranged from top to bottom.
+    methods : tuple of str
+        Methods, in the order of the legend; methods without rows are left out.
+    columns : str
+        Column by whose values the panels are arranged from left to right, in one group of panels per metric as in the
+        largest figures of the paper. Without it there is one panel per metric in each row.
+    log_x : bool
+        Whether the horizontal axis is logarithmic.
+    log_y : tuple of str
+        Metrics with a logarithmic axis.
+    across : int
+        Number of groups next to each other.
+    """
+
+    metrics: tuple[str, ...]
+    x: str
+    rows: tuple[str, ...]
+    methods: tuple[str, ...]
+    columns: str = ""
+    log_x: bool = False
+    log_y: tuple[str, ...] = ()
+    across: int = 2
+
+    def __call__(self, table: Table) -> Figure:
+        """Draw the table."""
+        from matplotlib.figure import Figure
+
+        table = [row | {"panel": " ".join(_named(name, row[name]) for name in self.rows)} for row in done(table)]
+        methods = [name for name in self.methods if where(table, method=name)]
+        down, values = len(distinct(table, "panel")), distinct(table, self.columns)
+        if not self.columns:
+            figure = Figure(figsize=(2.9 * len(self.metrics), 2.3 * down + 1.2), layout="constrained")
+            self._draw(figure, table, [(name, label(name), {}) for name in self.metrics], methods)
+        else:
+            groups = -(-len(self.metrics) // self.across)
+            size = (self.across * (2.2 * len(values) + 1), groups * (1.65 * down + 0.8) + 0.8)
+            figure = Figure(figsize=size, layout="constrained")
+            parts: Any = figure.subfigures(groups, self.across, wspace=0.03, hspace=0.03, squeeze=False)
+            for part, name in zip(parts.ravel(), self.metrics, strict=False):
+                panels = [(name, _named(self.columns, value), {self.columns: value}) for value in values]
+                self._draw(part, table, panels, methods)
+                part.suptitle(label(name), fontsize=11)
+        _draw_legend(figure, methods)
+        return figure
+
+    def _draw(
+        self,
+        part: Figure | SubFigure,
+        table: Table,
+        panels: list[tuple[str, str, dict[str, Any]]],
+        methods: list[str],
+    ) -> None:
+        """Draw a grid of panels; each column of it has a metric, a title and the values of its rows."""
+        down = distinct(table, "panel")
+        size = 9 if self.columns else 10
+        sharey: Any = "row" if self.columns else False
+        grid: Any = part.subplots(len(down), len(panels), squeeze=False, sharex=True, sharey=sharey)
+        for axes, name in zip(grid, down, strict=True):
+            for one, (y, _, values) in zip(axes, panels, strict=True):
+                draw_line_panel(one, where(table, panel=name, **values), self.x, y, methods, log_x=self.log_x)
+            for group, (y, *_) in zip([axes] if self.columns else axes[:, None], panels, strict=False):
+                settle(group, y, log_y=y in self.log_y)
+            axes[0].set_ylabel(f"{name}\n{label(panels[0][0])}" if self.columns else name, fontsize=size)
+        for (_, title, _), top, bottom in zip(panels, grid[0], grid[-1], strict=True):
+            top.set_title(title, fontsize=size)
+            bottom.set_xlabel(label(self.x), fontsize=9)
+
+
 def _named(column: str, value: Any) -> str:
-    """Write a value above or beside panels: a number with the name of its column."""
+    """Write a value next to panels: a number with the name of its column."""
     return str(value) if isinstance(value, str) else f"{column} = {value:g}"
 
 
-def panels(
-    part: Figure | SubFigure,
-    table: Table,
-    y: str,
-    *,
-    x: str,
-    rows: str,
-    columns: str,
-    methods: Sequence[str],
-    log_x: bool = False,
-    log_y: bool = False,
-) -> None:
-    """Draw one number in a grid of panels, by the values of two columns of the table."""
-    down, across = distinct(table, rows), distinct(table, columns)
-    grid: Any = part.subplots(len(down), len(across), squeeze=False, sharex=True, sharey="row")
-    for i, low in enumerate(down):
-        for j, left in enumerate(across):
-            axes = grid[i, j]
-            draw_line_panel(axes, where(table, **{rows: low, columns: left}), x, y, methods, log_x=log_x)
-            if i == 0:
-                axes.set_title(_named(columns, left), fontsize=9)
-            if j == 0:
-                axes.set_ylabel(f"{low}\n{LABELS.get(y, y)}", fontsize=9)
-            if i == len(down) - 1:
-                axes.set_xlabel(LABELS.get(x, x), fontsize=9)
-        settle(grid[i], y, log_y=log_y)
-
-
-def metric_grids(
-    table: Table,
-    metrics: Sequence[str],
-    *,
-    x: str,
-    rows: str,
-    columns: str,
-    methods: Sequence[str],
-    log_x: bool = False,
-    log_y: Sequence[str] = (),
-    across: int = 2,
-) -> Figure:
-    """Draw a group of panels for each metric, as the paper does in its largest figures."""
-    from matplotlib.figure import Figure
-
-    table = done(table)
-    down, right = len(distinct(table, rows)), len(distinct(table, columns))
-    groups = -(-len(metrics) // across)
-    size = (across * (2.2 * right + 1), groups * (1.65 * down + 0.8) + 0.8)
-    whole = Figure(figsize=size, layout="constrained")
-    parts: Any = whole.subfigures(groups, across, wspace=0.03, hspace=0.03, squeeze=False)
-    for part, name in zip(parts.ravel(), metrics, strict=False):
-        panels(part, table, name, x=x, rows=rows, columns=columns, methods=methods, log_x=log_x, log_y=name in log_y)
-        part.suptitle(LABELS.get(name, name), fontsize=11)
-    legend(whole, methods)
-    return whole
-
-
-def metric_rows(
-    table: Table,
-    metrics: Sequence[str],
-    *,
-    x: str,
-    rows: str,
-    methods: Sequence[str] | None = None,
-    log_x: bool = False,
-    log_y: Sequence[str] = (),
-) -> Figure:
-    """Draw panels with a row for each value of a column, and a metric in each column of panels."""
-    from matplotlib.figure import Figure
-
-    table = done(table)
-    names = methods or distinct(table, "method")
-    down = distinct(table, rows)
-    figure = Figure(figsize=(2.9 * len(metrics), 2.3 * len(down) + 1.2), layout="constrained")
-    grid: Any = figure.subplots(len(down), len(metrics), squeeze=False, sharex=True)
-    for i, value in enumerate(down):
-        for j, name in enumerate(metrics):
-            axes = grid[i, j]
-            draw_line_panel(axes, where(table, **{rows: value}), x, name, names, log_x=log_x)
-            settle([axes], name, log_y=name in log_y)
-            if i == 0:
-                axes.set_title(LABELS.get(name, name), fontsize=10)
-            if j == 0:
-                axes.set_ylabel(_named(rows, value), fontsize=10)
-            if i == len(down) - 1:
-                axes.set_xlabel(LABELS.get(x, x), fontsize=9)
-    legend(figure, names)
-    return figure
-
-
-def legend(figure: Figure, methods: Sequence[str]) -> None:
+def _draw_legend(figure: Figure, methods: Sequence[str]) -> None:
     """Put one legend under all panels."""
     from matplotlib.lines import Line2D
 

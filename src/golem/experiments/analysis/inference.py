@@ -1,30 +1,30 @@
-"""What the rows of a table allow to say: means over seeds, intervals, and one rule for every verdict.
+"""Means over seeds, their intervals, and the rules by which an interval decides a claim.
 
-A seed draws the same graph in cells that differ in noise, rows or scale, so that numbers of one seed are not
-independent: they are averaged first, and the standard error is that of the seeds' means. Intervals are those of
-Student's t at 95%. A difference counts where its interval leaves out zero. That there is no difference, or that a
-number is low, counts where the interval lies within a margin that the verdict states, and is refuted where it lies
-beyond. Fewer than three seeds decide nothing.
+A seed draws the same graph in cells that differ in noise, rows or scale, so the numbers of one seed are not
+independent. They are averaged first, and the standard error is that of the means per seed. Intervals are Student's t at
+95%. A difference counts if its interval excludes zero. A number counts as low, or as no different, if its interval lies
+within a margin that the verdict states; this is refuted if the interval lies outside. Fewer than three seeds decide
+nothing.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from scipy.special import stdtrit
 
-# The share of intervals that hold what they are for.
 CONFIDENCE = 0.95
-# Fewer seeds say too little of their spread.
+# Fewer seeds say too little about their spread.
 MIN_SEEDS = 3
 
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean over seeds with its standard error (NaN of a single one) and the number of seeds."""
+    """A mean over seeds, its standard error (NaN for a single seed) and the number of seeds."""
 
     value: float
     error: float
@@ -45,7 +45,7 @@ class Mean:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Bounds of the 95% interval of Student's t; without bounds where there are fewer than three seeds."""
+        """Bounds of the 95% interval of Student's t; infinite if there are fewer than three seeds."""
         if self.count < MIN_SEEDS:
             return -math.inf, math.inf
         margin = float(stdtrit(self.count - 1, (1 + CONFIDENCE) / 2)) * self.error
@@ -53,7 +53,7 @@ class Mean:
 
 
 def mean(values: Iterable[float]) -> Mean:
-    """Mean and standard error of the finite ones of some numbers, one a seed.
+    """Return the mean and standard error of the finite values, one value per seed.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def mean(values: Iterable[float]) -> Mean:
 
 
 def mean_over_seeds(numbers: Iterable[tuple[Any, float]]) -> Mean:
-    """Mean of numbers that come with their seed: first within seeds, then over them.
+    """Return the mean of pairs (seed, value): first within seeds, then over them.
 
     Examples
     --------
@@ -81,28 +81,28 @@ def mean_over_seeds(numbers: Iterable[tuple[Any, float]]) -> Mean:
 
 
 def seed_means(numbers: Iterable[tuple[Any, float]]) -> dict[Any, float]:
-    """Mean of the finite numbers of each seed."""
-    found: dict[Any, list[float]] = {}
+    """Return the mean of the finite values of each seed."""
+    found: dict[Any, list[float]] = defaultdict(list)
     for seed, value in numbers:
         if math.isfinite(value):
-            found.setdefault(seed, []).append(value)
+            found[seed].append(value)
     return {seed: math.fsum(values) / len(values) for seed, values in found.items()}
 
 
 def is_lower(difference: Mean) -> bool | None:
-    """Tell whether a difference is below zero, above it (False), or neither for sure (None)."""
+    """Tell whether a difference is below zero; False if it is above, None if its interval does not decide."""
     low, high = difference.interval
     return True if high < 0 else False if low > 0 else None
 
 
 def is_higher(difference: Mean) -> bool | None:
-    """Tell whether a difference is above zero, below it (False), or neither for sure (None)."""
+    """Tell whether a difference is above zero; False if it is below, None if its interval does not decide."""
     lower = is_lower(difference)
     return None if lower is None else not lower
 
 
 def within(found: Mean, low: float, high: float) -> bool | None:
-    """Tell whether a number lies between bounds for sure, outside them (False), or neither (None).
+    """Tell whether the interval of a number lies between bounds; False if outside, None if neither.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def within(found: Mean, low: float, high: float) -> bool | None:
 
 
 def all_hold(outcomes: Iterable[bool | None]) -> bool | None:
-    """Join outcomes: True where all are, False where one is, else None."""
+    """Join outcomes: True if all are True, False if one is False, otherwise None."""
     outcomes = list(outcomes)
     if False in outcomes:
         return False

@@ -1,4 +1,4 @@
-"""The table of an experiment, as a file and in numbers: means over seeds and differences on the same data."""
+"""The table of an experiment: read, written, and summarized by means over seeds and differences on the same data."""
 
 from __future__ import annotations
 
@@ -14,19 +14,23 @@ from golem.experiments.engine.task import Row, Task, Value
 from golem.experiments.experiment import Table
 from golem.runtime.files import csv_text, write_text
 
-# Columns that end the table, in this order.
+# The last columns of the table, in this order.
 _LAST = ("seconds", "reason", "mode", "version", "commit", "hardware")
+_LABELS = {
+    "shd": "SHD / d", "shd_c": "SHD-C / d", "sid": "SID / d", "tpr": "TPR", "h": "h(B)", "fit_seconds": "seconds",
+    "cyclic": "share cyclic", "columns": "", "d": "variables d", "n": "samples n", "weight_scale": "weight scale alpha",
+}  # fmt: skip
+
+
+def label(column: str) -> str:
+    """Return the name of a column in figures and verdicts."""
+    return _LABELS.get(column, column)
 
 
 def read_store(folder: Path, tasks: Sequence[Task] = ()) -> Table:
-    """Rows of a store as a table, sorted by cell, method and seed.
+    """Return the rows of a store as a table, sorted by cell, method and seed.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the store is.
-    tasks : sequence of Task
-        Tasks of the experiment: words (graphs, methods) are sorted as they come here, numbers by size.
+    Words (graphs, methods) have the order in which they occur in `tasks`, numbers the order of their size.
     """
     words = dict.fromkeys(value for task in tasks for value in (*task.cell.values(), task.method))
     rank = {word: number for number, word in enumerate(words) if isinstance(word, str)}
@@ -44,14 +48,14 @@ def read_store(folder: Path, tasks: Sequence[Task] = ()) -> Table:
 
 
 def write_csv(table: Table, path: Path) -> None:
-    """Write a table; what is missing is left empty."""
+    """Write a table; missing values are left empty."""
     names = list(table[0])
     lines = [["" if row[name] is None else row[name] for name in names] for row in table]
     write_text(path, csv_text([names, *lines]))
 
 
 def read_csv(path: Path) -> Table:
-    """Read a table that `write_csv` wrote, values as they were.
+    """Read a table that `write_csv` wrote.
 
     Raises
     ------
@@ -59,16 +63,16 @@ def read_csv(path: Path) -> Table:
         If there is no such file, or it is empty.
     """
     if not path.exists():
-        raise ValueError(f"{path}: no such file; run the experiment first, or name its folder with -o")
+        raise ValueError(f"There is no file {path}. Run the experiment first, or name its folder with -o.")
     with path.open(encoding="utf-8", newline="") as file:
         table = [{name: _value(name, text) for name, text in row.items()} for row in csv.DictReader(file)]
     if not table:
-        raise ValueError(f"{path} has no rows")
+        raise ValueError(f"{path} has no rows.")
     return table
 
 
 def _value(name: str, text: str) -> Value:
-    """Read a cell: a number or a truth value where it is one. Keys and commits are words, whatever they look like."""
+    """Convert a value to a number or truth value if it is one; keys and commits stay text, even if all are digits."""
     if name in ("key", "commit", "version", "reason", "warning"):
         return text
     if text == "":
@@ -84,12 +88,12 @@ def _value(name: str, text: str) -> Value:
 
 
 def done(table: Table) -> Table:
-    """Rows of tasks that came to their end."""
+    """Return the rows of completed tasks."""
     return [row for row in table if row["status"] == DONE]
 
 
 def where(table: Table, **values: Any) -> Table:
-    """Rows with these values; of a tuple or list, with one of them."""
+    """Return the rows with these values; a tuple, list or set means any of its values."""
 
     def fits(row: Row) -> bool:
         return all(row.get(k) in v if isinstance(v, tuple | list | set) else row.get(k) == v for k, v in values.items())
@@ -98,13 +102,18 @@ def where(table: Table, **values: Any) -> Table:
 
 
 def distinct(table: Table, name: str) -> list[Any]:
-    """Values of a column, numbers sorted and words in the order in which they come."""
+    """Return the values of a column: numbers sorted, words in order of appearance."""
     values: list[Any] = list(dict.fromkeys(row[name] for row in table if row.get(name) is not None))
     return sorted(values) if all(isinstance(value, int | float) for value in values) else values
 
 
+def column(table: Table, name: str) -> list[Any]:
+    """Return the values of a column that are not missing, one per row."""
+    return [row[name] for row in table if row[name] is not None]
+
+
 def metric(row: Row, name: str) -> float:
-    """Return a number of a row, SHD, SHD-C and SID divided by the number of nodes as in the paper; NaN if missing."""
+    """Return a number of a row, NaN if missing; SHD, SHD-C and SID are divided by d, as in the paper."""
     value = row.get(name)
     if value is None:
         return math.nan
@@ -112,14 +121,14 @@ def metric(row: Row, name: str) -> float:
 
 
 def average(table: Table, name: str, **values: Any) -> Mean:
-    """Mean over seeds of a number of the rows with these values."""
+    """Return the mean over seeds of a number, in the rows with these values."""
     return mean_over_seeds((row["seed"], metric(row, name)) for row in where(done(table), **values))
 
 
 def contrast(table: Table, name: str, first: Mapping[str, Any], second: Mapping[str, Any], on: Sequence[str]) -> Mean:
-    """Mean over seeds of a number in the rows with some values less that in the rows with others.
+    """Return the mean over seeds of a number in the rows with the first values minus that with the second values.
 
-    Rows are matched by their seed and by the columns `on`; those without a partner are left out.
+    Rows are matched by seed and by the columns `on`; rows without a partner are left out.
     """
     start = {_place(row, on): metric(row, name) for row in where(done(table), **second)}
     ends = [(row, _place(row, on)) for row in where(done(table), **first)]
@@ -127,29 +136,29 @@ def contrast(table: Table, name: str, first: Mapping[str, Any], second: Mapping[
 
 
 def paired(table: Table, name: str, first: str, second: str, **values: Any) -> Mean:
-    """Mean over seeds of first method minus second, on the data sets that both have solved."""
+    """Return the mean over seeds of first method minus second, on the data sets that both have solved."""
     return mean_over_seeds(_differences(table, name, first, second, **values))
 
 
 def interaction(
     table: Table, name: str, first: str, second: str, here: Mapping[str, Any], there: Mapping[str, Any]
 ) -> Mean:
-    """How much larger first method minus second is in the rows with some values than in those with others, by seed."""
+    """Return by how much first method minus second is larger in the rows `here` than in the rows `there`, by seed."""
     large, small = (seed_means(_differences(table, name, first, second, **values)) for values in (here, there))
     return mean(large[seed] - small[seed] for seed in large if seed in small)
 
 
 def _differences(table: Table, name: str, first: str, second: str, **values: Any) -> list[tuple[Any, float]]:
-    """First method minus second on each data set that both have solved, with its seed."""
+    """Return (seed, first method minus second) for each data set that both have solved."""
     found: dict[str, dict[tuple[Any, ...], float]] = {first: {}, second: {}}
     for row in where(done(table), method=(first, second), **values):
-        found[str(row["method"])][_place(row, _cell_columns(row))] = metric(row, name)
+        found[str(row["method"])][_place(row, cell_columns(row))] = metric(row, name)
     ours, theirs = found[first], found[second]
     return [(place[-1], value - theirs[place]) for place, value in ours.items() if place in theirs]
 
 
-def _cell_columns(row: Row) -> list[str]:
-    """Names of the columns of the cell, which stand before the method."""
+def cell_columns(row: Row) -> list[str]:
+    """Return the names of the columns of the cell, which are those before the method."""
     names = list(row)
     return names[names.index("experiment") + 1 : names.index("method")]
 

@@ -1,0 +1,94 @@
+"""How a table decides claims: the same procedure for all experiments.
+
+An experiment has a dictionary from the text of each claim to its `Judge`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from golem.experiments.analysis.inference import Mean, all_hold, is_lower, within
+from golem.experiments.analysis.tables import distinct, done, label, paired, where
+from golem.experiments.experiment import Table, Verdict
+
+# What was measured, and whether it agrees with the claim (None: undecided).
+Finding = tuple[str, bool | None]
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Decides a claim, which holds if all findings agree with it. One finding that contradicts the claim refutes it.
+
+    Parameters
+    ----------
+    findings : callable
+        Takes the selected rows and yields findings.
+    methods : tuple of str
+        Methods that the claim is about. If one of them was not run, the claim is undecided and `findings` not called.
+    title : str
+        What the numbers are.
+    criterion : str
+        Which numbers count as low, close and so on.
+    select : callable, optional
+        Takes the table and returns the rows that the claim is about; by default all.
+    partial : bool
+        Judge the methods that were run even if others were not. The claim can then be refuted, but does not hold.
+    """
+
+    findings: Callable[[Table], Iterable[Finding]]
+    methods: tuple[str, ...] = ()
+    title: str = ""
+    criterion: str = ""
+    select: Callable[[Table], Table] | None = None
+    partial: bool = False
+
+    def verdict(self, claim: str, table: Table) -> Verdict:
+        """Judge a claim."""
+        rows = table if self.select is None else self.select(table)
+        absent = [name for name in self.methods if name not in distinct(rows, "method")]
+        not_run = f"Not run: {', '.join(absent)}" if absent else ""
+        findings = list(self.findings(rows)) if rows and (self.partial or not absent) else []
+        if not findings:
+            return Verdict(claim, not_run or "Not run", None)
+        numbers = "; ".join(text for text, _ in findings)
+        criterion = f"Criterion: {self.criterion}" if self.criterion else ""
+        parts = (f"{self.title}: {numbers}" if self.title else numbers, criterion, not_run)
+        outcomes = [outcome for _, outcome in findings] + [None for _ in absent]
+        return Verdict(claim, ". ".join(filter(None, parts)), all_hold(outcomes))
+
+
+def judge(*methods: str, **options: Any) -> Callable[[Callable[[Table], Iterable[Finding]]], Judge]:
+    """Return a decorator that makes a judge of a function; see `Judge` for the options."""
+    return lambda findings: Judge(findings, methods, **options)
+
+
+def verdicts(claims: Mapping[str, Judge]) -> Callable[[Table], list[Verdict]]:
+    """Return the function that judges claims on a table."""
+    return lambda table: [one.verdict(claim, table) for claim, one in claims.items()]
+
+
+def finished(**values: Any) -> Callable[[Table], Table]:
+    """Return a selection of the rows with these values whose task was completed."""
+    return lambda table: where(done(table), **values)
+
+
+def below(difference: Mean, margin: float) -> bool | None:
+    """Tell whether a difference is below zero, by the margin or more; None if the interval does not decide it."""
+    return within(difference, float("-inf"), -margin) if margin else is_lower(difference)
+
+
+def lower(metric: str, *pairs: tuple[str, str], margin: float = 0.0, **options: Any) -> Judge:
+    """Return the judge of claims that the first method of each pair has the lower metric, by a margin or more."""
+
+    def findings(table: Table) -> Iterable[Finding]:
+        run = distinct(table, "method")
+        for first, second in pairs:
+            if first in run and second in run:
+                found = paired(table, metric, first, second)
+                yield f"{first} - {second}: {found.signed()}", below(found, margin)
+
+    methods = tuple(dict.fromkeys(name for pair in pairs for name in pair))
+    criterion = f"lower by {margin:g} or more" if margin else ""
+    return Judge(findings, methods, label(metric), criterion, partial=True, **options)
