@@ -56,7 +56,7 @@ def test_a_run_leaves_its_files_and_the_same_command_goes_on(tmp_path):
     assert (out / "table.csv").exists()
     wrong = invoke("experiment", "identifiable", "--plot", "-o", out)
     assert wrong.exit_code == 1
-    assert "is of 'weight-scale', not of 'identifiable'" in wrong.output
+    assert "belongs to 'weight-scale', not to 'identifiable'" in wrong.output
 
 
 def test_ctrl_c_keeps_what_is_there(tmp_path, monkeypatch):
@@ -123,7 +123,7 @@ def test_failures_are_told_with_the_remedy_and_a_quick_run_says_that_it_is_one(t
     (moved / "table.csv").write_text("key,experiment,method,seed\na,toys.toy_experiment,square,0\n")
     wrong = invoke("experiment", "toys.toy_experiment", "--plot", "-o", moved)
     assert wrong.exit_code == 1
-    assert "is no table of an experiment: it has no column 'status'" in wrong.output
+    assert "is not the table of an experiment: it has no column 'status'" in wrong.output
 
 
 @pytest.mark.parametrize("arguments", [["experiment"], ["experiment", "--list"]])
@@ -138,8 +138,8 @@ def test_the_experiments_are_listed_with_their_claims(arguments):
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["identfiable"], 1, "did you mean 'identifiable'"),
-        (["identifiable", "--methods", "foo"], 1, "this experiment has no method 'foo'"),
+        (["identfiable"], 1, "Did you mean 'identifiable'"),
+        (["identifiable", "--methods", "foo"], 1, "This experiment has no method 'foo'"),
         (["identifiable", "--sizes", "ten"], 2, "is no list of whole numbers"),
         (["identifiable", "--scheduler", "tcp://x:1"], 1, "--scheduler is for --executor dask"),
         (["identifiable", "--plot"], 1, "Run the experiment first"),
@@ -157,7 +157,7 @@ def test_the_experiments_are_listed_with_their_claims(arguments):
             1,
             "--workers 9 is for a cluster on this machine; the scheduler at tcp://x:1 has workers of its own",
         ),
-        (["sachs", "--sizes", "5"], 1, "sachs has no sizes to choose from"),
+        (["sachs", "--sizes", "5"], 1, "'sachs' has no sizes to choose from"),
         (["identifiable", "--quick", "--device", "nonsense"], 1, "device='nonsense'"),
     ],
 )

@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 
+from golem.comparison.registry import prepare
 from golem.experiments import EXPERIMENTS, Grid, Task, load
 from golem.experiments.analysis.inference import is_lower, mean
 from golem.experiments.analysis.outputs import judge, verdict_text
 from golem.experiments.analysis.tables import average, contrast, interaction, metric, paired
 from golem.experiments.engine.child import row_of
 from golem.experiments.engine.store import flat
-from golem.experiments.learners import prepare_method
 
 
 def table_of(experiment, tasks):
@@ -25,7 +25,7 @@ def table_of(experiment, tasks):
 @pytest.fixture(scope="module")
 def compiled():
     """Compile the search over orders for equal variances, or load it, as the runner does before its clock starts."""
-    prepare_method("order-ev")
+    prepare("order-ev")
 
 
 @pytest.mark.usefixtures("compiled")

@@ -23,7 +23,7 @@ def test_a_network_is_read_as_it_was_written(network_folder):
 def test_a_file_that_is_no_network_is_refused(tmp_path):
     for text in ("{", "{}", '{"nodes": ["a"], "cpds": {"b": {}}}'):
         (tmp_path / "x.json").write_text(text)
-        with pytest.raises(ValueError, match=r"x\.json is no linear Gaussian network"):
+        with pytest.raises(ValueError, match=r"x\.json is not a linear Gaussian network"):
             read_network(tmp_path / "x.json")
 
 

@@ -1,9 +1,8 @@
-"""The experiments of the paper, and some beyond it: one file each, run by one command.
+"""The experiments of the paper and some beyond it: one file per experiment, one command to run each.
 
-`golem experiment NAME` draws the figure of section NAME anew, with our solver beside the paper's methods, and says of
-each claim whether it holds. An experiment is a list of tasks, a function that turns a task into a row of numbers, and
-functions of the table of all rows (`experiment.py`). What runs them knows nothing of what they measure
-(`engine/runner.py`).
+`golem experiment NAME` remakes a figure of the paper, with our solver next to the paper's methods, and says whether
+each claim holds. An experiment is a list of tasks, a function that turns a task into a row of measurements, and
+functions of the table of all rows (`experiment.py`). `engine/` runs them and does not depend on what they measure.
 """
 
 from golem.experiments.engine.runner import Options, Summary, run

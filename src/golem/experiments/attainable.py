@@ -1,16 +1,16 @@
-"""Which directed graphs, cyclic ones too, generate a given Gaussian distribution (paper, section 3.1).
+"""Which directed graphs, including cyclic ones, generate a given Gaussian distribution (paper, section 3.1).
 
-A graph generates the precision matrix Theta when there are weights B on its edges and noise variances Omega with
-(I - B) Omega^-1 (I - B)' = Theta. With Q = (I - B) Omega^-1/2 that is Q Q' = Theta, where column j of Q may be nonzero
-in row j (and must be there) and in the rows of the parents of j (appendix A). Two facts keep the search small:
+A graph generates the precision matrix Theta if there are weights B on its edges and noise variances Omega with
+(I - B) Omega^-1 (I - B)' = Theta. With Q = (I - B) Omega^-1/2 this is Q Q' = Theta, where column j of Q must be nonzero
+in row j and may be nonzero in the rows of the parents of j (appendix A). Two facts keep the search small:
 
-- The product does not change when columns change places. So the *supports* of the columns decide, not which column
-  belongs to which node: graphs whose columns have the same supports generate the same distributions. Reversing a
-  cycle is the smallest example.
-- Theta[i, j] != 0 needs a column with both i and j; and where Theta[i, j] = 0 and exactly one column has both, one of
-  the two entries is zero: then a graph with fewer edges does it as well.
+- The product does not depend on the order of the columns. So only the *supports* of the columns matter, not which
+  column belongs to which node: graphs whose columns have the same supports generate the same distributions. The
+  smallest example is a cycle and its reverse.
+- Theta[i, j] != 0 needs a column with both i and j. If Theta[i, j] = 0 and exactly one column has both, one of the two
+  entries is zero, and a graph with fewer edges suffices.
 
-What is left is decided by Levenberg-Marquardt on the entries of Q, all supports and many starts at once.
+The remaining supports are decided by Levenberg-Marquardt on the entries of Q, with many starts at once.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from golem.runtime.types import BoolMatrix, Matrix
 
-# Steps end near 1e-15 where there is a solution, and around 1e-3 where there is none: between them is a wide gap.
+# Residuals end near 1e-15 if there is a solution, and around 1e-3 if there is none.
 ATTAINED = 1e-12
 _ENTRY_FLOOR = 1e-5
-# Towards a solution where an entry vanishes the steps converge slowly, the entry as the root of the residual.
+# If an entry of the solution vanishes, convergence is slow: the entry falls with the root of the residual.
 _ALMOST, _ALMOST_ENTRY = 1e-5, 1e-2
 _ITERATIONS = 300
 Family = tuple[int, ...]
@@ -52,7 +52,7 @@ def digraphs(nodes: int) -> Iterator[BoolMatrix]:
 
 @lru_cache(maxsize=4)
 def dags_up_to_relabelling(nodes: int) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """List the edges of one DAG of every shape, edges from lower to higher numbers: 6 on 3 nodes, 31 on 4.
+    """List the edges, from lower to higher numbers, of one DAG of every shape: 6 on 3 nodes, 31 on 4.
 
     Examples
     --------
@@ -112,9 +112,9 @@ class Attainment:
     family : tuple of int
         The supports.
     residual : float
-        Smallest largest entry of |Q Q' - Theta| over the starts, Theta scaled to a unit diagonal.
+        Largest entry of |Q Q' - Theta|, with Theta scaled to a unit diagonal, at the best of the starts.
     Q : ndarray of shape (d, d)
-        Where it was reached, in the same scale.
+        The solution of that start, in the same scale.
     """
 
     family: Family
@@ -133,16 +133,16 @@ class Attainment:
 
 
 def scaled(theta: Matrix) -> Matrix:
-    """Scale a precision matrix to a unit diagonal, which scales the rows of Q and leaves its zeros alone."""
+    """Scale a precision matrix to a unit diagonal, which scales the rows of Q and keeps its zeros."""
     size = 1 / np.sqrt(np.diagonal(theta))
     unit: Matrix = theta * size[:, None] * size[None, :]
-    # Exact zeros of the model come out as rounding errors of the arithmetic.
+    # Exact zeros of the model appear as rounding errors.
     unit[np.abs(unit) < 1e-12] = 0.0
     return unit
 
 
 def candidate_families(theta: Matrix, most_edges: int) -> list[Family]:
-    """Return the families that the zeros of Theta leave open, with so many edges at most."""
+    """Return the families with at most `most_edges` edges that the zeros of Theta allow."""
     d = len(theta)
     chosen = []
     for family in families(d):
@@ -159,16 +159,16 @@ def candidate_families(theta: Matrix, most_edges: int) -> list[Family]:
 def attain(
     theta: Matrix, most_edges: int, starts: int = 24, random_state: int | np.random.Generator = 0
 ) -> list[Attainment]:
-    """Find out which families with at most so many edges generate a precision matrix.
+    """Search which families with at most `most_edges` edges generate a precision matrix.
 
     Parameters
     ----------
     theta : array of shape (d, d)
         Precision matrix.
     most_edges : int
-        Families with more edges are not looked at.
+        Maximum number of edges.
     starts : int
-        Random starts a family; a family that none of them solves counts as not attaining.
+        Random starts per family. If none of them finds a solution, the family counts as not generating it.
     random_state : int or Generator
         Seed of the starts.
 
@@ -191,7 +191,7 @@ def attain(
     best = np.full(len(masks), np.inf)
     Q = np.zeros(masks.shape)
     left = np.arange(len(masks))
-    # A few starts settle most families; the others get the rest.
+    # A few starts decide most families; only the others get the rest.
     for count in (4, starts - 4) if starts > 4 else (starts,):
         if not len(left):
             break
@@ -205,10 +205,10 @@ def attain(
 def attain_with_equal_variances(
     theta: Matrix, starts: int = 24, random_state: int | np.random.Generator = 0
 ) -> list[tuple[BoolMatrix, float]]:
-    """Return every directed graph with its residual, all of its edges in use and all noise variances equal.
+    """Return every directed graph with its residual, if all of its edges are used and all noise variances are equal.
 
-    With one variance the diagonal of Q is constant, and its columns cannot change places: each graph counts by itself
-    (section 3.2).
+    With one variance the diagonal of Q is constant, which fixes the order of its columns: each graph is a family of its
+    own (section 3.2).
 
     Examples
     --------
@@ -228,8 +228,8 @@ def attain_with_equal_variances(
 def tangent_rank(Q: Matrix, support: BoolMatrix) -> tuple[int, Matrix]:
     """Return the dimension of what the supports generate near Q Q', and an orthonormal basis of its directions.
 
-    The derivative of Q -> Q Q' along the free entries of Q. Two graphs are quasi equivalent (definition 1) when they
-    share a set of distributions of full measure, and then these spaces are equal.
+    The directions are derivatives of Q -> Q Q' along the free entries of Q. If two graphs are quasi equivalent
+    (definition 1), they share a set of distributions of full measure, and these spaces are equal.
     """
     d = len(Q)
     rows, columns = np.nonzero(support)
@@ -237,7 +237,7 @@ def tangent_rank(Q: Matrix, support: BoolMatrix) -> tuple[int, Matrix]:
     for k, (i, j) in enumerate(zip(rows, columns, strict=True)):
         directions[k, i, :] += Q[:, j]
         directions[k, :, i] += Q[:, j]
-    # An off-diagonal entry stands twice in the matrix; once, weighed by sqrt 2, it gives the same angles.
+    # An off-diagonal entry occurs twice in the matrix; once, with weight sqrt 2, gives the same angles.
     upper = np.triu_indices(d)
     weight = np.where(upper[0] == upper[1], 1.0, np.sqrt(2))
     _, size, basis = np.linalg.svd(directions[:, *upper] * weight, full_matrices=False)
@@ -246,7 +246,7 @@ def tangent_rank(Q: Matrix, support: BoolMatrix) -> tuple[int, Matrix]:
 
 
 def largest_sine(first: Matrix, second: Matrix) -> float:
-    """Return the sine of the largest angle by which directions of `first` leave the space of `second`."""
+    """Return the sine of the largest angle between a direction of `first` and the space of `second`."""
     outside = first - second @ (second.T @ first)
     return float(np.linalg.norm(outside, 2))
 
@@ -256,7 +256,7 @@ def _solve(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Minimize |Q Q' - Theta| over each mask; return the best Q and its largest residual, one per mask.
 
-    With `tied` all entries on the diagonal of Q are the same. The residual is infinite where an entry vanishes.
+    With `tied` all entries on the diagonal of Q are equal. The residual is infinite if an entry vanishes.
     """
     count, d = len(masks), len(theta)
     mask = np.repeat(masks, starts, axis=0).astype(float)
@@ -265,7 +265,7 @@ def _solve(
     Q /= np.linalg.norm(Q, axis=2, keepdims=True)
     diagonal = np.arange(d) * (d + 1)
     if tied:
-        # Cyclic solutions have small entries on the diagonal beside large ones off it.
+        # Cyclic solutions have small entries on the diagonal and large ones off it.
         Q *= 1.5
         Q.reshape(len(Q), -1)[:, diagonal] = rng.uniform(0.05, 1, (len(Q), 1))
     upper = np.triu_indices(d)
@@ -279,7 +279,7 @@ def _solve(
         if tied:
             J[:, :, 0] = J[:, :, diagonal].sum(axis=2)
             J[:, :, diagonal[1:]] = 0.0
-        # The step J'(J J' + damping)^-1 r is the same as the usual one, and needs no inverse where entries are masked.
+        # The step J'(J J' + damping)^-1 r equals the usual one, but stays solvable if entries are masked.
         gram = J @ J.transpose(0, 2, 1) + damping[active, None, None] * np.eye(r.shape[1])
         step = np.einsum("nek,ne->nk", J, np.linalg.solve(gram, r[..., None])[..., 0])
         if tied:
@@ -292,7 +292,7 @@ def _solve(
         flat = loss[where] - trial_loss[taken] < 1e-9 * loss[where]
         Q[where], residual[where], loss[where] = trial[taken], trial_residual[taken], trial_loss[taken]
         damping[active] = np.where(taken, np.maximum(damping[active] / 5, 1e-13), damping[active] * 4)
-        # Done: solved to rounding, or no longer falling, or stuck.
+        # Finished: solved to rounding, no longer decreasing, or stuck.
         finished = np.zeros(len(Q), dtype=bool)
         finished[where[flat]] = True
         finished |= (loss < 1e-28) | (damping > 1e8)
@@ -300,7 +300,7 @@ def _solve(
         if not len(active):
             break
     size = np.abs(residual).max(axis=1)
-    # Where an entry of Q vanishes, a smaller family does it as well, and is the one to be counted.
+    # If an entry of Q vanishes, a smaller family suffices and is counted instead.
     least = np.min(np.where(mask > 0, np.abs(Q), np.inf), axis=(1, 2))
     size[(least < _ENTRY_FLOOR) | ((size > ATTAINED) & (size < _ALMOST) & (least < _ALMOST_ENTRY))] = np.inf
     size = size.reshape(count, starts)

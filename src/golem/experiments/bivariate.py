@@ -83,12 +83,11 @@ def run(task: Task) -> Row:
     points = stationary_points(score(task.method, b0, task.cell), starts=starts)
     minima = [p for p in points if p.kind == "minimum"]
     best = minima[0]
-    kinds = [p.kind for p in points]
     return {
         "b0": b0,
         "points": len(points),
         "minima": len(minima),
-        "saddles": kinds.count("saddle"),
+        "saddles": sum(p.kind == "saddle" for p in points),
         "b": best.b,
         "c": best.c,
         "value": best.value,
@@ -172,8 +171,7 @@ def _draw_contours(axes: Axes, method: str, row: Row) -> None:
     lowest = float(height.min())
     # Levels in equal ratios show both the bottom and the walls.
     steps = np.geomspace(0.03, max(0.3, float(np.quantile(height, 0.9)) - lowest), 14)
-    levels = [lowest, *(lowest + steps)]
-    shades = BoundaryNorm(levels, 256, extend="max")
+    shades = BoundaryNorm([lowest, *(lowest + steps)], 256, extend="max")
     # The shades are an image: filled contours would make an SVG of many megabytes.
     axes.imshow(height, cmap="YlGnBu", norm=shades, alpha=0.75, origin="lower", extent=(-reach, reach, -reach, reach))
     axes.contour(ticks, ticks, height, levels=lowest + steps[::2], colors=BLACK, linewidths=0.4, alpha=0.55)

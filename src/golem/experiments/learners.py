@@ -1,8 +1,8 @@
-"""Methods as experiments use them: by name, with what a cell changes in them, and what is measured of their answer.
+"""Methods by name, with the settings of a cell, and the measurements of what they learned.
 
-Beside the names of `golem.comparison.registry` there are the variants of section 5.1, without the DAG penalty (`-l1`)
-and without any (`-plain`), and GOLEM-NV from zeros instead of the raw weights of GOLEM-EV (section 4.1). The
-paper does not say where GOLEM-NV-L1 and GOLEM-NV-Plain start; here they start where GOLEM-NV does.
+In addition to the names of `golem.comparison.registry` there are the variants of section 5.1, without the DAG penalty
+(`-l1`) and without any penalty (`-plain`), and GOLEM-NV started from zeros instead of the raw weights of GOLEM-EV
+(section 4.1). The paper does not say where GOLEM-NV-L1 and GOLEM-NV-Plain start; here they start where GOLEM-NV does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.base import clone
 
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
-from golem.comparison.registry import METHODS, prepare
+from golem.comparison.registry import METHODS
 from golem.data.moments import Moments
 from golem.estimator.golem import Golem
 from golem.estimator.stacked_fits import fit_stacked
@@ -36,27 +36,24 @@ VARIANTS: dict[str, Callable[[], Golem]] = {
     "golem-nv-plain": lambda: Golem.paper("nv", lambda_dag=0.0, lambda_sparsity=0.0),
     "golem-nv-zeros": lambda: Golem.paper("nv", init="zeros"),
 }
-# Parameters that decide nothing where no value is missing.
-_NO_SETTINGS = ("missing",)
-# Values of a cell that set a parameter, in methods that have a use for it.
-_STEPS = "steps"
+# Values of a cell that set the parameter of the same name.
 _PARAMETERS = ("threshold", "cycles", "solver", "acyclicity", "lambda_sparsity", "lambda_dag")
 
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What a method learned, with the fitted model where it is one of ours.
+    """What a method learned.
 
     Parameters
     ----------
     estimate : Estimate
         The graph.
     model : object or None
-        The fitted estimator.
+        The fitted estimator, if the method is one of ours.
     seconds : float
-        Time that the method took; of a batch, its share.
+        Time that the method took; in a batch, its share.
     warned : str
-        What it warned of, in sentences.
+        Its warnings, in sentences.
     """
 
     estimate: Estimate
@@ -68,41 +65,35 @@ class Learned:
 def build(method: str, cell: Mapping[str, Value]) -> Any:
     """Return a method's estimator with the cell's settings.
 
-    `steps` is the number of Adam's steps, or most of L-BFGS's; `threshold` goes to all methods that round weights, the
-    other parameters to the paper's.
+    `steps` is the number of steps of Adam, or the maximum of L-BFGS. `threshold` applies to all methods that round
+    weights, the other parameters only to those of the paper.
     """
     model = VARIANTS[method]() if method in VARIANTS else METHODS[method].model()
     changes: dict[str, Value] = {name: cell[name] for name in _PARAMETERS if name in cell}
     if is_paper_recipe(method):
-        changes |= {"max_iter": cell[_STEPS]} if _STEPS in cell else {}
+        changes |= {"max_iter": cell["steps"]} if "steps" in cell else {}
     else:
         changes = {"threshold": changes["threshold"]} if method.startswith("notears") and "threshold" in changes else {}
     return model.set_params(**changes)
 
 
 def is_paper_recipe(method: str) -> bool:
-    """Tell whether a method is the paper's recipe or a variant of it, which Adam solves."""
+    """Tell whether a method is the paper's recipe or a variant of it."""
     return method.startswith("golem-")
 
 
 def settings(method: str, cell: Mapping[str, Value]) -> dict[str, Any]:
-    """All settings of a method that decide its answer; empty for what is no method of this package."""
+    """Return all settings of a method that determine its result; empty for methods of other packages."""
     if method not in METHODS and method not in VARIANTS:
         return {}
     model = build(method, cell)
-    # A parameter left at None stands for a default further down: the solver's are part of its repr.
+    # None means a default of another object; the defaults of the solver are part of its repr.
     chosen = {name: value for name, value in model.get_params(deep=False).items() if value is not None}
-    for name in _NO_SETTINGS:
-        chosen.pop(name, None)
+    chosen.pop("missing", None)  # changes nothing, because no value is missing
     if isinstance(model, Golem):
-        # Fields of Adam that are newer than published rows count only where they are used, so that the rows stay valid.
+        # Fields of Adam that are newer than stored rows count only if they are used, so that the rows stay valid.
         chosen["solver"] = repr(model.check_settings()[1]).replace(", accelerate=False", "")
     return {name: value if isinstance(value, str | int | float) else repr(value) for name, value in chosen.items()}
-
-
-def prepare_method(method: str) -> None:
-    """Import and compile what is not to be timed."""
-    prepare(method)
 
 
 def learn(method: str, cell: Mapping[str, Value], rows: Matrix) -> Learned:
@@ -122,7 +113,7 @@ def learn(method: str, cell: Mapping[str, Value], rows: Matrix) -> Learned:
 
 
 def learn_batch(method: str, cell: Mapping[str, Value], tables: Sequence[Matrix], device: str) -> list[Learned]:
-    """Run one of the paper's recipes on several tables of one shape, as one stack."""
+    """Run a recipe of the paper on several tables with the same columns, as one stack."""
     model = build(method, cell).set_params(device=device)
     moments = [Moments.from_rows(rows) for rows in tables]
     if method == "golem-ev" and (model.lambda_sparsity, model.lambda_dag) == PAPER_PENALTIES["ev"]:
@@ -139,7 +130,7 @@ def learn_batch(method: str, cell: Mapping[str, Value], tables: Sequence[Matrix]
 
 
 class _Solved(NamedTuple):
-    """Models fitted as one stack, and the seconds and warnings of that."""
+    """Models fitted as one stack, with the seconds and warnings of all."""
 
     models: list[Golem]
     seconds: float
@@ -154,13 +145,13 @@ def _solve(model: Golem, moments: Sequence[Moments], starts: Sequence[Matrix] | 
     return _Solved(models, time.perf_counter() - began, _sentences(caught))
 
 
-# GOLEM-NV and its variants start from GOLEM-EV on the same data, which is a method too: solved once, it serves all.
+# GOLEM-NV and its variants start from GOLEM-EV on the same data, which is a method too: it is solved once for all.
 _golem_ev_solved: dict[str, _Solved] = {}
 _MOST_KEPT = 2
 
 
 def _golem_ev(model: Golem, moments: Sequence[Moments]) -> _Solved:
-    """Return GOLEM-EV on a stack, with the settings that a model has beside its noise and penalties."""
+    """Return GOLEM-EV on a stack, with the settings of a model except for its noise and penalties."""
     golem_ev = clone(model).set_params(noise="ev", init="zeros", lambda_sparsity=None, lambda_dag=None)
     data = hashlib.sha256()
     for one in moments:
@@ -177,16 +168,9 @@ def _golem_ev(model: Golem, moments: Sequence[Moments]) -> _Solved:
 
 
 def measurements(truth: BoolMatrix, learned: Learned, *, classes: bool = True) -> Row:
-    """Distances to the truth, in edges and pairs and not divided by d; None where one is not defined.
+    """Return the distances to the truth `(d, d)`, not divided by d; None if one is not defined.
 
-    Parameters
-    ----------
-    truth : ndarray of shape (d, d), bool
-        The true graph.
-    learned : Learned
-        What was learned.
-    classes : bool
-        Whether to compute SHD-C and SID too, which are slow on large graphs.
+    SHD-C and SID, which are slow on large graphs, are computed only if `classes` is true.
     """
     estimate = learned.estimate
     graph, undirected = estimate.graph, estimate.is_class
@@ -199,7 +183,7 @@ def measurements(truth: BoolMatrix, learned: Learned, *, classes: bool = True) -
     }
     if classes:
         row["shd_c"] = metrics.shd_c(truth, graph, cpdag=undirected)
-        # The paper leaves out the SID of equivalence classes, and so do we.
+        # Like the paper, we leave out the SID of equivalence classes.
         row["sid"] = None if undirected else metrics.sid(truth, graph)
     row = {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in row.items()}
     return row | {"fit_seconds": learned.seconds, "warning": learned.warned}
@@ -213,6 +197,6 @@ def _estimate(model: Any) -> Estimate:
 
 
 def _sentences(caught: list[warnings.WarningMessage]) -> str:
-    """Join what was warned of, each sentence once; deprecations inside libraries are nobody's concern here."""
+    """Join the warnings, each sentence once, without deprecations inside libraries."""
     told = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
     return " ".join(dict.fromkeys(told))

@@ -1,8 +1,7 @@
-"""Linear Gaussian networks from applications, as the package pgmpy keeps them: JSON files of nodes and coefficients.
+"""Linear Gaussian networks from applications, in the files of the package pgmpy: JSON with nodes and coefficients.
 
-They come from the Bayesian network repository of bnlearn, and are not ours to ship. They are read from the folder that
-the environment variable GOLEM_NETWORKS names, else from an installed pgmpy, which is not imported for it. One way to
-get them and nothing else:
+They come from the Bayesian network repository of bnlearn and are not shipped with golem. They are read from the folder
+in the environment variable GOLEM_NETWORKS, or else from an installed pgmpy, which is not imported. To get only them:
 
     pip install --no-deps pgmpy==1.1.2
 """
@@ -28,10 +27,9 @@ def network_file(name: str) -> Path:
     Raises
     ------
     ValueError
-        If it is nowhere to be found.
+        If there is none.
     """
-    given = os.environ.get(FOLDER_VARIABLE)
-    if given:
+    if given := os.environ.get(FOLDER_VARIABLE):
         places = [Path(given)]
     else:
         package = importlib.util.find_spec("pgmpy")
@@ -42,18 +40,18 @@ def network_file(name: str) -> Path:
             return folder / f"{name}.json"
     looked = f" (looked in {places[0]})" if places else ""
     raise ValueError(
-        f"the network {name} is not there{looked}: its file {name}.json is not shipped with golem; `pip install "
-        f"--no-deps pgmpy==1.1.2` brings it, or set {FOLDER_VARIABLE} to the folder that holds it"
+        f"The file {name}.json of the network {name!r} was not found{looked}; it is not shipped with golem. Run `pip "
+        f"install --no-deps pgmpy==1.1.2`, or set {FOLDER_VARIABLE} to the folder that contains it."
     )
 
 
 def digest(path: Path) -> str:
-    """Return 12 hexadecimal digits of the SHA-256 of a file, which tell versions of a network apart."""
+    """Return 12 hexadecimal digits of the SHA-256 of a file, which distinguish versions of a network."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
 
 def read_network(path: Path) -> LinearSEM:
-    """Read a linear Gaussian network, without its intercepts.
+    """Read a linear Gaussian network; intercepts are left out.
 
     Raises
     ------
@@ -71,5 +69,7 @@ def read_network(path: Path) -> LinearSEM:
                 if parent != "(Intercept)":
                     B[where[parent], where[name]] = float(np.ravel(weight)[0])
     except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} is no linear Gaussian network as pgmpy writes them: {error!r}") from None
+        raise ValueError(
+            f"{path} is not a linear Gaussian network in the format of pgmpy: {error!r}. Download it again."
+        ) from None
     return LinearSEM(B, variances, names=names)

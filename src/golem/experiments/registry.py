@@ -1,4 +1,4 @@
-"""Experiments by name; each is imported when it is asked for."""
+"""Experiments by name, imported on demand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import importlib
 
 from golem.experiments.experiment import Experiment
 
-# In the order of the paper, then those beyond it.
+# In the order of the paper, followed by those beyond it.
 EXPERIMENTS = (
     "constraints",
     "initialization",
@@ -30,7 +30,7 @@ def load(name: str) -> Experiment:
     Raises
     ------
     ValueError
-        If there is none of that name.
+        If there is no experiment of that name.
 
     Examples
     --------
@@ -43,12 +43,12 @@ def load(name: str) -> Experiment:
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError as error:
-            raise ValueError(f"no experiment {name!r}: {error}") from None
+            raise ValueError(f"There is no experiment {name!r}: {error}.") from None
     else:
         near = difflib.get_close_matches(name, EXPERIMENTS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
-        raise ValueError(f"no experiment {name!r}{hint} There are {', '.join(EXPERIMENTS)}")
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"There is no experiment {name!r}.{hint} The experiments are {', '.join(EXPERIMENTS)}.")
     experiment = getattr(module, "EXPERIMENT", None)
     if not isinstance(experiment, Experiment):
-        raise ValueError(f"the module {name} has no Experiment under the name EXPERIMENT")
+        raise ValueError(f"The module {name!r} does not assign an Experiment to the name EXPERIMENT.")
     return experiment

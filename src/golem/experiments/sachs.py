@@ -107,10 +107,9 @@ def figure(table: Table) -> Figure:
     handles = [
         Line2D([], [], color=COLOURS[name], marker=MARKERS[name], linestyle="", label=name) for name in preparations
     ]
-    handles.append(
-        Line2D([], [], label="as the paper prints", color=BLACK, marker="*", markerfacecolor="none", linestyle="")
-    )
-    handles.append(Line2D([], [], color=GREY, linestyle="--", label="the empty graph; in the first panel the truth"))
+    star: dict[str, Any] = {"color": BLACK, "marker": "*", "markerfacecolor": "none", "linestyle": ""}
+    handles.append(Line2D([], [], label="as printed in the paper", **star))
+    handles.append(Line2D([], [], color=GREY, linestyle="--", label="empty graph; in the first panel the truth"))
     whole.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
     return whole
 

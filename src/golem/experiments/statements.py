@@ -1,7 +1,7 @@
 """The statements of section 3 and appendix A, each checked on one random model.
 
-`check_theorems` searches the sparsest graphs that generate a distribution: what a maximum likelihood estimator with a
-sparsity penalty returns from infinitely many rows, where the penalty is small enough.
+`check_theorems` searches for the sparsest graphs that generate a distribution. A maximum likelihood estimator with a
+small enough sparsity penalty returns them from infinitely many rows.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def check_lemma(nodes: int, rng: np.random.Generator) -> Row:
 
 
 def check_theorems(sem: LinearSEM, rng: np.random.Generator, starts: int = 24) -> Row:
-    """Search all directed graphs with at most the true number of edges for those that generate the distribution."""
+    """Find the directed graphs with at most the true number of edges that generate the distribution."""
     truth, d = sem.adjacency, sem.d
     most = int(truth.sum())
     tried = attain(sem.precision, most, starts, rng)
@@ -72,7 +72,7 @@ def check_theorems(sem: LinearSEM, rng: np.random.Generator, starts: int = 24) -
 
 
 def _tangent_of(one: Attainment, sem: LinearSEM) -> tuple[int, float]:
-    """Return the dimension of what a family generates, and how far its tangent space leaves that of the truth."""
+    """Return the dimension of what a family generates, and the distance of its tangent space from that of the truth."""
     support = one.Q != 0
     rank, basis = tangent_rank(one.Q, support)
     root = (np.eye(sem.d) - sem.weights) / np.sqrt(sem.noise_variances)
@@ -82,7 +82,7 @@ def _tangent_of(one: Attainment, sem: LinearSEM) -> tuple[int, float]:
 
 
 def excess_likelihood(one: Attainment, sem: LinearSEM) -> float:
-    """Return the largest |L(B) - L(B0)| of likelihood-NV over the graphs of a family, B read off Q."""
+    """Return the largest |L(B) - L(B0)| of likelihood-NV over the graphs of a family, with B computed from Q."""
     theta = sem.precision
     Q = one.Q * np.sqrt(np.diagonal(theta))[:, None]
     lowest = float(np.linalg.slogdet(sem.covariance)[1]) / 2
@@ -96,7 +96,7 @@ def excess_likelihood(one: Attainment, sem: LinearSEM) -> float:
 
 
 def _columns(support: BoolMatrix, wanted: BoolMatrix) -> list[int]:
-    """Tell which column of Q each node of a graph takes."""
+    """Return the column of Q that belongs to each node of a graph."""
     left = list(range(len(support)))
     taken = []
     for node in range(len(wanted)):
@@ -107,7 +107,7 @@ def _columns(support: BoolMatrix, wanted: BoolMatrix) -> list[int]:
 
 
 def check_equal_variances(sem: LinearSEM, rng: np.random.Generator, starts: int = 24) -> Row:
-    """Search all directed graphs, whatever their number of edges, for those that generate it with equal variances."""
+    """Find all directed graphs, with any number of edges, that generate the distribution with equal variances."""
     truth = sem.adjacency
     tried = attain_with_equal_variances(sem.precision, starts, rng)
     attained = [graph for graph, residual in tried if residual <= ATTAINED]

@@ -1,7 +1,7 @@
 """All stationary points of a score of two variables: B(b, c) = [[0, b], [c, 0]] (paper, appendix E).
 
-The gradients are those of the terms that the solvers minimize; Newton's method runs on them from a grid of starts, on
-every face of the l1 penalty by itself, and what it finds is certified by the gradient and classified by the curvature.
+The gradients are those of the terms that the solvers minimize. Newton's method runs on them from a grid of starts, on
+each face of the l1 penalty. The points it finds are certified by the gradient and classified by the curvature.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from golem.score.acyclicity import Expm
 from golem.score.likelihood import Likelihood
 
 Points = NDArray[np.float64]
-# Newton runs to the floor of the arithmetic; what is left above this is no stationary point.
+# Newton's method runs to rounding accuracy; a point with a larger gradient is not stationary.
 TOLERANCE = 1e-9
-# Starts fill the square [-8, 8]^2; points up to four times as far out are kept.
+# Starts fill the square [-8, 8]^2; points up to four times as far are kept.
 _REACH = 8.0
 _DIFFERENCE = 1e-5
 _SAME_POINT = 1e-5
@@ -30,7 +30,7 @@ _CURVATURE_FLOOR = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class PlaneScore:
-    """S(b, c) = L(B; covariance) + lambda_l1 (|b| + |c|) + lambda_dag h(B), on all of the plane or on its DAGs.
+    """S(b, c) = L(B; covariance) + lambda_l1 (|b| + |c|) + lambda_dag h(B), on the plane or only on its DAGs.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class StationaryPoint:
     kind : str
         "minimum", "saddle", "maximum", or "degenerate" where a curvature vanishes.
     residual : float
-        Largest entry of the gradient along the coordinates that are not held at zero by the penalty or constraint.
+        Largest entry of the gradient along the coordinates that the penalty or constraint does not hold at zero.
     """
 
     b: float
@@ -100,22 +100,22 @@ class StationaryPoint:
 
     @property
     def is_cyclic(self) -> bool:
-        """Whether both edges are there."""
+        """Whether both edges exist."""
         return self.b != 0 and self.c != 0
 
 
 def stationary_points(score: PlaneScore, starts: int = 33) -> list[StationaryPoint]:
     """Find the stationary points by Newton's method from a grid, lowest score first.
 
-    With an l1 penalty a point is stationary when zero is in its subdifferential: where a coordinate is zero, the
-    gradient along it may be anything up to lambda_l1. A kink counts as positive curvature.
+    With an l1 penalty a point is stationary if zero is in its subdifferential: if a coordinate is zero, the gradient
+    along it is at most lambda_l1. A kink counts as positive curvature.
 
     Parameters
     ----------
     score : PlaneScore
         The score.
     starts : int
-        Starts along a side of the square that they fill.
+        Starts along each side of the square.
 
     Examples
     --------
@@ -140,8 +140,8 @@ def stationary_points(score: PlaneScore, starts: int = 33) -> list[StationaryPoi
 def indices(points: list[StationaryPoint]) -> tuple[int, int, int]:
     """Return minima + maxima - saddles in the three parts of the plane: bc < 1, and bc > 1 with b > 0 and with b < 0.
 
-    A likelihood has a pole on bc = 1. Where the score grows without bound towards all ends of a part, this number is
-    1 (Poincaré and Hopf; each part can be shrunk to a point): a missed stationary point would betray itself.
+    A likelihood has a pole on bc = 1. If the score grows without bound in all directions of a part, this number is 1
+    (Poincaré and Hopf; each part can be shrunk to a point), unless a stationary point was missed.
     """
     signs = {"minimum": 1, "maximum": 1, "saddle": -1}
     parts = [0, 0, 0]
@@ -151,7 +151,7 @@ def indices(points: list[StationaryPoint]) -> tuple[int, int, int]:
 
 
 def _faces(score: PlaneScore) -> list[tuple[float, float]]:
-    """List the signs of (b, c) to be searched one by one: 0 is held at zero, NaN is free to take any sign."""
+    """List the signs of (b, c) that are searched separately: 0 holds a coordinate at zero, NaN allows any sign."""
     anything = float("nan")
     if score.hard:
         return [(anything, 0.0), (0.0, anything)]
@@ -161,7 +161,7 @@ def _faces(score: PlaneScore) -> list[tuple[float, float]]:
 
 
 def _ticks(count: int, sign: float) -> Points:
-    """Return starts along a coordinate, closer together near zero, of one sign where that is given."""
+    """Return starts along a coordinate, denser near zero; only those of a sign if it is given."""
     if sign == 0:
         return np.zeros(1)
     # An even number keeps the starts off the axes.
@@ -171,7 +171,7 @@ def _ticks(count: int, sign: float) -> Points:
 
 
 def _newton(score: PlaneScore, points: Points, free: NDArray[np.bool_], slope: Points) -> Points:
-    """Run Newton's method for gradient + slope = 0 along the free coordinates; return where it came to a solution."""
+    """Solve gradient + slope = 0 along the free coordinates by Newton's method; return the solutions."""
     if not free.any():
         return points
     with np.errstate(all="ignore"):
@@ -180,7 +180,7 @@ def _newton(score: PlaneScore, points: Points, free: NDArray[np.bool_], slope: P
             H = score.hessian(points)[:, free][:, :, free]
             usable = np.isfinite(H).all(axis=(1, 2)) & np.isfinite(gradient).all(axis=1)
             points, gradient, H = points[usable], gradient[usable], H[usable]
-            # Saddles are looked for as well, so the direction is Newton's whatever the curvature.
+            # Saddles are wanted too, so the direction is Newton's for every curvature.
             curvature, axes = np.linalg.eigh(H)
             along = np.einsum("nki,nk->ni", axes, gradient) / np.where(np.abs(curvature) > 1e-12, curvature, 1e-12)
             step = np.einsum("nik,nk->ni", axes, along)
@@ -203,7 +203,7 @@ def _distinct(points: Points) -> list[Points]:
 def _certified(
     score: PlaneScore, point: Points, signs: tuple[float, float], free: NDArray[np.bool_], slope: Points
 ) -> StationaryPoint | None:
-    """Classify a point; None where it is not stationary, or lies outside its face."""
+    """Classify a point; return None if it is not stationary or lies outside its face."""
     value, gradient = score.smooth(point)
     residual = float(np.abs((gradient + slope)[free]).max(initial=0.0))
     wanted = np.array(signs)
@@ -222,6 +222,6 @@ def _certified(
         kind = "maximum"
     else:
         kind = "saddle"
-    # Newton leaves a coordinate at 1e-17 where it vanishes.
+    # Newton's method leaves about 1e-17 instead of zero.
     b, c = (0.0 if abs(x) < 1e-9 else float(x) for x in point)
     return StationaryPoint(b, c, float(score.value(point)), kind, residual)

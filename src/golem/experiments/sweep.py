@@ -6,10 +6,11 @@ import itertools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from golem.comparison.registry import prepare
 from golem.experiments.analysis.claims import Judge, verdicts
 from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table
-from golem.experiments.learners import Learned, is_paper_recipe, learn, learn_batch, measurements, prepare_method
+from golem.experiments.learners import Learned, is_paper_recipe, learn, learn_batch, measurements
 from golem.model.simulation import Simulation, simulate
 from golem.runtime.types import BoolMatrix, Matrix
 
@@ -112,9 +113,8 @@ def experiment(
         learned = learn_batch(tasks[0].method, tasks[0].cell, [rows for _, rows in drawn], device)
         return [measure(*one, answer) for one, answer in zip(drawn, learned, strict=True)]
 
-    def prepare(task: Task) -> None:
-        prepare_method(task.method)
+    def prepare_task(task: Task) -> None:
+        prepare(task.method)
 
-    return Experiment(
-        name, reproduces, tuple(claims), tasks, run, figure, verdicts(claims), prepare, shape, run_batch, has_sizes
-    )
+    parts = (tasks, run, figure, verdicts(claims), prepare_task, shape, run_batch, has_sizes)
+    return Experiment(name, reproduces, tuple(claims), *parts)

@@ -125,7 +125,7 @@ def test_a_device_that_cannot_be_used_is_told_before_any_task_and_leaves_no_row(
 
 def test_sizes_are_refused_where_there_are_none(tmp_path):
     for name in ("sachs", "bivariate"):
-        with pytest.raises(ValueError, match=f"{name} has no sizes to choose from"):
+        with pytest.raises(ValueError, match=f"'{name}' has no sizes to choose from"):
             run(load(name), Grid(tiny=True, sizes=(5,)), tmp_path)
 
 
@@ -224,7 +224,7 @@ def test_a_damaged_row_is_named_with_the_remedy(tmp_path):
     path = next((tmp_path / "rows").iterdir())
     for text in ("", '{"key": "01', "[]", "{}"):
         path.write_text(text)
-        with pytest.raises(ValueError, match=rf"{path.name} is damaged and holds no row; delete it"):
+        with pytest.raises(ValueError, match=rf"{path.name} is damaged\. Delete it"):
             run(load(TOY), grid, tmp_path, Options(Local(1)))
     path.unlink()
     assert run(load(TOY), grid, tmp_path, Options(Local(1))).ran == 1
@@ -232,11 +232,11 @@ def test_a_damaged_row_is_named_with_the_remedy(tmp_path):
 
 def test_rows_that_do_not_belong_together_are_refused(tmp_path):
     run(load(TOY), Grid(tiny=True, methods=("square",)), tmp_path, Options(Local(1)))
-    with pytest.raises(ValueError, match=r"holds a tiny run of toys\.toy_experiment, and this is a full run"):
+    with pytest.raises(ValueError, match=r"contains a tiny run of 'toys\.toy_experiment', but this is a full run"):
         run(load(TOY), Grid(methods=("square",)), tmp_path, Options(Local(1)))
-    with pytest.raises(ValueError, match="no method 'cube'; it has square, slow"):
+    with pytest.raises(ValueError, match=r"no method 'cube'\. Its methods are square, slow"):
         run(load(TOY), Grid(methods=("cube",)), tmp_path, Options(Local(1)))
-    with pytest.raises(ValueError, match="no experiment 'identifable'; did you mean 'identifiable'"):
+    with pytest.raises(ValueError, match=r"no experiment 'identifable'\. Did you mean 'identifiable'"):
         load("identifable")
 
 
@@ -259,7 +259,7 @@ def test_figure_and_verdict_are_remade_from_the_table_alone(tmp_path):
     text = before["verdict.md"].decode()
     assert "golem experiment toys.toy_experiment" in text
     assert "squares are right" in text
-    assert "2 tasks came to no end: fail failed (no answer for d = 2)" in text
+    assert "2 tasks were not completed: fail failed (no answer for d = 2)" in text
     assert read_csv(moved / "table.csv") == read_store(tmp_path, experiment.tasks(Grid()))
 
 

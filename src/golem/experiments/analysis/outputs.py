@@ -1,4 +1,4 @@
-"""What a run leaves in its folder beside the rows: table.csv, figure.png, figure.svg, verdict.md, command.txt."""
+"""The files of a run in addition to its rows: table.csv, figure.png, figure.svg, verdict.md, command.txt."""
 
 from __future__ import annotations
 
@@ -9,30 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from golem.experiments.analysis.inference import MIN_SEEDS
-from golem.experiments.analysis.tables import distinct, done, read_csv, read_store, where, write_csv
+from golem.experiments.analysis.tables import cell_columns, distinct, done, read_csv, read_store, where, write_csv
 from golem.experiments.engine.store import DONE, Store
 from golem.experiments.engine.task import Grid
 from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.runtime.files import replacing, write_text
 
 _PICTURES: dict[str, dict[str, Any]] = {"figure.png": {"dpi": 130}, "figure.svg": {"metadata": {"Date": None}}}
-# What a table must have to be one of an experiment's.
+# Columns that the table of every experiment has.
 _COLUMNS = ("key", "experiment", "method", "seed", "status", "seconds")
 
 
 @dataclass(frozen=True)
 class Published:
-    """What was written, and what it says.
-
-    Parameters
-    ----------
-    verdicts : list of Verdict
-        The verdicts, one a claim.
-    mode : str
-        "full", "quick" or "tiny": the version of the experiment that was run.
-    files : tuple of str
-        Names of the files.
-    """
+    """The verdicts, the version that was run ("full", "quick" or "tiny"), and the names of the files."""
 
     verdicts: list[Verdict]
     mode: str
@@ -45,7 +35,7 @@ def publish(experiment: Experiment, folder: Path, command: str = "") -> Publishe
     Raises
     ------
     ValueError
-        If a row is damaged or another experiment's, or no task came to its end.
+        If a row is damaged or belongs to another experiment, or if no task was completed.
     """
     table = read_store(folder, experiment.tasks(Grid()))
     _require_experiment(table, experiment, folder / "rows")
@@ -58,14 +48,14 @@ def publish(experiment: Experiment, folder: Path, command: str = "") -> Publishe
 
 
 def republish(experiment: Experiment, folder: Path) -> Published:
-    """Remake the figure and the verdicts without running anything: from the rows, or from table.csv alone.
+    """Remake the figure and the verdicts without running anything: from the rows, or from table.csv.
 
-    Where there are rows the table is remade too, since a run that was killed left an old one or none.
+    If there are rows the table is remade too, because a killed run left an old one or none.
 
     Raises
     ------
     ValueError
-        If there are neither rows nor a table, or they are another experiment's.
+        If there are neither rows nor a table, or if they belong to another experiment.
     """
     if Store(folder).keys():
         return publish(experiment, folder)
@@ -73,7 +63,7 @@ def republish(experiment: Experiment, folder: Path) -> Published:
     table = read_csv(path)
     missing = [name for name in _COLUMNS if name not in table[0]]
     if missing:
-        raise ValueError(f"{path} is no table of an experiment: it has no column {', '.join(map(repr, missing))}")
+        raise ValueError(f"{path} is not the table of an experiment: it has no column {', '.join(map(repr, missing))}.")
     _require_experiment(table, experiment, path)
     return _draw_and_judge(experiment, table, folder)
 
@@ -81,13 +71,13 @@ def republish(experiment: Experiment, folder: Path) -> Published:
 def _require_experiment(table: Table, experiment: Experiment, place: Path) -> None:
     for name in distinct(table, "experiment"):
         if name != experiment.name:
-            raise ValueError(f"{place} is of {name!r}, not of {experiment.name!r}")
+            raise ValueError(f"{place} belongs to {name!r}, not to {experiment.name!r}. Name another folder with -o.")
 
 
 def _draw_and_judge(experiment: Experiment, table: Table, folder: Path, *written: str) -> Published:
     if not done(table):
         raise ValueError(
-            f"no task of {experiment.name} came to its end; {folder / 'table.csv'} says why, and --retry runs all again"
+            f"No task of {experiment.name!r} was completed; see {folder / 'table.csv'}. Run them again with --retry."
         )
     _save_figure(experiment, table, folder)
     verdicts = judge(experiment, table)
@@ -104,9 +94,9 @@ def judge(experiment: Experiment, table: Table) -> list[Verdict]:
 def _save_figure(experiment: Experiment, table: Table, folder: Path) -> None:
     import matplotlib as mpl
 
-    # The same table gives the same file: no date, no random names inside; text stays text.
+    # The same table gives the same files: they contain no date and no random names, and text stays text.
     with warnings.catch_warnings(), mpl.rc_context({"svg.hashsalt": experiment.name, "svg.fonttype": "none"}):
-        warnings.simplefilter("ignore")  # of fonts that lack a letter
+        warnings.simplefilter("ignore")  # about fonts that lack a letter
         figure = experiment.figure(table)
         for name, options in _PICTURES.items():
             with replacing(folder / name) as temporary:
@@ -114,7 +104,7 @@ def _save_figure(experiment: Experiment, table: Table, folder: Path) -> None:
 
 
 def verdict_text(experiment: Experiment, table: Table, verdicts: list[Verdict], commands: list[str]) -> str:
-    """Write verdict.md: what was run and where, then each claim, what was measured, whether it holds."""
+    """Return the text of verdict.md: what was run and where, then each claim, what was measured, whether it holds."""
     lines = [f"# {experiment.name}: {experiment.reproduces}", ""]
     if commands:
         lines += ["```sh", *commands, "```", ""]
@@ -123,9 +113,9 @@ def verdict_text(experiment: Experiment, table: Table, verdicts: list[Verdict], 
     lines += [f"| {_cell(one.claim)} | {_cell(one.measured)} | **{one.word}** |" for one in verdicts]
     lines += [
         "",
-        "Numbers are means ± standard errors over seeds (settings of one seed are averaged first); differences are "
-        "taken on the same data sets. A difference counts when its 95% interval (Student's t over seeds) leaves out "
-        f"zero, and a number is low, high or no different when its interval lies within the margin stated. Fewer than "
+        "Numbers are means ± standard errors over seeds (settings of one seed are averaged first). Differences are "
+        "computed on the same data sets. A difference counts if its 95% interval (Student's t over seeds) excludes "
+        "zero. A number meets a criterion if its interval lies within the stated bounds. Fewer than "
         f"{MIN_SEEDS} seeds decide nothing.",
         "",
     ]
@@ -133,12 +123,10 @@ def verdict_text(experiment: Experiment, table: Table, verdicts: list[Verdict], 
 
 
 def _what_was_run(table: Table) -> list[str]:
-    """Sentences on sizes, methods, tasks that came to no end, and the machine."""
-    cell = list(table[0])
-    cell = cell[cell.index("experiment") + 1 : cell.index("method")]
+    """Return sentences on sizes, methods, tasks that were not completed, and the machine."""
     mode = table[0].get("mode")
-    warning = " A quick run, smaller and with fewer steps than the paper's." if mode in ("quick", "tiny") else ""
-    values = "; ".join(f"{name} = {', '.join(map(str, distinct(table, name)))}" for name in cell)
+    warning = " A quick run, smaller and with fewer steps than in the paper." if mode in ("quick", "tiny") else ""
+    values = "; ".join(f"{name} = {', '.join(map(str, distinct(table, name)))}" for name in cell_columns(table[0]))
     ended, stopped = done(table), [row for row in table if row["status"] != DONE]
     seconds = sum(float(row["seconds"] or 0) for row in table)
     lines = [
@@ -146,19 +134,21 @@ def _what_was_run(table: Table) -> list[str]:
         f"{', '.join(distinct(table, 'method'))}.{warning}",
         "",
         f"golem {', '.join(distinct(ended, 'version'))}, commit {', '.join(distinct(ended, 'commit'))}; "
-        f"{'; '.join(distinct(ended, 'hardware'))}; {seconds:.0f} s of work in all.",
+        f"{'; '.join(distinct(ended, 'hardware'))}; {seconds:.0f} s of work in total.",
     ]
     if partial := _partly(table):
-        lines.insert(1, f"Not every method has all sizes and seeds: {partial}. Means are over what there is.")
+        lines.insert(
+            1, f"Not every method was run with all sizes and seeds: {partial}. Means are over the rows that exist."
+        )
     if stopped:
         causes = list(dict.fromkeys(f"{row['method']} {row['status']} ({row['reason']})" for row in stopped))
         more = f", and {len(causes) - 5} more" if len(causes) > 5 else ""
-        lines += ["", f"{len(stopped)} tasks came to no end: {'; '.join(causes[:5])}{more}."]
+        lines += ["", f"{len(stopped)} tasks were not completed: {'; '.join(causes[:5])}{more}."]
     return lines
 
 
 def _partly(table: Table) -> str:
-    """Numbers of seeds by method and size, where they are not the same; methods alike together."""
+    """Return the numbers of seeds by method and size, unless all methods agree."""
     if "d" not in table[0]:
         return ""
     methods: dict[str, list[str]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""How experiments run: tasks, the store of their rows, claims on tasks, child processes and clusters.
+"""How experiments run: tasks, the store of their rows, leases of tasks, child processes and clusters.
 
-Nothing here knows what an experiment measures.
+Nothing here depends on what an experiment measures.
 """

@@ -1,4 +1,4 @@
-"""Tasks in a child process: every task becomes a row, also one that is stopped or crashes."""
+"""Tasks in a child process: every task becomes a row, even if it is stopped or crashes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from golem.runtime.threads import thread_bounds
 
 @dataclass(frozen=True)
 class Batch:
-    """Tasks for one process to solve together, mostly a single one.
+    """Tasks for one process to solve together, usually a single one.
 
     Parameters
     ----------
     tasks : tuple of Task
-        The tasks, of one shape where there are several; none to find out whether the device can be used.
+        Tasks of one shape; an empty tuple only checks whether the device can be used.
     time_limit : float, optional
-        Most seconds for each of them.
+        Maximum seconds per task.
     device : str
-        Where batches are solved, "cpu" or a torch device.
+        Where batches are solved: "cpu" or a torch device.
     """
 
     tasks: tuple[Task, ...]
@@ -32,12 +32,12 @@ class Batch:
 
     @property
     def seconds(self) -> float | None:
-        """Most seconds for all of them."""
+        """Maximum seconds for the whole batch."""
         return None if self.time_limit is None else self.time_limit * len(self.tasks)
 
 
 class Child:
-    """A child process (`worker.py`), started when it is first needed, that may start so many threads."""
+    """A child process (`worker.py`) with a maximum number of threads, started when it is first needed."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
@@ -46,12 +46,12 @@ class Child:
         )
 
     def run(self, batch: Batch) -> list[dict[str, Any]]:
-        """Return the rows of a batch, one a task, whatever happens to it.
+        """Return the rows of a batch, one per task, even if the child is stopped or crashes.
 
         Raises
         ------
         ValueError
-            If the device of the batch cannot be used: no fault of the tasks, and so no row.
+            If the device of the batch cannot be used.
         """
         request = {"tasks": [task.as_dict() for task in batch.tasks], "device": batch.device}
         rows: list[dict[str, Any]] | str
@@ -67,11 +67,11 @@ class Child:
         return [{"key": task.key} | row for task, row in zip(batch.tasks, rows, strict=True)]
 
     def close(self) -> None:
-        """End the child for good."""
+        """End the child."""
         self._process.close()
 
     def _stopped(self, batch: Batch, status: str, reason: str, seconds: float) -> list[dict[str, Any]]:
-        """Rows of tasks that came to no end of their own."""
+        """Return the rows of tasks that were stopped or crashed."""
         origin = about(batch.device, self._threads) | {"batch": len(batch.tasks)}
         return [row_of(task, status, reason, {}, seconds / len(batch.tasks), **origin) for task in batch.tasks]
 
@@ -79,8 +79,6 @@ class Child:
 def row_of(
     task: Task, status: str, reason: str, measured: dict[str, Any], seconds: float, **more: Any
 ) -> dict[str, Any]:
-    """Put a row of the store together, but for the key, which needs the settings of all methods."""
-    return {
-        **task.as_dict(), "status": status, "reason": reason, "measured": measured,
-        "seconds": seconds, **more,
-    }  # fmt: skip
+    """Return a row of the store, without its key, which needs the settings of all methods."""
+    about = {"status": status, "reason": reason, "measured": measured, "seconds": seconds}
+    return task.as_dict() | about | more

@@ -1,7 +1,7 @@
 """Where tasks run: processes of this machine, or the workers of a Dask cluster.
 
-Both run tasks in child processes (`child.py`), so that a time limit is a limit and a crash a row. An executor takes
-batches one after the other, when it has room for one, and yields rows as they come.
+Both run tasks in child processes (`child.py`), so that a time limit is kept and a crash becomes a row. An executor
+takes the next batch when it has room for it, and yields rows as soon as they are complete.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from golem.runtime.threads import interruptible_map
 if TYPE_CHECKING:
     from distributed import Client
 
-# Batches that wait on the scheduler for each thread of a worker: enough that none is idle.
+# Batches per thread that wait on the scheduler: enough that no thread is idle.
 _AHEAD = 2
 
 
@@ -30,10 +30,10 @@ class Executor(Protocol):
     """A place where tasks run."""
 
     def check(self, device: str) -> None:
-        """Raise a ValueError where a device cannot be used there."""
+        """Raise a ValueError if a device cannot be used there."""
 
     def run(self, batches: Iterable[Batch]) -> Generator[list[dict[str, Any]]]:
-        """Yield the rows of each batch when it has ended, in whatever order; an empty list for one that was lost."""
+        """Yield the rows of each batch when it has ended, in any order; an empty list for a lost batch."""
 
 
 @dataclass(frozen=True)
@@ -43,17 +43,17 @@ class Local:
     Parameters
     ----------
     workers : int, optional
-        Number of processes; by default one a core.
+        Number of processes; by default one per core.
     threads : int, optional
-        Most threads of each; by default the cores divided among the processes, so that there are never more threads
-        than cores. Where OPENBLAS_NUM_THREADS or the like are set to less, there are less.
+        Maximum threads per process; by default the cores divided by the processes. OPENBLAS_NUM_THREADS and similar
+        variables can lower it.
     """
 
     workers: int | None = None
     threads: int | None = None
 
     def check(self, device: str) -> None:
-        """Raise a ValueError where a device cannot be used, found out in a process that then ends."""
+        """Raise a ValueError if a device cannot be used; a process of its own checks this."""
         with contextlib.closing(Child(threads=1)) as child:
             child.run(Batch((), None, device))
 
@@ -72,21 +72,21 @@ class Local:
 
 @dataclass(frozen=True)
 class Dask:
-    """Workers of a Dask cluster; a batch whose worker is lost runs again on another.
+    """Workers of a Dask cluster; if a worker is lost, its batch runs again on another.
 
     Parameters
     ----------
     scheduler : str or distributed.Client, optional
-        Address of a scheduler; without one a cluster is started on this machine.
+        Address of a scheduler; by default a cluster is started on this machine.
     workers : int, optional
-        Number of processes of such a cluster; by default one a core.
+        Number of processes of such a cluster; by default one per core.
     """
 
     scheduler: Any = None
     workers: int | None = None
 
     def check(self, device: str) -> None:
-        """Raise a ValueError where a device cannot be used by a worker; others are asked with their first batch."""
+        """Raise a ValueError if a worker cannot use a device; the other workers check it with their first batch."""
         with connected(self.scheduler or "local", self.workers) as client:
             client.submit(_on_worker, Batch((), None, device), pure=False).result()
 
@@ -96,14 +96,14 @@ class Dask:
         Raises
         ------
         ValueError
-            If there is no Dask or no scheduler, or its workers cannot import golem.
+            If Dask is not installed, the scheduler is not found, or its workers cannot import golem.
         """
         with connected(self.scheduler or "local", self.workers) as client:
             from distributed import KilledWorker, as_completed
 
             todo = iter(batches)
             submit = functools.partial(client.submit, _on_worker, pure=False)
-            # A worker that joins later finds work at once: the queue is refilled for all that are there.
+            # The queue is refilled for all present workers, so that a worker that joins later finds work.
             first = list(itertools.islice(todo, self._room(client)))
             finished: Any = as_completed([submit(batch) for batch in first])
             waiting = len(first)
@@ -115,26 +115,26 @@ class Dask:
                 try:
                     rows: list[dict[str, Any]] = future.result()
                 except KilledWorker:
-                    # Workers died over it again and again, perhaps of something else: another run may try again.
+                    # Several workers died, perhaps for another reason: another run may try again.
                     rows = []
                 except ModuleNotFoundError as error:
                     raise ValueError(
-                        f"the workers cannot import {error.name}; they need the packages of this machine"
+                        f"The Dask workers cannot import {error.name!r}. Install the same packages there as here."
                     ) from None
                 yield rows
 
     def _room(self, client: Client) -> int:
-        """How many batches the scheduler should hold."""
+        """Return how many batches the scheduler should hold."""
         threads: dict[str, int] = client.nthreads()
         return _AHEAD * max(1, sum(threads.values()))
 
 
-# A child for each thread of a Dask worker, kept from task to task.
+# One child per thread of a Dask worker, kept between tasks.
 _children = threading.local()
 
 
 def _on_worker(batch: Batch) -> list[dict[str, Any]]:
-    """Run a batch in a child of a Dask worker; of several threads each has its own."""
+    """Run a batch in the child of this thread of a Dask worker."""
     if not hasattr(_children, "own"):
         _children.own = Child(threads=1)
     rows: list[dict[str, Any]] = _children.own.run(batch)

@@ -1,4 +1,4 @@
-"""Where a row comes from: version, commit, hardware."""
+"""The origin of a row: version, commit, hardware."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from golem.runtime.version import __version__
 
 @functools.cache
 def commit() -> str:
-    """Commit of the source this runs from, with a + where it was changed since; empty for an installed package."""
+    """Return the commit of the source, with a + if files were changed since; empty for an installed package."""
     folder = Path(__file__).parents[2]
 
     def git(*arguments: str) -> str | None:
@@ -28,7 +28,7 @@ def commit() -> str:
             return None
         return ended.stdout.strip()
 
-    # A virtual environment may lie inside the repository of something else.
+    # A virtual environment may be inside the repository of another project.
     if git("ls-files", "--error-unmatch", "__init__.py") is None:
         return ""
     return f"{git('rev-parse', '--short=12', 'HEAD')}{'+' if git('status', '--porcelain', '--', '.') else ''}"
@@ -36,7 +36,7 @@ def commit() -> str:
 
 @functools.cache
 def processor() -> str:
-    """Name of the processor."""
+    """Return the name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -46,7 +46,7 @@ def processor() -> str:
 
 
 def about(device: str, threads: int | None = None) -> dict[str, str]:
-    """Version, commit, device and hardware of this process, or of a child that may start so many threads."""
+    """Return version, commit, device and hardware of this process, or of a child with a maximum number of threads."""
     variables = os.environ if threads is None else thread_bounds(threads)
     bound = variables.get(THREAD_VARIABLES[0]) or available_cores()
     hardware = f"{processor()}, {available_cores()} cores, threads: {bound}"

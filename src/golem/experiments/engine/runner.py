@@ -1,4 +1,4 @@
-"""The runner: from a grid to rows in a store, going on where an earlier run stopped."""
+"""The runner: from a grid to rows in a store, continuing where an earlier run stopped."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from golem.experiments.engine.child import Batch
-from golem.experiments.engine.claims import Claims
 from golem.experiments.engine.executors import Executor, Local
+from golem.experiments.engine.leases import Leases
 from golem.experiments.engine.store import DONE, Store
 from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Experiment
@@ -23,20 +23,20 @@ TIME_LIMIT = 3600.0
 
 @dataclass(frozen=True)
 class Options:
-    """How tasks are run; none of this decides the numbers.
+    """How tasks are run; nothing here changes the numbers.
 
     Parameters
     ----------
     executor : Executor
-        Where: `Local` or `Dask`.
+        Where tasks run: `Local` or `Dask`.
     time_limit : float, optional
-        Most seconds for a task; it is then stopped, and its row says so.
+        Maximum seconds per task, after which it is stopped.
     batch : int
-        Most tasks of one shape that are solved together.
+        Maximum number of tasks of one shape that are solved together.
     device : str
-        Where these are solved: "cpu", or a torch device such as "cuda" for the tasks that can be batched.
+        "cpu", or a torch device such as "cuda" for the tasks that can be batched.
     retry : bool
-        Run tasks again that failed or ran out of time.
+        Run failed and timed out tasks again.
     """
 
     executor: Executor = field(default_factory=Local)
@@ -48,9 +48,9 @@ class Options:
 
 @dataclass(frozen=True)
 class RunProgress:
-    """Where a run stands: tasks ended of all, failures among them, and the seconds left as far as one can tell.
+    """The progress of a run: tasks ended, all tasks, failures, and an estimate of the seconds left.
 
-    `latest` names the task that ended last; it is empty at first, while what the methods need is compiled.
+    `latest` names the task that ended last; it is empty while methods are compiled at the start.
     """
 
     ended: int
@@ -62,26 +62,20 @@ class RunProgress:
 
 @dataclass(frozen=True)
 class Summary:
-    """How a run ended.
+    """The numbers of tasks of a run.
 
     Parameters
     ----------
     total : int
         Tasks of the grid.
-    found : int
-        Those that had a row before.
-    ran : int
-        Those whose row this run added.
-    failed : int
-        Those of `ran` that failed or ran out of time.
+    found, found_failed : int
+        Tasks that had a row before, and those of them that failed or timed out.
+    ran, failed : int
+        Tasks whose row this run added, and those of them that failed or timed out.
     lost : int
         Batches that were lost with their workers.
-    found_failed : int
-        Those of `found` that failed or ran out of time.
-    elsewhere : int
-        Those that another runner ran in the meantime.
-    held : int
-        Those at which another runner is still at work.
+    elsewhere, held : int
+        Tasks that another runner has completed in the meantime, and tasks it still works on.
     """
 
     total: int
@@ -103,27 +97,29 @@ def run(
 ) -> Summary:
     """Run the tasks of an experiment that have no row in the folder's store yet.
 
-    A kill at any moment loses the tasks in flight and nothing else; the same call goes on from there.
+    A kill at any moment loses only the tasks in progress; the same call continues from there.
 
     Raises
     ------
     ValueError
-        If the store holds rows of another experiment, or of its quick version beside the full one; if the experiment
-        has no sizes and some are asked for, or the device cannot be used.
+        If the store contains rows of another experiment or version, if sizes are given that cannot be chosen, or if
+        the device cannot be used.
     """
     options = options or Options()
     store = Store(folder)
     if grid.sizes is not None and not experiment.has_sizes:
-        raise ValueError(f"{experiment.name} has no sizes to choose from, its data have their own; leave out --sizes")
+        raise ValueError(
+            f"{experiment.name!r} has no sizes to choose from, because its data fix them. Leave out --sizes."
+        )
     tasks = {task.key: task for task in experiment.tasks(grid)}
     if not tasks:
-        raise ValueError("there is nothing to run with these sizes and methods")
+        raise ValueError("There are no tasks with these sizes and methods. Choose others with --sizes and --methods.")
     rows = store.read()
     _require_same_kind(rows, experiment.name, grid.mode, folder)
     if options.retry and store.set_aside_failures(tasks):
         rows = store.read()
     found = {row["key"]: row["status"] for row in rows if row["key"] in tasks}
-    # All cells of one seed first: what there is when a run is stopped covers the whole figure.
+    # All cells of one seed first, so that the rows of a stopped run cover the whole figure.
     pending = sorted((task for key, task in tasks.items() if key not in found), key=lambda task: task.seed)
     if pending and options.device != "cpu":
         options.executor.check(options.device)
@@ -134,15 +130,15 @@ def run(
     if pending and progress is not None:
         progress(RunProgress(clock.ended, len(tasks), 0, None, ""))
     with contextlib.ExitStack() as ending:
-        claims = ending.enter_context(Claims(folder))
-        batches = _free(_batches(experiment, pending, options), store, claims, held, clock)
-        # Closed before the claims are given up: no task is claimed after that.
+        leases = ending.enter_context(Leases(folder))
+        batches = _free(_batches(experiment, pending, options), store, leases, held, clock)
+        # Closed before the leases are released, so that no lease is taken after that.
         for batch_rows in ending.enter_context(contextlib.closing(options.executor.run(batches))):
             lost += not batch_rows
             for row in batch_rows:
                 if store.add(row | {"mode": grid.mode}):
                     added[row["key"]] = row["status"]
-                claims.release(row["key"])
+                leases.release(row["key"])
                 clock.note(row)
                 if progress is not None:
                     failed = _failures(added)
@@ -160,28 +156,28 @@ def run(
 
 
 def _failures(statuses: Mapping[str, str]) -> int:
-    """Count the tasks that came to no end."""
+    """Count the tasks that failed or timed out."""
     return sum(status != DONE for status in statuses.values())
 
 
 def _require_same_kind(rows: list[dict[str, Any]], name: str, mode: str, folder: Path) -> None:
-    """Raise where rows of one folder would make no sense in one table."""
+    """Raise if the rows of a folder do not belong into one table with the new ones."""
     for row in rows:
         if row["experiment"] != name or row["mode"] != mode:
             raise ValueError(
-                f"{folder} holds a {row['mode']} run of {row['experiment']}, and this is a {mode} run of {name}; name "
-                "another folder with -o"
+                f"{folder} contains a {row['mode']} run of {row['experiment']!r}, but this is a {mode} run of {name!r}"
+                ". Name another folder with -o."
             )
 
 
 def _batches(experiment: Experiment, pending: list[Task], options: Options) -> Iterator[Batch]:
-    """Put tasks of one shape together."""
+    """Yield batches of tasks of one shape."""
     groups: dict[Hashable, list[Task]] = defaultdict(list)
     stacking = options.batch > 1 or options.device != "cpu"
     for task in pending:
         shape = experiment.shape(task) if experiment.shape is not None and stacking else None
         groups[task.key if shape is None else ("shape", shape)].append(task)
-    # The same data for one method after the other: some start where others end (`learners.learn_batch`).
+    # All methods on the same data in turn: some start from the solution of others (`learners.learn_batch`).
     for start in range(0, max(map(len, groups.values()), default=0), options.batch):
         for shape, group in groups.items():
             device = options.device if isinstance(shape, tuple) else "cpu"
@@ -189,20 +185,20 @@ def _batches(experiment: Experiment, pending: list[Task], options: Options) -> I
                 yield Batch(tuple(some), options.time_limit, device)
 
 
-def _free(batches: Iterable[Batch], store: Store, claims: Claims, held: set[str], clock: _Clock) -> Iterator[Batch]:
-    """Claim the tasks of batches when they are asked for; leave out those that other runners have, or have done.
+def _free(batches: Iterable[Batch], store: Store, leases: Leases, held: set[str], clock: _Clock) -> Iterator[Batch]:
+    """Take leases of the tasks of batches, and leave out the tasks that other runners work on or have completed.
 
-    What others have is tried once more at the end, when they may have given it up; `held` is what they have even then.
+    Tasks that others work on are tried again at the end; those that are still not free are added to `held`.
     """
     again: list[Batch] = []
     for last, some in ((False, batches), (True, again)):
         for batch in some:
             free, left = [], []
             for task in batch.tasks:
-                if not store.has(task.key) and not claims.take(task.key):
+                if not store.has(task.key) and not leases.take(task.key):
                     left.append(task)
-                elif store.has(task.key):  # perhaps since a moment ago
-                    claims.release(task.key)
+                elif store.has(task.key):  # perhaps only just now
+                    leases.release(task.key)
                     clock.drop(task)
                 else:
                     free.append(task)
@@ -215,7 +211,7 @@ def _free(batches: Iterable[Batch], store: Store, claims: Claims, held: set[str]
 
 
 class _Clock:
-    """Guesses the time left from that of tasks alike: same method and size, else same method, else any."""
+    """Estimates the time left from that of similar tasks: same method and size, or same method, or any."""
 
     def __init__(self, pending: list[Task], found: int) -> None:
         self._left = {task.key: task for task in pending}
@@ -235,28 +231,24 @@ class _Clock:
             self._seconds[kind].append(row["seconds"])
 
     def drop(self, task: Task) -> None:
-        """Count a task that another runner has done."""
+        """Count a task that another runner has completed."""
         self._found += self._left.pop(task.key, None) is not None
 
     def seconds_left(self) -> float | None:
         work = 0.0
-        for task in list(self._left.values()):  # tasks are handed out, and dropped, in other threads
+        for task in list(self._left.values()):  # other threads change it
             alike = next((self._seconds[kind] for kind in self._kinds(task) if kind in self._seconds), None)
             if alike is None:
                 return None
             work += statistics.fmean(alike)
         elapsed = time.monotonic() - self._began
-        # How many tasks ran side by side so far; starting processes and reading rows included.
+        # elapsed / busy: one over the number of tasks that ran at the same time, including overhead.
         return work * elapsed / max(self._busy, 1e-9)
 
     @staticmethod
     def _kinds(task: Task) -> tuple[Hashable, ...]:
-        return (
-            (task.method, task.cell.get("d"), task.cell.get("n")),
-            (task.method, task.cell.get("d")),
-            task.method,
-            None,
-        )
+        method, d, n = task.method, task.cell.get("d"), task.cell.get("n")
+        return (method, d, n), (method, d), method, None
 
 
 def _label(row: dict[str, Any]) -> str:

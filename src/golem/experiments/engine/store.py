@@ -1,8 +1,8 @@
-"""The store: a folder to which rows are added, one file a task, and from which none is taken.
+"""The store: a folder of rows, one file per task. Rows are only ever added.
 
-A row is written beside its place and then linked to it, which either happens or does not, and fails where another
-runner was first. So a kill at any moment leaves no half row, and no task ever has two. Several runners, also on several
-machines that share the file system, may add to one store.
+A row is written to a temporary file and then linked to its name. Linking is atomic and fails if the row exists. So a
+kill at any moment leaves no partial row, and no task ever has two. Several runners, even on several machines that share
+the file system, may add to one store.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Store:
         self._rows = folder / "rows"
 
     def add(self, row: dict[str, Any]) -> bool:
-        """Add a row; False where its task has one already, which then stays."""
+        """Add a row; return False if its task already has one, which is kept."""
         return place_once(self._path(row["key"]), json.dumps(row, indent=1), durable=True)
 
     def has(self, key: str) -> bool:
@@ -48,7 +48,7 @@ class Store:
         return self._path(key).exists()
 
     def keys(self) -> set[str]:
-        """Keys of all rows."""
+        """Return the keys of all rows."""
         return {path.stem for path in self._paths()}
 
     def read(self) -> list[dict[str, Any]]:
@@ -57,14 +57,14 @@ class Store:
         Raises
         ------
         ValueError
-            If a file holds no row.
+            If a file is damaged.
         """
         return [_read(path) for path in sorted(self._paths())]
 
     def set_aside_failures(self, keys: Collection[str]) -> int:
-        """Move rows of those of these tasks that failed or ran out of time to `folder/retried`; return their number.
+        """Move the rows of failed and timed out tasks to `folder/retried`, so that they run again; return their number.
 
-        They have no row then, and so run again.
+        Only tasks with these keys are considered.
         """
         moved = 0
         for path in sorted(self._paths()):
@@ -85,19 +85,12 @@ class Store:
 
 
 def place_once(path: Path, text: str, *, durable: bool = False) -> bool:
-    """Write a file, whole or not at all; False where there is one already, which then stays.
+    """Write a file atomically; return False if it already exists, in which case it is kept.
 
-    Parameters
-    ----------
-    path : Path
-        The file; its folder is made.
-    text : str
-        What it holds.
-    durable : bool
-        Whether to wait until it is on the disk, where it outlives a loss of power.
+    With `durable`, wait until the file is on the disk and survives a loss of power.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    # A name that no other runner uses, on this machine or another.
+    # A name that no other runner uses, on this or another machine.
     own = f"{socket.gethostname()}.{os.getpid()}.{threading.get_ident()}"
     temporary = path.with_name(f".{path.stem.lstrip('.')}.{own}")
     with temporary.open("w", encoding="utf-8") as file:
@@ -118,15 +111,15 @@ def _read(path: Path) -> dict[str, Any]:
     """Read a row."""
     try:
         row = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:  # no JSON, or no text
+    except ValueError:  # not JSON, or not text
         row = None
     if not isinstance(row, dict) or row.get("key") != path.stem:
-        raise ValueError(f"{path} is damaged and holds no row; delete it, and the same command runs its task again")
+        raise ValueError(f"{path} is damaged. Delete it; the same command then runs its task again.")
     return row
 
 
 def flat(row: dict[str, Any]) -> Row:
-    """Write a stored row as one line of the table: the cell's values and the measurements beside the rest."""
+    """Return a stored row as one line of the table, with the cell and the measurements as columns."""
     about = {name: value for name, value in row.items() if name not in ("cell", "measured")}
     head = {name: about.pop(name) for name in ("key", "experiment")}
     place = {"method": about.pop("method"), "seed": about.pop("seed")}

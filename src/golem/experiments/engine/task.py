@@ -1,4 +1,4 @@
-"""A task, the unit of work: one method on one data set; and the grid that says which tasks there are."""
+"""A task, the unit of work: one method on one data set; and the grid, which chooses the tasks to run."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ PAPER_SEEDS = 12
 
 @dataclass(frozen=True)
 class Grid:
-    """How much of an experiment to run; None leaves the choice to the experiment.
+    """The part of an experiment to run; None leaves the choice to the experiment.
 
     Parameters
     ----------
     quick : bool
-        A small version that ends within two minutes on two cores.
+        A small version that takes about two minutes on two cores.
     tiny : bool
-        A smaller one still, which shows that the experiment runs and nothing else; it goes before `quick`.
+        A smaller version that only shows that the experiment runs; takes precedence over `quick`.
     seeds : int, optional
-        Number of simulations of each cell.
+        Number of simulations per cell.
     sizes : tuple of int, optional
         Numbers of variables.
     methods : tuple of str, optional
@@ -45,32 +45,32 @@ class Grid:
         return "tiny" if self.tiny else "quick" if self.quick else "full"
 
     def pick(self, full: Any, quick: Any, tiny: Any) -> Any:
-        """Choose between the values of the three versions."""
+        """Return the value for the version."""
         return {"full": full, "quick": quick, "tiny": tiny}[self.mode]
 
     def choose_seeds(self, full: int = PAPER_SEEDS, quick: int = 3, tiny: int = 1) -> range:
-        """Seeds 0, 1, ... of the simulations."""
+        """Return the seeds 0, 1, ... of the simulations."""
         return range(self.pick(full, quick, tiny) if self.seeds is None else self.seeds)
 
     def choose_sizes(self, full: Sequence[int], quick: Sequence[int], tiny: Sequence[int]) -> tuple[int, ...]:
-        """Numbers of variables: those asked for, or the version's own."""
+        """Return the requested numbers of variables, or those of the version."""
         return tuple(self.pick(full, quick, tiny) if self.sizes is None else self.sizes)
 
     def choose_methods(self, offered: Sequence[str]) -> tuple[str, ...]:
-        """Methods asked for, in the order of the experiment's own; all of these where none was asked for.
+        """Return the requested methods, in the order of `offered`; all if none are requested.
 
         Raises
         ------
         ValueError
-            If a method is not one of the experiment's.
+            If a requested method is not offered.
         """
         if self.methods is None:
             return tuple(offered)
         for name in self.methods:
             if name not in offered:
                 near = get_close_matches(name.lower().replace("_", "-"), offered, n=1)
-                hint = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(offered)}"
-                raise ValueError(f"this experiment has no method {name!r}{hint}")
+                hint = f"Did you mean {near[0]!r}?" if near else f"Its methods are {', '.join(offered)}."
+                raise ValueError(f"This experiment has no method {name!r}. {hint}")
         return tuple(name for name in offered if name in self.methods)
 
 
@@ -81,11 +81,11 @@ class Task:
     Parameters
     ----------
     experiment : str
-        Name of the experiment, by which a worker finds it.
+        Name of the experiment, by which a worker loads it.
     cell : mapping
-        What decides the data and the way it is analysed: graph, noise, d, n, steps, threshold, ...
+        What determines the data and their analysis: graph, noise, d, n, steps, threshold, ...
     seed : int
-        Seed of the simulation: methods with the same cell and seed see the same data.
+        Seed of the simulation; methods with the same cell and seed get the same data.
     method : str
         Name of the method.
 
@@ -105,7 +105,7 @@ class Task:
 
     @cached_property
     def key(self) -> str:
-        """16 hexadecimal digits of the SHA-256 of all that decides the numbers, the method's own settings included."""
+        """16 hexadecimal digits of the SHA-256 of all that determines the numbers, including the method's settings."""
         from golem.experiments.learners import settings
 
         resolved = self.as_dict() | {"settings": settings(self.method, self.cell)}
@@ -113,5 +113,5 @@ class Task:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return the task as JSON values."""
         return {"experiment": self.experiment, "cell": dict(self.cell), "seed": self.seed, "method": self.method}

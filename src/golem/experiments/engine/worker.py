@@ -1,4 +1,4 @@
-"""What runs in a child process: tasks come in, rows go back (see `child.py`)."""
+"""The code that runs in a child process: it receives tasks and returns rows (see `child.py`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def answer(request: dict[str, Any], start_clock: Callable[[], None]) -> list[dic
 
 @functools.cache
 def _obstacle(device: str) -> str:
-    """Say why a device cannot be used; empty where it can."""
+    """Return why a device cannot be used; empty if it can."""
     try:
         Placement(device).put([0.0])
     except ValueError as error:
@@ -35,15 +35,15 @@ def _obstacle(device: str) -> str:
 
 
 def _rows(tasks: list[Task], device: str, start_clock: Callable[[], None]) -> list[dict[str, Any]]:
-    """Run tasks, and describe what they measured or how they failed."""
+    """Return the rows of tasks: what they measured or why they failed."""
     experiment, reason = None, ""
-    origin = about(device)  # asks git, once a process, before the clock runs
+    origin = about(device)  # calls git once per process, before the clock starts
     try:
         experiment = load(tasks[0].experiment)
         if experiment.prepare is not None:
             for task in tasks:
                 experiment.prepare(task)
-    except Exception as error:  # noqa: BLE001  whatever it is, it becomes a row
+    except Exception as error:  # noqa: BLE001  any error becomes a row
         reason = _sentence(error)
     start_clock()
     if experiment is None or reason:
@@ -52,18 +52,18 @@ def _rows(tasks: list[Task], device: str, start_clock: Callable[[], None]) -> li
 
 
 def _solved(experiment: Experiment, tasks: list[Task], device: str, origin: dict[str, str]) -> list[dict[str, Any]]:
-    """Rows of tasks that are solved together; one by one where that fails, so that a bad one harms no other."""
+    """Return the rows of tasks solved together; if that fails, solve them one by one, so that only bad ones fail."""
     began = time.perf_counter()
     measured: list[Row]
     try:
         if len(tasks) == 1 and device == "cpu":
             measured = [experiment.run(tasks[0])]
         else:
-            assert experiment.run_batch is not None  # the runner puts no others together
+            assert experiment.run_batch is not None  # the runner batches no others
             measured = experiment.run_batch(tasks, device)
         json.dumps(measured, allow_nan=False)
         status, reason = DONE, ""
-    except Exception as error:  # noqa: BLE001  methods, also other people's, may raise anything: it becomes a row
+    except Exception as error:  # noqa: BLE001  methods, also of other packages, may raise anything
         if len(tasks) > 1:
             return [row for task in tasks for row in _solved(experiment, [task], device, origin)]
         status, reason, measured = FAILED, _sentence(error), [{}]

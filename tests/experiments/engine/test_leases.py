@@ -1,4 +1,4 @@
-"""Claims: one runner a task, and none is blocked by a runner that has gone."""
+"""Leases: one runner per task, and none is blocked by a runner that has ended."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ import pytest
 
 import golem
 from golem.experiments import Grid, Options, load, run
-from golem.experiments.engine import claims
-from golem.experiments.engine.claims import Claims
+from golem.experiments.engine import leases
 from golem.experiments.engine.executors import Local
+from golem.experiments.engine.leases import Leases
 from golem.experiments.engine.store import Store
 
 KEY = "0123456789abcdef"
 HOLDER = """
 import pathlib, sys, time
-from golem.experiments.engine.claims import Claims
-with Claims(pathlib.Path(sys.argv[1])) as ours:
+from golem.experiments.engine.leases import Leases
+with Leases(pathlib.Path(sys.argv[1])) as ours:
     print(ours.take(sys.argv[2]), flush=True)
     time.sleep(60)
 """
@@ -42,7 +42,7 @@ def holder(tmp_path, monkeypatch):
 
 
 def test_the_claim_of_a_live_runner_holds_and_that_of_a_killed_one_does_not(tmp_path, holder):
-    with Claims(tmp_path) as ours:
+    with Leases(tmp_path) as ours:
         assert not ours.take(KEY)
         os.kill(holder.pid, signal.SIGKILL)
         while not ours.take(KEY):  # a zombie from now on, since nobody has waited for it
@@ -52,7 +52,7 @@ def test_the_claim_of_a_live_runner_holds_and_that_of_a_killed_one_does_not(tmp_
 
 
 def test_a_number_that_another_process_bears_now_holds_nothing(tmp_path):
-    with Claims(tmp_path) as theirs, Claims(tmp_path) as ours:
+    with Leases(tmp_path) as theirs, Leases(tmp_path) as ours:
         assert theirs.take(KEY)
         path = tmp_path / "rows" / f".{KEY}.claim"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"born": "1"}))
@@ -66,15 +66,15 @@ def test_a_claim_from_afar_holds_as_long_as_it_is_touched(text, tmp_path):
     path = tmp_path / "rows" / f".{KEY}.claim"
     path.parent.mkdir()
     path.write_text(text)
-    with Claims(tmp_path) as ours:
+    with Leases(tmp_path) as ours:
         assert not ours.take(KEY)
         os.utime(path, (time.time() - 1000,) * 2)
         assert ours.take(KEY)
 
 
 def test_a_runner_touches_what_it_has(tmp_path, monkeypatch):
-    monkeypatch.setattr(claims, "_BEAT", 0.01)
-    with Claims(tmp_path) as ours:
+    monkeypatch.setattr(leases, "_BEAT", 0.01)
+    with Leases(tmp_path) as ours:
         ours.take(KEY)
         path = tmp_path / "rows" / f".{KEY}.claim"
         os.utime(path, (0, 0))
@@ -85,7 +85,7 @@ def test_a_runner_touches_what_it_has(tmp_path, monkeypatch):
 
 
 def test_of_many_runners_one_has_the_task(tmp_path):
-    with Claims(tmp_path) as a, Claims(tmp_path) as b, Claims(tmp_path) as c, Claims(tmp_path) as d:
+    with Leases(tmp_path) as a, Leases(tmp_path) as b, Leases(tmp_path) as c, Leases(tmp_path) as d:
         barrier, taken = threading.Barrier(4), []
 
         def take(one):
@@ -107,7 +107,7 @@ def test_a_run_leaves_to_others_what_they_are_at_and_says_so(tmp_path, monkeypat
     toy = load("toys.toy_experiment")
     grid = Grid(tiny=True, methods=("square", "talk", "nan"))
     first, second, _ = toy.tasks(grid)
-    with Claims(tmp_path) as theirs:
+    with Leases(tmp_path) as theirs:
         theirs.take(first.key)
         theirs.take(second.key)
 

@@ -1,9 +1,8 @@
-"""Claims: which runner is at work on which task, so that two runners of one folder share the work.
+"""Leases: which runner works on which task, so that several runners can share the work in one folder.
 
-A claim is a file beside the rows that names the runner, and its owner touches it while it works. It keeps others from
-doing the work a second time and is not what keeps rows single (the store does that), so a wrong guess costs time and
-nothing else. Whoever finds the claim of a process of this machine that has ended takes it over at once, and any that
-was not touched for a while: a runner that was killed blocks nobody.
+A lease is a file next to the rows that names its runner, which touches the file while it works. The lease of a process
+of this machine that has ended is taken over at once, and any lease that was not touched for a while: a killed runner
+blocks nobody. The store ensures that no task has two rows, so a wrong guess only costs time.
 """
 
 from __future__ import annotations
@@ -22,22 +21,17 @@ from typing import Any
 
 from golem.experiments.engine.store import place_once
 
-# Seconds between touches, and without one after which a runner, perhaps of another machine, counts as gone.
-_BEAT, _LEASE = 20.0, 180.0
+# Seconds between touches, and seconds without a touch after which a lease has expired.
+_BEAT, _EXPIRY = 20.0, 180.0
 
 
-class Claims:
-    """The claims of one runner, released when the block ends.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the rows are; a claim is `folder/rows/.KEY.claim`.
+class Leases:
+    """The leases of one runner, released when the block ends. A lease is the file `folder/rows/.KEY.claim`.
 
     Examples
     --------
     >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, Claims(Path(folder)) as ours, Claims(Path(folder)) as theirs:
+    >>> with tempfile.TemporaryDirectory() as folder, Leases(Path(folder)) as ours, Leases(Path(folder)) as theirs:
     ...     first = ours.take("0123456789abcdef"), theirs.take("0123456789abcdef")
     ...     ours.release("0123456789abcdef")
     ...     first, theirs.take("0123456789abcdef")
@@ -60,7 +54,7 @@ class Claims:
         self._changing, self._over = threading.Lock(), threading.Event()
         self._toucher = threading.Thread(target=self._touch, daemon=True)
 
-    def __enter__(self) -> Claims:
+    def __enter__(self) -> Leases:
         self._toucher.start()
         return self
 
@@ -73,7 +67,7 @@ class Claims:
             self.release(key)
 
     def take(self, key: str) -> bool:
-        """Claim a task; False where another runner is at work on it."""
+        """Take the lease of a task; return False if another runner works on it."""
         path = self._path(key)
         for _ in range(2):
             if place_once(path, self._text):
@@ -82,12 +76,12 @@ class Claims:
                 return True
             if not _is_stale(path):
                 return False
-            # Where two come here at once, one may remove the fresh claim of the other: work twice, one row.
+            # If two runners get here at once, one may remove the new lease of the other: double work, but one row.
             path.unlink(missing_ok=True)
         return False
 
     def release(self, key: str) -> None:
-        """Give a task up, ended or not."""
+        """Give up the lease of a task."""
         with self._changing:
             self._held.discard(key)
         path = self._path(key)
@@ -108,7 +102,7 @@ class Claims:
 
 
 def _is_stale(path: Path) -> bool:
-    """Tell whether the owner of a claim has gone."""
+    """Tell whether the owner of a lease has ended."""
     owner: Any
     try:
         age = time.time() - path.stat().st_mtime
@@ -119,13 +113,13 @@ def _is_stale(path: Path) -> bool:
         owner = {}
     if owner.get("host") == socket.gethostname() and owner["born"] != _born(owner["pid"]):
         return True
-    return age > _LEASE
+    return age > _EXPIRY
 
 
 def _born(pid: int) -> str | None:
-    """When a process of this machine began, which tells it from a later one of that number; None where it has ended.
+    """Return when a process of this machine started, which distinguishes it from later ones with its number.
 
-    Where the system does not tell, all processes that run have the same time, and an ended one perhaps too.
+    Return None if it has ended, and an empty string if it runs and the system does not say since when.
     """
     if Path("/proc/self/stat").exists():
         try:
@@ -139,5 +133,5 @@ def _born(pid: int) -> str | None:
         except ProcessLookupError:
             return None
         except PermissionError:
-            pass  # it is somebody else's, and runs
+            pass  # the process of another user
     return ""
