@@ -197,11 +197,11 @@ def _is_truth(rows: Table) -> Iterable[Finding]:
     distance = max(metric(row, "distance") for row in rows)
     gap = min(metric(row, "gap") for row in rows)
     residual = max(*(metric(row, "residual") for row in rows), 1e-16)
-    told = (
+    text = (
         f"{len(rows)} values of b0: the global minimizer is within {distance:.1e} of B0, and the next minimum is "
         f"higher by {gap:.3g} or more; gradients at stationary points are below {residual:.0e}"
     )
-    yield told, distance < _SAME and gap > _SAME
+    yield text, distance < _SAME and gap > _SAME
 
 
 @judge(select=finished(ratio=1.0, method="least-squares", penalty="none"))
@@ -211,8 +211,8 @@ def _cyclic_least_squares(rows: Table) -> Iterable[Finding]:
         b, c, b0 = (metric(row, name) for name in ("b", "c", "b0"))
         away = max(away, math.hypot(b - b0, c - b0 / (b0**2 + 1)))
     cyclic = sum(column(rows, "cyclic"))
-    told = f"Cyclic for {cyclic} of {len(rows)} values of b0, the only stationary point, within {away:.1e} of that"
-    yield told, cyclic == len(rows) and away < _SAME and set(column(rows, "points")) == {1}
+    text = f"Cyclic for {cyclic} of {len(rows)} values of b0, the only stationary point, within {away:.1e} of that"
+    yield text, cyclic == len(rows) and away < _SAME and set(column(rows, "points")) == {1}
 
 
 @judge(select=finished(ratio=1.0, method="likelihood-ev", penalty="l1"))
@@ -220,12 +220,12 @@ def _shrunk_truth(rows: Table) -> Iterable[Finding]:
     right = sum(not row["cyclic"] and row["b"] != 0 for row in rows)
     shrinkage = max(metric(row, "distance") for row in rows)
     gap = min(metric(row, "gap") for row in rows)
-    told = (
+    text = (
         f"With lambda_1 = {rows[0]['lambda_1']}: the global minimizer has c = 0 and b != 0 for {right} of {len(rows)} "
         f"values of b0, and the next minimum is higher by {gap:.3g} or more. The penalty shrinks b by up to "
         f"{shrinkage:.3g}, so B0 itself is the minimizer only in the limit of a small weight"
     )
-    yield told, right == len(rows) and gap > _SAME
+    yield text, right == len(rows) and gap > _SAME
 
 
 @judge(select=finished(ratio=1.0, method="likelihood-ev", penalty="none"))
@@ -237,11 +237,11 @@ def _three_points(rows: Table) -> Iterable[Finding]:
         expected = [(b0, 0.0), ((b0**2 + 2) / b0, 2 / b0), (-2 / b0, 2 / b0)]
         away = max(away, *(min(math.hypot(p.b - b, p.c - c) for p in points) for b, c in expected))
         tie = max(tie, abs(points[1].value - points[0].value))
-    told = (
+    text = (
         f"{len(rows)} values of b0: {'two minima and a saddle each' if kinds else 'other points'}, within {away:.1e} "
         f"of the closed forms; the two minima differ by {tie:.0e} in value"
     )
-    yield told, kinds and away < _SAME and tie < _SAME
+    yield text, kinds and away < _SAME and tie < _SAME
 
 
 def _thresholded(rows: Table) -> str:
@@ -262,16 +262,16 @@ def _thresholded(rows: Table) -> str:
 def _soft_is_enough(rows: Table) -> Iterable[Finding]:
     squares, likelihood = (where(rows, method=name) for name in ("least-squares", "likelihood-ev"))
     cyclic = sum(column(squares, "cyclic"))
-    told = (
+    text = (
         f"least squares {cyclic} of {len(squares)} ({_thresholded(squares)}; the claim is on the minimizer before that)"
     )
-    yield told, cyclic == len(squares)
+    yield text, cyclic == len(squares)
     cyclic, complete = sum(column(likelihood, "cyclic")), len(where(likelihood, indices="1 1 1"))
-    told = (
+    text = (
         f"likelihood-EV {cyclic} of {len(likelihood)}. No stationary point is missing in {complete} of these "
         "scores: they grow in all directions, and minima minus saddles are 1 in each part of the plane"
     )
-    yield told, cyclic == 0
+    yield text, cyclic == 0
 
 
 @judge(select=finished(method="likelihood-ev"))
@@ -280,25 +280,25 @@ def _unequal(rows: Table) -> Iterable[Finding]:
     bare, soft = where(rows, penalty="none"), where(rows, penalty="l1+dag")
     if bare:
         away = min(metric(row, "distance") for row in bare)
-        told = (
+        text = (
             f"{len(bare)} scores with variances 1 : {', '.join(f'{r:g}' for r in distinct(bare, 'ratio'))}: the global "
             f"minimizer of bare likelihood-EV is at least {away:.2g} away from B0, and cyclic in "
             f"{sum(column(bare, 'cyclic'))}. With both penalties {sum(column(soft, 'cyclic'))} of {len(soft)} "
             f"minimizers are cyclic; {_thresholded(soft)}"
         )
-        yield told, away > _SAME
+        yield text, away > _SAME
 
 
 @judge(select=finished(method="likelihood-nv", penalty="l1+dag"))
 def _free_variances(rows: Table) -> Iterable[Finding]:
     weights = [(abs(metric(row, "b")), abs(metric(row, "c"))) for row in rows]
     reversed_edges, cyclic = sum(c > b for b, c in weights), sum(column(rows, "cyclic"))
-    told = (
+    text = (
         f"{len(rows)} scores: {cyclic} minimizers with both edges, the smaller weight at most "
         f"{max(map(min, weights)):.2g}; X2 -> X1 is the larger one in {reversed_edges}. The l1 penalty prefers the "
         "smaller weight, whatever the truth"
     )
-    yield told, cyclic == 0 and reversed_edges > 0
+    yield text, cyclic == 0 and reversed_edges > 0
 
 
 CLAIMS = {

@@ -103,11 +103,11 @@ def _many_samples(table: Table) -> Iterable[Finding]:
             errors, tpr = (
                 average(table, column, graph=graph, n=most, method=name) for column in ("errors_per_edge", "tpr")
             )
-            told = f"{graph}, n = {most}: {name} {errors} (TPR {tpr})"
+            text = f"{graph}, n = {most}: {name} {errors} (TPR {tpr})"
             if name == "golem-ev-plain":
-                yield told, within(errors, _CLOSE, math.inf)
+                yield text, within(errors, _CLOSE, math.inf)
             else:
-                yield told, all_hold([within(errors, 0, _CLOSE), within(tpr, _HIGH_TPR, math.inf)])
+                yield text, all_hold([within(errors, 0, _CLOSE), within(tpr, _HIGH_TPR, math.inf)])
 
 
 @judge(*METHODS[:2], title="SHD / d, golem-ev-l1 - golem-ev")

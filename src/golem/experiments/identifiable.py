@@ -72,8 +72,8 @@ def _golem_best(table: Table) -> Iterable[Finding]:
     if not sizes:
         return
     found, at = (count_settings(where(table, d=d), "shd", GOLEM, NOTEARS, ("graph", "d")) for d in (sizes, sizes[-1]))
-    told = f"the better GOLEM compared with the better NOTEARS, by graph and d: {found}; at d = {sizes[-1]} {at}"
-    yield told, found.judge(MOST)
+    text = f"the better GOLEM compared with the better NOTEARS, by graph and d: {found}; at d = {sizes[-1]} {at}"
+    yield text, found.judge(MOST)
     if len(sizes) == 1:
         yield f"all four methods were run only at d = {sizes[0]}", None
         return
@@ -92,8 +92,8 @@ def _non_gaussian(table: Table) -> Iterable[Finding]:
                 rows = where(table, method=method)
                 more = contrast(rows, "shd", {"noise": noise}, {"noise": "gaussian-ev"}, ("graph", "d"))
                 tpr = average(table, "tpr", method=method, noise=noise)
-                told = f"{method} {noise} - gaussian-ev: {more.signed()} (TPR {tpr})"
-                yield told, within(more, -math.inf, VISIBLE)
+                text = f"{method} {noise} - gaussian-ev: {more.signed()} (TPR {tpr})"
+                yield text, within(more, -math.inf, VISIBLE)
 
 
 @judge(*GOLEM, title="SHD / d - SHD-C / d", criterion=f"few means at most {VISIBLE} per node")
@@ -114,8 +114,8 @@ def _density(table: Table) -> Iterable[Finding]:
         yield f"{name} on ER1 {sparse}", within(sparse, -math.inf, _COMPETITIVE)
     for name in OTHERS:
         more = interaction(table, "shd", name, "golem-ev", {"graph": "ER4"}, {"graph": "ER1"})
-        told = f"on ER4 {difference(table, 'shd', name, 'golem-ev', graph='ER4')}, minus that on ER1: {more.signed()}"
-        yield told, all_hold([better(table, "shd", "golem-ev", name, graph="ER4"), is_higher(more)])
+        text = f"on ER4 {difference(table, 'shd', name, 'golem-ev', graph='ER4')}, minus that on ER1: {more.signed()}"
+        yield text, all_hold([better(table, "shd", "golem-ev", name, graph="ER4"), is_higher(more)])
 
 
 CLAIMS = {

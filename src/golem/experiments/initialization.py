@@ -48,11 +48,11 @@ def _score(table: Table) -> Iterable[Finding]:
     both = [(starts[place], row) for place, row in zeros.items() if place in starts]
     lower = [(start, zero) for start, zero in both if metric(zero, "score") < metric(start, "score")]
     worse = sum(metric(zero, "shd") > metric(start, "shd") for start, zero in lower)
-    told = (
+    text = (
         f"{difference(table, 'score', 'golem-nv-zeros', 'golem-nv')}; lower from zeros in {len(lower)} of {len(both)} "
         f"runs, {worse} of them with a higher SHD"
     )
-    yield told, better(table, "score", *METHODS[:2])
+    yield text, better(table, "score", *METHODS[:2])
 
 
 CLAIMS = {

@@ -198,5 +198,5 @@ def _estimate(model: Any) -> Estimate:
 
 def _sentences(caught: list[warnings.WarningMessage]) -> str:
     """Join the warnings, each sentence once, without deprecations inside libraries."""
-    told = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
-    return " ".join(dict.fromkeys(told))
+    text = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
+    return " ".join(dict.fromkeys(text))

@@ -87,8 +87,8 @@ def _more_rows(table: Table) -> Iterable[Finding]:
     for network in distinct(table, "network") if len(sizes) > 1 else ():
         rows = where(table, network=network, method="order-nv")
         gain = contrast(rows, "shd_c", {"n": sizes[-1]}, {"n": sizes[0]}, ("columns",))
-        told = ", ".join(f"n = {n}: {average(rows, 'shd_c', n=n)}" for n in sizes)
-        yield f"{network} {told}", is_lower(gain)
+        text = ", ".join(f"n = {n}: {average(rows, 'shd_c', n=n)}" for n in sizes)
+        yield f"{network} {text}", is_lower(gain)
 
 
 @judge("order", "order-nv", title="SHD-C / d, order - order-nv", criterion=f"at most {_SAME}", select=_RAW)

@@ -150,11 +150,11 @@ def _paper_is_good(table: Table) -> Iterable[Finding]:
         cells = [{"factor_1": a, "factor_2": b} for a in distinct(rows, "factor_1") for b in distinct(rows, "factor_2")]
         best = min(cells, key=lambda cell: average(rows, "shd", **cell).value)
         gain = difference(rows, "shd", best, PAPER)
-        told = (
+        text = (
             f"{method}: {average(rows, 'shd', **PAPER)} with the paper's, best {average(rows, 'shd', **best)} with "
             f"lambda_1 x {best['factor_1']:g}, lambda_2 x {best['factor_2']:g} ({gain.signed()})"
         )
-        yield told, within(gain, -VISIBLE, math.inf)
+        yield text, within(gain, -VISIBLE, math.inf)
 
 
 @_on_maps(title="SHD / d minus that of the paper's coefficients", criterion=f"hardly means by at most {VISIBLE}")
@@ -180,9 +180,9 @@ def _smaller_h(table: Table) -> Iterable[Finding]:
         # On a logarithmic scale, where a seed with a large h does not outweigh all others.
         rows = [row | {"log_h": math.log10(max(metric(row, "h"), _NO_H))} for row in where(rows, factor_1=1.0)]
         factors = distinct(rows, "factor_2")
-        told = ", ".join(f"{average(rows, 'h', factor_2=factor).value:.1e} (x {factor:g})" for factor in factors)
+        text = ", ".join(f"{average(rows, 'h', factor_2=factor).value:.1e} (x {factor:g})" for factor in factors)
         steps = [difference(rows, "log_h", {"factor_2": b}, {"factor_2": a}) for a, b in pairwise(factors)]
-        yield f"{method}: {told}", all_hold(is_lower(step) for step in steps)
+        yield f"{method}: {text}", all_hold(is_lower(step) for step in steps)
 
 
 def _other_functions(table: Table, name: str) -> Iterable[tuple[str, str, Table, Mean]]:
@@ -207,8 +207,8 @@ def _faster(table: Table) -> Iterable[Finding]:
             (average(rows, "fit_seconds", acyclicity=one), average(rows, "iterations", acyclicity=one).value)
             for one in (function, "expm")
         )
-        told = f"{method} {function} {own} s and {own_steps:.0f} iterations, expm {base} s and {base_steps:.0f}"
-        yield told, is_lower(less)
+        text = f"{method} {function} {own} s and {own_steps:.0f} iterations, expm {base} s and {base_steps:.0f}"
+        yield text, is_lower(less)
 
 
 CLAIMS = {

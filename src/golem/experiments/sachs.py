@@ -174,13 +174,13 @@ def _counts(table: Table, method: str) -> Iterable[Finding]:
     fewest = _fewest(table, [method])
     title = "SHD [90% of bootstrap samples] with edges" if fewest > 0 else "SHD with edges"
     if exact:
-        told = f"The preparation {', '.join(exact)}, of {len(parts)} run, gives the paper's counts"
+        text = f"The preparation {', '.join(exact)}, of {len(parts)} run, gives the paper's counts"
     elif inside:
-        told = "No preparation gives the paper's counts, but its SHD is reached or lies in an interval"
+        text = "No preparation gives the paper's counts, but its SHD is reached or lies in an interval"
     else:
-        told = f"No preparation gives the paper's SHD{', and no interval contains it' if fewest > 0 else ''}"
+        text = f"No preparation gives the paper's SHD{', and no interval contains it' if fewest > 0 else ''}"
     holds = True if exact else None if inside or fewest < ENOUGH_SAMPLES else False
-    yield f"{title}: {'; '.join(parts)}. {told}{_sampled(fewest)}", holds
+    yield f"{title}: {'; '.join(parts)}. {text}{_sampled(fewest)}", holds
 
 
 def _fewest(table: Table, methods: Iterable[str]) -> int:
@@ -216,8 +216,8 @@ def _ranking(table: Table) -> Iterable[Finding]:
     parts, outcomes = [], []
     for preparation, values, shares in _compared(table, "shd", tuple(PAPER_COUNTS)):
         golem_nv, notears, golem_ev = values
-        told = ", ".join(f"{name} {value:.0f}" for name, value in zip(PAPER_COUNTS, values, strict=True))
-        parts.append(f"{preparation}: {told} (GOLEM-NV lower in {' and '.join(shares)} of the samples)")
+        text = ", ".join(f"{name} {value:.0f}" for name, value in zip(PAPER_COUNTS, values, strict=True))
+        parts.append(f"{preparation}: {text} (GOLEM-NV lower in {' and '.join(shares)} of the samples)")
         outcomes.append(golem_nv == min(values) and golem_ev == max(values) and notears <= golem_nv + _ON_PAR)
     if parts:
         agree = f"The order of the paper in {sum(outcomes)} of {len(outcomes)} preparations"
@@ -238,16 +238,16 @@ def _preparations(table: Table) -> Iterable[Finding]:
         return
     ranges = {name: _range(where(table, method=name, seed=0)) for name in distinct(table, "method")}
     between = float(np.mean([_range(where(table, preparation=name, seed=0)) for name in columns]))
-    told = ", ".join(f"{name} {size:.0f}" for name, size in ranges.items())
+    text = ", ".join(f"{name} {size:.0f}" for name, size in ranges.items())
     measured = (
-        f"over {len(columns)} preparations: {told}; over {len(ranges)} methods, averaged over preparations: "
+        f"over {len(columns)} preparations: {text}; over {len(ranges)} methods, averaged over preparations: "
         f"{between:.1f}. The empty graph has SHD 17"
     )
     # Beyond chance: the intervals of at least two preparations do not overlap.
     fewest = _fewest(table, PAPER_COUNTS)
     apart = {name: _intervals_apart(where(table, method=name)) for name in PAPER_COUNTS}
-    told = ", ".join(f"{name} {'yes' if one else 'no'}" for name, one in apart.items())
-    measured += f". Two preparations with bootstrap intervals that do not overlap: {told}" if fewest > 0 else ""
+    text = ", ".join(f"{name} {'yes' if one else 'no'}" for name, one in apart.items())
+    measured += f". Two preparations with bootstrap intervals that do not overlap: {text}" if fewest > 0 else ""
     yield measured + _sampled(fewest), (all(apart.values()) or None) if fewest >= ENOUGH_SAMPLES else None
 
 

@@ -131,12 +131,12 @@ def _sizes_and_times(table: Table) -> Iterable[Finding]:
     for name in distinct(table, "method"):
         rows = where(table, method=name)
         sizes = distinct(done(rows), "d")
-        told = f"{name} completed at no size"
+        text = f"{name} completed at no size"
         if sizes:
             time = average(rows, "fit_seconds", d=sizes[-1])
-            told = f"{name} d = {sizes[-1]} ({time.value / 3600:.3g} h, {time.count} seeds)"
+            text = f"{name} d = {sizes[-1]} ({time.value / 3600:.3g} h, {time.count} seeds)"
         beyond = dict.fromkeys(f"d = {row['d']} ({row['status']})" for row in rows if row["status"] != DONE)
-        yield told + (f", not completed {', '.join(beyond)}" if beyond else ""), None
+        yield text + (f", not completed {', '.join(beyond)}" if beyond else ""), None
 
 
 CLAIMS = {

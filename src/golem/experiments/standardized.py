@@ -47,12 +47,12 @@ def _gaps(table: Table, metric: str, methods: tuple[str, ...]) -> Iterable[tuple
 
 @judge(*BY_UNITS, title="SHD / d, standardized - raw", partial=True)
 def _loss(table: Table) -> Iterable[Finding]:
-    return ((told, is_higher(gap)) for told, gap in _gaps(table, "shd", BY_UNITS))
+    return ((text, is_higher(gap)) for text, gap in _gaps(table, "shd", BY_UNITS))
 
 
 @judge(*SCALE_FREE, title="SHD-C / d, standardized - raw", criterion=f"at most {_SAME}", partial=True)
 def _same(table: Table) -> Iterable[Finding]:
-    return ((told, within(gap, -_SAME, _SAME)) for told, gap in _gaps(table, "shd_c", SCALE_FREE))
+    return ((text, within(gap, -_SAME, _SAME)) for text, gap in _gaps(table, "shd_c", SCALE_FREE))
 
 
 CLAIMS = {

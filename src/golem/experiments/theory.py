@@ -193,73 +193,73 @@ def _lemma(rows: Table) -> Iterable[Finding]:
     largest = max(column(rows, "largest"))
     nodes = " and ".join(map(str, distinct(rows, "nodes")))
     graphs = sum(column(rows, "graphs"))
-    told = f"All DAGs on {nodes} nodes with random weights, {graphs} in all: the logarithm is at most {largest:.0e}"
-    yield told, largest < 1e-12
+    text = f"All DAGs on {nodes} nodes with random weights, {graphs} in all: the logarithm is at most {largest:.0e}"
+    yield text, largest < 1e-12
 
 
 @judge(select=finished(statement="theorems", triangle=False))
 def _theorem_1(rows: Table) -> Iterable[Finding]:
     cyclic, same = sum(column(rows, "cyclic")), sum(column(rows, "is_markov_class"))
-    told = (
+    text = (
         f"{_counted(rows)} Cyclic among the sparsest: {cyclic}. They are exactly the Markov equivalence class of the "
         f"truth in {same} of {len(rows)} draws"
     )
-    yield told, cyclic == 0 and same == len(rows)
+    yield text, cyclic == 0 and same == len(rows)
 
 
 @judge(select=finished(statement="theorems"))
 def _theorem_2(rows: Table) -> Iterable[Finding]:
     equal = sum(row["fewest_edges"] == row["true_edges"] for row in rows)
-    told = (
+    text = (
         f"{_counted(rows)} The fewest edges are the true number in {equal} of {len(rows)} draws. Likelihood-NV of the "
         f"graphs found differs from that of the truth by at most {max(column(rows, 'excess_likelihood')):.0e}"
     )
-    yield told, equal == len(rows)
+    yield text, equal == len(rows)
 
 
 @judge(select=finished(statement="theorems", triangle=True))
 def _cyclic(rows: Table) -> Iterable[Finding]:
     cyclic, fewest = column(rows, "cyclic"), min(column(rows, "acyclic"))
     some = sum(count > 0 for count in cyclic)
-    told = (
+    text = (
         f"{len(rows)} draws with triangles: cyclic graphs among the sparsest in {some}, up to {max(cyclic)} of them; "
         f"at least {fewest} acyclic in every draw"
     )
-    yield told, some > 0 and fewest > 0
+    yield text, some > 0 and fewest > 0
 
 
 @judge(select=finished(statement="theorems"))
 def _corollary(rows: Table) -> Iterable[Finding]:
     same, full = sum(column(rows, "is_markov_class")), sum(column(rows, "full_dimension"))
     sine = max(column(rows, "largest_sine"))
-    told = (
+    text = (
         f"{_counted(rows)} The acyclic ones are the Markov equivalence class of the truth in {same} of {len(rows)} "
         f"draws. Quasi equivalence of all graphs found, also cyclic ones: dimension edges + nodes in {full} draws, "
         f"tangent spaces equal to those of the truth up to {sine:.0e}"
     )
-    yield told, same == len(rows) and full == len(rows) and sine < 1e-6
+    yield text, same == len(rows) and full == len(rows) and sine < 1e-6
 
 
 @judge(select=finished(statement="appendix-a"))
 def _appendix_a(rows: Table) -> Iterable[Finding]:
     total, attained, quartic, agree = (sum(column(rows, k)) for k in ("graphs", "attained", "quartic", "agree"))
-    told = (
+    text = (
         f"Of {total} random distributions of the complete DAG the 3-cycle generates {attained} by search and {quartic} "
         f"by the quartic of appendix A; the two agree on {agree}"
     )
-    yield told, 0 < attained < total and agree == total
+    yield text, 0 < attained < total and agree == total
 
 
 @judge(select=finished(statement="equal-variances"))
 def _equal_variances(rows: Table) -> Iterable[Finding]:
     unique, cyclic = sum(column(rows, "is_truth")), column(rows, "cyclic")
     single = sum(row["acyclic"] == 1 for row in rows)
-    told = (
+    text = (
         f"{_counted(rows)} The truth is the only sparsest graph in {unique} of {len(rows)}, and no other DAG generates "
         f"the distribution in {single}. With more edges cyclic graphs do, {min(cyclic)} to {max(cyclic)} of the 64 per "
         "draw: without a penalty the likelihood cannot tell them apart"
     )
-    yield told, unique == len(rows) and max(cyclic) > 0
+    yield text, unique == len(rows) and max(cyclic) > 0
 
 
 CLAIMS = {

@@ -55,7 +55,7 @@ class Settings:
         return f"better in {self.better} of {self.total} settings, worse in {self.worse}, undecided in {self.open}"
 
     def judge(self, share: float) -> bool | None:
-        """Tell whether more than a share is better; False if too many are worse, whatever the undecided ones are."""
+        """Tell whether more than a share is better; False if too many are worse for the undecided ones to matter."""
         if self.better and self.better > share * self.total:
             return True
         return False if self.worse and self.worse >= (1 - share) * self.total else None

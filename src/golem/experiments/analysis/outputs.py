@@ -155,9 +155,9 @@ def _partly(table: Table) -> str:
     for method in distinct(table, "method"):
         own = where(table, method=method)
         sizes = {d: len(distinct(where(own, d=d), "seed")) for d in distinct(own, "d")}
-        told = ", ".join(f"{seeds} at d = {d}" for d, seeds in sizes.items())
-        methods[told].append(str(method))
-    return "" if len(methods) == 1 else "; ".join(f"{', '.join(names)} {told}" for told, names in methods.items())
+        text = ", ".join(f"{seeds} at d = {d}" for d, seeds in sizes.items())
+        methods[text].append(str(method))
+    return "" if len(methods) == 1 else "; ".join(f"{', '.join(names)} {text}" for text, names in methods.items())
 
 
 def _commands(folder: Path) -> list[str]:
