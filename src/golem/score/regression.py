@@ -119,9 +119,11 @@ def _stacks(children: Indices, d: int) -> Iterator[tuple[Indices, Indices]]:
     """
     count = np.bincount(children, minlength=d)
     first = np.cumsum(count) - count
-    for k in np.unique(count[count > 0]):
-        nodes = np.nonzero(count == k)[0]
-        for some in np.array_split(nodes, -(-len(nodes) * k * k // _STACK_NUMBERS)):
+    for k in np.flatnonzero(np.bincount(count)[1:]) + 1:
+        nodes = np.flatnonzero(count == k)
+        step = max(_STACK_NUMBERS // (k * k), 1)
+        for start in range(0, len(nodes), step):
+            some = nodes[start : start + step]
             yield some, first[some, None] + np.arange(k)
 
 

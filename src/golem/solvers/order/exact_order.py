@@ -68,26 +68,25 @@ class ExactOrders:
                 cost[j, (~members & required[:, j]).any(axis=1)] = np.inf
             if most_parents is not None and most_parents < d - 1:
                 cost[j, sizes > max(most_parents, needed[j])] = np.inf
-        best_cost, best_parents = _best_subsets(cost)
-        return self._best_dag(best_cost, best_parents)
+        return self._best_dag(cost)
 
-    def _best_dag(self, best_cost: Matrix, best_parents: NDArray[np.int64]) -> tuple[BoolMatrix, float]:
+    def _best_dag(self, cost: Matrix) -> tuple[BoolMatrix, float]:
         """Build the best DAG by recursion over sets by size: its last node has its parents within the rest."""
-        d = len(best_cost)
-        nodes = np.arange(d)
+        d = len(cost)
+        nodes, best_cost = np.arange(d), _best_over_subsets(cost)
         total, last = np.zeros(1 << d), np.zeros(1 << d, dtype=np.int64)
         for where, rest in zip(self.of_size[1:], self.rests[1:], strict=True):
             options = np.where(self.members[where], total[rest] + best_cost[nodes, rest], np.inf)
             last[where] = options.argmin(axis=1)
             total[where] = options.min(axis=1)
+        if np.isinf(total[-1]):
+            raise ValueError("No acyclic graph satisfies the required and forbidden edges. Remove some of them.")
         graph = np.zeros((d, d), dtype=bool)
-        left = (1 << d) - 1
+        left, sets = (1 << d) - 1, np.arange(1 << d)
         while left:
-            if np.isinf(total[left]):
-                raise ValueError("No acyclic graph satisfies the required and forbidden edges. Remove some of them.")
             j = int(last[left])
             left &= ~(1 << j)
-            graph[:, j] = self.members[best_parents[j, left]]
+            graph[:, j] = self.members[np.where(sets & ~left, np.inf, cost[j]).argmin()]
         return graph, float(total[-1])
 
 
@@ -102,14 +101,11 @@ def _logdets(R: Matrix, members: BoolMatrix, sizes: NDArray[np.intp]) -> Vector:
     return logdet
 
 
-def _best_subsets(cost: Matrix) -> tuple[Matrix, NDArray[np.int64]]:
-    """Return the lowest cost over the subsets of every set, for every node, and the subset that has it."""
-    d, count = cost.shape
-    best, which = cost.copy(), np.tile(np.arange(count), (d, 1))
+def _best_over_subsets(cost: Matrix) -> Matrix:
+    """Return the lowest cost over the subsets of every set, for every node."""
+    d = len(cost)
+    best = cost.copy()
     for bit in range(d):
-        # Axis 2 is 1 if the set contains the bit.
-        pairs, names = (array.reshape(d, -1, 2, 1 << bit) for array in (best, which))
-        smaller = pairs[:, :, 0] < pairs[:, :, 1]
-        np.copyto(pairs[:, :, 1], pairs[:, :, 0], where=smaller)
-        np.copyto(names[:, :, 1], names[:, :, 0], where=smaller)
-    return best, which
+        pairs = best.reshape(d, -1, 2, 1 << bit)  # axis 2 is 1 if the set contains the bit
+        np.minimum(pairs[:, :, 0], pairs[:, :, 1], out=pairs[:, :, 1])
+    return best

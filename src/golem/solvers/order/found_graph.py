@@ -37,4 +37,6 @@ class FoundGraph:
 
     def with_graph(self, graph: BoolMatrix, S: Matrix) -> FoundGraph:
         """Return the result for another graph with the same score."""
+        if np.array_equal(graph, self.graph):
+            return self
         return dataclasses.replace(self, order=topological_order(graph), regressions=regressions(graph, S))

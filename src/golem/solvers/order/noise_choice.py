@@ -27,7 +27,7 @@ import numpy as np
 from golem.data.moments import Moments
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
-from golem.score.regression import regressions
+from golem.score.regression import Regressions, regressions
 from golem.score.sparsity import L0
 
 NoiseKind = Literal["equal", "tied", "free"]
@@ -102,11 +102,13 @@ class NoiseScores:
 
     def residuals(self, graph: BoolMatrix) -> Vector:
         """Return the residual variances of a graph, positive even if n <= d."""
-        key = graph.tobytes()
-        if key not in self._residuals:
-            r = regressions(graph, self.moments.covariance).residual_variances
-            self._residuals[key] = np.maximum(r, self._floor)
-        return self._residuals[key]
+        if graph.tobytes() not in self._residuals:
+            self.remember(regressions(graph, self.moments.covariance))
+        return self._residuals[graph.tobytes()]
+
+    def remember(self, fitted: Regressions) -> None:
+        """Keep the residual variances of a graph, so that they are not computed again."""
+        self._residuals.setdefault(fitted.graph.tobytes(), np.maximum(fitted.residual_variances, self._floor))
 
     def equal(self, graph: BoolMatrix) -> float:
         """Return the score with tau = 0."""

@@ -150,6 +150,7 @@ class _TiedSearch:
     def _note(self, found: FoundGraph) -> FoundGraph:
         """Record the result of a search, and return it."""
         self.found.append(found)
+        self.scores.remember(found.regressions)
         if found.status.is_cut_short:
             self.cut = self.cut or found.status
         return found
