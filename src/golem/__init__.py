@@ -62,25 +62,13 @@ _HOMES = {
     "export_graph": "golem.output",
     "fit_file": "golem.workflow",
 }
-_MODULES = (
-    "baselines",
-    "datasets",
-    "diagnostics",
-    "metrics",
-    "output",
-    "plots",
-    "readers",
-    "score",
-    "simulate",
-    "solvers",
-)
 
 
 def __getattr__(name: str) -> Any:
-    """Load public names when they are first used, so that `import golem` costs next to nothing."""
+    """Load public names at their first use, so that `import golem` is fast."""
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
-    if name in _MODULES:
+    if name in __all__:
         return importlib.import_module(f"golem.{name}")
     raise AttributeError(f"module 'golem' has no attribute {name!r}")
 

@@ -71,7 +71,7 @@ def test_knowledge_by_name_needs_columns_in_one_order():
     X = simulate(4, 200, "ER2", random_state=0).data
     model = Golem("ev", "adam", max_iter=50, knowledge=Knowledge.named(forbidden=[("a", "b"), ("b", "a")]))
     tables = [pd.DataFrame(X, columns=list("abcd")), pd.DataFrame(X, columns=list("dcba"))]
-    with pytest.raises(ValueError, match="knowledge by name means other columns"):
+    with pytest.raises(ValueError, match="Knowledge by name needs the same order of columns"):
         fit_stacked(model, tables)
     for one in fit_stacked(model, [tables[0], tables[1][list("abcd")]]):
         assert not one.raw_weights_[:2, :2].any()

@@ -1,4 +1,4 @@
-"""`Golem`, the scikit-learn estimator: settings in, solver and directions called, fitted attributes out."""
+"""`Golem`, the scikit-learn estimator: checks the settings, calls the solvers, sets the fitted attributes."""
 
 from golem.estimator.golem import Golem
 from golem.estimator.stacked_fits import fit_stacked

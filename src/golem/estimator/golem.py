@@ -1,4 +1,4 @@
-"""Golem: the scikit-learn face of the score, its solvers and the rounding."""
+"""`Golem`, the scikit-learn estimator of the score, its solvers and the rounding."""
 
 from __future__ import annotations
 
@@ -46,100 +46,95 @@ class Golem(BaseEstimator):
     """Learn a linear directed acyclic graph by penalized Gaussian likelihood.
 
     Minimizes S(B) = L(B) + R_sparse(B) + R_DAG(B) (Ng, Ghassami and Zhang 2020, eq. 1). `weights_[i, j] != 0` means
-    i -> j. By default the edges are counted, as in the paper's theory, and the graph is acyclic by construction
+    i -> j. By default the penalty counts the edges, as in the paper's theory, and the graph is acyclic by construction
     (`solver="order"`). With `solver="adam"` or `"lbfgs"` this is the paper's method: R_sparse = lambda_sparsity ||B||_1
-    and R_DAG = lambda_dag h(B) (eq. 4), and the weights are rounded to a graph afterwards.
+    and R_DAG = lambda_dag h(B) (eq. 4), and the weights are then rounded to a graph.
 
     Parameters
     ----------
     noise : {"auto", "nv", "ev"}
-        Noise variances: free ("nv", GOLEM-NV), all equal ("ev", GOLEM-EV), or whatever the data speak for ("auto"):
-        equal, tied by a common prior, or free (order; see `noise_choice_` and docs/noise.md). Equal and tied
-        variances decide directions that free ones leave open, and believe the units of the columns for it. With
-        Adam and L-BFGS "auto" is the prior with its mean and spread estimated along the way.
+        Noise variances: free ("nv", GOLEM-NV), equal ("ev", GOLEM-EV), or chosen from the data ("auto"): equal, tied by
+        a common prior, or free (see `noise_choice_` and docs/noise.md). Equal and tied variances decide directions that
+        free ones leave open, but these depend on the units of the columns. With Adam and L-BFGS, "auto" estimates the
+        mean and spread of the common prior.
     solver : {"order", "lbfgs", "adam"} or an object of `golem.solvers`
-        How to minimize; an object carries its own settings, such as `Adam(batch_size=256)`. A parameter that a
-        solver has no use for is refused, not ignored.
+        How to minimize. An object has its own settings, such as `Adam(batch_size=256)`. Parameters that the solver does
+        not use are refused.
     lambda_sparsity : float or {"mbic", "ebic", "bic"}, optional
-        The penalty per edge. Order: a criterion (see `golem.score.L0`; default "mbic") or lambda in S(B) = L(B) +
-        lambda (number of edges). Adam and L-BFGS: the weight of ||B||_1; by default the paper's, 2e-2 (ev)
-        or 2e-3.
+        The penalty per edge. Order: a criterion (see `golem.score.L0`; default "mbic"), or lambda in S(B) = L(B) +
+        lambda (number of edges). Adam and L-BFGS: the weight of ||B||_1, by default 2e-2 (ev) or 2e-3 (nv, auto).
     lambda_dag : float, optional
-        Weight of h(B) (Adam, L-BFGS); by default 5, as in the paper. With 0 this is the -L1 variant, with
-        `lambda_sparsity=0` as well the -Plain variant.
+        Weight of h(B) (Adam, L-BFGS), by default 5. 0 gives the -L1 variant of the paper; with `lambda_sparsity=0` as
+        well, the -Plain variant.
     effort : {"fast", "default", "thorough"}, optional
-        How long the order is searched for, unless noise="ev" (order).
+        Length of the search (order, unless noise="ev").
     threshold : float or "lr", optional
-        Edges with smaller absolute weights are dropped (Adam, L-BFGS); by default 0.3, as in the paper. It is in the
-        units of the weights: small true effects need a smaller one. "lr" takes the edges whose likelihood ratio pays
-        their penalty `edge_penalty_`, and refits their weights (see `golem.solvers.likelihood_ratio.choose_edges`).
+        Smaller absolute weights are set to zero (Adam, L-BFGS), by default below 0.3. It has the units of the weights:
+        small true effects need a smaller one. "lr" keeps the edges whose likelihood ratio exceeds the penalty
+        `edge_penalty_`, and refits their weights (see `golem.solvers.likelihood_ratio.choose_edges`).
     max_iter : int, optional
-        Most iterations (Adam, L-BFGS); by default the solver's own.
+        Maximum number of iterations (Adam, L-BFGS), by default that of the solver.
     init : {"zeros", "ev"} or array, optional
         Start. Adam and L-BFGS: zeros, the raw weights of GOLEM-EV, or a (d, d) matrix; by default "zeros" for
-        noise="ev" and "ev" for the others, as in the paper. Order: an order of the nodes, causes first, or a (d, d)
-        graph; "ev" is the order of noise="ev". A start is only a start: where it contradicts the knowledge, edges that
-        are not allowed are left out, and an order is changed as little as required edges and tiers demand.
+        noise="ev" and "ev" otherwise. Order: an order of the nodes, causes first, a (d, d) graph, or "ev", the order of
+        noise="ev". A start that contradicts the knowledge is changed as little as possible.
     acyclicity : {"expm", "polynomial", "logdet"} or a term of `golem.score.acyclicity`, optional
-        The function h (Adam, L-BFGS); by default "expm".
+        The function h (Adam, L-BFGS), by default "expm".
     cycles : {"paper", "gentle", "none"}, optional
-        How rounding removes cycles (Adam, L-BFGS; see `golem.solvers.rounding.round_to_dag`); by default "paper", and
-        with threshold="lr" "gentle". "none" leaves them, and then there is no `cpdag_` and no `sem_` when the graph is
-        cyclic.
+        How rounding removes cycles (Adam, L-BFGS; see `golem.solvers.rounding.round_to_dag`), by default "paper", or
+        "gentle" with threshold="lr". "none" keeps them; a cyclic graph has no `cpdag_` and no `sem_`.
     knowledge : Knowledge or NamedKnowledge, optional
         Forbidden and required edges and tiers, obeyed exactly: by name (`Knowledge.named`, `Knowledge.read`) or by
         number (`Knowledge.of`).
     missing : {"error", "drop", "em"}
-        What to do about missing values (NaN, null): refuse them, leave their rows out, or estimate means and
-        covariances by Gaussian EM and the graph from these, in two stages (docs/missing.md). Moments say it themselves.
+        Treatment of missing values (NaN, null): raise an error, drop their rows, or estimate means and covariances by
+        Gaussian EM and learn from these (docs/missing.md). Moments have their own setting.
     random_state : int, Generator or None
-        Seed of the search and of minibatches; without one it is 0, so that the same data give the same graph.
+        Random seed of the search and of minibatches. None means 0, so that equal data give equal graphs.
     device : str
-        "cpu"; a torch device such as "cuda", for solver="adam" and for solver="order" with noise="ev"; or "auto": a GPU
-        where there is one and the problem is large enough to gain by it.
+        "cpu"; a torch device such as "cuda", for solver="adam" and for solver="order" with noise="ev"; or "auto", a GPU
+        if there is one and the problem is large enough.
     dtype : {"float64", "float32"}
-        Numbers of the solver where it works on a device, or Adam's anywhere. Single precision halves the memory;
-        docs/scale.md tells what it costs.
+        Precision of Adam, and of the order solver on a device. "float32" halves the memory; docs/scale.md has the cost.
     time_limit : float, optional
-        Seconds for each solve; what was reached by then is the answer, marked by `solution_.status`.
+        Time limit per solve, in seconds. The best result so far is kept; `solution_.status` tells.
     callback : callable, optional
-        Called with a `golem.solvers.Progress` a few times a second.
+        Called with a `golem.solvers.Progress` a few times per second.
 
     Attributes
     ----------
     weights_ : ndarray of shape (d, d)
         Weights of the learned graph.
     raw_weights_ : ndarray of shape (d, d)
-        Weights before rounding (the same as `weights_` with solver="order").
+        Weights before rounding; with solver="order" equal to `weights_`.
     adjacency_ : ndarray of shape (d, d), bool
         Edges of the learned graph.
     cpdag_ : ndarray of shape (d, d), bool
-        Its Markov equivalence class; both directions set means undirected.
+        Its equivalence class; edges with both directions set are undirected.
     undecided_ : ndarray of shape (d, d), bool
-        Edges whose direction rests on no evidence under the noise model used.
+        Edges whose direction has no evidence under the noise model used.
     by_variance_ : ndarray of shape (d, d), bool
-        Edges whose direction rests on the noise variances alone: those that noise="nv" would leave undecided in this
-        graph, less `undecided_`.
+        Edges whose direction rests only on the noise variances: with noise="nv" they would be undecided.
     noise_choice_ : NoiseChoice or None
-        What noise="auto" chose, tau, the scores of the alternatives and the reason in a sentence (order).
+        The choice of noise="auto", with scores and reason (order).
     likelihood_ : Likelihood
-        The noise model used in the end.
+        The noise model used.
     sem_ : LinearSEM
         The fitted model over the named variables.
     solution_ : Solution
-        How the solve went: status, terms of the score, trace, time.
+        How the solve ended: status, terms of the score, trace, time.
     start_solution_ : Solution or None
-        The solve of GOLEM-EV that `init="ev"` started from.
+        The solve of GOLEM-EV for `init="ev"`.
     moments_ : Moments
         The sufficient statistics of the data.
     missing_ : Missing or None
-        What was missing and what was done about it; None where nothing was to be done.
+        The missing values and their treatment; None if there were none.
     knowledge_ : Knowledge
         The masks that were obeyed.
     edge_penalty_ : L0
-        The penalty per edge: the one minimized by solver="order", else the default, as a yardstick.
+        The penalty per edge of solver="order"; with other solvers the default, for comparison.
     threshold_ : float or None
-        The threshold used on raw weights; with "lr" the smallest raw weight kept, in absolute value (None: order).
+        The threshold used; with "lr" the smallest absolute raw weight kept (None: order).
     n_iter_ : int
         Iterations of the last solve.
     n_features_in_, feature_names_in_
@@ -195,10 +190,10 @@ class Golem(BaseEstimator):
 
     @classmethod
     def paper(cls, noise: Literal["ev", "nv"], *, accelerate: bool = False, **changes: Any) -> Golem:
-        """Return the paper's recipe to the letter (appendix F), with changes if any.
+        """Return the paper's recipe (appendix F), with changes if any.
 
         Adam from zeros (ev) or from the raw weights of GOLEM-EV (nv), 1e5 steps of 1e-3 on all rows, the paper's
-        penalties, threshold 0.3, then its cycle removal. On every device it computes in float64, with inverses and
+        penalties, threshold 0.3, then its removal of cycles. It computes in float64 on every device, with inverses and
         exponentials exact to rounding.
 
         Parameters
@@ -206,14 +201,14 @@ class Golem(BaseEstimator):
         noise : {"ev", "nv"}
             GOLEM-EV or GOLEM-NV.
         accelerate : bool
-            Approximate inverses and exponentials on an NVIDIA GPU, from 1024 variables on (see `golem.solvers.Adam`).
+            Approximate inverses and exponentials on an NVIDIA GPU, from 1024 variables (see `golem.solvers.Adam`).
         **changes
-            Parameters of `Golem` in place of the paper's, such as `device="cuda"` or `max_iter=1000`.
+            Other parameters of `Golem`, such as `device="cuda"` or `max_iter=1000`.
         """
         if noise not in PAPER_PENALTIES:
-            raise ValueError(f"the paper has noise='ev' and 'nv'; got {noise!r}")
+            raise ValueError(f"noise must be 'ev' or 'nv' in the paper's recipe; got {noise!r}.")
         if accelerate and "solver" in changes:
-            raise ValueError("set accelerate on the solver itself, such as solver=Adam(accelerate=True)")
+            raise ValueError("Set accelerate in the solver: solver=Adam(accelerate=True).")
         model = NOISE_MODELS[noise]
         recipe: dict[str, Any] = {
             "noise": noise,
@@ -233,9 +228,9 @@ class Golem(BaseEstimator):
         Parameters
         ----------
         X : array, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
-            Data, samples in rows; or their moments, for a precomputed covariance.
+            Data of shape (n, d), or their moments.
         y : None
-            Ignored, there for scikit-learn.
+            Ignored, for scikit-learn.
         """
         noise, solver = self.check_settings()
         rows = self._prepare(X, solver)
@@ -247,10 +242,8 @@ class Golem(BaseEstimator):
         return self._conclude(*recipe.run(covariance, n, self._penalized(noise), self.noise, init, rows))
 
     def _prepare(self, X: Any, solver: Order | Adam | LBFGS) -> Array | None:
-        """Read and check the data; return the rows where there are any."""
-        # A cyclic graph has none of these, and none of an earlier fit may stay.
-        for attribute in ("sem_", "cpdag_", "undecided_", "by_variance_", "selection_"):
-            self.__dict__.pop(attribute, None)
+        """Read and check the data; return the rows if there are any."""
+        self._forget()
         self.moments_, rows = read_data(self, X)
         self.missing_ = self.moments_.missing
         uses_scale = self.noise == "ev" or not isinstance(solver, Order)
@@ -261,8 +254,13 @@ class Golem(BaseEstimator):
         self.edge_penalty_ = self._edge_penalty(solver)
         return rows
 
+    def _forget(self) -> None:
+        """Delete attributes of an earlier fit that a cyclic graph does not have."""
+        for attribute in ("sem_", "cpdag_", "undecided_", "by_variance_", "selection_"):
+            self.__dict__.pop(attribute, None)
+
     def _conclude(self, solution: Solution, start: Solution | None) -> Self:
-        """Round the solution to a graph where it needs it, and set what follows from it."""
+        """Set the fitted attributes; round the weights first unless the solver counts edges."""
         self.solution_, self.start_solution_ = solution, start
         self.noise_choice_ = solution.noise_choice
         self.likelihood_ = (
@@ -273,14 +271,14 @@ class Golem(BaseEstimator):
         self.threshold_: float | None = None
         self._describe(solution.weights if is_counted(self) else self._round())
         if not self.solution_.status.is_final:
-            stage = " (in the solve of GOLEM-EV that was to be the start)" if solution is start else ""
+            stage = " (in the solve of GOLEM-EV for the start)" if solution is start else ""
             warnings.warn(self.solution_.status.value + stage, ConvergenceWarning, stacklevel=3)
         return self
 
     def check_settings(self) -> tuple[NoiseModel, Order | Adam | LBFGS]:
-        """Return what the words stand for, or raise a ValueError where settings contradict each other.
+        """Return the noise model and the solver, or raise a ValueError if settings contradict each other.
 
-        `fit` begins with this; before a long pass over files it spares the wait for a complaint.
+        `fit` calls this first. Call it before reading large files to see errors early.
         """
         noise, solver = named(NOISE_MODELS, self.noise, "noise"), chosen_solver(self)
         self._edge_penalty(solver)
@@ -288,20 +286,19 @@ class Golem(BaseEstimator):
         return noise, solver
 
     def score(self, X: Any, y: None = None) -> float:
-        """Mean Gaussian log-likelihood of a row of X under the fitted model; higher is better."""
+        """Return the mean Gaussian log-likelihood per row of X; higher is better."""
         check_is_fitted(self, "sem_")
         moments = X if isinstance(X, Moments) else read_data(self, X, reset=False)[0]
         moments = moments.reordered(self.sem_.names)
         return self.sem_.log_likelihood(moments) / moments.n
 
     def with_threshold(self, threshold: float | Literal["lr"]) -> Golem:
-        """Return a copy of this fitted model whose raw weights are rounded at another threshold (Adam, L-BFGS)."""
+        """Return a copy of this fitted model with another threshold (Adam, L-BFGS)."""
         check_is_fitted(self, "solution_")
         model = copy.copy(self)
         model.set_params(threshold=threshold)
         model.check_settings()
-        for attribute in ("sem_", "cpdag_", "undecided_", "by_variance_", "selection_"):
-            model.__dict__.pop(attribute, None)
+        model._forget()
         model._describe(model._round())
         return model
 
@@ -312,39 +309,39 @@ class Golem(BaseEstimator):
         return certify(self, tolerance)
 
     def diagnose(self, X: Any = None, *, refit: bool | None = None) -> Any:
-        """Check what the learned graph rests on; see `golem.diagnostics.diagnose`."""
+        """Check the learned graph; see `golem.diagnostics.diagnose`."""
         from golem.assessment.diagnostics import diagnose
 
         return diagnose(self, X, refit=refit)
 
     def plot(self, **options: Any) -> Any:
-        """Draw the learned graph, or the weights where it is large; see `golem.plots.plot_model`."""
+        """Draw the learned graph, or the weight matrix of a large one; see `golem.plots.plot_model`."""
         from golem.output.figures import plot_model
 
         check_is_fitted(self, "weights_")
         return plot_model(self, **options)
 
     def report(self, path: Any, **options: Any) -> Any:
-        """Write a page about the learned graph, to be opened in a browser (`golem.output.report.report_document`)."""
+        """Write a page to explore the graph in a browser; see `golem.output.report.report_document`."""
         from golem.output.report import report_model
 
         check_is_fitted(self, "weights_")
         return report_model(self, path, **options)
 
     def _edge_penalty(self, solver: Order | Adam | LBFGS) -> L0:
-        """Return the penalty by which edges are counted; where they are not, the default, as a yardstick."""
+        """Return the penalty per edge of the order solver; for other solvers the default, for comparison."""
         counted = isinstance(solver, Order) and self.lambda_sparsity is not None
         return L0(plain_number(self.lambda_sparsity)) if counted else L0()
 
     def _search(self, solver: Order, noise: NoiseModel) -> tuple[Solution, Solution | None]:
-        """Count edges along orders of the nodes; return the solution and its start."""
+        """Search over orders; return the solution and its start."""
         start: Solution | None = None
         moments, knowledge, sparsity, init = self.moments_, self.knowledge_, self.edge_penalty_, self.init
         allowed, required = (None, None) if knowledge.is_empty else (knowledge.allowed, knowledge.required)
         if isinstance(init, str):
             if init != "ev" or self.noise == "ev":
                 raise ValueError(
-                    f"init={init!r}: with solver='order' a start is an order, a graph or, for 'nv' and 'auto', 'ev'"
+                    f"init={init!r} does not fit solver='order' with noise={self.noise!r}. Use an order or a graph."
                 )
             start = solver.solve(moments, GaussianEV(), sparsity, allowed=allowed, required=required)
             if start.status.is_cut_short:
@@ -366,7 +363,7 @@ class Golem(BaseEstimator):
         return solution, start
 
     def _recipe(self, solver: Adam | LBFGS, d: int, stack: int = 1) -> PaperRecipe:
-        """Gather what the gradient solvers need."""
+        """Return the procedure of the gradient solvers."""
         acyclicity = "expm" if self.acyclicity is None else self.acyclicity
         h = named(ACYCLICITIES, acyclicity, "acyclicity") if isinstance(acyclicity, str) else acyclicity
         placement = placement_for(self, solver, d)
@@ -376,7 +373,7 @@ class Golem(BaseEstimator):
         return PaperRecipe(solver, h, self.knowledge_, placement, self.random_state, self.callback)
 
     def _round(self) -> Matrix:
-        """Round the raw weights to a graph, and note how many edges it cost."""
+        """Round the raw weights to a graph, and record how many edges were removed to break cycles."""
         raw, required = self.solution_.weights, self.knowledge_.required
         rounded: ChosenEdges | Rounded
         if self.threshold == "lr":
@@ -405,11 +402,11 @@ class Golem(BaseEstimator):
         try:
             self.cpdag_ = cpdag(self.adjacency_)
         except ValueError:
-            return  # cycles="none" left a cycle: there is neither an equivalence class nor a model
+            return  # a cycle (cycles="none"): there is no equivalence class and no model
         self._explain(open_directions(self.adjacency_, self.cpdag_, knowledge))
 
     def _explain(self, open_directions: BoolMatrix) -> None:
-        """Set what a reader wants to know beyond the graph; a bootstrap does without."""
+        """Set the attributes beyond the graph itself; the bootstrap leaves them out."""
         moments, weights = self.moments_, self.weights_
         r = residual_variances(weights, moments.covariance)
         scores = graph_scores(weights, r, moments.n)
@@ -422,19 +419,13 @@ class Golem(BaseEstimator):
 
 
 def is_counted(model: Golem) -> bool:
-    """Tell whether the solver counts edges."""
+    """Return whether the solver counts edges."""
     return model.solver == "order" or isinstance(model.solver, Order)
 
 
 def plain_model(model: Any) -> Golem:
-    """Return the model itself, or the one that a search over settings has chosen.
-
-    Raises
-    ------
-    ValueError
-        If it is neither, or nothing has been chosen yet.
-    """
+    """Return a Golem itself, or the one that a fitted GolemCV has chosen; raise a ValueError for anything else."""
     chosen = getattr(model, "estimator_", model)
     if not isinstance(chosen, Golem):
-        raise ValueError(f"this is for a Golem, or for a GolemCV once it is fitted; got {type(model).__name__}")
+        raise ValueError(f"The model must be a Golem or a fitted GolemCV; got {type(model).__name__}.")
     return chosen

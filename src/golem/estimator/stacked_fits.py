@@ -1,4 +1,4 @@
-"""Many problems of one size in one solve: seeds of an experiment, bootstrap samples, a path of penalties."""
+"""Fit many tables of one size in one solve: seeds of an experiment, bootstrap samples, a path of penalties."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from golem.solvers.paper_recipe import NOISE_MODELS
 
 
 def fit_stacked(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | None = None) -> list[Golem]:
-    """Fit clones of a model to tables with the same number of columns, all in one solve.
+    """Fit clones of a model to tables with the same number of columns, all in one solve by Adam.
 
-    The solver is Adam, whose steps are a few matrix products: on a GPU those of many small problems cost little more
-    than those of one. Each problem goes its own way, and ends where it would have ended alone.
+    On a GPU the steps of many small problems take little longer than those of one. Each problem ends where it would
+    have ended in a solve of its own.
 
     Parameters
     ----------
     model : Golem
         Settings, with solver="adam", such as `Golem.paper("nv", device="cuda")`.
     tables : sequence
-        What `Golem.fit` takes: arrays, tables or Moments.
+        Data as for `Golem.fit`.
     starts : sequence of ndarray of shape (d, d), optional
-        Weights to start from, one matrix a table, in the place of the model's `init`.
+        Weights to start from, one matrix per table, instead of the model's `init`.
 
     Examples
     --------
@@ -41,28 +41,26 @@ def fit_stacked(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | 
     """
     models = [clone(model) for _ in tables]
     if starts is not None and len(starts) != len(models):
-        raise ValueError(f"{len(starts)} starts for {len(models)} tables; there must be one for each")
+        raise ValueError(f"There must be one start per table; got {len(starts)} starts for {len(models)} tables.")
     if not models:
         return []
     _, solver = model.check_settings()
     if not isinstance(solver, Adam) or solver.batch_size is not None:
-        raise ValueError("a batch is solved by solver='adam' on all rows; fit other models one by one")
+        raise ValueError("A batch needs solver='adam' without minibatches. Fit other models one by one.")
     moments: list[Moments] = []
     for one, table in zip(models, tables, strict=True):
         one._prepare(table, solver)
         moments.append(one.moments_)
     sizes = sorted({m.d for m in moments})
     if len(sizes) > 1:
-        raise ValueError(f"the tables of a batch have the same number of columns; got {sizes}")
-    # Knowledge by name stands for other masks where columns come in another order.
+        raise ValueError(f"The tables of a batch must have the same number of columns; got {sizes}.")
+    # Knowledge by name gives different masks if the columns have different orders.
     masks = [(one.knowledge_.forbidden, one.knowledge_.required) for one in models]
     if not all(np.array_equal(mask, masks[0]) for mask in masks[1:]):
-        raise ValueError(
-            "knowledge by name means other columns in some tables of the batch; bring their columns into one order"
-        )
-    rows = {m.n for m in moments}
+        raise ValueError("Knowledge by name needs the same order of columns in all tables of a batch. Reorder them.")
+    rows = sorted({m.n for m in moments})
     if model.noise == "auto" and len(rows) > 1:
-        raise ValueError("with noise='auto' the tables of a batch have the same number of rows")
+        raise ValueError(f"With noise='auto' the tables of a batch must have the same number of rows; got {rows}.")
     d, stack = sizes[0], np.stack([m.covariance for m in moments])
     init = start_matrix(model, d) if starts is None else np.stack(starts)
     init = None if init is None else np.broadcast_to(init, stack.shape)

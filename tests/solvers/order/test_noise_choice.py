@@ -221,7 +221,7 @@ def test_gradient_solvers_minimize_the_same_term():
 
 
 def test_the_paper_has_no_such_recipe():
-    with pytest.raises(ValueError, match="the paper has noise='ev' and 'nv'"):
+    with pytest.raises(ValueError, match="noise must be 'ev' or 'nv' in the paper's recipe"):
         Golem.paper("auto")
 
 
