@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import inspect
 import typing
 from pathlib import Path
@@ -31,7 +30,7 @@ def reference() -> str:
         declared = [p for p in inspect.signature(function).parameters.values() if hints[p.name] is not typer.Context]
         rows = [_row(p, hints[p.name]) for p in declared]
         parts += [f"## golem {command.name or function.__name__}\n", f"{inspect.getdoc(function)}\n"]
-        parts += [f"{command.epilog}\n", "| option | meaning | default |", "|---|---|---|", *rows, ""]
+        parts += ["| option | meaning | default |", "|---|---|---|", *rows, ""]
     return "\n".join(parts)
 
 
@@ -45,9 +44,9 @@ def _row(parameter: inspect.Parameter, hint: Any) -> str:
     shown = parameter.name.upper() if is_argument else ", ".join(names)
     meaning, _, stated = declared.help.partition("  [default: ")
     escaped_bar = r"\|"  # a bar ends a cell of the table
-    choices = [member.value for member in kind] if isinstance(kind, enum.EnumType) else []
-    if choices:
-        meaning += f" One of {', '.join(choices)}."
+    literals = [part for part in (kind, *typing.get_args(kind)) if typing.get_origin(part) is typing.Literal]
+    for literal in literals:
+        meaning += f" One of {', '.join(typing.get_args(literal))}."
     default = stated.removesuffix("]") or _default(parameter)
     return f"| `{shown}` | {meaning.replace('|', escaped_bar)} | {default} |"
 
@@ -56,7 +55,7 @@ def _default(parameter: inspect.Parameter) -> str:
     value = parameter.default
     if value is inspect.Parameter.empty:
         return "required"
-    return "" if value is None or value is False else f"`{getattr(value, 'value', value)}`"
+    return "" if value in (None, False, []) else f"`{getattr(value, 'value', value)}`"
 
 
 if __name__ == "__main__":

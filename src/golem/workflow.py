@@ -1,4 +1,4 @@
-"""What `golem fit` does, step by step: read, learn, check, bootstrap, write. Callable from Python as well.
+"""The steps of `golem fit`, also for use from Python: read, learn, bootstrap, check, write.
 
 >>> from golem.workflow import fit_file
 >>> result = fit_file("data.csv", "out", bootstrap=100)  # doctest: +SKIP
@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -38,8 +38,8 @@ from golem.runtime.files import require_writable, write_text
 from golem.runtime.interrupts import holding_interrupts
 from golem.runtime.progress import Progress
 from golem.runtime.types import Matrix
-from golem.solvers import Callback, Status
 from golem.solvers import Progress as SolverProgress
+from golem.solvers import Status
 from golem.solvers.certificate import Certificate
 from golem.solvers.order.solver import compile_search
 from golem.solvers.paper_recipe import NOISE_MODELS
@@ -51,7 +51,7 @@ __all__ = ["FitResult", "fit_file", "repeat_fit"]
 
 @dataclass(frozen=True, eq=False)
 class FitResult:
-    """What `fit_file` made.
+    """The result of `fit_file`.
 
     Parameters
     ----------
@@ -60,17 +60,17 @@ class FitResult:
     output : Path
         The folder with the files.
     supplement : Supplement
-        Which files were read, the bootstrap and the diagnosis, where there are any.
+        The names of the data files, the bootstrap and the diagnosis.
     document : GraphDocument
         The content of graph.json.
     selection : Selection, optional
-        How the settings were chosen.
+        How the penalties were chosen.
     certificate : Certificate, optional
         A stationary point of the paper's score.
     repeat : Repeat, optional
-        How the model compares with the run that was repeated.
+        Comparison with the run that was repeated.
     interrupted : bool
-        Whether Ctrl-C cut the fit or the bootstrap short.
+        Whether Ctrl-C ended the fit or the bootstrap.
     """
 
     model: Golem
@@ -84,12 +84,12 @@ class FitResult:
 
     @property
     def bootstrap(self) -> Bootstrap | None:
-        """How often edges came back from resampled rows, where that was asked for."""
+        """The bootstrap, if there was one."""
         return self.supplement.bootstrap
 
     @property
     def diagnosis(self) -> Diagnosis | None:
-        """What the graph rests on, where it was checked."""
+        """The findings about the graph, if it was checked."""
         return self.supplement.diagnosis
 
 
@@ -112,42 +112,44 @@ def fit_file(
     random_state: int = 0,
     progress: Progress = _SILENT,
 ) -> FitResult:
-    """Learn a graph from a table in files, check it, and write everything into a folder.
+    """Learn a graph from a table in files, check it, and write the results into a folder.
 
     Parameters
     ----------
     data : path or list of paths
-        CSV or Parquet files, folders or patterns, whose rows make one table; "-" is standard input.
+        CSV or Parquet files, folders or patterns; their rows form one table. "-" is standard input.
     output : path
         Folder for graph.json, edges.csv, weights.csv, graph.png and report.html; with `select` also path.csv and
         path.png.
     model : Golem, optional
-        Settings, by default `Golem()`. The object is left as it is; the fitted model is in the result.
+        Settings, by default `Golem()`. It is not changed; the fitted model is in the result.
     columns, drop, header, na
         How the files are read; see `golem.readers.moments_from_file`.
     forbid, require : sequence of str
-        Forbidden and required edges such as "A->B", on top of the model's knowledge.
+        Forbidden and required edges such as "A->B", in addition to the knowledge of the model.
     select : {"bic", "cv", "stability"}, optional
         Choose the penalty per edge from the data; see `golem.GolemCV`.
     bootstrap : int, optional
         Number of graphs to learn from resampled rows; see `golem.bootstrap`.
     diagnose : bool
-        Whether to check what the graph rests on; see `golem.diagnose`.
+        Whether to check the graph; see `golem.diagnose`.
     certificate : bool
-        Whether to add a stationary point of the paper's score, for noise="ev"; see `Golem.certify`.
+        Whether to find a stationary point of the paper's score (noise="ev"); see `Golem.certify`.
     scheduler : str, optional
         Address of a Dask scheduler whose workers read the files, or "local".
     random_state : int
-        Seed of the selection and of the bootstrap.
+        Random seed of the selection and the bootstrap.
     progress : Progress
-        What long work reports to; silent by default.
+        Receives the progress of long work; silent by default.
 
     Raises
     ------
     ValueError
-        If files, settings or data do not allow it. Errors that do not depend on the rows are raised before reading.
+        If the files, settings or data are invalid. Errors that do not depend on the rows are raised before reading.
     """
-    model = _own_copy(model)
+    if not isinstance(model, Golem | None):
+        raise ValueError(f"The model must be a Golem; got {type(model).__name__}. Instead of a GolemCV, use select=...")
+    model = Golem() if model is None else clone(model)  # the fit changes it
     paths, folder = list(map(str, listed(data))), Path(output)
     chosen = None if columns is None else listed(columns)
     reading: dict[str, Any] = {"columns": chosen, "drop": listed(drop), "header": header, "na": listed(na)}
@@ -155,16 +157,16 @@ def fit_file(
     _require_consistent(model, search, bootstrap, certificate, folder)
     with contextlib.ExitStack() as stack:
         table = TableFiles.open(stack.enter_context(spooled(paths)), **reading)
-        _require_kept(table, folder)
+        require_kept([file.path for file in table.files], folder, RESULT_FILES)
         if table.made_up_names:
-            progress.note(f"No header line found: the columns are named {', '.join(table.names[:2])}, ...")
+            progress.note(f"No header line found. The columns are named {', '.join(table.names[:2])}, ...")
         _add_edges(model, listed(forbid), listed(require), table.names)
         divided = bool(bootstrap) or select in ("cv", "stability")
         source = TableSource(table, divided, diagnose, scheduler)
         moments = source.read(model.missing, progress)
-        with _naming(paths):
+        with naming(paths):
             title = title_of(paths)
-            supplement = Supplement({"paths": paths, "folder": way_back(folder)} | reading)
+            supplement = Supplement({"paths": paths, "folder": _path_to_here(folder)} | reading)
             selection = None
             if search is not None:
                 selection = choose(search, model, moments if select == "bic" else source.sample, folder, progress)
@@ -173,7 +175,9 @@ def fit_file(
                 model.selection_ = selection
             interrupted, found = was_interrupted(model), None
             if bootstrap and not interrupted:
-                write(model, folder, describe(model, supplement), title=title)  # whatever becomes of the resampling
+                write(
+                    model, folder, describe(model, supplement), title=title
+                )  # so that the graph survives a failed bootstrap
                 found = _resample(model, source.sample, bootstrap, random_state, folder, progress)
                 interrupted = found is None or found.interrupted
             checked = None
@@ -204,14 +208,14 @@ def repeat_fit(
     scheduler: str | None = None,
     progress: Progress = _SILENT,
 ) -> FitResult:
-    """Repeat the run of a graph.json with its settings, on its data or on other files, and compare.
+    """Repeat the run of a graph.json with its settings, on its files or on others, and compare.
 
     Parameters
     ----------
     document : path
         The graph.json.
     output, data, bootstrap, diagnose, certificate, scheduler, progress
-        As for `fit_file`; by default the files and the number of resamples are those of the recorded run.
+        As for `fit_file`; by default the files and the number of resamples of the earlier run.
     """
     run = Run.read(document)
     result = fit_file(
@@ -232,40 +236,30 @@ def repeat_fit(
     return dataclasses.replace(result, repeat=run.compare(result.model))
 
 
-def _own_copy(model: Golem | None) -> Golem:
-    """Return a copy of the model, which the fit may change."""
-    if model is None:
-        return Golem()
-    if not isinstance(model, Golem):
-        raise ValueError(f"the model must be a Golem; got {type(model).__name__}. Use select=... instead of a GolemCV")
-    copy: Golem = clone(model)
-    return copy
-
-
 def _require_consistent(
     model: Golem, search: GolemCV | None, bootstrap: int | None, certificate: bool, output: Path
 ) -> None:
-    """Raise for whatever can be known to be wrong before the rows are read."""
+    """Raise a ValueError for settings that cannot work, before the rows are read."""
     if bootstrap is not None and (bootstrap < 1 or bootstrap != int(bootstrap)):
-        raise ValueError(f"bootstrap must be a positive number of resamples or None; got {bootstrap!r}")
+        raise ValueError(f"bootstrap must be a positive whole number or None; got {bootstrap!r}.")
     if certificate and model.noise != "ev":
-        raise ValueError("a certificate needs noise='ev' (--noise ev): the paper's score with equal noise variances")
+        raise ValueError(f"A certificate needs noise='ev' (--noise ev); got {model.noise!r}.")
     model.check_settings()
     if search is not None:
         search.check_settings()
     require_writable(output)
 
 
-def _require_kept(table: TableFiles, output: Path) -> None:
-    """Raise where the results would overwrite the data."""
-    written = {(output / name).resolve() for name in RESULT_FILES}
-    for file in table.files:
-        if file.path.resolve() in written:
-            raise ValueError(f"{file.path} would be overwritten by the results; name another folder for them (-o)")
+def require_kept(inputs: Sequence[Path], output: Path, results: Collection[str]) -> None:
+    """Raise a ValueError if the results would overwrite an input file."""
+    written = {(output / name).resolve() for name in results}
+    for path in inputs:
+        if path.resolve() in written:
+            raise ValueError(f"The results would overwrite {str(path)!r}. Choose another folder for them with -o.")
 
 
 def _add_edges(model: Golem, forbid: Sequence[str], require: Sequence[str], columns: Sequence[str]) -> None:
-    """Add forbidden and required edges to what the model knows, and check that all names are columns."""
+    """Add forbidden and required edges to the knowledge of the model, and check that all names are columns."""
     known = model.knowledge
     if forbid or require:
         known = known.by_name(columns) if isinstance(known, Knowledge) else known
@@ -276,7 +270,7 @@ def _add_edges(model: Golem, forbid: Sequence[str], require: Sequence[str], colu
 def choose(
     search: GolemCV, model: Golem, data: Moments | Sample, output: Path, progress: Progress = _SILENT
 ) -> Selection:
-    """Choose settings of the model, give them to it, and write path.csv and path.png."""
+    """Choose the penalties, set them in the model, and write path.csv and path.png."""
     compile_kernels(model, (data if isinstance(data, Moments) else data.moments).d, progress)
     parts = {"bic": "graphs of the path", "cv": "folds", "stability": "halves of the rows"}[search.select]
     with progress.counting(parts) as show:
@@ -291,72 +285,68 @@ def choose(
 
 
 def learn(model: Golem, moments: Moments, progress: Progress = _SILENT) -> None:
-    """Fit with progress, compiling first what the search needs."""
+    """Compile the search, then fit with progress."""
     compile_kernels(model, moments.d, progress)
     before = model.callback
     with progress.solving() as show:
-        model.set_params(callback=_both(show, before))
+        listeners = [listener for listener in (show, before) if listener is not None]
+
+        def call_all(state: SolverProgress) -> None:
+            for listener in listeners:
+                listener(state)
+
+        model.set_params(callback=call_all if listeners else None)
         try:
             model.fit(moments)
         finally:
             model.set_params(callback=before)
 
 
-def _both(first: Callback | None, second: Callback | None) -> Callback | None:
-    """Return a callback that calls both, where there are two."""
-    if first is None or second is None:
-        return first or second
-
-    def call(progress: SolverProgress) -> None:
-        first(progress)
-        second(progress)
-
-    return call
-
-
 def compile_kernels(model: Golem, d: int, progress: Progress = _SILENT) -> None:
-    """Compile the search before the first fit; numba cannot be interrupted half-way."""
+    """Compile the search before the first fit, because numba cannot be interrupted while it compiles."""
     if not is_counted(model):
         return
-    text = "Loading the search (the first time it is compiled, up to half a minute)"
+    text = "Loading the search (compiled at the first use, up to half a minute)"
     with progress.waiting(text), holding_interrupts():
         compile_search(NOISE_MODELS[model.noise].likelihood(2), d)
 
 
 def check(model: Golem, rows: Callable[[], Matrix | None], progress: Progress = _SILENT) -> Diagnosis | None:
-    """Check what the graph rests on; None where the graph has a cycle, or Ctrl-C ended the checks.
+    """Check the graph; return None if it has a cycle or Ctrl-C ended the checks.
 
-    `rows` reads the rows for the checks that need them, where they fit into memory.
+    `rows` returns the rows for the checks that need them, or None if they do not fit into memory.
     """
     if not hasattr(model, "sem_"):
         return None
     try:
-        with progress.waiting("Checking what the graph rests on"):
+        with progress.waiting("Checking the graph"):
             return diagnose(model, rows())
     except KeyboardInterrupt:
-        progress.note("The checks were interrupted and are left out; the graph is complete.")
+        progress.note("The checks were interrupted and left out. The graph is complete.")
         return None
 
 
 def _resample(
     model: Golem, sample: Sample, replicates: int, seed: int, output: Path, progress: Progress
 ) -> Bootstrap | None:
-    """Bootstrap with progress; None where Ctrl-C left nothing to keep."""
+    """Bootstrap with progress; return None if Ctrl-C ended it before the first replicate."""
     try:
         with progress.counting("Bootstrap") as show:
             return bootstrap(model, sample, replicates, random_state=seed, callback=show)
     except KeyboardInterrupt:
         return None
     except ValueError as error:
-        raise ValueError(f"{error}. The graph of all rows is in {output}, without a bootstrap") from None
+        raise ValueError(
+            f"{str(error).rstrip('.')}. The graph of all rows is saved in {output}, without a bootstrap."
+        ) from None
 
 
 def write(model: Golem, output: Path, document: GraphDocument, **report_options: Any) -> None:
-    """Write the result files, the picture and the page; a Ctrl-C waits until they are safe."""
+    """Write the result files, the figure and the report; Ctrl-C waits until they are written."""
     with holding_interrupts():
         if document.selection is None:
-            for of_another_run in ("path.csv", "path.png"):
-                (output / of_another_run).unlink(missing_ok=True)
+            for of_earlier_run in ("path.csv", "path.png"):
+                (output / of_earlier_run).unlink(missing_ok=True)
         save_document(document, output)
         report_document(document, output / "report.html", **report_options)
         save_figure(lambda figure: plot_model(model, figure), output / "graph.png")
@@ -368,22 +358,22 @@ def was_interrupted(model: Golem) -> bool:
 
 
 def title_of(paths: Sequence[str]) -> str:
-    """Return what a table is called in a report."""
+    """Return the title of a table in the report."""
     return Path(source_name(paths[0])).name
 
 
-def way_back(output: Path) -> str:
+def _path_to_here(output: Path) -> str:
     """Return the relative path from the output folder to the current folder, where the paths of this run start."""
     here = Path.cwd()
     try:
         return os.path.relpath(here, output.resolve())
-    except ValueError:  # on Windows there is no way from one drive to another
+    except ValueError:  # on Windows there is no relative path between two drives
         return str(here)
 
 
 @contextlib.contextmanager
-def _naming(data: Sequence[str]) -> Iterator[None]:
-    """Put the files before what is wrong with their rows."""
+def naming(data: Sequence[str]) -> Iterator[None]:
+    """Begin error messages about the rows with the name of the file."""
     try:
         yield
     except ValueError as error:

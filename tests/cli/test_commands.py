@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -92,7 +93,7 @@ def test_quiet_prints_nothing_and_json_prints_json_alone(simulated):
 def test_demo_learns_from_sachs(tmp_path):
     result = golem("demo", "-o", tmp_path)
     assert "11 variables, from 853 rows" in result.output
-    assert re.search(r"consensus of 17 edges: \d+ of the \d+ edges found", result.output)
+    assert re.search(r"consensus has 17 edges. \d+ of the \d+ learned edges", result.output)
     assert (tmp_path / "graph.png").exists()
     assert result.output.splitlines()[-1] == f"Open the report in a browser: {tmp_path / 'report.html'}"
 
@@ -126,12 +127,12 @@ def test_simulate_is_reproducible_and_follows_its_options(tmp_path):
 
 def test_simulate_tells_what_was_drawn(tmp_path):
     varied = golem("simulate", "-d", 4, "-n", 5, "--noise-std", 1, 2, "-o", tmp_path).output
-    assert "gaussian with standard deviations of 1 to 2, seed 0" in varied
+    assert "gaussian, standard deviations 1 to 2, seed 0" in varied
     assert "gaussian-ev" not in varied
-    dense = golem("simulate", "--degree", 100, "-d", 10, "-n", 5, "-o", tmp_path).output
+    dense = golem("simulate", "--degree", 100, "-d", 10, "-n", 5, "-o", tmp_path, "--force").output
     assert "45 edges (ER100, gaussian-ev, seed 0)" in dense
-    assert "Note: all pairs of variables are joined; ER100 asks for 1000 edges, and there are 45 pairs." in dense
-    assert "Note" not in golem("simulate", "-d", 20, "-n", 5, "-o", tmp_path).output
+    assert "Note: ER100 asks for 1000 edges, but 10 variables have only 45 pairs. All pairs are connected." in dense
+    assert "Note" not in golem("simulate", "-d", 20, "-n", 5, "-o", tmp_path, "--force").output
 
 
 def test_score_prints_every_metric(tmp_path):
@@ -158,8 +159,8 @@ def test_score_says_why_a_metric_is_undefined(tmp_path):
     assert "SID        undefined: the estimate has a cycle, 'a' -> 'b' -> 'c' -> 'a'\n" in output
     assert "TPR        1\n" in output
     estimate.write_text("source,target\na,b\nb,a\nb,c\n")
-    assert "'a' -> 'b' -> 'a' (with --cpdag edges in both directions" in golem("score", truth, estimate).output
-    assert "SID        undefined: it is not for an equiv" in golem("score", truth, estimate, "--cpdag").output
+    assert "'a' -> 'b' -> 'a' (--cpdag treats edges in both directions" in golem("score", truth, estimate).output
+    assert "SID        undefined: SID is not defined for an equiv" in golem("score", truth, estimate, "--cpdag").output
     estimate.write_text(",a,b,c\na,0,0,0\nb,0,0,0\nc,0,0,0\n")
     assert "PRECISION  undefined: the estimate has no edges\n" in golem("score", truth, estimate).output
     empty = golem("score", estimate, estimate).output
@@ -188,7 +189,7 @@ def test_graphs_that_cannot_be_compared_are_refused_with_their_edges(simulated):
 def test_score_tells_of_variables_that_the_estimate_does_not_name(tmp_path):
     (tmp_path / "t.csv").write_text("source,target\na,b\nb,e\n")
     (tmp_path / "e.csv").write_text("source,target\na,b\nb,c\n")
-    assert "Note: the estimate does not name 'e'" in golem("score", tmp_path / "t.csv", tmp_path / "e.csv").output
+    assert "Note: The estimate does not name 'e'" in golem("score", tmp_path / "t.csv", tmp_path / "e.csv").output
     assert "Note" not in golem("score", tmp_path / "t.csv", tmp_path / "e.csv", "--nodes", 4).output
     assert "Note" not in golem("score", tmp_path / "t.csv", tmp_path / "t.csv").output
 
@@ -270,17 +271,51 @@ def test_a_terminal_sees_how_much_is_read(simulated, monkeypatch):
     assert re.search(r"(\S+)/\1 kB", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue()))
 
 
-@pytest.mark.parametrize("command", ["fit", "demo", "simulate", "score"])
-def test_help_shows_an_example_that_works(command, simulated, monkeypatch):
+@pytest.mark.parametrize("command", ["fit", "demo", "simulate", "score", "compare", "report", "export"])
+def test_help_shows_examples_that_work(command, simulated, monkeypatch):
     monkeypatch.chdir(simulated)
     monkeypatch.setenv("COLUMNS", "200")
-    text = golem(command, "--help").output
-    example = re.search(r"Example: golem (.+?)\s*$", text, re.MULTILINE)
-    assert example, text
-    if command == "score":
-        golem("simulate", "-o", "sim", "--d", 6, "--n", 200)
-        golem("fit", "sim/data.csv", "-o", "out", "-q")
-    golem(*example[1].strip(" │").split())
+    (simulated / "sim").mkdir()
+    for name in ("data.csv", "truth.csv"):
+        renamed = (simulated / name).read_text().replace("x0", "A").replace("x1", "B")
+        for folder in (simulated, simulated / "sim"):
+            (folder / name).write_text(renamed)
+    golem("fit", "sim/data.csv", "-o", "out", "-q")
+    examples = re.findall(rf"^ +golem ({command}.*?) *$", golem(command, "--help").output, re.MULTILINE)
+    assert len(examples) >= 2
+    for example in examples:
+        if example == "compare data.csv":  # the paper's recipe takes minutes
+            example += " --methods order,pc"
+        if "-o sim" in example:
+            example += " --force"
+        golem(*shlex.split(example))
+
+
+def test_simulate_does_not_overwrite_a_table(simulated):
+    table = (simulated / "data.csv").read_text()
+    refused = golem("simulate", "--seed", 4, "-o", simulated, expect=1).output
+    assert "data.csv' already exists. Choose another folder with -o, or add --force." in refused
+    assert (simulated / "data.csv").read_text() == table
+    golem("simulate", "--seed", 4, "-o", simulated, "--force")
+    assert (simulated / "data.csv").read_text() != table
+
+
+def test_compare_does_not_overwrite_its_inputs_or_a_fit(simulated):
+    table = simulated / "distances.csv"
+    (simulated / "data.csv").rename(table)
+    common = ["compare", table, "--methods", "pc", "-o", simulated]
+    assert f"The results would overwrite '{table}'" in golem(*common, expect=1).output
+    (simulated / "graph.json").write_text("{}")
+    table = table.rename(simulated / "table.csv")
+    assert "holds results of `golem fit`" in golem(*common[:1], table, *common[2:], expect=1).output
+
+
+def test_fit_and_compare_print_the_same_bic(simulated):
+    printed = golem("fit", simulated / "data.csv", "-o", simulated / "out", "--noise", "ev").output
+    compared = golem("compare", simulated / "data.csv", "--methods", "order-ev", "-o", simulated / "methods").output
+    (bic,) = re.findall(r"^BIC (\S+) \(least-squares weights, free noise variances", printed, re.MULTILINE)
+    assert re.search(rf"order-ev +\d+ +{re.escape(bic)} ", compared)
+    assert "BIC: with least-squares weights and free noise variances" in compared
 
 
 def test_version_and_no_command():

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from golem import Golem
 from golem.cli import app
 from golem.data import table_source
-from golem.diagnostics import diagnose
+from golem.diagnostics import Diagnosis, Finding, diagnose
 from golem.readers import read_table
 
 
@@ -47,7 +47,7 @@ def test_the_summary_and_the_files_hold_the_findings(chain):
 def test_checks_can_be_left_out(chain):
     printed = golem("fit", chain / "data.csv", "-o", chain / "out", "--no-diagnose")
     assert "Note: " not in printed
-    assert "3 of 3 directions rest on the noise variances alone" in printed
+    assert "3 of 3 directions rest only on the noise variances" in printed
     assert json.loads((chain / "out" / "graph.json").read_text())["diagnostics"] is None
 
 
@@ -89,3 +89,16 @@ def test_few_rows_are_told_once(tmp_path):
     assert "n = 12 rows" not in result.stdout
     found = json.loads((tmp_path / "out" / "graph.json").read_text())["diagnostics"]
     assert {f["name"]: f["level"] for f in found}["rows"] == "warning"
+
+
+def test_the_five_most_important_findings_are_printed(chain, monkeypatch):
+    levels = ["note", "ok", "warning", "note", "note", "warning", "note", "note"]
+    found = Diagnosis([Finding(f"f{k}", level, f"Finding {k}.", "Do it.") for k, level in enumerate(levels)])
+    monkeypatch.setattr("golem.workflow.diagnose", lambda *arguments: found)
+    printed = golem("fit", chain / "data.csv", "-o", chain / "out").splitlines()
+    shown = [line for line in printed if "Finding" in line]
+    assert shown == [
+        f"{level}: Finding {k}. Do it."
+        for level, k in zip(["Warning", "Warning", "Note", "Note", "Note"], [2, 5, 0, 3, 4], strict=True)
+    ]
+    assert printed[printed.index(shown[-1]) + 1] == "2 more findings in report.html"

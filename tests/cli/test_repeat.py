@@ -112,9 +112,9 @@ def test_weights_that_moved_are_told(finished):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--noise", "ev"], "repeats a run with its own settings, and --noise would change them"),
-        (["--seed", 5, "--forbid", "a->b"], "--forbid, --seed would change them"),
-        (["--columns", "a,b"], "--columns would change them"),
+        (["--noise", "ev"], "uses the settings of the earlier run and cannot be combined with --noise"),
+        (["--seed", 5, "--forbid", "a->b"], "cannot be combined with --seed, --forbid"),
+        (["--columns", "a,b"], "cannot be combined with --columns"),
     ],
 )
 def test_a_repeat_takes_no_settings(options, message, finished):

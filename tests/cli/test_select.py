@@ -70,7 +70,7 @@ def test_thresholds_by_likelihood_ratio(data, tmp_path):
     ("options", "words"),
     [
         (["--select", "cv", "--lambda-sparsity", "bic"], "Leave one of them out"),
-        (["--threshold", "lr"], "counts edges"),
+        (["--threshold", "lr"], "solver='order' does not use it"),
         (["--threshold", "some", "--solver", "lbfgs"], "a number or 'lr'"),
         (["--threshold", "-1", "--solver", "lbfgs"], "at least 0"),
     ],

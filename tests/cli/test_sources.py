@@ -93,7 +93,7 @@ def test_markers_are_recorded_and_repeated(rows, tmp_path, monkeypatch):
     assert (
         "the data are the same; the graph is the same" in golem("fit", "--from", "out/graph.json", "-o", "two").output
     )
-    assert "--na would change them" in golem("fit", "--from", "out/graph.json", "--na", "0", expect=1).output
+    assert "cannot be combined with --na" in golem("fit", "--from", "out/graph.json", "--na", "0", expect=1).output
     result = golem("compare", "data.csv", "--methods", "fgs", "-o", "compared", *options)
     assert "missing in" in result.output
 
@@ -157,7 +157,7 @@ def test_standard_input_is_called_by_its_name(table, options, message, tmp_path,
 def test_the_truth_of_standard_input_is_told_by_its_name(tmp_path):
     (tmp_path / "truth.csv").write_text("source,target\nu,v\n")
     result = golem("compare", "-", "--truth", tmp_path / "truth.csv", input="a,b,c\n" + ROWS, expect=1)
-    assert "truth.csv does not fit standard input: " in " ".join(result.output.split())
+    assert "truth.csv does not match standard input: " in " ".join(result.output.split())
 
 
 def test_an_empty_standard_input_is_told(tmp_path):

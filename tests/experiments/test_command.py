@@ -31,7 +31,7 @@ def test_a_run_leaves_its_files_and_the_same_command_goes_on(tmp_path):
     out = tmp_path / "out"
     result = invoke(*ONE, "-o", out, "--workers", 1)
     assert result.exit_code == 0, result.output
-    assert "8 tasks: 0 were there, 8 ran, 0 of them failed" in result.output
+    assert "8 tasks: 0 done before, 8 run now. 0 of these failed" in result.output
     assert {path.name for path in out.iterdir()} == {
         "rows", "table.csv", "figure.png", "figure.svg", "verdict.md", "command.txt",
     }  # fmt: skip
@@ -41,8 +41,8 @@ def test_a_run_leaves_its_files_and_the_same_command_goes_on(tmp_path):
     assert {path.stem for path in (out / "rows").iterdir()} == {row["key"] for row in table}
     assert all(json.loads(path.read_text())["status"] == "done" for path in (out / "rows").iterdir())
     again = invoke(*ONE, "-o", out)
-    assert "0 of 8 tasks, compiling what the first tasks need" in result.output
-    assert "8 were there, 0 ran" in again.output
+    assert "0 of 8 tasks, compiling (only once" in result.output
+    assert "8 done before, 0 run now" in again.output
     assert "compiling" not in again.output
     assert "quick run" not in again.output
     command = f"golem experiment weight-scale --seeds 1 --sizes 4 --methods notears-l1 -o {out} --workers 1\n"
@@ -72,11 +72,11 @@ def test_ctrl_c_keeps_what_is_there(tmp_path, monkeypatch):
     monkeypatch.setattr(runner.Store, "add", interrupted)
     result = invoke(*ONE, "-o", tmp_path, "--workers", 1)
     assert result.exit_code == 130
-    assert "the same command goes on" in result.output
+    assert "the same command continues" in result.output
     with (tmp_path / "table.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 3
     monkeypatch.setattr(runner.Store, "add", add)
-    assert "3 were there, 5 ran" in invoke(*ONE, "-o", tmp_path, "--workers", 1).output
+    assert "3 done before, 5 run now" in invoke(*ONE, "-o", tmp_path, "--workers", 1).output
 
 
 def test_sigterm_ends_a_run_like_ctrl_c_with_the_table_published(tmp_path):
@@ -92,7 +92,7 @@ def test_sigterm_ends_a_run_like_ctrl_c_with_the_table_published(tmp_path):
     process.terminate()
     said = process.communicate(timeout=60)[0]
     assert process.returncode == 130, said
-    assert "the same command goes on" in said
+    assert "the same command continues" in said
     with (tmp_path / "table.csv").open() as file:
         table = list(csv.DictReader(file))
     assert {row["key"] for row in table} == Store(tmp_path).keys()
@@ -107,12 +107,12 @@ def test_failures_are_told_with_the_remedy_and_a_quick_run_says_that_it_is_one(t
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(here), str(Path(golem.__file__).parents[1])]))
     toy = ["experiment", "toys.toy_experiment", "--quick", "--workers", "1", "-o", tmp_path, "--methods"]
     first = invoke(*toy, "square,fail")
-    assert "4 tasks: 0 were there, 4 ran, 2 of them failed" in first.output
+    assert "4 tasks: 0 done before, 4 run now. 2 of these failed" in first.output
     assert "toys.toy_experiment: nothing - quick run" in first.output
     again = invoke(*toy, "square,fail")
-    assert "4 were there (2 of them failed or ran out of time), 0 ran, 0 of them failed" in again.output
-    assert "with --retry runs these 2 again" in again.output
-    assert "2 were there, 2 ran" in invoke(*toy, "square,fail", "--retry").output
+    assert "4 done before, 0 run now. 2 of these failed" in again.output
+    assert "Add --retry to run them again" in again.output
+    assert "2 done before, 2 run now" in invoke(*toy, "square,fail", "--retry").output
     assert (tmp_path / "command.txt").read_text().splitlines()[1].endswith("--workers 1 --retry")
     moved = tmp_path / "moved"
     moved.mkdir()
@@ -140,22 +140,30 @@ def test_the_experiments_are_listed_with_their_claims(arguments):
     [
         (["identfiable"], 1, "Did you mean 'identifiable'"),
         (["identifiable", "--methods", "foo"], 1, "This experiment has no method 'foo'"),
-        (["identifiable", "--sizes", "ten"], 2, "is no list of whole numbers"),
-        (["identifiable", "--scheduler", "tcp://x:1"], 1, "--scheduler is for --executor dask"),
+        (["identifiable", "--sizes", "ten"], 2, "is not a list of whole numbers"),
+        (["identifiable", "--scheduler", "tcp://x:1"], 1, "--scheduler needs --executor dask"),
         (["identifiable", "--plot"], 1, "Run the experiment first"),
-        (["identifiable", "--plot", "--methods", "foo"], 1, "--methods is for a run, and --plot runs nothing"),
-        (["identifiable", "--plot", "--device", "cpu"], 1, "--device is for a run, and --plot runs nothing"),
-        (["identifiable", "--plot", "--batch", "2"], 1, "--batch is for a run, and --plot runs nothing"),
-        (["identifiable", "--plot", "--time-limit", "5"], 1, "--time-limit is for a run, and --plot runs nothing"),
+        (
+            ["identifiable", "--plot", "--methods", "foo"],
+            1,
+            "--plot runs nothing and cannot be combined with --methods",
+        ),
+        (["identifiable", "--plot", "--device", "cpu"], 1, "--plot runs nothing and cannot be combined with --device"),
+        (["identifiable", "--plot", "--batch", "2"], 1, "--plot runs nothing and cannot be combined with --batch"),
+        (
+            ["identifiable", "--plot", "--time-limit", "5"],
+            1,
+            "--plot runs nothing and cannot be combined with --time-limit",
+        ),
         (
             ["identifiable", "--plot", "--executor", "dask", "--scheduler", "tcp://x:1", "--workers", "1"],
             1,
-            "--executor, --scheduler, --workers are for a run, and --plot runs nothing",
+            "--plot runs nothing and cannot be combined with --executor, --scheduler, --workers",
         ),
         (
             ["identifiable", "--executor", "dask", "--scheduler", "tcp://x:1", "--workers", "9"],
             1,
-            "--workers 9 is for a cluster on this machine; the scheduler at tcp://x:1 has workers of its own",
+            "--workers 9 starts workers on this machine, but the scheduler at tcp://x:1 has its own",
         ),
         (["sachs", "--sizes", "5"], 1, "'sachs' has no sizes to choose from"),
         (["identifiable", "--quick", "--device", "nonsense"], 1, "device='nonsense'"),

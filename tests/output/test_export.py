@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import networkx as nx
 import numpy as np
@@ -171,11 +172,11 @@ def run(*arguments, expect=0):
 
 
 def test_the_command_line_offers_every_format():
-    assert [form.value for form in Format] == list(FORMATS)
+    assert list(get_args(Format)) == list(FORMATS)
     text = " ".join(run("export", "--help").output.split())
     for form in FORMATS.values():
         for extension in form.extensions:
-            assert f" {extension} " in text.replace(",", " ").replace(";", " ")
+            assert f" {extension} " in text.replace(",", " ").replace(":", " ")
 
 
 def test_the_command_line_converts_and_scores(model, tmp_path):
@@ -195,9 +196,10 @@ def test_the_command_line_converts_and_scores(model, tmp_path):
 def test_the_command_line_says_what_it_cannot_do(model, tmp_path):
     save(model, tmp_path)
     source = tmp_path / "graph.json"
-    assert "name a format with --to" in run("export", source, expect=1).output
+    assert "No format given. Name one with --to" in run("export", source, expect=1).output
     assert "no such file" in run("export", tmp_path / "nothing.json", "--to", "gml", expect=1).output
     assert "unknown file extension" in run("export", source, "-o", tmp_path / "a.xyz", expect=1).output
     assert "cannot store names with blanks" in run("export", source, "-o", tmp_path / "a.txt", expect=1).output
-    assert "does not exist" in run("export", source, "-o", tmp_path / "no" / "a.gml", expect=1).output
+    assert "Saved" in run("export", source, "-o", tmp_path / "new" / "folder" / "a.gml").output
+    assert (tmp_path / "new" / "folder" / "a.gml").exists()
     run("export", source, "--to", "png", expect=2)

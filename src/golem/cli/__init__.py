@@ -1,4 +1,4 @@
-"""The command line: one module per command, put together here."""
+"""The command line: one module per command, assembled here."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Learn linear directed acyclic graphs from data.",
-    epilog="Try `golem demo`, or `golem fit data.csv -o out/`.",
+    epilog="Try `golem demo`, or `golem fit data.csv -o out`.",
 )
 # In the order of `golem --help`.
-for command, example in (
-    (fit.fit, fit.EXAMPLE),
-    (demo.demo, demo.EXAMPLE),
-    (simulate.simulate, simulate.EXAMPLE),
-    (score.score, score.EXAMPLE),
-    (compare.compare, compare.EXAMPLE),
-    (report.report, report.EXAMPLE),
-    (export.export, export.EXAMPLE),
-    (experiment.experiment, experiment.EXAMPLE),
+for command in (
+    fit.fit,
+    demo.demo,
+    simulate.simulate,
+    score.score,
+    compare.compare,
+    report.report,
+    export.export,
+    experiment.experiment,
 ):
-    app.command(epilog=f"Example: `{example}`")(command)
+    app.command()(command)
 
 
 def _version(value: bool) -> None:

@@ -1,4 +1,4 @@
-"""python -m golem.cli, where the program itself is not on the path."""
+"""Run the command line as `python -m golem.cli`."""
 
 from golem.cli import main
 

@@ -1,30 +1,37 @@
-"""golem demo: the bundled Sachs data, learned and compared with what biologists know."""
+"""golem demo: learn a graph from the bundled Sachs data and compare it with the consensus."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from golem.cli.options import Json, Quiet
+from golem.cli.options import Json, OutputFolder, Quiet
 from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import INTERRUPTED_EXIT_CODE, user_errors
-from golem.cli.terminal import out, print_consensus, print_json, print_saved, print_summary, telling_warnings
+from golem.cli.terminal import (
+    out,
+    print_consensus,
+    print_findings,
+    print_json,
+    print_saved,
+    print_summary,
+    showing_warnings,
+)
 from golem.runtime.files import require_writable
 
-EXAMPLE = "golem demo -o demo-output"
 
+def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_json: Json = False) -> None:
+    """Learn a graph from the bundled Sachs protein data and compare it with the biologists' consensus.
 
-def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("demo-output"),
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
-    """Learn a graph from the bundled Sachs protein data and compare it with the consensus of biologists.
+    For example:
 
-    The intensities are positive with heavy right tails, so their logarithms are used; a weight is then an
-    elasticity.
+        golem demo
+        golem demo -o out
+
+    Writes `graph.json`, `edges.csv`, `weights.csv`, `graph.png` and `report.html` into the output folder; open
+    `report.html` in a browser. The graph is learned from the logarithms of the intensities, because these have long
+    right tails.
     """
     import numpy as np
 
@@ -40,11 +47,10 @@ def demo(
         sachs = load_sachs()
         model = Golem()
         rows = np.log(sachs.values)
-        moments = Moments.from_rows(rows, sachs.names)
         progress = ProgressBars(bars=not (quiet or as_json), notes=not quiet)
         require_writable(output)
-        with telling_warnings(quiet):
-            learn(model, moments, progress)
+        with showing_warnings(quiet):
+            learn(model, Moments.from_rows(rows, sachs.names), progress)
         supplement = Supplement(diagnosis=check(model, lambda: rows, progress))
         document = describe(model, supplement)
         consensus = NamedGraph.from_class(sachs.truth, tuple(sachs.names))
@@ -56,6 +62,7 @@ def demo(
         out.print("Sachs et al. (2005): 853 cells, 11 proteins and phospholipids, log intensities\n")
         print_summary(model, supplement, document)
         print_consensus(scores, sachs.truth, model)
+        print_findings(supplement.diagnosis)
         print_saved(output)
     if was_interrupted(model):
         raise typer.Exit(INTERRUPTED_EXIT_CODE)

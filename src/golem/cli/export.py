@@ -1,64 +1,63 @@
-"""golem export: a graph for another tool."""
+"""golem export: convert a graph for another tool."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from golem.cli.running import user_errors
 from golem.cli.terminal import out
 
-EXAMPLE = "golem export out/graph.json -o graph.graphml"
-STANDARD_OUTPUT = Path("-")
-
-
-class Format(StrEnum):
-    """Choices of --to, those of `golem.graphs.formats.FORMATS`."""
-
-    graphml = "graphml"
-    gml = "gml"
-    dot = "dot"
-    pgmpy = "pgmpy"
-    causal_learn = "causal-learn"
-    json = "json"
-    csv = "csv"
-    matrix = "matrix"
+# The keys of `golem.graphs.formats.FORMATS`.
+Format = Literal["graphml", "gml", "dot", "pgmpy", "causal-learn", "json", "csv", "matrix"]
 
 
 def export(
-    graph: Annotated[Path, typer.Argument(help="A graph.json of `golem fit`, or a graph in any of the formats.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file; `-` is the standard output.")] = (
-        STANDARD_OUTPUT
-    ),
-    to: Annotated[Format | None, typer.Option(help="The format.  [default: by the ending of the file]")] = None,
+    graph: Annotated[Path, typer.Argument(help="The graph.json of `golem fit`, or a graph in any of the formats.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; `-` is standard output.")] = Path("-"),
+    to: Annotated[Format | None, typer.Option(help="Format.  [default: from the file extension]")] = None,
     cpdag: Annotated[
         bool,
         typer.Option(
             "--cpdag",
-            help="Write the Markov equivalence class, without weights: edges whose direction it leaves open are "
-            "undirected (causal-learn) or stand there in both directions.",
+            help="Write the equivalence class, without weights. Edges whose direction it leaves open are undirected in "
+            "causal-learn files; other formats list them in both directions.",
         ),
     ] = False,
 ) -> None:
-    """Write a graph for another tool.
+    """Convert a graph for another tool.
 
-    `.graphml` NetworkX, igraph, Cytoscape, Gephi; `.gml` DoWhy, NetworkX, igraph; `.dot` or `.gv` Graphviz, DoWhy,
-    pydot; `.txt` causal-learn, Tetrad; `.json` the graph of a graph.json alone; `.csv` a table of edges;
-    `--to pgmpy` a LinearGaussianBayesianNetwork of pgmpy; `--to matrix` a table of weights. docs/export.md tells what
-    each of them keeps, and `golem score` reads them all.
+    For example:
+
+        golem export out/graph.json -o graph.graphml
+        golem export out/graph.json --to matrix
+        golem export out/graph.json --cpdag -o graph.txt
+
+    Writes one file. Formats:
+
+    - `.graphml`: NetworkX, igraph, Cytoscape, Gephi
+    - `.gml`: DoWhy, NetworkX, igraph
+    - `.dot`, `.gv`: Graphviz, DoWhy, pydot
+    - `.txt`: causal-learn, Tetrad
+    - `.json`: only the graph of a `graph.json`
+    - `.csv`: table of edges
+    - `--to pgmpy`: a `LinearGaussianBayesianNetwork` of pgmpy, as JSON
+    - `--to matrix`: table of weights
+
+    `golem score` reads all of them; `docs/export.md` lists what each format keeps.
     """
     from golem.graphs.formats import format_of, read_graph
     from golem.output.export import export_graph, graph_text
 
     with user_errors():
-        if output == STANDARD_OUTPUT:
+        if output == Path("-"):
             if to is None:
-                raise ValueError("name a format with --to, or a file with -o whose ending stands for one")
-            print(graph_text(read_graph(graph), to.value, cpdag=cpdag), end="")  # noqa: T201
+                raise ValueError("No format given. Name one with --to, or a file with -o, e.g. graph.graphml.")
+            print(graph_text(read_graph(graph), to, cpdag=cpdag), end="")  # noqa: T201
             return
-        name = format_of(output) if to is None else to.value
-        export_graph(read_graph(graph), output, name, cpdag=cpdag)
+        name, content = format_of(output) if to is None else to, read_graph(graph)
+        output.parent.mkdir(parents=True, exist_ok=True)
+        export_graph(content, output, name, cpdag=cpdag)
         out.print(f"Saved {output}", soft_wrap=True)

@@ -1,76 +1,19 @@
-"""golem fit: a table in, a graph out."""
+"""golem fit: learn a graph from a table."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from golem.cli.options import (
-    DATA,
-    MODEL,
-    TRUST,
-    WORK,
-    Forbid,
-    Json,
-    KnowledgeFile,
-    Missing,
-    MissingValues,
-    NotAvailable,
-    Quiet,
-    Require,
-    Seed,
-    all_names,
-    given_options,
-    names,
-    number_or_word,
-    read_knowledge_file,
-)
+from golem.cli import options
 from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import INTERRUPTED_EXIT_CODE, user_errors
-from golem.cli.terminal import print_fit, print_fit_json, telling_warnings
+from golem.cli.terminal import print_fit, print_fit_json, showing_warnings
 
-EXAMPLE = "golem fit data.csv -o out/ --noise ev --lambda-sparsity bic"
-
-
-class Noise(StrEnum):
-    """Choices of --noise for fit."""
-
-    auto = "auto"
-    nv = "nv"
-    ev = "ev"
-
-
-class Solver(StrEnum):
-    """Choices of --solver."""
-
-    order = "order"
-    lbfgs = "lbfgs"
-    adam = "adam"
-
-
-class Select(StrEnum):
-    """Choices of --select."""
-
-    bic = "bic"
-    cv = "cv"
-    stability = "stability"
-
-
-class Effort(StrEnum):
-    """Choices of --effort."""
-
-    fast = "fast"
-    default = "default"
-    thorough = "thorough"
-
-
-# Beside --from these may be given; everything else comes from the record.
-_FREE_WHEN_REPEATING = (
-    *("data", "repeat", "output", "certificate", "diagnose", "bootstrap", "scheduler", "quiet", "as_json"),
-)
+# Options that go with --from; graph.json holds the values of all others.
+_WITH_FROM = ("data", "repeat", "output", "certificate", "diagnose", "bootstrap", "scheduler", "quiet", "as_json")
 
 
 def fit(
@@ -78,149 +21,121 @@ def fit(
     data: Annotated[
         list[str] | None,
         typer.Argument(
-            help="CSV (separator and header are found, gzip is read) or Parquet: files, folders or patterns such as "
-            "'part-*.parquet', whose rows make one table. They are read once, in bounded memory. `-` is standard input."
-            "  [default: those of --from]",
+            help="CSV (also gzipped) or Parquet files, folders, or patterns such as 'part-*.parquet'; their rows form "
+            "one table. `-` is standard input.  [default: the files of --from]",
         ),
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("golem-output"),
+    output: options.OutputFolder = Path("golem-output"),
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
     noise: Annotated[
-        Noise,
-        typer.Option(
-            help="Noise variances: free (nv), all equal (ev), or what the data speak for.", rich_help_panel=MODEL
-        ),
-    ] = Noise.auto,
-    solver: Annotated[
-        Solver,
-        typer.Option(
-            help="Count edges over orders (order), or the paper's score (lbfgs, adam).", rich_help_panel=MODEL
-        ),
-    ] = Solver.order,
+        Literal["auto", "nv", "ev"],
+        options.model(help="Noise variances: free (nv), equal (ev), or chosen from the data (auto)."),
+    ] = "auto",
     lambda_sparsity: Annotated[
         str | None,
-        typer.Option(
-            help="Penalty per edge: order takes mbic, ebic, bic or a number; lbfgs and adam the weight of the l1 norm."
-            "  [default: mbic; 0.02 (ev), 0.002 (others)]",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
-    lambda_dag: Annotated[
-        float | None, typer.Option(help="Penalty on cycles (lbfgs, adam).  [default: 5]", min=0, rich_help_panel=MODEL)
-    ] = None,
-    threshold: Annotated[
-        str | None,
-        typer.Option(
-            help="Drop edges with smaller |weight| (lbfgs, adam), or `lr`: edges whose likelihood ratio does not pay."
-            "  [default: 0.3; with --select lr]",
-            rich_help_panel=MODEL,
+        options.model(
+            help="Penalty per edge: mbic, ebic, bic or a number. With lbfgs and adam: weight of the l1 norm."
+            "  [default: mbic; with lbfgs and adam 0.02 (ev) or 0.002 (nv, auto)]"
         ),
     ] = None,
     select: Annotated[
-        Select | None,
-        typer.Option(
-            help="Choose the penalty per edge (the l1 penalty of lbfgs and adam) from the data: by an information "
-            "criterion (bic), held-out likelihood (cv) or agreement of halves of the rows (stability).",
-            rich_help_panel=MODEL,
+        Literal["bic", "cv", "stability"] | None,
+        options.model(
+            help="Choose the penalty per edge from the data, by an information criterion (bic), held-out likelihood "
+            "(cv), or agreement between halves of the rows (stability)."
         ),
     ] = None,
+    lambda_dag: Annotated[
+        float | None, options.model(help="Penalty on cycles (lbfgs, adam).  [default: 5]", min=0)
+    ] = None,
+    threshold: Annotated[
+        str | None,
+        options.model(
+            help="Smallest absolute weight to keep (lbfgs, adam), or `lr`: keep edges whose likelihood ratio exceeds "
+            "the penalty per edge.  [default: 0.3; lr with --select]"
+        ),
+    ] = None,
+    solver: Annotated[
+        Literal["order", "lbfgs", "adam"],
+        options.search(help="Search over orders (order), or minimize the paper's score by L-BFGS or Adam."),
+    ] = "order",
     effort: Annotated[
-        Effort | None, typer.Option(help="How long to search (order).  [default: default]", rich_help_panel=WORK)
+        Literal["fast", "default", "thorough"] | None,
+        options.search(help="Length of the search (order with nv, auto).  [default: default]"),
     ] = None,
     max_iter: Annotated[
         int | None,
-        typer.Option(help="Most iterations.  [default: 10000 (lbfgs), 100000 (adam)]", min=1, rich_help_panel=WORK),
+        options.search(help="Maximum number of iterations.  [default: 10000 (lbfgs), 100000 (adam)]", min=1),
     ] = None,
-    time_limit: Annotated[
-        float | None, typer.Option(help="Most seconds for a solve.", min=0.001, rich_help_panel=WORK)
-    ] = None,
+    time_limit: Annotated[float | None, options.search(help="Time limit per solve, in seconds.", min=0.001)] = None,
     device: Annotated[
-        str, typer.Option(help="cpu, cuda, or auto: a GPU where it gains (adam; order with ev).", rich_help_panel=WORK)
+        str, options.search(help="cpu, cuda, or auto: a GPU if it is faster (adam; order with ev).")
     ] = "cpu",
-    certificate: Annotated[
-        bool,
-        typer.Option(
-            "--certificate", help="Also find a stationary point of the paper's score (ev).", rich_help_panel=TRUST
-        ),
-    ] = False,
-    forbid: Forbid = [],  # noqa: B006
-    require: Require = [],  # noqa: B006
-    knowledge: KnowledgeFile = None,
-    missing: Missing = MissingValues.error,
-    na: NotAvailable = [],  # noqa: B006
+    seed: Annotated[int, options.search(help="Random seed.", min=0)] = 0,
     diagnose: Annotated[
         bool,
-        typer.Option(
-            "--diagnose/--no-diagnose",
-            help="Check what the graph rests on: units, noise, near-copies, single rows. Up to 5 million numbers are "
-            "kept for it.",
-            rich_help_panel=TRUST,
+        options.check(
+            "--diagnose/--no-diagnose", help="Check the graph: units, noise, near-duplicate columns, influential rows."
         ),
     ] = True,
     bootstrap: Annotated[
         int | None,
-        typer.Option(
+        options.check(
             metavar="N",
-            help="Learn N more graphs from resampled rows (100 is a good number; shards of files above 256 MB), and "
-            "tell how often each edge and each direction comes back.",
+            help="Learn N more graphs from resampled rows (100 is usual; blocks of rows in files above 256 MB) and "
+            "count how often each edge and direction occurs.",
             min=1,
-            rich_help_panel=TRUST,
         ),
     ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(help="Use these columns alone, in this order: a,b,c.  [default: all]", rich_help_panel=DATA),
-    ] = None,
-    drop: Annotated[list[str], typer.Option(help="Leave out these columns: a,b,c.", rich_help_panel=DATA)] = [],  # noqa: B006
-    header: Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header", help="Whether the first line has names.  [default: found]", rich_help_panel=DATA
-        ),
-    ] = None,
+    certificate: Annotated[
+        bool, options.check("--certificate", help="Also find a stationary point of the paper's score (ev).")
+    ] = False,
+    forbid: options.Forbid = [],  # noqa: B006
+    require: options.Require = [],  # noqa: B006
+    knowledge: options.KnowledgeFile = None,
+    missing: options.Missing = "error",
+    na: options.NotAvailable = [],  # noqa: B006
+    columns: options.Columns = None,
+    drop: options.Drop = [],  # noqa: B006
+    header: options.Header = None,
     repeat: Annotated[
         Path | None,
-        typer.Option(
+        options.data(
             "--from",
             metavar="FILE",
-            help="Repeat the run of a graph.json with its settings, on its data or on DATA, and compare.",
+            help="Repeat the run of this graph.json with its settings, on its files or on DATA, and compare.",
         ),
     ] = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(
+        options.data(
             metavar="ADDRESS",
-            help="Read the files on the workers of a Dask scheduler, such as tcp://10.0.0.1:8786, which must see them "
-            "under the same paths; `local` starts one worker a core here. Needs golem-dag[distributed].",
-            rich_help_panel=DATA,
+            help="Dask scheduler whose workers read the files, e.g. tcp://10.0.0.1:8786; all must see the same paths. "
+            "`local` starts one worker per core here. Needs `pip install 'golem-dag[distributed]'`.",
         ),
     ] = None,
-    seed: Seed = 0,
-    quiet: Quiet = False,
-    as_json: Json = False,
 ) -> None:
-    """Learn a graph from a table, in one file or many.
+    """Learn a graph from a table.
 
-    `golem fit 'parts/*.parquet' --columns a,b,c` takes three columns of many files, and with
-    `--scheduler tcp://10.0.0.1:8786` the workers of a Dask cluster read them. `--forbid 'A->B' --require 'B->C'` are
-    obeyed exactly; a contradiction is told before the rows are read.
+    For example:
 
-    `golem fit --from out/graph.json -o again/` repeats a run with its settings on its files, and says whether the data
-    and the graph are the same; files named beside it take the place of its own, which are looked for where the run was
-    made, here, and beside the graph.json.
+        golem fit data.csv -o out
+        golem fit data.csv --noise ev --forbid 'A->B' --bootstrap 100
+        golem fit --from out/graph.json -o again
 
-    `golem fit data.csv --select cv` chooses the penalty per edge by held-out likelihood, shows the path and adds
-    `path.csv` and `path.png`.
+    Writes `graph.json`, `edges.csv`, `weights.csv`, `graph.png` and `report.html` into the output folder; open
+    `report.html` in a browser. `--bootstrap` adds frequencies and intervals to these files, `--select` adds `path.csv`
+    and `path.png`. Ctrl-C keeps the best graph so far (exit code 130).
 
-    Writes `graph.json`, `edges.csv`, `weights.csv`, `graph.png` and `report.html`, a page to explore the graph in a
-    browser, into the output folder. Ctrl-C stops the solver and keeps the best graph so far, marked as interrupted
-    (exit code 130). So it does with the replicates of `--bootstrap`, which adds frequencies and intervals to
-    `edges.csv` and all of them, with a consensus graph, to `graph.json`.
+    `--from` looks for the files of the earlier run in its folder, in the current folder, and next to the `graph.json`.
+    It reports whether the data and the graph are the same.
     """
     from golem.estimator.golem import Golem
     from golem.workflow import fit_file, repeat_fit
 
     if repeat is None and not data:
-        raise typer.BadParameter("which table? Name a file, or a run to repeat with --from.", param_hint="DATA")
+        raise typer.BadParameter("no table given. Name a file, or a run to repeat with --from.", param_hint="DATA")
     shared: dict[str, Any] = {
         "bootstrap": bootstrap,
         "diagnose": diagnose,
@@ -228,22 +143,25 @@ def fit(
         "scheduler": scheduler,
         "progress": ProgressBars(bars=not (quiet or as_json), notes=not quiet),
     }
-    with user_errors(), telling_warnings(quiet):
+    with user_errors(), showing_warnings(quiet):
         if repeat is not None:
-            refuse_other_options(context)
+            if given := options.given_options(context, _WITH_FROM):
+                raise ValueError(
+                    f"--from uses the settings of the earlier run and cannot be combined with {', '.join(given)}."
+                )
             result = repeat_fit(repeat, output, data, **shared)
         else:
             model = Golem(
-                noise.value,
-                solver.value,
-                lambda_sparsity=number_or_word(lambda_sparsity),
+                noise,
+                solver,
+                lambda_sparsity=options.number_or_word(lambda_sparsity),
                 lambda_dag=lambda_dag,
-                threshold=number_or_word(threshold),
-                effort=None if effort is None else effort.value,
+                threshold=options.number_or_word(threshold),
+                effort=effort,
                 max_iter=max_iter,
                 time_limit=time_limit,
-                knowledge=read_knowledge_file(knowledge),
-                missing=missing.value,
+                knowledge=options.read_knowledge_file(knowledge),
+                missing=missing,
                 device=device,
                 random_state=seed,
             )
@@ -251,13 +169,13 @@ def fit(
                 data or [],
                 output,
                 model,
-                columns=names(columns),
-                drop=all_names(drop),
+                columns=options.names(columns),
+                drop=options.all_names(drop),
                 header=header,
                 na=na,
                 forbid=forbid,
                 require=require,
-                select=None if select is None else select.value,
+                select=select,
                 random_state=seed,
                 **shared,
             )
@@ -267,9 +185,3 @@ def fit(
         print_fit(result)
     if result.interrupted:
         raise typer.Exit(INTERRUPTED_EXIT_CODE)
-
-
-def refuse_other_options(context: typer.Context) -> None:
-    """Raise where --from comes with an option that its record has already decided."""
-    if given := given_options(context, _FREE_WHEN_REPEATING):
-        raise ValueError(f"--from repeats a run with its own settings, and {', '.join(given)} would change them")

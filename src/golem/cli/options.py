@@ -1,98 +1,85 @@
-"""Options that several commands share, and how their texts are read."""
+"""Options that several commands share, and functions that read their values."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Collection
-from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 if TYPE_CHECKING:
     from golem.data.knowledge import NamedKnowledge
 
-# Headings of the options in the help of a command.
-DATA = "Data"
-KNOWN = "What you know"
-MODEL = "Model"
-WORK = "How to work"
-TRUST = "What to believe"
+# Options under one heading of the help, e.g. `model(help="...")`.
+output = partial(typer.Option, rich_help_panel="Output")
+model = partial(typer.Option, rich_help_panel="Model")
+search = partial(typer.Option, rich_help_panel="Search")
+check = partial(typer.Option, rich_help_panel="Checks")
+knowledge = partial(typer.Option, rich_help_panel="Knowledge")
+data = partial(typer.Option, rich_help_panel="Data")
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
-Seed = Annotated[int, typer.Option(help="Seed of all that is random.", min=0)]
-
-
-class MissingValues(StrEnum):
-    """Choices of --missing."""
-
-    error = "error"
-    drop = "drop"
-    em = "em"
-
-
+OutputFolder = Annotated[Path, output("--output", "-o", help="Folder for the results.")]
+Quiet = Annotated[bool, output("--quiet", "-q", help="Print only errors.")]
+Json = Annotated[bool, output("--json", help="Print the summary as JSON.")]
+Forbid = Annotated[list[str], knowledge(metavar="EDGE", help="Forbidden edge, e.g. 'A->B'; may be repeated.")]
+Require = Annotated[list[str], knowledge(metavar="EDGE", help="Required edge, e.g. 'A->B'; may be repeated.")]
+KnowledgeFile = Annotated[
+    Path | None,
+    knowledge(
+        "--knowledge",
+        metavar="FILE",
+        help='JSON file with forbidden edges, required edges and tiers: {"forbidden": [["A", "B"]], "required": [], '
+        '"tiers": [["A"], ["B", "C"]]}.',
+    ),
+]
 Missing = Annotated[
-    MissingValues,
-    typer.Option(
-        help="What to do about missing values (empty cells, NA, NaN, null): refuse them (error), leave their rows out "
-        "(drop), or estimate means and covariances by Gaussian EM (em).",
-        rich_help_panel=DATA,
+    Literal["error", "drop", "em"],
+    data(
+        help="Treatment of missing values (empty cells, NA, NaN, null): stop (error), drop their rows (drop), or "
+        "estimate means and covariances by Gaussian EM (em)."
     ),
 ]
 NotAvailable = Annotated[
     list[str],
-    typer.Option(
+    data(
         "--na",
         metavar="MARKER",
-        help="What stands for a missing value beside empty cells, NA, NaN and null, such as . or -999; a number stands "
-        "for all cells of that value. Repeat for more.",
-        rich_help_panel=DATA,
+        help="Further marker of missing values, e.g. . or -999; may be repeated. A number marks all cells equal to it.",
     ),
 ]
-Forbid = Annotated[
-    list[str],
-    typer.Option(metavar="EDGE", help="An edge that cannot be, as 'A->B'; repeat for more.", rich_help_panel=KNOWN),
-]
-Require = Annotated[
-    list[str],
-    typer.Option(metavar="EDGE", help="An edge that must be, as 'A->B'; repeat for more.", rich_help_panel=KNOWN),
-]
-KnowledgeFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--knowledge",
-        metavar="FILE",
-        help='JSON with forbidden and required edges and tiers: {"forbidden": [["A", "B"]], "required": [], "tiers": '
-        '[["A"], ["B", "C"]]}.',
-        rich_help_panel=KNOWN,
-    ),
+Columns = Annotated[str | None, data(help="Columns to use, in this order, e.g. a,b,c.  [default: all]")]
+Drop = Annotated[list[str], data(help="Columns to leave out, e.g. a,b,c; may be repeated.")]
+Header = Annotated[
+    bool | None,
+    data("--header/--no-header", help="Whether the first line holds column names.  [default: detected]"),
 ]
 
 
 def names(text: str | None) -> list[str] | None:
-    """Read a list of names with commas between them; quotes protect a comma in a name."""
+    """Split a list of names at its commas; quotes protect a comma in a name."""
     return None if text is None else [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
 
 
 def all_names(texts: list[str]) -> list[str]:
-    """Read an option that may be repeated, with names and commas between them in each."""
+    """Split the values of an option that may be repeated at their commas."""
     return [name for text in texts for name in names(text) or []]
 
 
-def given_options(context: typer.Context, but: Collection[str]) -> list[str]:
-    """List the options that were typed, less those of some names."""
-    given = []
+def given_options(context: typer.Context, but: Collection[str]) -> dict[str, Any]:
+    """Return the options that the user typed, with their values, except those in `but`."""
+    given = {}
     for option in context.command.params:
         source = context.get_parameter_source(str(option.name))
         if option.name not in but and source is not None and source.name == "COMMANDLINE":
-            given.append(option.opts[0])
+            given[min(option.opts, key=len)] = context.params[str(option.name)]
     return given
 
 
 def number_or_word(text: str | None) -> Any:
-    """Read an option that takes a number or a word."""
+    """Return a number if the text is one, else the text."""
     try:
         return None if text is None else float(text)
     except ValueError:
@@ -100,7 +87,7 @@ def number_or_word(text: str | None) -> Any:
 
 
 def read_knowledge_file(path: Path | None) -> NamedKnowledge | None:
-    """Read --knowledge, where it was given."""
+    """Read the file of --knowledge, if there is one."""
     from golem.data.knowledge import Knowledge
 
     return None if path is None else Knowledge.read(path)

@@ -12,26 +12,17 @@ from golem.cli import terminal
 from golem.runtime.progress import Counter, Progress
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as RichProgress
     from rich.progress import ProgressColumn
 
     from golem.comparison.result import Step
     from golem.experiments.engine.runner import RunProgress
 
 _LOG_EVERY = 60.0
-_COMPILING = "compiling what the first tasks need (once, up to half a minute)"
+_COMPILING = "compiling (only once, up to half a minute)"
 
 
 class ProgressBars(Progress):
-    """Shows long work on standard error: bars where that is a terminal, notes wherever it goes.
-
-    Parameters
-    ----------
-    bars : bool
-        Whether bars are wanted.
-    notes : bool
-        Whether notes are wanted.
-    """
+    """Shows long work on standard error: bars if it is a terminal, and notes in any case, unless switched off."""
 
     def __init__(self, bars: bool = True, notes: bool = True) -> None:
         self._bars, self._notes = bars, notes
@@ -50,30 +41,28 @@ class ProgressBars(Progress):
     @contextlib.contextmanager
     def counting(self, text: str) -> Iterator[Counter | None]:
         """Show a bar with the count and the time left."""
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import MofNCompleteColumn
 
-        columns = (BarColumn(bar_width=30), MofNCompleteColumn(), TimeRemainingColumn())
-        with self._bar(TextColumn("{task.description}"), *columns) as bar:
-            yield None if bar is None else _counter(bar, text, None)
+        with self._counter(text, None, MofNCompleteColumn()) as counter:
+            yield counter
 
     @contextlib.contextmanager
     def reading(self, total: int) -> Iterator[Counter | None]:
-        """Show a bar of the bytes read."""
-        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+        """Show a bar with the bytes read so far."""
+        from rich.progress import DownloadColumn, TransferSpeedColumn
 
-        columns = (BarColumn(bar_width=30), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-        with self._bar(TextColumn("Reading"), *columns) as bar:
-            yield None if bar is None else _counter(bar, "", total)
+        with self._counter("Reading", total, DownloadColumn(), TransferSpeedColumn()) as counter:
+            yield counter
 
     @contextlib.contextmanager
     def solving(self) -> Iterator[Callable[[Any], None] | None]:
-        """Show a bar with the score, h and the time left for every stage of a solve."""
+        """Show a bar with the score, the acyclicity h and the time left for every stage of a solve."""
         from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
         columns = (
             TextColumn("{task.description}"),
             BarColumn(bar_width=30),
-            TextColumn("score {task.fields[score]:.4f}  h {task.fields[h]:.1e}"),
+            TextColumn("score {task.fields[score]:.4f}  cycles (h) {task.fields[h]:.1e}"),
             TimeRemainingColumn(),
         )
         with self._bar(*columns) as bar:
@@ -90,7 +79,7 @@ class ProgressBars(Progress):
 
     @contextlib.contextmanager
     def comparing(self, time_limit: float | None) -> Iterator[Callable[[Step], None] | None]:
-        """Show a bar that counts methods, with the one that runs and its seconds."""
+        """Show a bar that counts methods, with the current one and its seconds."""
         limit = "" if time_limit is None else f" of at most {time_limit:g}"
         with self._steps() as show:
 
@@ -102,7 +91,7 @@ class ProgressBars(Progress):
 
     @contextlib.contextmanager
     def experimenting(self) -> Iterator[Callable[[RunProgress], None] | None]:
-        """Show a bar with the tasks ended and the time left; a line a minute where the output is not a terminal."""
+        """Show a bar with the finished tasks and the time left; without a terminal, one line per minute."""
         with self._steps() as show:
 
             def tell(run: RunProgress) -> None:
@@ -110,11 +99,20 @@ class ProgressBars(Progress):
                 text = f"{_left(run)}{failed}  {run.latest}" if run.latest else _COMPILING
                 show(run.ended, run.total, text)
 
-            yield tell if show is not None else _line_a_minute() if self._bars else None
+            yield tell if show is not None else _line_per_minute() if self._bars else None
+
+    @contextlib.contextmanager
+    def _counter(self, text: str, total: int | None, *columns: ProgressColumn) -> Iterator[Counter | None]:
+        """Show a bar with a text, these columns and the time left; yields a function that moves it."""
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+
+        with self._bar(TextColumn("{task.description}"), BarColumn(30), *columns, TimeRemainingColumn()) as bar:
+            task = None if bar is None else bar.add_task(text, total=total)
+            yield None if bar is None else lambda done, total: bar.update(task, completed=done, total=total)
 
     @contextlib.contextmanager
     def _steps(self) -> Iterator[Any]:
-        """Show a bar that counts steps; yields what to call with those done, all, and a few words on the latest."""
+        """Show a bar that counts steps; yields a function of the steps done, their total, and a text."""
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
         with self._bar(BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.description}")) as bar:
@@ -127,7 +125,7 @@ class ProgressBars(Progress):
 
     @contextlib.contextmanager
     def _bar(self, *columns: ProgressColumn) -> Iterator[Any]:
-        """Show a bar with these columns; yields None where none is wanted or standard error is not a terminal."""
+        """Show a bar with these columns; yields None if bars are off or standard error is not a terminal."""
         from rich.progress import Progress as RichProgress
 
         if not self._bars or not terminal.err.is_terminal:
@@ -137,22 +135,16 @@ class ProgressBars(Progress):
             yield bar
 
 
-def _counter(bar: RichProgress, text: str, total: int | None) -> Counter:
-    """Return what moves a bar."""
-    task = bar.add_task(text, total=total)
-    return lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def _line_a_minute() -> Callable[[RunProgress], None]:
-    """Return what prints where a run stands: at first, every minute and at the end."""
-    told = time.monotonic()
+def _line_per_minute() -> Callable[[RunProgress], None]:
+    """Return a function that prints the progress: at first, every minute and at the end."""
+    printed = time.monotonic()
 
     def log(run: RunProgress) -> None:
-        nonlocal told
+        nonlocal printed
         if not run.latest:
             terminal.err.print(f"{run.ended} of {run.total} tasks, {_COMPILING}", soft_wrap=True)
-        elif time.monotonic() - told > _LOG_EVERY or run.ended == run.total:
-            told = time.monotonic()
+        elif time.monotonic() - printed > _LOG_EVERY or run.ended == run.total:
+            printed = time.monotonic()
             text = f"{run.ended} of {run.total} tasks, {run.failed} failed, {_left(run)}"
             terminal.err.print(text, soft_wrap=True)
 
@@ -160,7 +152,7 @@ def _line_a_minute() -> Callable[[RunProgress], None]:
 
 
 def _left(run: RunProgress) -> str:
-    """Say how much time is left."""
+    """Return a text with the time left."""
     if run.seconds_left is None:
         return "time left unknown"
     return f"{timedelta(seconds=round(run.seconds_left))} left"

@@ -1,4 +1,4 @@
-"""golem report: the page of a saved result."""
+"""golem report: write the page of a saved graph."""
 
 from __future__ import annotations
 
@@ -12,32 +12,37 @@ from golem.cli.running import user_errors
 from golem.cli.terminal import out
 from golem.runtime.files import require_writable
 
-EXAMPLE = "golem report out/graph.json --truth truth.csv -o report.html"
-
 
 def report(
-    graph: Annotated[Path, typer.Argument(help="graph.json, as `golem fit` writes it.")],
+    graph: Annotated[Path, typer.Argument(help="The graph.json of `golem fit`.")],
     truth: Annotated[
-        Path | None, typer.Option(help="The true graph: an edge list, a weight matrix or graph.json.")
+        Path | None, typer.Option(help="True graph: graph.json, CSV, or any format of `golem export`.")
     ] = None,
     compare: Annotated[
         Path | None, typer.Option(help="Another graph to compare with, in the same formats.", metavar="OTHER")
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path("report.html"),
-    title: Annotated[str | None, typer.Option(help="The heading.  [default: the folder of the graph]")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
+    title: Annotated[
+        str | None, typer.Option(help="Title of the page.  [default: name of the folder of the graph]")
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Make the page of a saved graph: one HTML file to explore it in a browser, without any network.
+    """Write a page to explore a saved graph in a browser.
 
-    With `--truth` edges are marked as true, reversed, extra or missing; `--compare` tells those that are in both graphs
-    from those that are in one.
+    For example:
+
+        golem report out/graph.json
+        golem report out/graph.json --truth truth.csv -o report.html
+
+    Writes one HTML file that needs no network. `--truth` marks edges as true, reversed, extra or missing. `--compare`
+    marks edges that are in both graphs or in only one.
     """
     from golem.graphs.formats import read_graph, read_graph_document
     from golem.output.report import report_document
 
     with user_errors():
         if output.is_dir():
-            raise ValueError(f"{output} is a folder; name a file with -o, such as {output / 'report.html'}")
+            raise ValueError(f"{str(output)!r} is a folder. Name a file with -o, e.g. {str(output / 'report.html')!r}.")
         require_writable(output.parent)
         document = read_graph_document(graph)
         true_graph = None if truth is None else read_graph(truth)

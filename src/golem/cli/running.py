@@ -1,4 +1,4 @@
-"""What every command does around its work: errors in one sentence, exit codes."""
+"""Errors and exit codes of all commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INTERRUPTED_EXIT_CODE = 130
 
 @contextlib.contextmanager
 def user_errors() -> Iterator[None]:
-    """Turn what a user can fix into one sentence and exit code 1."""
+    """Turn an error that the user can fix into a message and exit code 1."""
     try:
         yield
     except (ValueError, OSError) as error:
@@ -26,6 +26,6 @@ def user_errors() -> Iterator[None]:
 
 
 def fail(message: str) -> NoReturn:
-    """End with one sentence and exit code 1."""
+    """Print an error message and end with exit code 1."""
     err.print(f"Error: {message}", style="red", soft_wrap=True)
     raise typer.Exit(1)

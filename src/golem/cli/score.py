@@ -1,4 +1,4 @@
-"""golem score: an estimated graph against the truth."""
+"""golem score: compare an estimated graph with the truth."""
 
 from __future__ import annotations
 
@@ -15,26 +15,39 @@ from golem.cli.terminal import out
 if TYPE_CHECKING:
     from golem.runtime.types import BoolMatrix
 
-EXAMPLE = "golem score sim/truth.csv out/edges.csv"
-
 
 def score(
-    truth: Annotated[Path, typer.Argument(help="The true graph: graph.json, a CSV, or any format of `golem export`.")],
-    estimate: Annotated[Path, typer.Argument(help="The estimated graph, in the same formats.")],
+    truth: Annotated[Path, typer.Argument(help="True graph: graph.json, CSV, or any format of `golem export`.")],
+    estimate: Annotated[Path, typer.Argument(help="Estimated graph, in the same formats.")],
     cpdag: Annotated[
         bool,
         typer.Option(
             "--cpdag",
-            help="Edges given in both directions are undirected, and right where the truth has one.",
+            help="Treat an edge given in both directions as undirected, and as correct if the truth has either one.",
         ),
     ] = False,
-    normalize: Annotated[bool, typer.Option("--normalize", help="Divide SHD, SHD-C and SID by the nodes.")] = False,
+    normalize: Annotated[
+        bool, typer.Option("--normalize", help="Divide SHD, SHD-C and SID by the number of variables.")
+    ] = False,
     nodes: Annotated[
-        int | None, typer.Option(help="Number of variables, where edge lists leave out isolated ones.", min=1)
+        int | None, typer.Option(help="Number of variables, if edge lists leave out isolated ones.", min=1)
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare an estimated graph with the truth: SHD, SHD-C, SID, TPR, FDR, precision, F1."""
+    """Compare an estimated graph with the true graph.
+
+    For example:
+
+        golem score sim/truth.csv out/edges.csv
+        golem score sim/truth.csv out/graph.json --normalize --json
+
+    Prints:
+
+    - SHD: edges to add, remove or reverse; SHD-C: the same between the equivalence classes
+    - SID: pairs of variables whose effect would be computed wrongly
+    - TPR: share of the true edges that were found; FDR: share of the found edges that are wrong
+    - precision (1 - FDR) and F1, the harmonic mean of precision and TPR
+    """
     from golem.cli.terminal import err
     from golem.graphs import metrics
     from golem.graphs.formats import read_graph
@@ -44,21 +57,23 @@ def score(
         first, second = read_graph(truth), read_graph(estimate)
         names = tuple(dict.fromkeys(first.names + second.names))
         if not names and nodes is None:
-            raise ValueError("neither graph names a variable; give --nodes, or graph.json, which lists isolated ones")
+            raise ValueError(
+                "Neither graph names a variable. Add --nodes, or use graph.json, which lists isolated variables."
+            )
         if first.names and second.names and not set(first.names) & set(second.names):
-            raise ValueError(f"the two graphs share no variable: {quoted(first.names)} and {quoted(second.names)}")
+            raise ValueError(f"The graphs share no variable: {quoted(first.names)} and {quoted(second.names)}.")
         if nodes is not None:
             if nodes < len(names):
-                raise ValueError(f"--nodes {nodes}, but the two graphs name {len(names)} variables")
-            # Isolated variables count in normalized metrics alone, whatever their names.
+                raise ValueError(f"--nodes is {nodes}, but the graphs name {len(names)} variables.")
+            # Isolated variables count only in normalized metrics, so any unused names will do.
             names += tuple(f"\0{k}" for k in range(nodes - len(names)))
         T, E = metrics.as_truth(first.aligned(names), names), metrics.as_estimate(second.aligned(names), names)
         result = metrics.evaluate(T, E, cpdag=cpdag, normalize=normalize)
     unknown = [name for name in first.names if name not in second.names]
     if unknown and nodes is None and not as_json:
         err.print(
-            f"Note: the estimate does not name {quoted(unknown)}, which count as isolated there. That is right where "
-            "it is an edge list of the same variables, and --nodes says so; otherwise the graphs are not of one table.",
+            f"Note: The estimate does not name {quoted(unknown)}; counted as isolated there. If the estimate is an "
+            "edge list of the same variables, add --nodes to confirm it. If not, the graphs are of different tables.",
             soft_wrap=True,
         )
     values = {name: None if value != value else value for name, value in vars(result).items()}
@@ -72,17 +87,17 @@ def score(
 
 
 def _reasons(estimate: BoolMatrix, names: tuple[str, ...], cpdag: bool) -> dict[str, str]:
-    """Say of every metric that may be undefined why it is."""
+    """Return, for every metric that can be undefined, the reason."""
     from golem.graphs.dag import cycle_text, find_cycle
 
     cycle = find_cycle(estimate)
     cyclic = f"the estimate has a cycle, {cycle_text(cycle, names)}" if cycle else ""
     if len(cycle) == 2:
-        cyclic += " (with --cpdag edges in both directions are undirected)"
+        cyclic += " (--cpdag treats edges in both directions as undirected)"
     none = "the estimate has no edges"
     return {
         "shd_c": cyclic,
-        "sid": "it is not for an equivalence class" if cpdag else cyclic,
+        "sid": "SID is not defined for an equivalence class" if cpdag else cyclic,
         "tpr": "the truth has no edges",
         "fdr": none,
         "precision": none,

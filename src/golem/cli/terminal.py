@@ -1,4 +1,4 @@
-"""What the command line prints: warnings, summaries and tables."""
+"""The text that the command line prints: warnings, summaries and tables."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from rich.console import Console
 
 from golem.runtime.messages import counted
 from golem.score.likelihood import GaussianNV
+from golem.score.objective import graph_bic
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from golem.assessment.bootstrap import Bootstrap
     from golem.assessment.diagnostics import Diagnosis
     from golem.assessment.selection import Selection
@@ -25,205 +28,241 @@ if TYPE_CHECKING:
     from golem.output.document import Edge, Supplement
     from golem.workflow import FitResult
 
-# No markup: column names are other people's text, and "[red]" is a name like any other.
+# No markup: column names are the user's text, and "[red]" is a valid name.
 out = Console(highlight=False, markup=False)
 err = Console(stderr=True, highlight=False, markup=False)
-# Evidence below this, in units of the deviance, is not strong.
-CLOSE_CALL = 10.0
-# Replicates below which shares and intervals are too coarse to be read.
-_FEW = 20
-# Edges of a comparison that are printed; agreement.csv has all.
-_MOST_EDGES = 30
+# A smaller difference of the deviance is not strong evidence.
+_STRONG_EVIDENCE = 10.0
+# With fewer replicates, frequencies and intervals are too coarse.
+_FEW_REPLICATES = 20
+_MOST_FINDINGS = 5
+_MOST_EDGES = 50
+_MOST_COMPARED_EDGES = 30
 
 
 @contextlib.contextmanager
-def telling_warnings(quiet: bool) -> Iterator[None]:
-    """Print warnings as sentences when they come, or nothing."""
+def showing_warnings(quiet: bool) -> Iterator[None]:
+    """Print warnings as sentences as soon as they occur, or hide them."""
 
-    def tell(message: Warning | str, *about: Any) -> None:
+    def show(message: Warning | str, *about: Any) -> None:
         if not quiet:
             err.print(f"Warning: {message}", style="yellow", soft_wrap=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        warnings.showwarning = tell  # type: ignore[assignment]
+        warnings.showwarning = show  # type: ignore[assignment]
         yield
 
 
-def print_summary(model: Golem, supplement: Supplement, document: GraphDocument) -> None:
-    """Print the edges, how often they came back, what they rest on, and how the solve went."""
+def _table(*headings: str) -> Table:
+    """Return a table without lines that begins with source, arrow and target of an edge."""
     from rich.table import Table
-    from rich.text import Text
 
-    from golem.output.document import Edge
-
-    bootstrap = supplement.bootstrap
-    about = document.plain()
-    found = [Edge(**row) for row in about["edge_table"]]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("edge", "", ""):
         table.add_column(heading, overflow="fold")
-    table.add_column("weight", justify="right")
-    # No room for both in a narrow terminal; the standardized weights are in edges.csv.
-    for heading in ("standardized",) if bootstrap is None else ("interval", "joined", "directed"):
+    for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("direction" if any(edge.undecided or edge.by_variance for edge in found) else "")
-    listed = found[:50]
-    for edge in listed:
-        note = "undecided" if edge.undecided else "by variance" if edge.by_variance else ""
-        numbers = (f"{edge.standardized_weight:+.2f}",) if bootstrap is None else _confidence(edge)
-        table.add_row(Text(edge.source), "->", Text(edge.target), f"{edge.weight:+.3g}", *numbers, note)
+    return table
+
+
+def print_summary(model: Golem, supplement: Supplement, document: GraphDocument) -> None:
+    """Print the edges, the bootstrap, the noise model, and how the solve ended."""
+    from golem.output.document import Edge
+
+    about = document.plain()
+    found = [Edge(**row) for row in about["edge_table"]]
     missing = model.missing_
     # EM counts as fewer rows than it has read.
     rows = about["n"] if missing is None or missing.method == "drop" else missing.rows_read
     out.print(f"{counted(about['edges'], 'edge')} among {about['d']} variables, from {rows} rows")
     if missing is not None:
         out.print(missing.sentence, soft_wrap=True)
-    if listed:
-        out.print(table)
-    if len(found) > len(listed):
-        out.print(f"... and {len(found) - len(listed)} more in edges.csv")
+    if found:
+        _print_edges(found, supplement.bootstrap)
     out.print()
-    if bootstrap is not None:
-        _print_bootstrap(bootstrap)
-    choice = model.noise_choice_
-    if choice is not None and found:
-        ahead = {kind: score - choice.scores[choice.kind] for kind, score in choice.scores.items()}
-        others = ", ".join(f"{kind} +{more:.0f}" for kind, more in ahead.items() if kind != choice.kind)
-        close = " It is a close call: compare --noise ev and nv." if choice.margin < CLOSE_CALL else ""
-        out.print(f"{choice.reason} (Deviance of the alternatives: {others}.){close}", soft_wrap=True)
+    if supplement.bootstrap is not None:
+        _print_bootstrap(supplement.bootstrap)
+    if found:
+        _print_noise_choice(model)
     if supplement.diagnosis is None:
         _print_open_directions(model, about)
     if about["cut_edges"]:
-        out.print(f"Removed because they closed cycles: {counted(about['cut_edges'], 'edge')}.")
-    terms = about["objective"]
-    out.print(
-        f"Score {shown(terms['score'])} = likelihood {shown(terms['likelihood'])} + sparsity "
-        f"{shown(terms['sparsity'])} + dag {shown(terms['dag'])}; h {shown(terms['h'])}; BIC {shown(about['bic'])}",
-        soft_wrap=True,
-    )
+        out.print(f"{counted(about['cut_edges'], 'edge')} removed to break cycles.")
+    _print_score(model, about["objective"])
     step = "perturbation" if model.solver == "order" else "iteration"
     steps = f" {counted(about['iterations'], step)}," if about["iterations"] else ""
     out.print(f"{about['status']['message']}{steps} {about['seconds']:.1f} s", soft_wrap=True)
-    if supplement.diagnosis is not None:
-        _print_diagnosis(supplement.diagnosis)
 
 
-def _print_diagnosis(diagnosis: Diagnosis) -> None:
-    """Print a line for every finding that is not fine, warnings first."""
-    out.print()
-    for finding in diagnosis.at("warning"):
-        # The fit has warned of few rows already.
-        if finding.name != "rows":
-            out.print(f"Warning: {finding}", style="yellow", soft_wrap=True)
-    for finding in diagnosis.at("note"):
-        out.print(f"Note: {finding}", soft_wrap=True)
+def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
+    """Print the table of edges."""
+    from rich.text import Text
 
-
-def _print_open_directions(model: Golem, about: dict[str, Any]) -> None:
-    """Print how many directions rest on the noise variances, and how many on nothing."""
-    if about["by_variance"]:
-        out.print(
-            f"{about['by_variance']} of {about['edges']} directions rest on the noise variances alone, and so on the "
-            "units of the columns; --noise nv leaves them open.",
-            soft_wrap=True,
-        )
-    if about["undecided"]:
-        tie_break = " The arrows shown are a tie-break: equal noise variances would prefer them."
-        broken = isinstance(model.likelihood_, GaussianNV) and model.solver == "order"
-        out.print(
-            f"The data cannot decide the direction of {about['undecided']} of {about['edges']} edges: graphs with some "
-            f"of these reversed fit as well.{tie_break if broken else ''}",
-            soft_wrap=True,
-        )
-
-
-def _confidence(edge: Edge) -> tuple[str, ...]:
-    """Write what a bootstrap says of an edge."""
-    return (
-        f"({edge.weight_low:+.3g}, {edge.weight_high:+.3g})",
-        f"{edge.adjacency_frequency:.0%}",
-        f"{edge.direction_frequency:.0%}",
-    )
+    # A narrow terminal has no room for both; edges.csv has the standardized weights too.
+    numbers = ("standardized",) if bootstrap is None else (f"{bootstrap.level:.0%} interval", "connected", "directed")
+    table = _table("weight", *numbers)
+    table.add_column("direction" if any(edge.undecided or edge.by_variance for edge in found) else "")
+    for edge in found[:_MOST_EDGES]:
+        cells: tuple[str, ...] = (f"{edge.standardized_weight:+.2f}",)
+        if bootstrap is not None:
+            interval = f"({edge.weight_low:+.3g}, {edge.weight_high:+.3g})"
+            cells = (interval, f"{edge.adjacency_frequency:.0%}", f"{edge.direction_frequency:.0%}")
+        note = "undecided" if edge.undecided else "by variance" if edge.by_variance else ""
+        table.add_row(Text(edge.source), "->", Text(edge.target), f"{edge.weight:+.3g}", *cells, note)
+    out.print(table)
+    if len(found) > _MOST_EDGES:
+        out.print(f"... and {len(found) - _MOST_EDGES} more in edges.csv")
 
 
 def _print_bootstrap(bootstrap: Bootstrap) -> None:
-    """Say what the frequencies are, and what they are not."""
+    """Explain the columns of the bootstrap."""
     wanted = f" (of {bootstrap.requested} wanted)" if bootstrap.interrupted else ""
     em = ", with EM on each resample" if bootstrap.em else ""
+    few = " This is too few for reliable numbers; use 100." if bootstrap.replicates < _FEW_REPLICATES else ""
     consensus = counted(int(bootstrap.consensus.sum()), "edge")
-    few = " So few graphs tell little about shares and intervals; 100 are usual." if bootstrap.replicates < _FEW else ""
+    for line in (
+        f"Bootstrap: {bootstrap.replicates} graphs{wanted} learned from resampled {bootstrap.unit}{em}.{few}",
+        f"  interval   middle {bootstrap.level:.0%} of the weights (0 if a graph lacks the edge)",
+        "  connected  share of the graphs that connect the two variables",
+        "  directed   share of the graphs with this direction (undecided edges count half)",
+        f"The consensus of these graphs has {consensus}; see graph.json.",
+        "The numbers show how stable an edge is, not errors that all graphs share, e.g. from hidden common causes.\n",
+    ):
+        out.print(line, soft_wrap=True)
+
+
+def _print_noise_choice(model: Golem) -> None:
+    """Print which noise variances were chosen, and by how much."""
+    choice = model.noise_choice_
+    if choice is None:
+        return
+    behind = [
+        (score - choice.scores[choice.kind], kind) for kind, score in choice.scores.items() if kind != choice.kind
+    ]
+    others = ", ".join(f"{kind} +{more:.0f}" for more, kind in behind)
+    close = " The choice is close: compare --noise ev and --noise nv." if choice.margin < _STRONG_EVIDENCE else ""
+    out.print(f"{choice.reason} Deviance of the other noise models: {others}.{close}", soft_wrap=True)
+
+
+def _print_score(model: Golem, terms: dict[str, float | None]) -> None:
+    """Print the score with its terms, and the BIC as `golem compare` prints it."""
+    cycles = "" if terms["dag"] == 0 else f" + penalty on cycles {_number(terms['dag'])}"
     out.print(
-        f"Bootstrap: {bootstrap.replicates} graphs{wanted} were learned from resampled {bootstrap.unit}{em}. `joined` "
-        "is the share of them that joins the two variables, `directed` the share with this direction, undecided ones "
-        f"counted half; the interval has the middle {bootstrap.level:.0%} of the weights, 0 where there is no such "
-        "edge. They tell how stable an edge is under sampling, not what every graph misses alike, such as hidden "
-        f"common causes. The consensus of the graphs, in graph.json, has {consensus}.{few}",
+        f"Score {_number(terms['score'])} = likelihood term {_number(terms['likelihood'])} + penalty on edges "
+        f"{_number(terms['sparsity'])}{cycles} (lower is better)",
         soft_wrap=True,
     )
+    graph, moments = model.adjacency_, model.moments_
+    # A node with as many parents as rows has no residual variance.
+    if hasattr(model, "sem_") and graph.sum(axis=0).max() < moments.n - 1:
+        bic = graph_bic(graph, moments.covariance, moments.n)
+        out.print(f"BIC {bic:.1f} (least-squares weights, free noise variances; lower is better)")
 
 
-def print_comparison(comparison: Comparison) -> None:
-    """Print the table of a comparison, what was warned of, and where the methods agree."""
-    from rich.table import Table
+def print_findings(diagnosis: Diagnosis | None) -> None:
+    """Print the most important findings with their remedies."""
+    if diagnosis is None:
+        return
+    # The fit has already warned of few rows.
+    found = [finding for finding in diagnosis.at("warning") + diagnosis.at("note") if finding.name != "rows"]
+    out.print()
+    for finding in found[:_MOST_FINDINGS]:
+        style = "yellow" if finding.level == "warning" else None
+        out.print(f"{finding.level.title()}: {finding}", style=style, soft_wrap=True)
+    if len(found) > _MOST_FINDINGS:
+        out.print(f"{counted(len(found) - _MOST_FINDINGS, 'more finding')} in report.html")
+
+
+def _print_open_directions(model: Golem, about: dict[str, Any]) -> None:
+    """Print how many directions rest on the noise variances only, and how many are undecided."""
+    if about["by_variance"]:
+        out.print(
+            f"{about['by_variance']} of {about['edges']} directions rest only on the noise variances, and so depend on "
+            "the units of the columns. --noise nv does not use them.",
+            soft_wrap=True,
+        )
+    if about["undecided"]:
+        broken = isinstance(model.likelihood_, GaussianNV) and model.solver == "order"
+        tie_break = " Their arrows are those that equal noise variances would prefer." if broken else ""
+        out.print(
+            f"{about['undecided']} of {about['edges']} edges are undecided: graphs with some of them reversed fit "
+            f"equally well.{tie_break}",
+            soft_wrap=True,
+        )
+
+
+def print_comparison(comparison: Comparison, output: Path) -> None:
+    """Print the table of a comparison, the warnings, and the edges on which the methods agree."""
     from rich.text import Text
 
     out.print(str(comparison), soft_wrap=True)
+    out.print("\nBIC: with least-squares weights and free noise variances; lower is better.", soft_wrap=True)
+    if comparison.truth is not None:
+        out.print(
+            "SHD: edges to add, remove or reverse; SHD-C: the same between equivalence classes. SID: pairs of "
+            "variables whose effect would be wrong. TPR: share of the true edges that were found.",
+            soft_wrap=True,
+        )
     for warning, methods in comparison.warnings.items():
         source = f" ({', '.join(methods)})" if methods else ""
         out.print(f"Warning{source}: {warning}", style="yellow", soft_wrap=True)
-    found = comparison.agreement()
-    learned = list(comparison.estimates)
-    if len(learned) < 2 or not found:
-        return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("edge", "", "", f"of {len(learned)} methods", "directed otherwise"):
-        table.add_column(heading, overflow="fold")
-    for edge in found[:_MOST_EDGES]:
-        others = [f"{edge[name]} {name}" for name in learned if edge[name] in ("<-", "--")]
-        table.add_row(Text(edge["source"]), "->", Text(edge["target"]), str(edge["methods"]), ", ".join(others))
-    out.print("\nWhere they agree:")
-    out.print(table)
-    if len(found) > _MOST_EDGES:
-        out.print(f"... and {len(found) - _MOST_EDGES} more edges in agreement.csv")
+    found, learned = comparison.agreement(), list(comparison.estimates)
+    if len(learned) > 1 and found:
+        table = _table(f"methods (of {len(learned)})")
+        table.add_column("other directions (-- is undirected)", overflow="fold")
+        for edge in found[:_MOST_COMPARED_EDGES]:
+            others = ", ".join(f"{edge[name]} {name}" for name in learned if edge[name] in ("<-", "--"))
+            table.add_row(Text(edge["source"]), "->", Text(edge["target"]), str(edge["methods"]), others)
+        out.print("\nPairs that the methods connect:")
+        out.print(table)
+        if len(found) > _MOST_COMPARED_EDGES:
+            out.print(f"... and {len(found) - _MOST_COMPARED_EDGES} more in agreement.csv")
+    _print_files(output, ["comparison.csv", "agreement.csv", "distances.csv", "comparison.png"], bool(learned))
 
 
 def print_consensus(scores: GraphScores, truth: Any, model: Golem) -> None:
-    """Print how the demo's graph compares with the reference."""
-    found = model.adjacency_
+    """Print how the graph of the demo compares with the consensus."""
+    found, edges = model.adjacency_, int(truth.sum())
     adjacent = int((found & (truth | truth.T)).sum())
     decided = found & ~model.undecided_
-    right, turned = int((truth & decided).sum()), int((truth.T & decided).sum())
+    right, reversed_ = int((truth & decided).sum()), int((truth.T & decided).sum())
     out.print(
-        f"\nAgainst the consensus of {int(truth.sum())} edges: {adjacent} of the {scores.edges} edges found join pairs "
-        f"that it joins ({right} directed alike, {turned} opposite, {adjacent - right - turned} undecided), "
-        f"{scores.edges - adjacent} do not, and {int(truth.sum()) - adjacent} are missing. Taken as drawn: SHD "
-        f"{scores.shd:.0f}, SHD-C {scores.shd_c:.0f}, SID {scores.sid:.0f} (the empty graph: SHD {int(truth.sum())}).",
+        f"\nThe consensus has {edges} edges. {adjacent} of the {scores.edges} learned edges are among them: {right} in "
+        f"the same direction, {reversed_} reversed, {adjacent - right - reversed_} undecided. The other "
+        f"{scores.edges - adjacent} learned edges are not, and {edges - adjacent} edges of the consensus are missing.\n"
+        f"With the arrows as drawn: SHD {scores.shd:.0f} (empty graph: {edges}), SHD-C {scores.shd_c:.0f}, SID "
+        f"{scores.sid:.0f}.",
         soft_wrap=True,
     )
 
 
 def print_saved(output: Path, more: Sequence[str] = ()) -> None:
-    """Print where the results are."""
-    files = ", ".join(("graph.json", "edges.csv", "weights.csv", "graph.png", *more))
-    out.print(f"\nSaved {output}/{files}", soft_wrap=True)
-    out.print(f"Open the report in a browser: {output / 'report.html'}", soft_wrap=True)
+    """Print where the results of a fit are."""
+    _print_files(output, ["graph.json", "edges.csv", "weights.csv", "graph.png", *more])
+
+
+def _print_files(output: Path, files: Sequence[str], report: bool = True) -> None:
+    out.print(f"\nSaved in {output}: {', '.join(files)}", soft_wrap=True)
+    if report:
+        out.print(f"Open the report in a browser: {output / 'report.html'}", soft_wrap=True)
 
 
 def print_fit(result: FitResult) -> None:
-    """Print everything about a fit: the path, the summary, the certificate, the comparison with an earlier run."""
+    """Print the path of penalties, the summary, the certificate, the comparison with an earlier run, the findings."""
     if result.selection is not None:
         print_path(result.selection)
     print_summary(result.model, result.supplement, result.document)
     proof = result.certificate
     if proof is not None:
         out.print(
-            f"Certificate: from here the paper's score (l1 and DAG penalties) descends to {proof.score:.6g}, where "
-            f"its optimality conditions hold to {proof.stationarity:.1e}.",
+            "Certificate: started from this graph, the paper's score (l1 and DAG penalties) decreases to "
+            f"{proof.score:.6g}. Its optimality conditions hold there up to {proof.stationarity:.1e}.",
             soft_wrap=True,
         )
     if result.repeat is not None:
         out.print(result.repeat.sentence, soft_wrap=True)
+    print_findings(result.diagnosis)
     print_saved(result.output, () if result.selection is None else ("path.csv", "path.png"))
 
 
@@ -239,44 +278,31 @@ def print_fit_json(result: FitResult) -> None:
 
 
 def print_path(selection: Selection) -> None:
-    """Print the path of settings as a short table, and the choice."""
+    """Print the path of penalties as a table, and the choice."""
     from rich.table import Table
 
-    words = {
-        "bic": "an information criterion (the lowest)",
-        "cv": "held-out likelihood (the fewest edges within a standard error of the highest)",
-        "stability": "agreement of halves of the rows with all of them (the fewest edges near the highest)",
-    }
-    out.print(f"The settings were chosen by {words[selection.method]}:")
+    score, rule = {
+        "bic": ("criterion", "the lowest information criterion"),
+        "cv": ("log-likelihood", "held-out log-likelihood: the fewest edges within a standard error of the highest"),
+        "stability": ("agreement", "agreement between halves of the rows: the fewest edges near the highest"),
+    }[selection.method]
+    words = {"edge_penalty": "penalty per edge", "score": score}
+    out.print(f"Penalty chosen by {rule}", soft_wrap=True)
+    hidden = {"chosen"} | ({"lambda_sparsity"} if "edge_penalty" in selection.path[0] else set())
+    columns = [name for name in selection.path[0] if name not in hidden]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    headings = [
-        name
-        for name in selection.path[0]
-        if name not in ("chosen", "lambda_sparsity" if "edge_penalty" in selection.path[0] else "")
-    ]
-    for name in headings:
-        table.add_column(name.replace("_", " "), justify="right")
+    for name in columns:
+        table.add_column(words.get(name, name.replace("_", " ")), justify="right")
     table.add_column("")
     for row in selection.path:
-        cells = [f"{row[name]:.6g}" if isinstance(row[name], float) else str(row[name]) for name in headings]
-        table.add_row(*cells, "<- chosen" if row["chosen"] else "")
+        table.add_row(*(_setting(row[name]) for name in columns), "<- chosen" if row["chosen"] else "")
     out.print(table)
-    chosen = ", ".join(
-        f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value}"
-        for name, value in selection.chosen.items()
-    )
-    out.print(f"Chosen: {chosen}", soft_wrap=True)
-    if "edge_penalty" in selection.path[0]:
-        lam = selection.chosen["lambda_sparsity"]
-        out.print(
-            f"The penalty per edge is 2 n lambda_sparsity; --lambda-sparsity {lam:.6g} repeats this choice.",
-            soft_wrap=True,
-        )
-    out.print()
+    options = " ".join(f"--{name.replace('_', '-')} {_setting(value)}" for name, value in selection.chosen.items())
+    out.print(f"To repeat this choice: {options}\n", soft_wrap=True)
 
 
 def print_json(document: GraphDocument, more: dict[str, Any]) -> None:
-    """Print what a document tells, without its long lists but the edges, as one line of JSON."""
+    """Print a document as one line of JSON, without its long lists except for the edges."""
     about = document.plain()
     for key in ("names", "weighted", "noise_variances", "intercepts", "raw_weights", "trace"):
         del about[key]
@@ -286,6 +312,9 @@ def print_json(document: GraphDocument, more: dict[str, Any]) -> None:
     print(json.dumps(about | {"edge_list": about.pop("edge_table")} | more, allow_nan=False))  # noqa: T201
 
 
-def shown(value: float | None) -> str:
-    """Write a number, or that there is none."""
+def _number(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.5g}"
+
+
+def _setting(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

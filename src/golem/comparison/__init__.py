@@ -1,6 +1,6 @@
-"""Several structure learners on one table: the registry of methods, adapters to other packages, tables of results.
+"""Several methods on one table: the registry of methods, adapters to other packages, tables of results.
 
-The package is not called `compare` because a package of that name would hide the function `golem.compare`.
+The package is not called `compare`, because that name would hide the function `golem.compare`.
 """
 
 from golem.comparison.result import Comparison

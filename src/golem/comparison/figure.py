@@ -1,4 +1,4 @@
-"""The figure of a comparison: errors, times, and how far the methods are apart."""
+"""The figure of a comparison: errors, times, and distances between the methods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def plot_comparison(comparison: Comparison) -> Figure:
-    """Draw what a comparison found: errors against the truth (or edges, without one), time, and pairwise SHD."""
+    """Draw the errors (or the numbers of edges, without a truth), the times, and the pairwise SHD."""
     from matplotlib.figure import Figure
 
     rows = [row for row in comparison.rows if row.edges is not None][::-1]
@@ -31,7 +31,7 @@ def plot_comparison(comparison: Comparison) -> Figure:
             values = [np.nan if getattr(row, key) is None else getattr(row, key) for row in rows]
             errors.barh(places + offset, values, height=0.4, color=colour, label=label)
         errors.legend(frameon=False, fontsize=8)
-        errors.set_xlabel("errors against the truth")
+        errors.set_xlabel("errors compared with the truth")
     errors.set_yticks(places, [row.method for row in rows], fontsize=8)
     times.barh(places, [row.seconds for row in rows], color=NODE_EDGE)
     times.set_yticks(places, [""] * len(rows))
@@ -45,7 +45,7 @@ def plot_comparison(comparison: Comparison) -> Figure:
     middle = distances.max(initial=0) / 2
     for (a, b), value in np.ndenumerate(distances):
         pairs.text(b, a, str(value), ha="center", va="center", fontsize=6, color="white" if value > middle else TEXT)
-    pairs.set_title("edges that differ, pair by pair", fontsize=9)
+    pairs.set_title("number of different edges, for each pair of methods", fontsize=9)
     for axes in (errors, times):
         axes.spines[["top", "right"]].set_visible(False)
     return figure

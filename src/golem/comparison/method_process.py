@@ -1,4 +1,4 @@
-"""Methods in a child process (`worker.py`): a time limit stops one for good, and a crash takes nothing along."""
+"""Methods in a child process (`worker.py`), so that one can be stopped or crash without ending the comparison."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Outcome:
     status : str
         "done", "time limit", "error" or "crashed".
     message : str
-        What went wrong, in a sentence; empty where nothing did.
+        The error, in a sentence; empty if there was none.
     estimate : Estimate, optional
-        The answer.
+        The learned graph.
     seconds : float, optional
-        Time that the method took, without starting the process or compiling.
+        Running time, without starting the process and compiling.
     warnings : tuple of str
-        What the method warned of.
+        Warnings of the method.
     """
 
     status: str
@@ -42,13 +42,13 @@ class Outcome:
 
 
 class MethodProcess:
-    """A child process that learns from one set of data; use it in a `with` block."""
+    """A child process that runs methods on one table; use it in a `with` block."""
 
     def __init__(self, rows: Matrix | None, moments: Moments, knowledge: Knowledge) -> None:
         self._temporary = tempfile.TemporaryDirectory(prefix="golem-compare-")
         self._folder = Path(self._temporary.name)
         self._process = ChildProcess("golem.comparison.worker", self._temporary.name)
-        # What was missing is told once for all methods, not by each.
+        # `compare` reports missing values once for all methods.
         data = (rows, replace(moments, missing=None), knowledge)
         with (self._folder / "data").open("wb") as file:
             pickle.dump(data, file, pickle.HIGHEST_PROTOCOL)
@@ -61,9 +61,9 @@ class MethodProcess:
         self._temporary.cleanup()
 
     def run(self, name: str, time_limit: float | None, tick: Callable[[float], None] | None = None) -> Outcome:
-        """Run a method; `tick` is called with the seconds so far a few times a second.
+        """Run a method; call `tick` with the seconds so far, a few times per second.
 
-        A KeyboardInterrupt stops the child and goes on upwards.
+        A KeyboardInterrupt stops the child process and is raised again.
         """
         try:
             self._process.ask(name, time_limit, tick)

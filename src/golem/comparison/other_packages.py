@@ -1,7 +1,7 @@
-"""Other packages that learn graphs, where they are installed: their answers in our terms.
+"""Adapters to other packages that learn graphs.
 
-Each function takes rows (n, d) and returns an `Estimate` with `graph[i, j]` for i -> j. Packages differ in what they
-call a row: the adapters transpose where it is needed, and centre where a package does not.
+Each adapter takes rows of shape (n, d) and returns an `Estimate` with `graph[i, j]` for i -> j. It transposes and
+centres where a package needs it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from golem.runtime.types import BoolMatrix, Matrix
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """What a method learned.
+    """The graph that a method learned.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ class Estimate:
     is_class : bool
         Whether the graph is a Markov equivalence class.
     member : ndarray of shape (d, d), bool, optional
-        A directed acyclic graph of the class, or the graph itself; None where there is none.
+        A DAG of the class, or the graph itself; None if there is no such DAG.
     weights : ndarray of shape (d, d), optional
-        Weights of the edges, if the method has any.
+        Weights of the edges, if the method learns any.
     """
 
     graph: BoolMatrix
@@ -49,7 +49,7 @@ class OtherPackage:
 
     @property
     def is_installed(self) -> bool:
-        """Tell whether the package can be imported here."""
+        """Whether the package can be imported."""
         return importlib.util.find_spec(self.module) is not None
 
     @property
@@ -61,7 +61,7 @@ class OtherPackage:
 def _dagma(X: Matrix) -> Estimate:
     from dagma.linear import DagmaLinear
 
-    # Its least squares do not centre the columns.
+    # dagma does not centre the columns.
     return of_weights(DagmaLinear(loss_type="l2").fit(X - X.mean(axis=0)))
 
 
@@ -98,7 +98,7 @@ def _flopsearch(X: Matrix) -> Estimate:
 
 
 def of_weights(weights: Any) -> Estimate:
-    """Return the estimate of a method that learns weights of a directed graph."""
+    """Return the estimate of a method that learns the weights of a directed graph."""
     B = np.array(weights, dtype=float)
     graph = B != 0
     return Estimate(graph, False, graph if is_dag(graph) else None, B)

@@ -1,10 +1,11 @@
-"""Structure learners by the names they bear in tables, figures and on the command line."""
+"""Methods by name, as in tables, in figures and on the command line."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from golem.baselines import FGS, PC, DirectLiNGAM, Notears, SortRegress
@@ -15,33 +16,22 @@ from golem.estimator.golem import Golem
 from golem.runtime.types import Matrix
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 
-# Columns from which on a search over orders is not exact, and needs to be compiled.
-_MANY = 100
+# With so many columns the search over orders is not exact and has to be compiled.
+_MANY_COLUMNS = 100
 
 
 @dataclass(frozen=True)
 class Method:
-    """How a name becomes a model.
-
-    Parameters
-    ----------
-    model : callable
-        Makes the estimator.
-    prepare : callable, optional
-        Compiles and imports what the estimator runs, so that it is not timed.
-    """
+    """How to make an estimator, and how to compile and import its code first, so that this is not timed."""
 
     model: Callable[[], Any]
     prepare: Callable[[], None] | None = None
 
 
-def _compile_search(likelihood: Likelihood) -> Callable[[], None]:
-    def compile_it() -> None:
-        from golem.solvers.order.solver import compile_search
+def _compile_search(likelihood: Likelihood) -> None:
+    from golem.solvers.order.solver import compile_search
 
-        compile_search(likelihood, _MANY)
-
-    return compile_it
+    compile_search(likelihood, _MANY_COLUMNS)
 
 
 def _import_lasso() -> None:
@@ -59,13 +49,13 @@ def _compile_measure() -> None:
     most_exogenous(Z, Z, np.ones(1, dtype=bool))
 
 
-# golem-* is the paper's recipe; order-* minimizes the same likelihoods with edges counted; order lets the data choose.
+# golem-* is the paper's recipe; order-* searches over orders; order chooses the noise model from the data.
 METHODS: dict[str, Method] = {
     "golem-ev": Method(lambda: Golem.paper("ev")),
     "golem-nv": Method(lambda: Golem.paper("nv")),
-    "order-ev": Method(lambda: Golem("ev"), _compile_search(GaussianEV())),
-    "order-nv": Method(lambda: Golem("nv"), _compile_search(GaussianNV())),
-    "order": Method(lambda: Golem("auto"), _compile_search(GaussianTied(2))),
+    "order-ev": Method(lambda: Golem("ev"), partial(_compile_search, GaussianEV())),
+    "order-nv": Method(lambda: Golem("nv"), partial(_compile_search, GaussianNV())),
+    "order": Method(lambda: Golem("auto"), partial(_compile_search, GaussianTied(2))),
     "notears": Method(lambda: Notears()),
     "notears-l1": Method(lambda: Notears(l1=0.1)),
     "fgs": Method(lambda: FGS()),
@@ -77,42 +67,42 @@ METHODS: dict[str, Method] = {
 
 
 def require_known(names: list[str]) -> None:
-    """Raise a ValueError for a name that no method has."""
+    """Raise a ValueError for an unknown name."""
     known = [*METHODS, *OTHER_PACKAGES]
     for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"no method {name!r}{hint or '.'} There are {', '.join(known)}")
+            hint = f"Did you mean {near[0]!r}? " if near else ""
+            raise ValueError(f"Unknown method {name!r}. {hint}The methods are {', '.join(known)}.")
 
 
 def prepare(name: str) -> None:
-    """Do what is done once and not to be timed."""
+    """Compile and import what a method needs, so that this is not timed."""
     method = METHODS.get(name)
     if method is not None and method.prepare is not None:
         method.prepare()
 
 
 def named_table(rows: Matrix, names: Sequence[str]) -> Any:
-    """Return a PyArrow table of rows, so that messages can name the columns."""
+    """Return rows as a PyArrow table, so that messages can name the columns."""
     import pyarrow as pa
 
     return pa.table(dict(zip(names, rows.T, strict=True)))
 
 
 def learn(name: str, rows: Matrix | None, moments: Moments, knowledge: Knowledge | None = None) -> Estimate:
-    """Run a method on rows, or on moments where there are no rows.
+    """Run a method on rows, or on moments if there are no rows.
 
     Raises
     ------
     ValueError
-        If the method refuses the data or the knowledge.
+        If the method cannot use the data or the knowledge.
     """
     if name in OTHER_PACKAGES:
         if knowledge is not None and not knowledge.is_empty:
-            raise ValueError(f"{name} takes no knowledge here, and so does not run")
+            raise ValueError(f"{name} cannot use knowledge. Leave the knowledge or this method out.")
         if rows is None:
-            raise ValueError(f"{name} needs the rows of the data, not Moments")
+            raise ValueError(f"{name} needs rows, not Moments.")
         return OTHER_PACKAGES[name].learn(rows)
     model = METHODS[name].model().set_params(knowledge=knowledge)
     model.fit(moments if rows is None else named_table(rows, moments.names))

@@ -1,4 +1,4 @@
-"""The page of a comparison: what each method finds, against the truth and each other."""
+"""The HTML page of a comparison."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from golem.runtime.version import __version__
 
 
 def report_comparison(comparison: Comparison, path: str | Path, *, title: str = "Methods compared") -> Path:
-    """Write the page of a comparison: what each method finds, against the truth and each other.
+    """Write a page that compares the graphs of the methods with the truth and with each other.
 
     Raises
     ------
     ValueError
-        If no method came to an end.
+        If every method failed.
     """
     if not comparison.estimates:
-        raise ValueError("no method came to an end, so that there is nothing to draw")
+        raise ValueError("Every method failed, so there is nothing to draw. See the status of each method.")
     content = comparison_content(comparison)
     page = render("comparison.html", content, title=title, comparison=comparison, version=__version__)
     return write_page(Path(path), page)
 
 
 def comparison_content(comparison: Comparison) -> dict[str, Any]:
-    """Return the data of a page about several methods on one table."""
+    """Return the data of the page."""
     names = comparison.names
-    graphs = []
-    for method, estimate in comparison.estimates.items():
-        graphs.append(graph_entry(method, plain_rows(estimate.graph, names, estimate.weights), names))
+    graphs = [
+        graph_entry(method, plain_rows(estimate.graph, names, estimate.weights), names)
+        for method, estimate in comparison.estimates.items()
+    ]
     if comparison.truth is not None:
         graphs.append(graph_entry("truth", plain_rows(comparison.truth, names), names))
     labels, distances = comparison.distances()
@@ -53,7 +54,7 @@ def comparison_content(comparison: Comparison) -> dict[str, Any]:
 
 
 def _common_graph(comparison: Comparison) -> BoolMatrix:
-    """Return what the drawing rests on: the truth, or else the edges of at least half of the methods."""
+    """Return the graph that determines the layout: the truth, or the edges of at least half of the methods."""
     d = len(comparison.names)
     if comparison.truth is not None:
         return comparison.truth

@@ -1,9 +1,9 @@
-"""What a comparison holds: a row of numbers per method, their graphs, and where they agree."""
+"""The result of a comparison: one row of numbers per method, the graphs, and where they agree."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,12 @@ from golem.comparison.other_packages import Estimate
 from golem.runtime.files import csv_text, replacing, write_text
 from golem.runtime.types import BoolMatrix
 
+RESULT_FILES = ("comparison.csv", "agreement.csv", "distances.csv", "comparison.png", "report.html")
+
 
 @dataclass(frozen=True)
 class Step:
-    """Where a running comparison stands, for a progress bar."""
+    """The progress of a running comparison."""
 
     method: str
     number: int
@@ -27,7 +29,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table; None where a number does not exist.
+    """One row of the table; numbers that do not exist are None.
 
     Parameters
     ----------
@@ -36,18 +38,18 @@ class Row:
     edges : int
         Number of edges.
     shd, shd_c, sid, tpr : float
-        Distances to the truth (see `golem.metrics`), where one was given. Undirected edges of an equivalence class
-        count as right in SHD and TPR where the truth has the edge in one direction; a class has no SID.
+        Distances to the truth, if there is one (see `golem.metrics`). An undirected edge of an equivalence class is
+        correct in SHD and TPR if the truth has it in either direction. An equivalence class has no SID.
     seconds : float
-        Time that the method took.
+        Running time.
     bic : float
-        BIC of the graph at its best weights, with free noise variances; of a member, for an equivalence class.
+        BIC with least-squares weights and free noise variances; for an equivalence class, of one of its members.
     score_ev, score_nv : float
-        The paper's S(B) at the method's own weights, for both noise models.
+        The paper's S(B) at the weights of the method, with equal and with free noise variances.
     status : str
         "done", "time limit", "error", "crashed", "not installed", "interrupted" or "not run".
     message : str
-        What went wrong, or how to install the package.
+        The error, or how to install the package.
     """
 
     method: str
@@ -66,23 +68,23 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The outcome of `compare`.
+    """The result of `compare`.
 
     Parameters
     ----------
     names : tuple of str
         The variables.
     rows : tuple of Row
-        One a method, in the order asked for.
+        One per method, in the given order.
     estimates : dict of str to Estimate
-        The graphs of the methods that came to an end.
+        The graphs of the methods that finished.
     truth : ndarray of shape (d, d), bool, optional
         The true graph.
     warnings : dict of str to tuple of str
-        What there is to warn of: each warning, and the methods that gave it.
+        Each warning, with the methods that gave it.
     settings : mapping
-        What a reader needs to repeat it, as JSON can hold it: the number of rows `n`, `missing`, `time_limit`,
-        `knowledge` by the names of the columns where some was given, and `versions`.
+        Settings to repeat the comparison, as JSON: the number of rows `n`, `missing`, `time_limit`, `knowledge` (by
+        column names) and `versions`.
     """
 
     names: tuple[str, ...]
@@ -94,19 +96,19 @@ class Comparison:
 
     @property
     def interrupted(self) -> bool:
-        """Whether the user stopped it."""
+        """Whether the user stopped the comparison."""
         return any(row.status == "interrupted" for row in self.rows)
 
     def graphs(self) -> dict[str, BoolMatrix]:
-        """Graphs by method, the truth first where there is one."""
+        """Return the graphs by method; the truth, if there is one, comes first."""
         found = {name: estimate.graph for name, estimate in self.estimates.items()}
         return found if self.truth is None else {"truth": self.truth} | found
 
     def agreement(self) -> list[dict[str, Any]]:
-        """List the edges that any method has, those of most methods first.
+        """List the edges of all methods, most frequent first.
 
-        Each has `source`, `target` (as most methods direct it), the number of `methods` that join the two, and for
-        every method and the truth "->", "<-", "--" (undirected, or both ways) or "".
+        Each has `source` and `target` (in the direction of most methods), the number of `methods` that connect the two,
+        and for every method and the truth "->", "<-", "--" (undirected, or both directions) or "".
         """
         graphs = self.graphs()
         learned = np.array([estimate.graph for estimate in self.estimates.values()]).reshape(-1, *[len(self.names)] * 2)
@@ -121,7 +123,7 @@ class Comparison:
         return sorted(table, key=lambda edge: -edge["methods"])
 
     def distances(self) -> tuple[list[str], NDArray[np.int_]]:
-        """Return the names and the pairwise SHD of the graphs; an undirected edge agrees with both directions."""
+        """Return the names and the pairwise SHD of the graphs; an undirected edge matches both directions."""
         graphs = self.graphs()
         names = list(graphs)
         result = np.zeros((len(names), len(names)), dtype=int)
@@ -139,13 +141,11 @@ class Comparison:
 
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        header = [field.name for field in fields(Row)]
         names, distances = self.distances()
-        edges = self.agreement()
         marks = ["source", "target", "methods", *self.graphs()]
         contents = {
-            "comparison.csv": [header, *([_cell(getattr(row, name)) for name in header] for row in self.rows)],
-            "agreement.csv": [marks, *([edge[name] for name in marks] for edge in edges)],
+            "comparison.csv": [list(vars(Row(""))), *(list(vars(row).values()) for row in self.rows)],
+            "agreement.csv": [marks, *([edge[name] for name in marks] for edge in self.agreement())],
             "distances.csv": [["", *names], *([name, *line] for name, line in zip(names, distances, strict=True))],
         }
         for name, content in contents.items():
@@ -156,11 +156,9 @@ class Comparison:
 
     def __str__(self) -> str:
         """Return the table as text."""
-        headings = ["method", "edges", "BIC", "S-EV", "S-NV", "seconds"]
-        columns = ["method", "edges", "bic", "score_ev", "score_nv", "seconds"]
-        if self.truth is not None:
-            headings += ["SHD", "SHD-C", "SID", "TPR"]
-            columns += ["shd", "shd_c", "sid", "tpr"]
+        headings = ["method", "edges", "BIC", "seconds"]
+        headings += [] if self.truth is None else ["SHD", "SHD-C", "SID", "TPR"]
+        columns = [heading.lower().replace("-", "_") for heading in headings]
         lines = [headings, *([_shown(row, column) for column in columns] for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         text = []
@@ -178,10 +176,6 @@ def _mark(graph: BoolMatrix, i: int, j: int) -> str:
     return "<-" if graph[j, i] else ""
 
 
-def _cell(value: Any) -> Any:
-    return "" if value is None else value
-
-
 def _shown(row: Row, column: str) -> str:
     """Write a number for the table."""
     value = getattr(row, column)
@@ -189,5 +183,5 @@ def _shown(row: Row, column: str) -> str:
         return ""
     if isinstance(value, str | int):
         return str(value)
-    formats = {"seconds": ".3g", "bic": ".1f", "score_ev": ".4f", "score_nv": ".4f", "tpr": ".3f"}
+    formats = {"seconds": ".3g", "bic": ".1f", "tpr": ".3f"}
     return format(value, formats.get(column, ".0f"))

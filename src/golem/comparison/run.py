@@ -1,4 +1,4 @@
-"""Several structure learners on one table: what each finds, how long it takes, where they agree."""
+"""Run several methods on one table."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,35 +51,34 @@ def compare(
     time_limit: float | None = TIME_LIMIT,
     callback: Callable[[Step], None] | None = None,
 ) -> Comparison:
-    """Run several structure learners on one table.
+    """Run several methods on one table and compare their graphs.
 
-    They run one after the other in another process. A method that fails, crashes or exceeds its time is
-    reported in its row, and the others go on; Ctrl-C ends the comparison with what is there.
+    The methods run one after the other in a child process. If one fails, crashes or exceeds its time limit, its row
+    says so, and the others still run. Ctrl-C ends the comparison and keeps the results so far.
 
     Parameters
     ----------
     X : array, DataFrame (pandas, Polars), PyArrow table or Moments
-        Data, samples in rows. Methods that need rows cannot use Moments.
+        Data of shape (n, d). Methods that need rows cannot use Moments.
     methods : str or sequence of str, optional
-        Names of methods, ours (`golem.comparison.registry`) and those of other packages
-        (`golem.comparison.other_packages`); by default all of ours, and those packages that are installed.
+        Names of methods (`golem.comparison.registry`, `golem.comparison.other_packages`); by default all that are
+        installed.
     truth : array of shape (d, d), NamedGraph or DataFrame, optional
         The true graph, as edges or weights [i, j] for i -> j.
     knowledge : Knowledge or NamedKnowledge, optional
-        Forbidden and required edges and tiers. Methods that cannot obey them are reported as such, and do not run.
+        Forbidden and required edges and tiers. Methods that cannot use them do not run, and their rows say so.
     missing : {"error", "drop", "em"}
-        What to do about missing values, once for all methods. With "em" there are moments and no rows, and methods
-        that need rows say so.
+        Treatment of missing values, for all methods. With "em", methods that need rows do not run.
     time_limit : float, optional
-        Most seconds for each method; None for no limit.
+        Time limit per method, in seconds; None for no limit.
     callback : callable, optional
-        Called with a `Step` a few times a second.
+        Called with a `Step` a few times per second.
 
     Raises
     ------
     ValueError
-        If no graph can be learned from the data, the truth is no directed acyclic graph over the columns, the
-        knowledge names something that is no column, or a method is not known.
+        If no graph can be learned from the data, the truth is not a DAG over the columns, the knowledge names an
+        unknown column, or a method is unknown.
 
     Examples
     --------
@@ -92,9 +92,9 @@ def compare(
     names = default_methods() if chosen is None else list(dict.fromkeys(chosen))
     require_known(names)
     if time_limit is not None and not time_limit > 0:
-        raise ValueError(f"time_limit must be positive; got {time_limit}")
+        raise ValueError(f"time_limit must be positive; got {time_limit}.")
     if isinstance(X, str | Path):
-        raise ValueError(f"the data must be a table or Moments; got the path {str(X)!r}. compare_file reads files")
+        raise ValueError(f"X must be a table or Moments; got the path {str(X)!r}. Use compare_file for files.")
     rows, moments = None, X
     if not isinstance(X, Moments):
         rows, columns = rows_and_names(X)
@@ -113,7 +113,8 @@ def compare(
         warned[moments.missing.sentence] = ()
     with MethodProcess(rows, moments, masks) as process:
         for number, name in enumerate(names):
-            outcome = _run(name, process, time_limit, _ticker(callback, name, number, len(names)))
+            tick = None if callback is None else partial(_report, callback, name, number, len(names))
+            outcome = _run(name, process, time_limit, tick)
             for warning in outcome.warnings:
                 warned[warning] = (*warned.get(warning, ()), name)
             found.append(_row(name, outcome, moments, true_graph))
@@ -122,11 +123,13 @@ def compare(
             if outcome.status == "interrupted":
                 found += [Row(left, status="not run") for left in names[number + 1 :]]
                 break
+    # Knowledge by name keeps its tiers.
+    by_name = knowledge if isinstance(knowledge, NamedKnowledge) else masks.by_name(moments.names)
     settings = {
         "n": moments.n,
         "missing": missing,
         "time_limit": None if time_limit is None else float(time_limit),
-        "knowledge": None if masks.is_empty else _by_name(knowledge, masks, moments.names).document(),
+        "knowledge": None if masks.is_empty else by_name.document(),
         "versions": {"golem": __version__} | versions() | _package_versions(names),
     }
     return Comparison(moments.names, tuple(found), estimates, true_graph, warned, settings)
@@ -143,12 +146,12 @@ def compare_file(
     na: Sequence[str] = (),
     **options: Any,
 ) -> Comparison:
-    """Run several structure learners on a table in a file, the truth in another; see `compare` and `read_table`.
+    """Run several methods on a table in a file, with the truth in another file; see `compare` and `read_table`.
 
     Raises
     ------
     ValueError
-        If a file cannot be read, or the truth or the knowledge names variables that the table does not have.
+        If a file cannot be read, or the truth or the knowledge names variables that are not in the table.
     """
     table = path
     if not isinstance(table, TableFiles):
@@ -160,42 +163,32 @@ def compare_file(
         try:
             graph = named.aligned(table.names)
         except ValueError as error:
-            raise ValueError(f"{truth} does not fit {source_name(table.files[0].path)}: {error}") from None
+            raise ValueError(f"{truth} does not match {source_name(table.files[0].path)}: {error}") from None
     return compare(named_table(rows_of(table).values, table.names), methods, truth=graph, **options)
 
 
 def default_methods() -> list[str]:
-    """Names of all our methods and of those of other packages that are installed."""
+    """Return the names of all methods that are installed."""
     return [*METHODS, *(name for name, other in OTHER_PACKAGES.items() if other.is_installed)]
 
 
 def packages_not_installed() -> dict[str, str]:
-    """Methods of packages that are not installed, with the command that installs them."""
+    """Return the methods that are not installed, with the command that installs them."""
     return {name: other.install for name, other in OTHER_PACKAGES.items() if not other.is_installed}
 
 
-def _by_name(given: Knowledge | NamedKnowledge | None, masks: Knowledge, names: tuple[str, ...]) -> NamedKnowledge:
-    """Return the knowledge as it was given, tiers as tiers, or the masks by name."""
-    return given if isinstance(given, NamedKnowledge) else masks.by_name(names)
-
-
 def _package_versions(methods: Sequence[str]) -> dict[str, str]:
-    """Versions of the other packages that some methods run."""
+    """Return the versions of the other packages that the methods use."""
     found = {}
-    for package in sorted(
-        {
-            OTHER_PACKAGES[name].package
-            for name in methods
-            if name in OTHER_PACKAGES and OTHER_PACKAGES[name].is_installed
-        }
-    ):
-        # A package that lies on the path without having been installed has no version.
+    for package in sorted({OTHER_PACKAGES[name].package for name in methods if name in OTHER_PACKAGES}):
+        # A package that is not installed, or only on the path, has no version.
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[package] = importlib.metadata.version(package)
     return found
 
 
 def _run(name: str, process: MethodProcess, time_limit: float | None, tick: Callable[[float], None] | None) -> Outcome:
+    """Run a method, if it is installed."""
     if name in OTHER_PACKAGES and not OTHER_PACKAGES[name].is_installed:
         return Outcome("not installed", OTHER_PACKAGES[name].install)
     try:
@@ -204,20 +197,18 @@ def _run(name: str, process: MethodProcess, time_limit: float | None, tick: Call
         return Outcome("interrupted")
 
 
-def _ticker(
-    callback: Callable[[Step], None] | None, name: str, number: int, total: int
-) -> Callable[[float], None] | None:
-    return None if callback is None else lambda seconds: callback(Step(name, number, total, seconds))
+def _report(callback: Callable[[Step], None], name: str, number: int, total: int, seconds: float) -> None:
+    callback(Step(name, number, total, seconds))
 
 
 def _true_graph(truth: Any, names: tuple[str, ...]) -> BoolMatrix:
-    """Return the true graph over these columns, by name where it has names."""
+    """Return the true graph over these columns, matched by name if it has names."""
     if isinstance(truth, NamedGraph):
         truth = truth.aligned(names)
     elif hasattr(truth, "columns") and hasattr(truth, "reindex"):  # a pandas table of weights
         labels = tuple(map(str, truth.columns))
         if labels != tuple(map(str, truth.index)):
-            raise ValueError("the rows and columns of the true graph have different labels")
+            raise ValueError("The rows and columns of the true graph have different labels.")
         if labels != tuple(map(str, range(len(labels)))):
             truth = NamedGraph.from_weights(np.asarray(truth, dtype=float), labels).aligned(names)
     require_shape(as_adjacency(truth), len(names), "the true graph")
@@ -225,14 +216,14 @@ def _true_graph(truth: Any, names: tuple[str, ...]) -> BoolMatrix:
 
 
 def _row(name: str, outcome: Outcome, moments: Moments, truth: BoolMatrix | None) -> Row:
-    """Turn an outcome into numbers."""
+    """Return the row of a method in the table."""
     row = Row(name, seconds=outcome.seconds, status=outcome.status, message=outcome.message)
     estimate = outcome.estimate
     if estimate is None:
         return row
     graph, S, n = estimate.graph, moments.covariance, moments.n
     row = replace(row, edges=int(np.sum(np.triu(graph | graph.T)) if estimate.is_class else graph.sum()))
-    # A node with as many parents as there are rows has no residual variance, and the graph no BIC.
+    # A node with as many parents as rows has no residual variance, and the graph no BIC.
     if estimate.member is not None and estimate.member.sum(axis=0).max() < n - 1:
         row = replace(row, bic=graph_bic(estimate.member, S, n))
         if estimate.weights is not None:

@@ -1,4 +1,4 @@
-"""What runs in a child process: names of methods come in, outcomes go back as files (see `method_process.py`)."""
+"""The child process of `method_process.py`: receives names of methods and writes their outcomes to files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from golem.runtime.types import Matrix
 
 
 def main(folder: Path) -> None:
-    """Learn from the data of a folder, by one method after the other."""
+    """Run methods, one after the other, on the data in a folder."""
     with (folder / "data").open("rb") as file:
         rows, moments, knowledge = pickle.load(file)
 
@@ -33,7 +33,7 @@ def main(folder: Path) -> None:
 
 
 def _outcome(name: str, rows: Matrix | None, moments: Moments, knowledge: Knowledge) -> Outcome:
-    """Run a method, and tell how it ended."""
+    """Run a method and return how it ended."""
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
@@ -41,13 +41,13 @@ def _outcome(name: str, rows: Matrix | None, moments: Moments, knowledge: Knowle
             estimate = learn(name, rows, moments, knowledge)
         except ValueError as error:
             outcome = Outcome("error", str(error))
-        except Exception as error:  # noqa: BLE001  other people's code may raise anything: it becomes a row of the table
+        except Exception as error:  # noqa: BLE001  other packages may raise anything; it becomes a row of the table
             outcome = Outcome("error", f"{type(error).__name__}: {error}")
         else:
             outcome = Outcome("done", "", estimate, time.perf_counter() - began)
-    # Of deprecations and the like inside libraries the user needs to know nothing.
-    told = tuple(str(warning.message) for warning in caught if issubclass(warning.category, UserWarning))
-    return replace(outcome, warnings=told)
+    # Deprecations inside libraries do not concern the user.
+    shown = tuple(str(warning.message) for warning in caught if issubclass(warning.category, UserWarning))
+    return replace(outcome, warnings=shown)
 
 
 if __name__ == "__main__":
