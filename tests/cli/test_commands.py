@@ -93,7 +93,7 @@ def test_quiet_prints_nothing_and_json_prints_json_alone(simulated):
 def test_demo_learns_from_sachs(tmp_path):
     result = golem("demo", "-o", tmp_path)
     assert "11 variables, from 853 rows" in result.output
-    assert re.search(r"consensus has 17 edges. \d+ of the \d+ learned edges", result.output)
+    assert re.search(r"Of the \d+ learned edges, \d+ are in the consensus", result.output)
     assert (tmp_path / "graph.png").exists()
     assert result.output.splitlines()[-1] == f"Open the report in a browser: {tmp_path / 'report.html'}"
 

@@ -154,10 +154,11 @@ def test_standard_input_is_called_by_its_name(table, options, message, tmp_path,
     assert "golem-" not in said
 
 
-def test_the_truth_of_standard_input_is_told_by_its_name(tmp_path):
+def test_a_truth_of_other_variables_is_refused_with_the_name_of_the_table(tmp_path):
     (tmp_path / "truth.csv").write_text("source,target\nu,v\n")
     result = golem("compare", "-", "--truth", tmp_path / "truth.csv", input="a,b,c\n" + ROWS, expect=1)
-    assert "truth.csv does not match standard input: " in " ".join(result.output.split())
+    assert "Error: standard input: " in result.output
+    assert "truth.csv does not match the table: " in " ".join(result.output.split())
 
 
 def test_an_empty_standard_input_is_told(tmp_path):

@@ -56,6 +56,7 @@ def compare(
     folder; open `report.html` in a browser. A method that fails, exceeds its time limit or cannot use the given
     knowledge is reported in the table, and the others still run. Ctrl-C keeps the results so far (exit code 130).
     """
+    from golem.comparison.registry import require_known
     from golem.comparison.report import report_comparison
     from golem.comparison.result import RESULT_FILES
     from golem.comparison.run import compare_file, packages_not_installed
@@ -66,6 +67,7 @@ def compare(
 
     chosen = [name for name in options.all_names(methods) if name]
     with user_errors(), spooled([str(data)]) as paths:
+        require_known(chosen)
         require_writable(output)
         known = options.read_knowledge_file(knowledge)
         with showing_warnings(quiet):

@@ -36,7 +36,7 @@ def experiment(
     context: typer.Context,
     name: Annotated[
         str | None,
-        typer.Argument(help="Name of the experiment, or a module of your own, e.g. mine.doubling. No name: list them."),
+        typer.Argument(help="Name of an experiment (default: list all), or your own module, e.g. mine.doubling."),
     ] = None,
     quick: Annotated[
         bool, task_option("--quick", help="Run a small version: two minutes on two cores, fewer Adam steps.")
@@ -66,7 +66,7 @@ def experiment(
     ] = None,
     batch: Annotated[
         int,
-        worker_option(help="Number of tasks of the paper's recipe to solve together, which is faster.", min=1),
+        worker_option(help="Tasks of the paper's recipe to solve together; more is faster.", min=1),
     ] = 1,
     device: Annotated[
         str, worker_option(help="Device for the paper's recipe: cpu or cuda. Use cuda with --batch.")
@@ -112,7 +112,10 @@ def experiment(
 
     if name is None or list_all:
         for known in EXPERIMENTS:
-            _print_claims(load(known))
+            listed = load(known)
+            out.print(f"{listed.name}  ({listed.reproduces})", style="bold", soft_wrap=True)
+            for claim in listed.claims:
+                out.print(f"  - {claim}", soft_wrap=True)
         return
     folder = output or Path("golem-experiments") / (f"{name}-quick" if quick else name)
     chosen = options.names(methods)
@@ -182,12 +185,6 @@ def _command(name: str, given: dict[str, Any]) -> str:
     for option, value in given.items():
         parts += [option] if value is True else [option, f"{value:g}" if isinstance(value, float) else str(value)]
     return shlex.join(parts)
-
-
-def _print_claims(one: Experiment) -> None:
-    out.print(f"{one.name}  ({one.reproduces})", style="bold", soft_wrap=True)
-    for claim in one.claims:
-        out.print(f"  - {claim}", soft_wrap=True)
 
 
 def _print_verdicts(one: Experiment, published: Published, folder: Path, quiet: bool) -> None:

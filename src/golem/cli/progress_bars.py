@@ -83,23 +83,23 @@ class ProgressBars(Progress):
         limit = "" if time_limit is None else f" of at most {time_limit:g}"
         with self._steps() as show:
 
-            def tell(step: Step) -> None:
+            def update(step: Step) -> None:
                 running = f"{step.seconds:.0f} s{limit}" if step.seconds else "starting"
                 show(step.number, step.total, f"{step.method}  {running}")
 
-            yield None if show is None else tell
+            yield None if show is None else update
 
     @contextlib.contextmanager
     def experimenting(self) -> Iterator[Callable[[RunProgress], None] | None]:
         """Show a bar with the finished tasks and the time left; without a terminal, one line per minute."""
         with self._steps() as show:
 
-            def tell(run: RunProgress) -> None:
+            def update(run: RunProgress) -> None:
                 failed = f"  {run.failed} failed" if run.failed else ""
                 text = f"{_left(run)}{failed}  {run.latest}" if run.latest else _COMPILING
                 show(run.ended, run.total, text)
 
-            yield tell if show is not None else _line_per_minute() if self._bars else None
+            yield update if show is not None else _line_per_minute() if self._bars else None
 
     @contextlib.contextmanager
     def _counter(self, text: str, total: int | None, *columns: ProgressColumn) -> Iterator[Counter | None]:

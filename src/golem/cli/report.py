@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from golem.cli.options import Quiet
+from golem.cli import options
 from golem.cli.running import user_errors
 from golem.cli.terminal import out
 from golem.runtime.files import require_writable
@@ -21,11 +21,11 @@ def report(
     compare: Annotated[
         Path | None, typer.Option(help="Another graph to compare with, in the same formats.", metavar="OTHER")
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
+    output: Annotated[Path, options.output("--output", "-o", help="HTML file to write.")] = Path("report.html"),
     title: Annotated[
-        str | None, typer.Option(help="Title of the page.  [default: name of the folder of the graph]")
+        str | None, options.output(help="Title of the page.  [default: name of the folder of the graph]")
     ] = None,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Write a page to explore a saved graph in a browser.
 

@@ -7,16 +7,16 @@ from typing import Annotated, Literal
 
 import typer
 
-from golem.cli.options import Quiet
+from golem.cli import options
 from golem.cli.running import user_errors
 from golem.cli.terminal import out
 from golem.runtime.files import require_writable
 
 
 def simulate(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for data.csv and truth.csv.")] = Path(
-        "golem-simulation"
-    ),
+    output: options.OutputFolder = Path("golem-simulation"),
+    force: Annotated[bool, options.output("--force", help="Overwrite an existing data.csv and truth.csv.")] = False,
+    quiet: options.Quiet = False,
     graph: Annotated[
         str, typer.Option(help="Random graph: ER (Erdos-Renyi) or SF (scale-free); `ER4` also sets the degree.")
     ] = "ER",
@@ -34,8 +34,6 @@ def simulate(
     ] = None,
     standardize: Annotated[bool, typer.Option("--standardize", help="Scale the columns to variance 1.")] = False,
     seed: Annotated[int, typer.Option(help="Random seed.", min=0)] = 0,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing data.csv and truth.csv.")] = False,
-    quiet: Quiet = False,
 ) -> None:
     """Draw a random graph and data from it, as in the paper's experiments.
 

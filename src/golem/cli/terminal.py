@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from golem.runtime.messages import counted
-from golem.score.likelihood import GaussianNV
 from golem.score.objective import graph_bic
 
 if TYPE_CHECKING:
@@ -85,8 +84,6 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
         _print_bootstrap(supplement.bootstrap)
     if found:
         _print_noise_choice(model)
-    if supplement.diagnosis is None:
-        _print_open_directions(model, about)
     if about["cut_edges"]:
         out.print(f"{counted(about['cut_edges'], 'edge')} removed to break cycles.")
     _print_score(model, about["objective"])
@@ -113,6 +110,11 @@ def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
     out.print(table)
     if len(found) > _MOST_EDGES:
         out.print(f"... and {len(found) - _MOST_EDGES} more in edges.csv")
+    undecided, by_variance = sum(edge.undecided for edge in found), sum(edge.by_variance for edge in found)
+    if undecided:
+        out.print(f"undecided: {undecided} of {len(found)} directions have no evidence; reversed, they fit as well")
+    if by_variance:
+        out.print(f"by variance: {by_variance} of {len(found)} directions rest only on the noise variances (units)")
 
 
 def _print_bootstrap(bootstrap: Bootstrap) -> None:
@@ -137,12 +139,11 @@ def _print_noise_choice(model: Golem) -> None:
     choice = model.noise_choice_
     if choice is None:
         return
-    behind = [
-        (score - choice.scores[choice.kind], kind) for kind, score in choice.scores.items() if kind != choice.kind
-    ]
-    others = ", ".join(f"{kind} +{more:.0f}" for more, kind in behind)
-    close = " The choice is close: compare --noise ev and --noise nv." if choice.margin < _STRONG_EVIDENCE else ""
-    out.print(f"{choice.reason} Deviance of the other noise models: {others}.{close}", soft_wrap=True)
+    best = choice.scores[choice.kind]
+    others = [f"{kind} +{score - best:.0f}" for kind, score in choice.scores.items() if kind != choice.kind]
+    out.print(f"{choice.reason} Other noise models have a higher deviance: {', '.join(others)}.", soft_wrap=True)
+    if choice.margin < _STRONG_EVIDENCE:
+        out.print(f"A difference below {_STRONG_EVIDENCE:.0f} is weak evidence: compare --noise ev and --noise nv.")
 
 
 def _print_score(model: Golem, terms: dict[str, float | None]) -> None:
@@ -157,7 +158,7 @@ def _print_score(model: Golem, terms: dict[str, float | None]) -> None:
     # A node with as many parents as rows has no residual variance.
     if hasattr(model, "sem_") and graph.sum(axis=0).max() < moments.n - 1:
         bic = graph_bic(graph, moments.covariance, moments.n)
-        out.print(f"BIC {bic:.1f} (least-squares weights, free noise variances; lower is better)")
+        out.print(f"BIC {bic:.1f} (least-squares weights, free noise variances)")
 
 
 def print_findings(diagnosis: Diagnosis | None) -> None:
@@ -174,31 +175,14 @@ def print_findings(diagnosis: Diagnosis | None) -> None:
         out.print(f"{counted(len(found) - _MOST_FINDINGS, 'more finding')} in report.html")
 
 
-def _print_open_directions(model: Golem, about: dict[str, Any]) -> None:
-    """Print how many directions rest on the noise variances only, and how many are undecided."""
-    if about["by_variance"]:
-        out.print(
-            f"{about['by_variance']} of {about['edges']} directions rest only on the noise variances, and so depend on "
-            "the units of the columns. --noise nv does not use them.",
-            soft_wrap=True,
-        )
-    if about["undecided"]:
-        broken = isinstance(model.likelihood_, GaussianNV) and model.solver == "order"
-        tie_break = " Their arrows are those that equal noise variances would prefer." if broken else ""
-        out.print(
-            f"{about['undecided']} of {about['edges']} edges are undecided: graphs with some of them reversed fit "
-            f"equally well.{tie_break}",
-            soft_wrap=True,
-        )
-
-
 def print_comparison(comparison: Comparison, output: Path) -> None:
     """Print the table of a comparison, the warnings, and the edges on which the methods agree."""
     from rich.text import Text
 
     out.print(str(comparison), soft_wrap=True)
-    out.print("\nBIC: with least-squares weights and free noise variances; lower is better.", soft_wrap=True)
-    if comparison.truth is not None:
+    if comparison.estimates:
+        out.print("\nBIC: with least-squares weights and free noise variances; lower is better.", soft_wrap=True)
+    if comparison.estimates and comparison.truth is not None:
         out.print(
             "SHD: edges to add, remove or reverse; SHD-C: the same between equivalence classes. SID: pairs of "
             "variables whose effect would be wrong. TPR: share of the true edges that were found.",
@@ -227,14 +211,14 @@ def print_consensus(scores: GraphScores, truth: Any, model: Golem) -> None:
     adjacent = int((found & (truth | truth.T)).sum())
     decided = found & ~model.undecided_
     right, reversed_ = int((truth & decided).sum()), int((truth.T & decided).sum())
-    out.print(
-        f"\nThe consensus has {edges} edges. {adjacent} of the {scores.edges} learned edges are among them: {right} in "
-        f"the same direction, {reversed_} reversed, {adjacent - right - reversed_} undecided. The other "
-        f"{scores.edges - adjacent} learned edges are not, and {edges - adjacent} edges of the consensus are missing.\n"
+    for line in (
+        f"\nOf the {scores.edges} learned edges, {adjacent} are in the consensus ({right} in the same direction, "
+        f"{reversed_} reversed, {adjacent - right - reversed_} undecided) and {scores.edges - adjacent} are not.",
+        f"Of the {edges} edges of the consensus, {edges - adjacent} are missing.",
         f"With the arrows as drawn: SHD {scores.shd:.0f} (empty graph: {edges}), SHD-C {scores.shd_c:.0f}, SID "
         f"{scores.sid:.0f}.",
-        soft_wrap=True,
-    )
+    ):
+        out.print(line, soft_wrap=True)
 
 
 def print_saved(output: Path, more: Sequence[str] = ()) -> None:
@@ -282,11 +266,11 @@ def print_path(selection: Selection) -> None:
     from rich.table import Table
 
     score, rule = {
-        "bic": ("criterion", "the lowest information criterion"),
-        "cv": ("log-likelihood", "held-out log-likelihood: the fewest edges within a standard error of the highest"),
-        "stability": ("agreement", "agreement between halves of the rows: the fewest edges near the highest"),
+        "bic": ("criterion", "the information criterion (lowest)"),
+        "cv": ("log-likelihood", "held-out log-likelihood (sparsest graph within one standard error of the best)"),
+        "stability": ("agreement", "agreement between halves of the rows (sparsest graph close to the best)"),
     }[selection.method]
-    words = {"edge_penalty": "penalty per edge", "score": score}
+    words = {"edge_penalty": "penalty per edge", "expected_false": "expected false edges", "score": score}
     out.print(f"Penalty chosen by {rule}", soft_wrap=True)
     hidden = {"chosen"} | ({"lambda_sparsity"} if "edge_penalty" in selection.path[0] else set())
     columns = [name for name in selection.path[0] if name not in hidden]

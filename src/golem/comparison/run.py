@@ -20,7 +20,6 @@ from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
 from golem.comparison.registry import METHODS, named_table, require_known
 from golem.comparison.result import Comparison, Row, Step
 from golem.data.checks import require_learnable
-from golem.data.files.standard_input import source_name
 from golem.data.files.table_files import Paths, TableFiles
 from golem.data.inputs import check_knowledge, read_knowledge, require_shape
 from golem.data.knowledge import Knowledge, NamedKnowledge
@@ -163,7 +162,7 @@ def compare_file(
         try:
             graph = named.aligned(table.names)
         except ValueError as error:
-            raise ValueError(f"{truth} does not match {source_name(table.files[0].path)}: {error}") from None
+            raise ValueError(f"{truth} does not match the table: {error}") from None
     return compare(named_table(rows_of(table).values, table.names), methods, truth=graph, **options)
 
 

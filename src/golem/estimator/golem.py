@@ -97,7 +97,7 @@ class Golem(BaseEstimator):
     dtype : {"float64", "float32"}
         Precision of Adam, and of the order solver on a device. "float32" halves the memory; docs/scale.md has the cost.
     time_limit : float, optional
-        Time limit per solve, in seconds. The best result so far is kept; `solution_.status` tells.
+        Time limit per solve, in seconds. The best result so far is kept; see `solution_.status`.
     callback : callable, optional
         Called with a `golem.solvers.Progress` a few times per second.
 

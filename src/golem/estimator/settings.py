@@ -80,7 +80,7 @@ def _require_useful(model: Golem, solver: Order | Adam | LBFGS) -> None:
             useless["lambda_sparsity"] = "a criterion needs solver='order'. Use a number"
     for name, remedy in useless.items():
         if getattr(model, name) is not None:
-            raise ValueError(f"{name}={getattr(model, name)!r} has no effect: {remedy}.")
+            raise ValueError(f"{name}={getattr(model, name)!r} cannot be used here: {remedy}.")
 
 
 def _require_usable_device(model: Golem, solver: Order | Adam | LBFGS) -> None:
@@ -102,7 +102,7 @@ def _require_usable_device(model: Golem, solver: Order | Adam | LBFGS) -> None:
 
 
 def plain_number(value: Any) -> Any:
-    """Return a NumPy number as a Python number, whose products do not overflow; return other values unchanged."""
+    """Return a NumPy number as a Python number, because products of the latter do not overflow."""
     return value.item() if isinstance(value, np.generic) else value
 
 
