@@ -309,7 +309,7 @@ def test_numbers_of_numpy_are_numbers():
 def test_a_search_over_settings_is_resampled_at_its_choice():
     X = simulate(5, 200, "ER1", random_state=0).data
     search = GolemCV(Golem("ev"), select="bic")
-    with pytest.raises(ValueError, match="once it is fitted"):
+    with pytest.raises(ValueError, match="a Golem or a fitted GolemCV"):
         bootstrap(search, X, 2)
     search.fit(X)
     first, second = bootstrap(search, X, 5), bootstrap(search.estimator_, X, 5)

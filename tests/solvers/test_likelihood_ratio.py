@@ -126,7 +126,7 @@ def test_rounding_again_is_as_rounding_at_first(solved):
     [
         ({"threshold": "lrt"}, "a number or 'lr'"),
         ({"threshold": "lr", "cycles": "none"}, "acyclic"),
-        ({"threshold": "lr", "solver": "order"}, "counts edges"),
+        ({"threshold": "lr", "solver": "order"}, "solver='order' does not use it"),
     ],
 )
 def test_contradictions_are_refused(settings, words, solved):

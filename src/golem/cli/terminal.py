@@ -166,7 +166,7 @@ def print_findings(diagnosis: Diagnosis | None) -> None:
     if diagnosis is None:
         return
     # The fit has already warned of few rows.
-    found = [finding for finding in diagnosis.at("warning") + diagnosis.at("note") if finding.name != "rows"]
+    found = [finding for finding in diagnosis.at("warning", "note") if finding.name != "rows"]
     out.print()
     for finding in found[:_MOST_FINDINGS]:
         style = "yellow" if finding.level == "warning" else None

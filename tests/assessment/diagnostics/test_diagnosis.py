@@ -105,7 +105,7 @@ def test_warnings_come_first_in_print():
 def test_what_cannot_be_diagnosed_is_refused(frame):
     with pytest.raises(NotFittedError):
         diagnose(Golem())
-    with pytest.raises(ValueError, match="once it is fitted; got SortRegress"):
+    with pytest.raises(ValueError, match="a fitted GolemCV; got SortRegress"):
         diagnose(SortRegress().fit(frame))
     model = Golem().fit(frame)
     with pytest.raises(ValueError, match="'a', 'b', 'c', 'd', 'e'"):

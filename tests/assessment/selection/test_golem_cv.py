@@ -279,7 +279,7 @@ def test_an_interrupted_path_is_no_answer(drawn):
         (GolemCV(lambda_sparsity=[]), r"a list of values to choose from; got \[\]"),
         (GolemCV(lambda_sparsity=1.0), "a list of values to choose from; got 1.0"),
         (GolemCV(lambda_sparsity=[-1.0]), "at least 0"),
-        (GolemCV(Golem(threshold=0.1)), "counts edges"),
+        (GolemCV(Golem(threshold=0.1)), "solver='order' does not use it"),
         (GolemCV("order"), "golem.Golem"),
     ],
 )
