@@ -108,6 +108,7 @@ def experiment(
     """
     from golem.experiments import EXPERIMENTS, Grid, Options, load, run
     from golem.experiments.analysis.outputs import publish, republish
+    from golem.experiments.analysis.tables import restore_store
     from golem.experiments.engine.store import Store
 
     if name is None or list_all:
@@ -128,6 +129,7 @@ def experiment(
             _print_verdicts(one, republish(one, folder), folder, quiet)
             return
         require_writable(folder)
+        restore_store(folder)
         limit = time_limit or (_QUICK_LIMIT if quick else _FULL_LIMIT)
         how = Options(_executor(executor, scheduler, workers), limit, batch, device, retry)
         summary: Summary | None = None

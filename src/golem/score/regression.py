@@ -119,7 +119,7 @@ def _stacks(children: Indices, d: int) -> Iterator[tuple[Indices, Indices]]:
     """
     count = np.bincount(children, minlength=d)
     first = np.cumsum(count) - count
-    for k in np.flatnonzero(np.bincount(count)[1:]) + 1:
+    for k in (np.flatnonzero(np.bincount(count)[1:]) + 1).tolist():
         nodes = np.flatnonzero(count == k)
         step = max(_STACK_NUMBERS // (k * k), 1)
         for start in range(0, len(nodes), step):

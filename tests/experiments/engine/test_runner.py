@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 import golem
 from golem.experiments import Grid, Options, load, run
 from golem.experiments.analysis.outputs import publish, republish
-from golem.experiments.analysis.tables import read_csv, read_store
+from golem.experiments.analysis.tables import read_csv, read_store, restore_store
 from golem.experiments.engine.child import Batch, Child
 from golem.experiments.engine.executors import Local
 from golem.experiments.engine.store import Store
@@ -276,3 +277,16 @@ def test_a_row_is_whole_json_and_the_table_has_its_key(tmp_path):
     (path,) = (tmp_path / "rows").iterdir()
     row = json.loads(path.read_text())
     assert path.stem == row["key"] == read_store(tmp_path)[0]["key"]
+
+
+def test_a_run_continues_from_a_published_table(tmp_path):
+    first = Grid(tiny=True, methods=("square", "fail"))
+    run(load(TOY), first, tmp_path)
+    publish(load(TOY), tmp_path)
+    before = (tmp_path / "table.csv").read_text()
+    shutil.rmtree(tmp_path / "rows")
+    restore_store(tmp_path)
+    assert run(load(TOY), first, tmp_path).ran == 0
+    publish(load(TOY), tmp_path)
+    assert (tmp_path / "table.csv").read_text() == before
+    assert run(load(TOY), Grid(tiny=True, methods=("square", "talk")), tmp_path).ran == 1

@@ -16,6 +16,8 @@ from golem.runtime.files import csv_text, write_text
 
 # The last columns of the table, in this order.
 _LAST = ("seconds", "reason", "mode", "version", "commit", "hardware")
+# Columns of the table that are neither part of the cell nor measured.
+_ABOUT = ("key", "experiment", "method", "seed", "status", "device", "batch", *_LAST)
 _LABELS = {
     "shd": "SHD / d", "shd_c": "SHD-C / d", "sid": "SID / d", "tpr": "TPR", "h": "h(B)", "fit_seconds": "seconds",
     "cyclic": "share cyclic", "columns": "", "d": "variables d", "n": "samples n", "weight_scale": "weight scale alpha",
@@ -45,6 +47,22 @@ def read_store(folder: Path, tasks: Sequence[Task] = ()) -> Table:
     names = list(dict.fromkeys(name for row in rows for name in row))
     names = [name for name in names if name not in _LAST] + [name for name in _LAST if name in names]
     return [{name: row.get(name) for name in names} for row in rows]
+
+
+def restore_store(folder: Path) -> None:
+    """Add the rows of table.csv that the store lacks, so that a run continues from a published table."""
+    store, path = Store(folder), folder / "table.csv"
+    if not path.exists():
+        return
+    known = store.keys()
+    for row in read_csv(path):
+        if row["key"] not in known:
+            cell = cell_columns(row)
+            store.add(
+                {name: row[name] for name in _ABOUT if name in row}
+                | {"cell": {name: row[name] for name in cell if row[name] is not None}}
+                | {"measured": {name: value for name, value in row.items() if name not in (*_ABOUT, *cell)}}
+            )
 
 
 def write_csv(table: Table, path: Path) -> None:
