@@ -75,3 +75,7 @@ def test_line_breaks_and_case_hide_nothing(text, lines):
 def test_the_pages_are_read():
     names = {path.name for path in texts()}
     assert {"README.md", "tutorial.md", "golem.py"} <= names
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 900
