@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 # No markup: column names are the user's text, and "[red]" is a valid name.
 out = Console(highlight=False, markup=False)
 err = Console(stderr=True, highlight=False, markup=False)
-# A smaller difference of the deviance is not strong evidence.
-_STRONG_EVIDENCE = 10.0
 # With fewer replicates, frequencies and intervals are too coarse.
 _FEW_REPLICATES = 20
 _MOST_FINDINGS = 5
@@ -135,15 +133,9 @@ def _print_bootstrap(bootstrap: Bootstrap) -> None:
 
 
 def _print_noise_choice(model: Golem) -> None:
-    """Print which noise variances were chosen, and by how much."""
-    choice = model.noise_choice_
-    if choice is None:
-        return
-    best = choice.scores[choice.kind]
-    others = [f"{kind} +{score - best:.0f}" for kind, score in choice.scores.items() if kind != choice.kind]
-    out.print(f"{choice.reason} Other noise models have a higher deviance: {', '.join(others)}.", soft_wrap=True)
-    if choice.margin < _STRONG_EVIDENCE:
-        out.print(f"A difference below {_STRONG_EVIDENCE:.0f} is weak evidence: compare --noise ev and --noise nv.")
+    """Print which noise variances were chosen, and why."""
+    if model.noise_choice_ is not None:
+        out.print(model.noise_choice_.reason, soft_wrap=True)
 
 
 def _print_score(model: Golem, terms: dict[str, float | None]) -> None:

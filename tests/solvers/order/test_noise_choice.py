@@ -122,7 +122,7 @@ def test_the_choice_has_the_lowest_score_and_says_so():
     assert choice.scores[choice.kind] == min(choice.scores.values())
     scores = NoiseScores(model.moments_, L0(), GaussianTied(model.moments_.n))
     assert scores.tied(model.adjacency_) == pytest.approx(choice.scores["tied"])
-    assert f"tau = {choice.tau:.2f}" in choice.reason
+    assert f"a factor of {np.exp(0.95 * choice.tau):.3g}" in choice.reason
     # The terms of the solution are those of the model chosen.
     r = residual_variances(model.weights_, model.moments_.covariance)
     assert model.solution_.terms["likelihood"] == pytest.approx(float(choice.likelihood.on_dag(r)))

@@ -79,16 +79,14 @@ class NoiseChoice:
         """The choice as a sentence for the user."""
         if self.kind == "equal":
             return "The data are consistent with equal noise variances. The scales of the columns determine the order."
+        # Two draws from N(mu, tau^2) differ by 0.95 tau in the median.
+        factor = f"a typical pair differs by a factor of {np.exp(0.95 * self.tau):.3g}"
         if self.kind == "tied":
-            # Two draws from N(mu, tau^2) differ by 0.95 tau in the median.
-            return (
-                f"The noise variances are similar (a typical pair differs by a factor of {np.exp(0.95 * self.tau):.3g}"
-                f", tau = {self.tau:.2f}). The scales of the columns help to find the order."
-            )
+            return f"The noise variances are similar ({factor}). The scales of the columns help to find the order."
         if self.standardized:
             cause = "The variances of the columns are more similar than those of the noise, as in standardized data."
         else:
-            cause = f"The noise variances are far apart (tau = {self.tau:.2f})."
+            cause = f"The noise variances are far apart ({factor})."
         return f"{cause} The scales of the columns carry no information about the order; the noise variances are free."
 
 
