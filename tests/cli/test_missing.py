@@ -67,8 +67,9 @@ def test_dropping_happens_in_the_stream_shard_by_shard(files, rows):
 
 
 def test_em_reads_no_more_rows_than_memory_is_meant_for(files, monkeypatch):
-    monkeypatch.setattr("golem.data.readers.physical_memory", lambda: 1000)
-    with pytest.raises(ValueError, match="needed in memory, but"):
+    monkeypatch.setattr("golem.runtime.machine._SMALL", 0)
+    monkeypatch.setattr("golem.data.files.streaming.free_memory", lambda: 1000)
+    with pytest.raises(ValueError, match=r"Keeping all rows in memory needs about .* are free"):
         moments_from_file(files[0], missing="em")
 
 

@@ -591,9 +591,10 @@ def test_the_recipe_is_exact_unless_acceleration_is_asked_for():
         Golem.paper("nv", accelerate=True, solver="adam")
 
 
-@pytest.mark.parametrize(("settings", "matrices"), [({"lambda_dag": 0.0, "acyclicity": "logdet"}, 48), ({}, 48)])
-def test_the_memory_of_replayed_steps_is_asked_for(settings, matrices, monkeypatch):
+@pytest.mark.parametrize(("solver", "matrices"), [("order", 4), ("adam", 24), ("lbfgs", 125)])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_memory_is_asked_for_before_a_solve(solver, matrices, monkeypatch):
     asked = []
     monkeypatch.setattr(Placement, "require_memory", lambda self, count, *rest: asked.append(count))
-    Golem("ev", "adam", max_iter=2, **settings).fit(simulate(5, 50, random_state=0).data)
+    Golem("ev", solver, max_iter=None if solver == "order" else 2).fit(simulate(5, 50, random_state=0).data)
     assert asked == [matrices]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,16 +11,18 @@ import numpy as np
 from golem.data.files.batches import naming
 from golem.data.files.cluster import moments_from_dask as moments_from_dask
 from golem.data.files.cluster import read_on_cluster
-from golem.data.files.streaming import KeptRows, moments_of_shards, plan, read_here
+from golem.data.files.streaming import KeptRows, RoomForRows, moments_of_shards, plan, read_here
 from golem.data.files.table_files import Paths, TableFiles
 from golem.data.missing import MissingChoice, require_choice
 from golem.data.moments import Moments
-from golem.runtime.machine import physical_memory
 from golem.runtime.progress import Counter
 from golem.runtime.types import Matrix
 
 if TYPE_CHECKING:
     from distributed import Client
+
+# EM works on copies of the rows.
+_COPIES_OF_EM = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,26 +45,15 @@ def read_table(
     return rows_of(TableFiles.open(path, columns=columns, drop=drop, header=header, na=na))
 
 
-def rows_of(table: TableFiles, *, most_bytes: float = math.inf, progress: Counter | None = None) -> Table:
-    """Read all rows of opened files into memory.
-
-    Raises
-    ------
-    ValueError
-        If they take more than `most_bytes`.
-    """
-    values, size, done = [np.empty((0, len(table.names)))], 0, 0
+def rows_of(table: TableFiles, *, copies: int = 2, progress: Counter | None = None) -> Table:
+    """Read all rows of opened files into memory; raise a ValueError if so many copies of them do not fit."""
+    values, room, done = [np.empty((0, len(table.names)))], RoomForRows(table.size, copies), 0
     for task in plan(table):
         with naming(task.file.path):
             for batch in task.file.batches(task.piece, task.columns):
+                room.require(batch)
                 values += [np.column_stack(batch.columns)] if batch.columns else []
-                size += values[-1].nbytes if batch.columns else 0
                 done += batch.end - batch.begin
-                if size > most_bytes:
-                    raise ValueError(
-                        f"All rows are needed in memory, but {size / 2**30:.3g} GiB of them already exceed the limit. "
-                        "Use fewer columns or rows, or missing='drop'."
-                    )
                 if progress is not None:
                     progress(done, table.size)
     return Table(np.concatenate(values), table.names)
@@ -99,7 +89,7 @@ def moments_from_file(
         matches all cells with that value.
     missing : {"error", "drop", "em"}
         Treatment of missing values: an error, dropped rows, or Gaussian EM (see `golem.data.missing`). EM needs all
-        rows in memory, and may use a quarter of this machine's memory for them.
+        rows in memory, several times.
     progress : callable, optional
         Called with the number of bytes read and of all bytes, from any thread.
     scheduler : str or distributed.Client, optional
@@ -176,7 +166,7 @@ def shards_of(
             raise ValueError(
                 "missing='em' needs all rows in memory and supports neither shards nor clusters. Use missing='drop'."
             )
-        rows = rows_of(table, most_bytes=physical_memory() / 4, progress=progress)
+        rows = rows_of(table, copies=_COPIES_OF_EM, progress=progress)
         if keep is not None:
             keep.take(rows.values)
         with naming(table.files[0].path):

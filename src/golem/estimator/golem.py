@@ -338,6 +338,8 @@ class Golem(BaseEstimator):
         start: Solution | None = None
         moments, knowledge, sparsity, init = self.moments_, self.knowledge_, self.edge_penalty_, self.init
         allowed, required = (None, None) if knowledge.is_empty else (knowledge.allowed, knowledge.required)
+        placed = dataclasses.replace(solver, placement=placement_for(self, solver, moments.d))
+        placed.placement.require_memory(placed.peak_matrices, moments.d, "The order")
         if isinstance(init, str):
             if init != "ev" or self.noise == "ev":
                 raise ValueError(
@@ -347,9 +349,7 @@ class Golem(BaseEstimator):
             if start.status.is_cut_short:
                 return start, start
             init = start.weights
-        placement = placement_for(self, solver, moments.d)
-        placement.require_memory(solver.PEAK_MATRICES, moments.d, "The order")
-        solution = dataclasses.replace(solver, placement=placement).solve(
+        solution = placed.solve(
             moments,
             noise.likelihood(moments.n),
             sparsity,
@@ -369,7 +369,10 @@ class Golem(BaseEstimator):
         placement = placement_for(self, solver, d)
         if isinstance(solver, Adam):
             lambda_dag = self._penalized(NOISE_MODELS[self.noise]).lambda_dag
-            placement.require_memory(solver.peak_matrices(h, lambda_dag, d), d, "Adam", stack)
+            peak = solver.peak_matrices(h, lambda_dag, d, on_cpu=placement.device == "cpu")
+            placement.require_memory(peak, d, "Adam", stack)
+        else:
+            placement.require_memory(solver.peak_matrices, d, "L-BFGS")
         return PaperRecipe(solver, h, self.knowledge_, placement, self.random_state, self.callback)
 
     def _round(self) -> Matrix:

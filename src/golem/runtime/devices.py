@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
 import re
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from golem.runtime.arrays import to_numpy
+from golem.runtime.machine import free_memory, require_memory
 from golem.runtime.types import Array
 
 # Listed here because torch may not be installed.
@@ -49,22 +51,23 @@ class Placement:
             reason = str(error).splitlines()[0]
             raise ValueError(f"PyTorch cannot use device={self.device!r} here ({reason}); use device='cpu'") from None
 
+    @property
+    def free_memory(self) -> float:
+        """Free bytes of the device, as far as they are known."""
+        if self.device == "cpu":
+            return free_memory()
+        if not self.device.startswith("cuda") or not (torch := self._torch()).cuda.is_available():
+            return math.inf  # without a GPU, `put` raises the error
+        return float(torch.cuda.mem_get_info(torch.device(self.device))[0])
+
     def require_memory(self, matrices: float, d: int, task: str, stack: int = 1) -> None:
-        """Raise a ValueError if `stack` problems of so many (d, d) matrices do not fit the free memory of a GPU."""
-        if not self.device.startswith("cuda"):
-            return
-        torch = self._torch()
-        if not torch.cuda.is_available():
-            return  # `put` raises the error
-        free, _ = torch.cuda.mem_get_info(torch.device(self.device))
+        """Raise a ValueError if `stack` problems of so many (d, d) matrices do not fit into the free memory."""
         need = matrices * d * d * stack * np.dtype(self.dtype).itemsize
-        if need > free:
-            half = "dtype='float32' needs half, " if self.dtype == "float64" else ""
-            fewer = "solve fewer problems at once" if stack > 1 else "use fewer columns"
-            raise ValueError(
-                f"{task} of {d} variables needs about {need / 2**30:.1f} GiB on {self.device}, of which "
-                f"{free / 2**30:.1f} GiB are free; {half}{fewer}, or use device='cpu'"
-            )
+        remedy = "Solve fewer problems at once" if stack > 1 else "Use fewer columns"
+        if self.device != "cpu":
+            remedy += ", or device='cpu'" if self.dtype == "float32" else ", dtype='float32' (half), or device='cpu'"
+        place = "of memory" if self.device == "cpu" else f"on {self.device}"
+        require_memory(f"{task} of {d} variables", need, f"{remedy}.", free=self.free_memory, place=place)
 
     def _torch(self) -> Any:
         try:

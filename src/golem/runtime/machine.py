@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
+from pathlib import Path
+
+# Smaller allocations are left to the operating system.
+_SMALL = 1 << 28
+_CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 
 def available_cores() -> int:
@@ -12,9 +19,48 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def physical_memory() -> int:
-    """Return the memory of this machine in bytes; 8 GiB if the system does not report it."""
+def free_memory() -> int:
+    """Return the bytes that this process can still allocate; without a report, all memory of the machine or 8 GiB."""
     try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return 1 << 33
+        report = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        free = sum(1024 * int(report[key].split()[0]) for key in ("MemAvailable", "SwapFree"))
+    except (OSError, KeyError, ValueError):
+        try:
+            free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        except (AttributeError, ValueError, OSError):
+            free = 1 << 33
+    return min([free, *_left_by_limits()])
+
+
+def _left_by_limits() -> Iterator[int]:
+    """Yield the bytes left by each memory limit of the control groups (v2) of this process, as in containers."""
+    with contextlib.suppress(OSError, IndexError):
+        own = Path("/proc/self/cgroup").read_text().split("0::/")[1].splitlines()[0]
+        for group in (_CONTROL_GROUPS / own, *(_CONTROL_GROUPS / own).parents):
+            with contextlib.suppress(OSError, KeyError, ValueError):  # no file or "max": no limit
+                limit, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
+                counts = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+                yield max(0, limit - used + int(counts["inactive_file"]))  # the cache of files makes room when needed
+
+
+def require_memory(what: str, need: float, remedy: str, *, free: float | None = None, place: str = "of memory") -> None:
+    """Raise a ValueError, before an allocation, if it does not fit the free memory of this machine or of a device.
+
+    Parameters
+    ----------
+    what : str
+        What needs the memory; the subject of the message.
+    need, free : float
+        Bytes; `free` is by default the free memory of this machine.
+    remedy : str
+        What to do, as a sentence.
+    place : str
+        Which memory, such as "on cuda".
+    """
+    if need <= _SMALL:
+        return
+    free = free_memory() if free is None else free
+    if need > free:
+        raise ValueError(
+            f"{what} needs about {need / 2**30:.1f} GiB {place}, of which {free / 2**30:.1f} GiB are free. {remedy}"
+        )

@@ -78,9 +78,10 @@ class Adam:
                 f"{self.beta1}, {self.beta2}, {self.epsilon} and {self.tolerance}."
             )
 
-    def peak_matrices(self, acyclicity: Acyclicity, lambda_dag: float, d: int) -> int:
-        """Return the largest number of (d, d) matrices that a solve holds on a GPU (measured, rounded up)."""
-        return 48 if self.batch_size is None and is_replayable(acyclicity, lambda_dag, d) else 24
+    def peak_matrices(self, acyclicity: Acyclicity, lambda_dag: float, d: int, on_cpu: bool = False) -> int:
+        """Return the largest number of (d, d) matrices that a solve holds (measured, rounded up)."""
+        replayed = not on_cpu and self.batch_size is None and is_replayable(acyclicity, lambda_dag, d)
+        return 48 if replayed else 24
 
     def solve(
         self,

@@ -44,6 +44,11 @@ class LBFGS:
     time_limit: float | None = None
     score_tolerance: float = 0.0
 
+    @property
+    def peak_matrices(self) -> int:
+        """Number of (d, d) matrices that a solve holds (measured); SciPy keeps `memory` pairs of both signs."""
+        return 5 * (2 * self.memory + 5)
+
     def solve(
         self, objective: Objective, init: Matrix | None = None, *, callback: Callback | None = None, stage: str = ""
     ) -> Solution:

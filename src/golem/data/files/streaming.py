@@ -8,6 +8,7 @@ moments, bit by bit.
 from __future__ import annotations
 
 import functools
+import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -21,15 +22,17 @@ from golem.data.files.batches import Batch, Piece, batch_rows, naming
 from golem.data.files.table_files import TableFile, TableFiles
 from golem.data.moments import Moments
 from golem.data.table_errors import too_few_rows
-from golem.runtime.machine import available_cores
+from golem.runtime.machine import available_cores, free_memory, require_memory
 from golem.runtime.progress import Counter
 from golem.runtime.threads import blas_threads_for
-from golem.runtime.types import Matrix, Vector
+from golem.runtime.types import Matrix
 
 # Moments of a part of the rows, by the number of the shard.
 Parts = dict[int, Moments]
 # Threads decode; more than a few only wait for the disk. Together they use less than a gigabyte of memory.
 _MOST_THREADS, _MEMORY = 8, 1 << 30
+# Matrices of shape (d, d) per thread, for scatters and their merges.
+_MATRICES = 5
 
 
 @dataclass(frozen=True)
@@ -66,30 +69,49 @@ def plan(table: TableFiles, shards: int = 1, missing: Literal["error", "drop"] =
     return tasks
 
 
+class RoomForRows:
+    """The memory for several copies of all rows, estimated from the rows read so far and their share of the files."""
+
+    def __init__(self, total: int, copies: int) -> None:
+        self._total, self._copies, self._free = total, copies, free_memory()
+        self._kept = self._read = 0
+
+    def require(self, batch: Batch) -> None:
+        """Raise a ValueError if the rows will not fit, given one more batch."""
+        self._kept += 8 * sum(map(len, batch.columns))
+        self._read += batch.end - batch.begin
+        need = self._copies * self._kept * self._total / max(1, self._read)
+        remedy = "Use fewer rows or columns, and neither a bootstrap, cross-validation nor missing='em'."
+        require_memory("Keeping all rows in memory", need, remedy, free=self._free)
+
+
 class KeptRows:
     """Rows kept in memory during a pass; none if there are more than `most` numbers."""
 
     def __init__(self, most: float) -> None:
         self._parts: dict[Task, list[Matrix]] | None = {}
-        self._room, self._lock = most, threading.Lock()
+        self._left, self._lock = most, threading.Lock()
 
     def begin(self, tasks: list[Task]) -> None:
         """Fix the order of the rows, independent of the order of reading."""
         self._parts = {task: [] for task in tasks}
+        self._room = RoomForRows(tasks[0].total, copies=2)
 
-    def add(self, task: Task, columns: list[Vector]) -> None:
-        """Keep the next rows of a piece."""
+    def add(self, task: Task, batch: Batch) -> None:
+        """Keep the next rows of a piece; raise a ValueError if there is no limit and no memory."""
         with self._lock:
-            self._room -= sum(map(len, columns))
-            if self._room < 0:
+            self._left -= sum(map(len, batch.columns))
+            if self._left < 0:
                 self._parts = None
+            elif self._left == math.inf:
+                self._room.require(batch)
             parts = self._parts
-        if parts is not None and columns:
-            parts[task].append(np.column_stack(columns))
+        if parts is not None and batch.columns:
+            parts[task].append(np.column_stack(batch.columns))
 
     def take(self, values: Matrix) -> None:
         """Keep all rows at once."""
-        self.values = values if values.size <= self._room else None
+        self.values = values if values.size <= self._left else None
 
     @functools.cached_property
     def values(self) -> Matrix | None:
@@ -107,7 +129,7 @@ def part_moments(
         batches = task.file.batches(task.piece, task.columns)
         for batch in _read_ahead(batches) if ahead else batches:
             if keep is not None:
-                keep.add(task, batch.columns)
+                keep.add(task, batch)
             for shard, begin, end in _cut(batch, task):
                 columns = [column[begin:end] for column in batch.columns]
                 place = functools.partial(_place, batch, begin)
@@ -168,7 +190,9 @@ def read_here(tasks: list[Task], progress: Counter | None = None, keep: KeptRows
     """Run the tasks in threads of this process."""
     if keep is not None:
         keep.begin(tasks)
-    d, total = len(tasks[0].names), tasks[0].total
+    d, total, shards = len(tasks[0].names), tasks[0].total, tasks[0].shards
+    what = f"The covariance of {d} columns" + (f", in {shards} shards of the rows," if shards > 1 else "")
+    require_memory(what, (shards + _MATRICES) * 8 * d * d, "Use fewer columns (--columns or --drop).")
     stopped, lock, done = threading.Event(), threading.Lock(), 0
 
     def advance(size: int) -> None:
@@ -202,7 +226,7 @@ def read_here(tasks: list[Task], progress: Counter | None = None, keep: KeptRows
 def _threads(tasks: list[Task]) -> int:
     """Return the number of threads that cores, tasks and memory (reader, rows and scatters) allow."""
     d = len(tasks[0].names)
-    memory = max(task.file.memory(d) for task in tasks) + 8 * d * batch_rows(d) + 5 * 8 * d * d
+    memory = max(task.file.memory(d) for task in tasks) + 8 * d * batch_rows(d) + _MATRICES * 8 * d * d
     return max(1, min(available_cores(), len(tasks), _MOST_THREADS, _MEMORY // memory))
 
 

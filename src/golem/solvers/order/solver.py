@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import time
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,12 +46,14 @@ class Order:
         Device and number type for the order and the screening with equal variances. All else runs on the CPU.
     """
 
-    # Largest number of (d, d) matrices on the device (measured, rounded up).
-    PEAK_MATRICES: ClassVar[int] = 6
-
     effort: Effort = "default"
     time_limit: float | None = None
     placement: Placement = field(default_factory=Placement)
+
+    @property
+    def peak_matrices(self) -> int:
+        """Largest number of (d, d) matrices that a solve holds (measured, rounded up)."""
+        return 4 if self.placement.device == "cpu" else 6
 
     def __post_init__(self) -> None:
         if self.effort not in EFFORTS:
