@@ -9,10 +9,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from golem import Moments
+from golem import Golem, Moments
 
 
 def covariance_in_extended_precision(X):
@@ -53,11 +54,25 @@ def test_every_kind_of_table_gives_the_same_moments(rng):
     X = rng.normal(size=(20, 3))
     columns = {name: X[:, j] for j, name in enumerate("abc")}
     expected = Moments.from_rows(X, names="abc")
-    for table in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):
+    for table in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns), pa.record_batch(columns)):
         moments = Moments.from_table(table)
         assert moments.names == ("a", "b", "c")
         np.testing.assert_array_equal(moments.scatter, expected.scatter)
     assert Moments.from_table(X).names == ("x0", "x1", "x2")
+
+
+@pytest.mark.parametrize("kind", ["csr_matrix", "csc_array", "coo_array", "dok_array", "bsr_array", "lil_matrix"])
+def test_sparse_matrices_are_read_as_their_dense_form(kind, rng):
+    X = np.where(rng.random((30, 3)) < 0.5, 0.0, rng.normal(size=(30, 3)))
+    sparse = getattr(scipy.sparse, kind)(X)
+    np.testing.assert_array_equal(Moments.from_rows(sparse).scatter, Moments.from_rows(X).scatter)
+    np.testing.assert_array_equal(Golem(noise="ev").fit(sparse).weights_, Golem(noise="ev").fit(X).weights_)
+
+
+def test_a_record_batch_can_be_fitted(rng):
+    X = rng.normal(size=(50, 2))
+    model = Golem(noise="ev").fit(pa.record_batch({"u": X[:, 0], "v": X[:, 1]}))
+    assert list(model.feature_names_in_) == ["u", "v"]
 
 
 def test_integers_booleans_and_nullable_columns_are_numbers():
@@ -128,6 +143,56 @@ def test_a_singular_covariance_is_accepted():
 def test_a_bad_table_is_refused_with_its_columns(table, message):
     with pytest.raises(ValueError, match=message):
         Moments.from_table(table)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (np.ones((4, 2)) * 1j, "Complex data not supported"),
+        (scipy.sparse.csr_array(np.ones((4, 2)) * 1j), "Complex data not supported"),
+        (np.array([["2020-01-01", "2020-01-02"]] * 3, dtype="datetime64[D]"), "dates or times"),
+        (np.ones((3, 2), dtype="timedelta64[s]"), "dates or times"),
+        ([[np.datetime64("2020-01-01"), 1.0], [2.0, 3.0]], "dates or times"),
+        (np.zeros(4, dtype=[("a", float), ("b", float)]), "structured array"),
+        ([[10**400, 2], [3, 4], [4, 5]], "Values beyond 1e150"),
+        (pd.DataFrame({"a": [10**400, 2, 3], "b": [1, 2, 7]}), "Column 'a': Values beyond 1e150"),
+        (pd.DataFrame({"a": [[1.0], [2.0], [4.0]], "b": [1, 2, 7]}), "not numeric: 'a'"),
+        (pl.DataFrame({"a": [[1.0], [2.0], [4.0]], "b": [1, 2, 7]}), r"not numeric: 'a' \(type List\(Float64\)\)"),
+        (pl.DataFrame({"a": [1, 2, 4], "b": [1, 2, 7]}).cast({"a": pl.Date}), r"not numeric: 'a' \(type Date\)"),
+        ({"a": [1, 2], "b": [3, 5]}, "table of numbers: .* not 'dict'"),
+        (None, "got NoneType"),
+    ],
+)
+@pytest.mark.parametrize("read", [Moments.from_table, Moments.from_rows, Golem().fit])
+def test_what_would_be_converted_without_a_word_is_refused(table, message, read):
+    with pytest.raises(ValueError, match=message):
+        read(table)
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:.*in beta state", "ignore:.*nested tensors")
+def test_tensors_of_all_kinds_are_read_or_refused(rng):
+    torch = pytest.importorskip("torch")
+    X = torch.asarray(rng.normal(size=(40, 3)))
+    expected = Moments.from_rows(X)
+    for tensor in (X.to_sparse(), X.to_sparse_csr(), X.clone().requires_grad_()):
+        np.testing.assert_array_equal(Moments.from_rows(tensor).scatter, expected.scatter)
+        assert Golem(noise="ev").fit(tensor).n_features_in_ == 3
+    rough = X.bfloat16()
+    np.testing.assert_array_equal(Moments.from_table(rough).mean, Moments.from_table(rough.double()).mean)
+    for tensor, message in (
+        (X + 1j, "Complex data not supported"),
+        (X[:0], "at least 2 rows"),
+        (X[0], r"must have shape \(rows, columns\); got shape \(3,\)"),
+        (X[0, 0], "got Tensor"),
+        (torch.zeros((5, 3), device="meta"), "nested, quantized or without data"),
+        (torch.nested.nested_tensor([X[0], X[0, :2]]), "nested, quantized or without data"),
+    ):
+        for read in (Moments.from_rows, Moments.from_table, Golem().fit):
+            with pytest.raises(ValueError, match=message):
+                read(tensor)
+    with pytest.raises(ValueError, match="at least 2 columns"):
+        Golem().fit(X[:, :0])
 
 
 def test_moments_of_different_columns_do_not_merge(rng):

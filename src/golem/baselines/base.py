@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from golem.data.checks import require_learnable
-from golem.data.inputs import numpy_rows, read_data, read_knowledge
+from golem.data.inputs import TableEstimator, numpy_rows, read_data, read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.moments import Moments
 from golem.graphs.dag import cpdag
@@ -22,7 +21,7 @@ from golem.solvers.rounding import with_required
 
 
 @dataclass(eq=False, repr=False)
-class Baseline(BaseEstimator, ABC):
+class Baseline(TableEstimator, ABC):
     """A structure learner with the attributes of `Golem`.
 
     A subclass is a dataclass of parameters. Its `_learn` ends with a call of `_set_weights` (methods that learn a
@@ -61,7 +60,7 @@ class Baseline(BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
+        X : array, sparse matrix, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
             Data with samples in rows, or their moments, which methods that need rows refuse.
         y : None
             Ignored; exists for scikit-learn.

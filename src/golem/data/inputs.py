@@ -14,9 +14,18 @@ from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.table_errors import other_width
-from golem.data.table_input import is_table, rows_and_names, without_mask
+from golem.data.table_input import is_table, real_matrix, rows_and_names
 from golem.runtime.arrays import is_tensor, namespace, to_numpy
 from golem.runtime.types import Array, Matrix
+
+
+class TableEstimator(BaseEstimator):
+    """Base of the estimators that read their data with `read_data`."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 def read_data(
@@ -31,7 +40,7 @@ def read_data(
     estimator : BaseEstimator
         Receives `n_features_in_` and, if the columns have names, `feature_names_in_`. Its parameter `missing`, "error"
         by default, says how to treat missing values.
-    X : array, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
+    X : array, sparse matrix, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
         Data, samples in rows; or their moments.
     reset : bool
         Whether this is a fit. Otherwise the columns are compared with those of the fit.
@@ -56,12 +65,12 @@ def read_data(
     # Columns without names are matched with those of the fit by position.
     names: Sequence[str] | None = None if reset else getattr(estimator, "feature_names_in_", None)
     if is_tensor(X):
-        values = X.detach()
+        values = real_matrix(X)
         if reset:
             vars(estimator).pop("feature_names_in_", None)
-            estimator.n_features_in_ = X.shape[-1]
-        elif X.shape[-1] != estimator.n_features_in_:
-            raise other_width(X.shape[-1], estimator.n_features_in_)
+            estimator.n_features_in_ = X.shape[1]
+        elif X.shape[1] != estimator.n_features_in_:
+            raise other_width(X.shape[1], estimator.n_features_in_)
     elif is_table(X):
         values, found = rows_and_names(X)
         names = found if reset or names is not None else None
@@ -70,8 +79,8 @@ def read_data(
         if reset and hasattr(X, "column_names"):
             estimator.n_features_in_, estimator.feature_names_in_ = len(found), np.array(found, dtype=object)
     else:
-        rows = without_mask(X)
-        values = validate_data(estimator, rows, reset=reset, dtype=float, ensure_all_finite=False, ensure_min_samples=2)
+        rows = real_matrix(X)
+        values = validate_data(estimator, rows, reset=reset, ensure_all_finite=False, ensure_min_samples=2)
     moments = Moments.from_rows(values, names, missing=missing)
     if moments.missing is None or not moments.missing.cells:
         return moments, values

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from golem.data.missing import Missing, MissingChoice, fit_gaussian, require_choice, rows_in_common
 from golem.data.table_errors import TOO_LARGE, require_finite, row_number, too_few_rows
-from golem.data.table_input import float_rows, rows_and_names
+from golem.data.table_input import float_rows, real_matrix, rows_and_names
 from golem.runtime.arrays import divided, is_tensor, to_numpy
 from golem.runtime.messages import quoted
 from golem.runtime.names import column_names, positions
@@ -82,9 +82,10 @@ class Moments:
         """
         require_choice(missing)
         if is_tensor(rows):
-            if missing == "error" or not bool(rows.isnan().any()):
-                return cls._from_tensor(rows, names, shift, missing)
-            rows = to_numpy(rows)
+            X = real_matrix(rows)
+            if missing == "error" or not bool(X.isnan().any()):
+                return cls._from_tensor(X, names, shift, missing)
+            rows = to_numpy(X)
         X = float_rows(rows)
         names = column_names(names, X.shape[1])
         if missing != "error":
@@ -126,10 +127,10 @@ class Moments:
         cls, X: Any, names: Sequence[str] | None, shift: ArrayLike | None, missing: MissingChoice
     ) -> Moments:
         """Return the moments of a torch tensor without missing values, in blocks of rows to save memory."""
-        if X.ndim != 2 or X.shape[0] < 2:
-            raise ValueError(f"The data must have shape (rows, columns) and at least 2 rows; got {tuple(X.shape)}.")
+        if X.shape[0] < 2:
+            raise too_few_rows(X.shape[0])
         names = column_names(names, X.shape[1])
-        n, block = X.shape[0], max(1, _BLOCK_BYTES // (8 * X.shape[1]))
+        n, block = X.shape[0], max(1, _BLOCK_BYTES // (8 * max(1, X.shape[1])))
         first = X[0].double()
         centre = first if shift is None else first.new_tensor(np.asarray(shift))
         offset = sum((X[k : k + block].double() - centre).sum(dim=0) for k in range(0, n, block)) / n

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from golem.data.table_errors import TOO_LARGE, not_numeric, too_few_rows
+from golem.runtime.arrays import is_tensor, to_numpy
+from golem.runtime.devices import Placement
+from golem.runtime.machine import require_memory
 from golem.runtime.names import column_names
-from golem.runtime.types import Matrix, Vector
+from golem.runtime.types import Array, Matrix, Vector
+
+_COMPLEX = "Complex data not supported. Use real columns, such as the real and the imaginary parts."
+_FEWER = "Use fewer rows or columns, or read the table from files with golem.readers.moments_from_file."
+
+
+class _NotNumbersError(TypeError, ValueError):
+    """Objects that are not numbers: a TypeError by the rules of scikit-learn, a ValueError by those of golem."""
 
 
 def is_table(data: Any) -> bool:
@@ -36,12 +49,19 @@ def rows_and_names(table: Any) -> tuple[Matrix, tuple[str, ...]]:
     if not is_table(table):
         X = float_rows(table)
         return X, column_names(None, X.shape[1])
-    frame = nw.from_native(table, eager_only=True)
+    try:
+        frame = nw.from_native(table, eager_only=True)
+    except TypeError:  # tables that are known only by the interchange protocol, such as a RecordBatch
+        from pyarrow.interchange import from_dataframe
+
+        frame = nw.from_native(from_dataframe(table), eager_only=True)
     names = column_names(frame.columns, len(frame.columns))
     columns, text = [], []
     for series, name in zip(frame.iter_columns(), names, strict=True):
         try:
             columns.append(_float_column(series))
+        except OverflowError:
+            raise ValueError(f"Column {name!r}: {TOO_LARGE}") from None
         except (ValueError, TypeError) as error:
             text.append(f"{name!r} ({error})")
     if text:
@@ -63,7 +83,11 @@ def _float_column(series: Any) -> Vector:
         raise TypeError(f"{bad[0][0]!r} in row {bad[0][1]}{others}")
     try:
         nulls = series.is_null().to_list()  # pandas has None, NaN and NA
-        return np.array([np.nan if null else value for value, null in zip(values, nulls, strict=True)], dtype=float)
+        cells = [np.nan if null else value for value, null in zip(values, nulls, strict=True)]
+        column = _real_numbers(np.array(cells, dtype=object))
+        if column.ndim == 1:  # cells may be lists of one number each
+            return column
+        raise TypeError
     except (ValueError, TypeError):
         raise TypeError(f"type {series.dtype}") from None
 
@@ -78,19 +102,75 @@ def parsed(text: str | bytes) -> float | None:
 
 def float_rows(rows: Any) -> Matrix:
     """Return rows as floats of shape (n, d), with NaN for masked values; raise a ValueError if that is impossible."""
-    try:
-        X = np.asarray(without_mask(rows), dtype=float)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"The data must be a table of numbers ({error}).") from None
-    if X.ndim != 2:
-        raise ValueError(f"The data must have shape (rows, columns); got shape {X.shape}.")
-    if X.size and np.abs(X[np.isfinite(X)]).max(initial=0) > 1e150:
-        raise ValueError(TOO_LARGE)
+    if type(rows) is not np.ndarray and not is_tensor(rows) and is_table(rows):
+        rows = rows_and_names(rows)[0]
+    X = np.asarray(to_numpy(real_matrix(rows)), dtype=float)
     if len(X) < 2:
         raise too_few_rows(len(X))
+    # The check below and the moments need two copies of the rows, and the scatter and the covariance.
+    require_memory(f"A table of {len(X)} rows and {X.shape[1]} columns", 16 * X.shape[1] * sum(X.shape), _FEWER)
+    if X.size and np.abs(X[np.isfinite(X)]).max(initial=0) > 1e150:
+        raise ValueError(TOO_LARGE)
     return X
 
 
-def without_mask(rows: Any) -> Any:
-    """Replace the masked values of a masked array by NaN; return anything else unchanged."""
-    return np.ma.filled(rows.astype(float), np.nan) if isinstance(rows, np.ma.MaskedArray) else rows
+def real_matrix(data: Any) -> Array:
+    """Return rows of real numbers as a dense tensor on its device, or as an array of floats with NaN for masked values.
+
+    Sparse matrices and tensors become dense. Complex numbers, dates and structured arrays are an error: NumPy and torch
+    would drop imaginary parts and units without a word.
+    """
+    if is_tensor(data):
+        return _dense_tensor(data.detach())
+    if issparse(data):
+        _require_dense(data.shape)
+        data = data.toarray(order="C")
+    try:
+        values = _real_numbers(np.asanyarray(data))
+    except OverflowError:
+        raise ValueError(TOO_LARGE) from None
+    except (TypeError, ValueError) as error:
+        reason = str(error).removesuffix(".")
+        raise _NotNumbersError(f"The data must be a table of numbers: {reason}.") from None
+    _require_two_axes(values.shape, data)
+    return values
+
+
+def _real_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
+    """Turn an array into floats; raise a ValueError for what NumPy would convert although it is not a real number."""
+    types = set(map(type, array.flat)) if array.dtype == object else {array.dtype.type}
+    if any(issubclass(kind, complex | np.complexfloating) for kind in types):
+        raise ValueError(_COMPLEX)
+    if any(issubclass(kind, np.datetime64 | np.timedelta64) for kind in types):
+        raise ValueError("got dates or times. Convert them to numbers, such as days since the first one")
+    if np.void in types:
+        raise ValueError("got a structured array. Convert it with pandas.DataFrame")
+    if isinstance(array, np.ma.MaskedArray):
+        return np.ma.filled(array.astype(float), np.nan)
+    return np.asarray(array, dtype=float)
+
+
+def _dense_tensor(X: Any) -> Any:
+    """Return a torch tensor without the layouts that have no rows of real numbers, or raise a ValueError."""
+    if X.is_nested or X.is_meta or X.is_quantized:
+        raise ValueError("The tensor is nested, quantized or without data. Convert it to a tensor of floats.")
+    if X.is_complex():
+        raise ValueError(_COMPLEX)
+    _require_two_axes(X.shape, X)
+    if str(X.layout) != "torch.strided":
+        _require_dense(X.shape, str(X.device))
+        X = X.to_dense()
+    return X
+
+
+def _require_two_axes(shape: Sequence[int], data: Any) -> None:
+    if len(shape) != 2:
+        received = f"shape {tuple(shape)}" if shape else type(data).__name__
+        raise ValueError(f"The data must have shape (rows, columns); got {received}.")
+
+
+def _require_dense(shape: Sequence[int], device: str = "cpu") -> None:
+    """Raise a ValueError if a sparse matrix has no room as a dense one."""
+    place = "of memory" if device == "cpu" else f"on {device}"
+    need, free = 8 * shape[0] * shape[1], Placement(device).free_memory
+    require_memory("A dense copy of the sparse data", need, _FEWER, free=free, place=place)

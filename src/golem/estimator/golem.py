@@ -9,12 +9,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from golem.data.checks import require_learnable, warn_of_equal_scales
-from golem.data.inputs import read_data, read_knowledge
+from golem.data.inputs import TableEstimator, read_data, read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice, require_choice
 from golem.data.moments import Moments
@@ -42,7 +41,7 @@ from golem.solvers.paper_recipe import NOISE_MODELS, NoiseModel, PaperRecipe
 from golem.solvers.rounding import CycleRemoval, Rounded, round_to_dag, with_required
 
 
-class Golem(BaseEstimator):
+class Golem(TableEstimator):
     """Learn a linear directed acyclic graph by penalized Gaussian likelihood.
 
     Minimizes S(B) = L(B) + R_sparse(B) + R_DAG(B) (Ng, Ghassami and Zhang 2020, eq. 1). `weights_[i, j] != 0` means
@@ -227,7 +226,7 @@ class Golem(BaseEstimator):
 
         Parameters
         ----------
-        X : array, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
+        X : array, sparse matrix, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
             Data of shape (n, d), or their moments.
         y : None
             Ignored, for scikit-learn.

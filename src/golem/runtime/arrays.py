@@ -35,6 +35,8 @@ def to_numpy(array: Array) -> np.ndarray[Any, np.dtype[Any]]:
     """Return an array of any library and device as a NumPy array."""
     if not is_tensor(array):
         return np.asarray(array)
+    if str(array.dtype) == "torch.bfloat16":  # NumPy has no such type
+        array = array.float()
     if array.device.type == "cpu":
         return np.asarray(array.detach())
     import torch

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from golem.assessment.selection.path_scores import PenaltyPath, by_criterion, by_folds, by_halves
 from golem.assessment.selection.paths import Setting, default_penalties, grid
 from golem.data.checks import DataWarning, require_learnable
-from golem.data.inputs import read_data, read_knowledge
+from golem.data.inputs import TableEstimator, read_data, read_knowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import are_shards, merged, read_sample
@@ -45,7 +45,7 @@ class Selection:
     path: list[dict[str, Any]]
 
 
-class GolemCV(BaseEstimator):
+class GolemCV(TableEstimator):
     """Learn a graph with penalties and a threshold chosen from the data.
 
     A path of graphs is learned, from high penalties to low ones, and one point of it is chosen:

@@ -20,7 +20,7 @@ from golem.data.checks import DataWarning
 from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import Parts, Task, merged, moments_of_shards, part_moments
 from golem.data.moments import Moments
-from golem.data.table_input import rows_and_names
+from golem.data.table_input import real_matrix, rows_and_names
 from golem.runtime.machine import available_cores
 from golem.runtime.names import column_names
 from golem.runtime.progress import Counter
@@ -150,7 +150,7 @@ def _part_of_partition(partition: Any, names: tuple[str, ...], number: int, miss
     if not len(partition):
         return {}
     try:
-        values = partition if isinstance(partition, np.ndarray) else rows_and_names(partition)[0]
+        values = real_matrix(partition) if isinstance(partition, np.ndarray) else rows_and_names(partition)[0]
         with blas_threads_for(0):
             return {0: Moments.from_columns(list(values.T), names, missing=missing)}
     except ValueError as error:
