@@ -285,6 +285,10 @@ def test_a_folder_of_data_may_hold_results_as_well(tmp_path):
     [
         # Spaces within cells are not separators if tabs give a complete table.
         ("x\ty\tfruit\n1.5\t10\t3 apples\n2.5\t30\t4 pears\n0.5\t80\t9 plums\n", ("x", "y"), [1.5, 40]),
+        # A decimal comma in any column proves that commas do not separate thousands.
+        ("x;y;fruit\n1,234;0,5;0\n5;2;0\n7,766;2;0\n", ("x", "y"), [14 / 3, 1.5]),
+        ("x;y;fruit\n1,234;2,000;0\n2,766;4,000;0\n5,000;6,000;0\n", ("x", "y"), [3, 4]),
+        (f"x,y,fruit\n1,2,{'x' * 200_000}\n3,{'0' * 200_000}4,0\n5,9,0\n", ("x", "y"), [3, 5]),
         (b"x,y,fruit\n1,2,wait\x85 ok\n3,4,b\n5,9,c\n", ("x", "y"), [3, 5]),
         ("0,1,fruit\n5,3,2\n1,4,4\n6,2,1\n", ("0", "1"), [4, 3]),
         ("# x y fruit\n1 2 0\n3 4 0\n5 9 0\n", ("x", "y"), [3, 5]),
@@ -321,6 +325,19 @@ def test_pandas_numbers_of_columns_are_names(tmp_path):
             'income,rent\n"1,250",980\n900,450\n"2,100","1,050"\n',
             "commas separate thousands, write the numbers without commas",
         ),
+        # One number with a comma is enough, with or without a header, and beyond the lines that tell the format.
+        ("a;b\n1,234;2\n5;3\n7;1\n", "Column 'a' contains '1,234' and '5'. If commas separate thousands"),
+        ("a\tb\n1,234\t2\n5\t3\n7\t1\n", "Column 'a' contains '1,234' and '5'. If commas separate thousands"),
+        ("1,234;2\n5;3\n7;1\n", "Column 1 contains '1,234' and '5'. If commas separate thousands"),
+        ("a;b\n" + "1,234;2\n" * 60 + "900;3\n", "Column 'a' contains '1,234' and '900'"),
+        # PyArrow reads hexadecimal integers, but not in columns of decimal numbers.
+        ("a,b\n0x10,2\n5,3\n7,1\n", r"'a' \('0x10' in line 2\)"),
+        ("a,b\n0x10,2\n5.5,3\n7,1\n", r"'a' \('0x10' in line 2\)"),
+        ("a,b\n0x10,true\n5,false\n7,true\n", r"'a' \('0x10' in line 2\)"),
+        # The csv module has a limit of 131072 characters.
+        (f"a,b\n1,2\n3,{'x' * 200_000}\n2,5\n", r"'b' \('x{100}\.\.\.' in line 3\)"),
+        (f'a,b\n1,2\n3,"{"x" * 200_000}"\n2,5\n', r"The line '3,\"x+\.\.\.' cannot be divided into fields"),
+        (f"a,{'n' * 200_000}\n1,2\n3,4\n2,5\n", r"at most 1000 characters\. Shorten those of column 2 \(200000\)"),
         ("1,?\n3,2\n5,7\n4,4\n", "If '.' means a missing value"),
         ('"dose\n(mg)",resp\n1,2\n3,5\n4,1\n', "a line break within the quotes of line 1"),
         ("a,b\n1,n.a.\n2,3\n4,5\n", "--na n.a."),

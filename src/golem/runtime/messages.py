@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 
+_LONG = 100
+
 
 def shortened(items: Sequence[str], most: int = 8) -> str:
     """Join items for a message; count those after the first `most`."""
@@ -24,8 +26,8 @@ def counted(count: int, one: str, written: Callable[[int], str] = str) -> str:
 
 
 def quoted(names: Sequence[str], most: int = 8) -> str:
-    """Join quoted names for a message."""
-    return shortened([repr(name) for name in names], most)
+    """Join quoted names for a message; of long ones, show the beginning."""
+    return shortened([repr(name if len(name) <= _LONG else f"{name[:_LONG]}...") for name in names], most)
 
 
 def suggestion(name: str, known: Sequence[str], what: str) -> str:

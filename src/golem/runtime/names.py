@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from golem.runtime.messages import quoted
+from golem.runtime.messages import quoted, shortened
+
+_LONGEST = 1000
 
 
 def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
@@ -18,6 +20,8 @@ def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
         raise ValueError(f"{len(names)} names for {d} columns; give one name per column")
     if empty := [str(j + 1) for j, name in enumerate(names) if not name.strip()]:
         raise ValueError(f"column {', '.join(empty)} has an empty name; name it, or choose columns to use (--columns)")
+    if long := [f"{j + 1} ({len(name)})" for j, name in enumerate(names) if len(name) > _LONGEST]:
+        raise ValueError(f"Names have at most {_LONGEST} characters. Shorten those of column {shortened(long)}.")
     if repeated := sorted(name for name, count in Counter(names).items() if count > 1):
         raise ValueError(f"column names must be unique; repeated: {quoted(repeated)}")
     return names

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from golem.data.files.batches import Batch, Piece, as_floats, block_bytes, first_line, is_numeric, piece_bytes
+from golem.data.files.batches import Batch, Piece, as_floats, block_bytes, first_line, piece_bytes
 from golem.data.files.csv_format import (
     BETWEEN_BLANKS,
     MISSING_WORDS,
@@ -169,9 +169,10 @@ class CsvFile:
                 with contextlib.suppress(pa.ArrowInvalid):
                     return self._read(trimmed, positions, numbers, step)
             with contextlib.suppress(pa.ArrowInvalid):
-                table = self._read(trimmed, positions, {}, len(trimmed) + 1)
-                if all(map(is_numeric, table.schema.types)):
-                    return table
+                # PyArrow reads 0x10 as an integer, but not among decimals: here integers must be decimal numbers, too.
+                schema = self._read(trimmed, positions, {}, len(trimmed) + 1).schema
+                types = {field.name: field.type for field in schema if pa.types.is_boolean(field.type)}
+                return self._read(trimmed, positions, numbers | types, len(trimmed) + 1)
             raise self._error(block, columns) or _unexplained(block, error) from None
 
     def _trimmed(self, text: bytes) -> bytes:
@@ -225,8 +226,8 @@ class CsvFile:
             for j, field in enumerate(fields[d:], start=d + 1):
                 if field not in self.na and field not in MISSING_WORDS:
                     return ValueError(
-                        f"Column {j} has no name, but the value {field!r} in line {number}. Name the column in the "
-                        "first line, or remove the value."
+                        f"Column {j} has no name, but the value {quoted([field])} in line {number}. Name the column in "
+                        "the first line, or remove the value."
                     )
             for j in columns:
                 if not self._is_readable(fields[j]):
@@ -237,7 +238,7 @@ class CsvFile:
         found = []
         for j, cells in sorted(text.items()):
             more = f" and {at_least}{len(cells) - 1} more" if len(cells) > 1 else ""
-            found.append(f"{self.names[j]!r} ({cells[0][1]!r} in line {cells[0][0]}{more})")
+            found.append(f"{self.names[j]!r} ({quoted([cells[0][1]])} in line {cells[0][0]}{more})")
         remedy = self._remedy(text, among_numbers=have_numbers.issuperset(text))
         return not_numeric(found, len(columns), remedy) if found else None
 

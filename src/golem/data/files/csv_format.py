@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from golem.data.table_input import parsed
 from golem.runtime.files import DECIMAL_COMMA
+from golem.runtime.messages import quoted
 
 _SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
 _SEPARATOR_LINE = re.compile(r'"?sep=([,;|\t])"?', re.IGNORECASE)
@@ -70,22 +71,24 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
         del numbered[min(numbered)]
     if not numbered:
         raise ValueError("The file has no lines of data.")
+    lines = list(numbered.values())
     numbered = dict(itertools.islice(numbered.items(), _LINES))
     separator = _best_separator(numbered, [named] if named else list(_SEPARATORS), na)
     header, *body = _rows(list(numbered.values()), separator)
     decimal_comma = separator != "," and any(DECIMAL_COMMA.fullmatch(field) for row in (header, *body) for field in row)
-    if decimal_comma:
-        _refuse_thousands(header, body)
     # A first line with numbers and markers of missing values is a row of data.
     marked = any(is_number(field, True) and field for field in header)
-    names = not all(
+    has_names = not all(
         is_number(field, separator != ",", na) or (marked and field.lower() in USUAL_MARKERS) for field in header
     )
     # A blank first field, as left by a saved row index, also indicates a header: data hardly ever start with one.
     index = len(body) > 0 and header[0] == "" and body[0][0] != ""
-    has_header = names or index or _counts(header, body)
+    has_header = has_names or index or _counts(header, body)
     is_short = _is_short(header, body, na)
     row_names = is_short and any(row[-1] for row in body)
+    if decimal_comma:
+        names = [""] * row_names + header + [""] * (is_short - row_names)
+        _refuse_thousands(names, _rows(lines, separator))
     padding = _empty_end([[*header, ""] if is_short else header, *body])
     columns = len(header) + is_short - padding
     return CsvFormat(separator, has_header, decimal_comma, encoding, columns, row_names, padding)
@@ -133,15 +136,18 @@ def _open_quotes(numbered: dict[int, str]) -> str:
     return "" if number is None else f"a line break within the quotes of line {number}, "
 
 
-def _refuse_thousands(header: list[str], body: list[list[str]]) -> None:
-    """Raise a ValueError if commas seem to separate thousands: always three digits after them, and whole numbers."""
-    for name, column in zip(header, zip(*body, strict=True), strict=False):
-        marked = [cell for cell in column if "," in cell]
+def _refuse_thousands(names: list[str], rows: list[list[str]]) -> None:
+    """Raise a ValueError if commas may separate thousands: always three digits after them, next to whole numbers."""
+    if any(DECIMAL_COMMA.fullmatch(cell) and not THOUSANDS.fullmatch(cell) for row in rows for cell in row):
+        return  # a decimal comma for certain, and files do not use both
+    columns = zip(*(row for row in rows if len(row) == len(names)), strict=True)
+    for number, (name, column) in enumerate(zip(names, columns, strict=False), start=1):
+        marked = [cell for cell in column if THOUSANDS.fullmatch(cell)]
         whole = [cell for cell in column if re.fullmatch(r"[+-]?\d+", cell)]
-        if len(marked) > 1 and whole and all(THOUSANDS.fullmatch(cell) for cell in marked):
+        if marked and whole:
             raise ValueError(
-                f"Column {name!r} contains {marked[0]!r} and {whole[0]!r}. {THOUSANDS_REMEDY}. If they are decimal "
-                f"commas, write {whole[0]!r} with decimals, too."
+                f"Column {number if is_number(name, True) else repr(name)} contains {marked[0]!r} and {whole[0]!r}. "
+                f"{THOUSANDS_REMEDY}. If they are decimal commas, write {whole[0]!r} with decimals, too."
             )
 
 
@@ -224,9 +230,14 @@ def split_line(line: str, separator: str) -> list[str]:
     """Split a line into fields; a blank as separator matches any run of white space."""
     if separator == " ":
         return [field.strip('"') for field in re.findall(BETWEEN_BLANKS, line)] if '"' in line else line.split()
-    if separator not in line:  # also avoids the size limit of fields in the csv module
+    if separator not in line:
         return [line.strip().strip('"')]
-    return [field.strip() for field in next(csv.reader([line], delimiter=separator, skipinitialspace=True))]
+    if '"' not in line:  # also avoids the size limit of fields in the csv module
+        return [field.strip() for field in line.split(separator)]
+    try:
+        return [field.strip() for field in next(csv.reader([line], delimiter=separator, skipinitialspace=True))]
+    except csv.Error as error:
+        raise ValueError(f"The line {quoted([line])} cannot be divided into fields ({error}). Shorten it.") from None
 
 
 def without_blanks_around_fields(text: str, separator: str) -> str:
