@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
+import os
+import subprocess
+import sys
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -159,6 +164,47 @@ def test_a_truth_of_other_variables_is_refused_with_the_name_of_the_table(tmp_pa
     result = golem("compare", "-", "--truth", tmp_path / "truth.csv", input="a,b,c\n" + ROWS, expect=1)
     assert "Error: standard input: " in result.output
     assert "truth.csv does not match the table: " in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("command", ["fit", "compare"])
+def test_an_empty_path_is_not_the_current_folder(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text("a,b,c\n" + ROWS)
+    assert "An empty path was given" in golem(command, "", expect=1).output
+    assert not (tmp_path / "golem-output").exists()
+
+
+@contextlib.contextmanager
+def pipe(path, content):
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=(content,))
+    writer.start()
+    yield path
+    writer.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_pipes_are_read_like_files(tmp_path):
+    (tmp_path / "data.csv").write_text("a,b,c\n" + ROWS)
+    golem("fit", tmp_path / "data.csv", "-o", tmp_path / "file", "--bootstrap", 3, "-q")
+    with pipe(tmp_path / "Pipe", "a,b,c\n" + ROWS) as path:
+        golem("fit", path, "-o", tmp_path / "pipe", "--bootstrap", 3, "-q")
+    assert (tmp_path / "pipe" / "edges.csv").read_text() == (tmp_path / "file" / "edges.csv").read_text()
+    with pipe(tmp_path / "Text", "a,b,c\n" + ROWS + "1,2,x\n") as path:
+        said = golem("fit", path, expect=1).output
+    assert f"{path}: 1 of 3 columns is not numeric: 'c'" in " ".join(said.split())
+    with pipe(tmp_path / "Nothing", "") as path:
+        assert f"{path} is empty" in " ".join(golem("fit", path, expect=1).output.split())
+    with pytest.raises(ValueError, match="A pipe can be read only once"):
+        read_table(path)
+
+
+def test_a_closed_standard_input_is_told(tmp_path):
+    command = [sys.executable, "-c", "from golem.cli import main; main()", "fit", "-", "-o", str(tmp_path / "out")]
+    closed = ["sh", "-c", '"$@" <&-', "sh", *command]
+    result = subprocess.run(closed, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert "standard input, which is closed" in " ".join(result.stderr.split())
 
 
 def test_an_empty_standard_input_is_told(tmp_path):

@@ -17,7 +17,7 @@ from golem.runtime.interrupts import holding_interrupts
 
 
 def compare(
-    data: Annotated[Path, typer.Argument(help="CSV (also gzipped) or Parquet file. `-` is standard input.")],
+    data: Annotated[str, typer.Argument(help="CSV (also gzipped) or Parquet file. `-` is standard input.")],
     output: options.OutputFolder = Path("golem-comparison"),
     quiet: options.Quiet = False,
     as_json: options.Json = False,
@@ -66,7 +66,7 @@ def compare(
     from golem.workflow import naming, require_kept, title_of
 
     chosen = [name for name in options.all_names(methods) if name]
-    with user_errors(), spooled([str(data)]) as paths:
+    with user_errors(), spooled([data]) as paths:
         require_known(chosen)
         require_writable(output)
         known = options.read_knowledge_file(knowledge)
@@ -81,7 +81,7 @@ def compare(
                 "Choose another folder with -o."
             )
         obeyed = with_edges(known, forbid, require, table.names)
-        with ProgressBars(not (quiet or as_json)).comparing(time_limit) as show, naming([str(data)]):
+        with ProgressBars(not (quiet or as_json)).comparing(time_limit) as show, naming([data]):
             result = compare_file(
                 table,
                 chosen or None,
@@ -94,7 +94,7 @@ def compare(
         with holding_interrupts():
             result.save(output)
             if result.estimates:
-                name = Path(title_of([str(data)])).stem
+                name = Path(title_of([data])).stem
                 report_comparison(result, output / "report.html", title=f"Methods compared on {name}")
     if as_json:
         print(json.dumps([vars(row) for row in result.rows]))  # noqa: T201

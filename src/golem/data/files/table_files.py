@@ -108,6 +108,8 @@ def find_files(paths: Paths) -> list[Path]:
     """
     found = []
     for path in listed(paths):
+        if not str(path):
+            raise ValueError("An empty path was given. Name a file or a folder; the current folder is '.'.")
         matches = [Path(path)]
         if not matches[0].exists() and glob.has_magic(str(path)):
             matches = [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]
@@ -148,6 +150,8 @@ def _is_truth(path: Path) -> bool:
 
 def _open(path: Path, header: bool | None, na: tuple[str, ...], before: Sequence[TableFile]) -> TableFile:
     """Open a file as Parquet if its content or name says so, otherwise as text."""
+    if path.is_fifo():
+        raise ValueError("A pipe can be read only once. Save the table to a file.")
     if not path.stat().st_size:
         raise ValueError("The file is empty.")
     with path.open("rb") as file:
