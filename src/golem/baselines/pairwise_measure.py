@@ -9,7 +9,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from golem.solvers.order.jit import entry
 
 Array = Any
 
@@ -20,7 +21,7 @@ _GAUSSIAN_ENTROPY = (1 + math.log(2 * math.pi)) / 2
 _LOG_2 = math.log(2)
 
 
-@njit(cache=True, nogil=True)
+@entry
 def entropy(x: Array, y: Array, slope: float, scale: float) -> float:
     """Approximate the entropy of (x - slope y) / scale, which has mean 0 and variance 1."""
     n = len(x)
@@ -34,7 +35,7 @@ def entropy(x: Array, y: Array, slope: float, scale: float) -> float:
     return float(_GAUSSIAN_ENTROPY - _K1 * (log_cosh - _GAMMA) ** 2 - _K2 * (odd / n) ** 2)
 
 
-@njit(cache=True, nogil=True)
+@entry
 def most_exogenous(Z: Array, R: Array, is_candidate: Array) -> int:
     """Return the most likely cause of all others among the candidates (Hyvärinen and Smith 2013).
 

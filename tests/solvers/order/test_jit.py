@@ -1,14 +1,24 @@
-"""Kernels are compiled once each: what the first call costs rests on that."""
+"""Kernels are compiled once each, as the first call should be fast, and also where numba has no cache."""
+
+import errno
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core import caching
 
+import golem
 from golem.data.moments import Moments
 from golem.score.likelihood import GaussianEV, GaussianNV
 from golem.score.sparsity import L0
 from golem.simulate import simulate
 from golem.solvers import Order
-from golem.solvers.order import order_kernels, variance_kernels
+from golem.solvers.order import jit, order_kernels, variance_kernels
 
 
 def dispatchers(module):
@@ -31,3 +41,44 @@ def test_every_kernel_is_compiled_for_one_signature(likelihood, module):
     assert compiled
     # With the code in numba's cache, kernels that others call are not compiled at all.
     assert {name: len(kernel.overloads) for name, kernel in compiled.items() if len(kernel.overloads) > 1} == {}
+
+
+def test_a_fit_without_a_writable_folder_for_the_cache_warns_once(tmp_path):
+    """A file in place of a folder cannot be written even by root."""
+    package = tmp_path / "golem"
+    shutil.copytree(Path(golem.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in (package / "solvers" / "order", package / "baselines"):
+        (folder / "__pycache__").touch()
+    (tmp_path / "file").touch()
+    data = tmp_path / "data.csv"
+    np.savetxt(data, simulate(14, 200, random_state=0).data, delimiter=",")
+    places = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "MPLCONFIGDIR"), str(tmp_path / "file"))
+    environment = os.environ | places | {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "golem.cli", "fit", str(data), "--noise", "ev", "-o", str(tmp_path / "out")]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert (tmp_path / "out" / "graph.json").is_file()
+    assert ended.stderr.count("NUMBA_CACHE_DIR") == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "error"),
+    [
+        ("_save_data", OSError(errno.ENOSPC, "No space left on device")),
+        ("_load_index", PermissionError(errno.EACCES, "Permission denied")),
+        ("_load_index", EOFError("Ran out of input")),
+        ("_load_index", pickle.UnpicklingError("pickle data was truncated")),
+    ],
+)
+def test_a_cache_that_fails_while_it_is_used_does_not_stop_the_work(monkeypatch, tmp_path, method, error):
+    def fail(*arguments):
+        raise error
+
+    jit._warn_without_cache.cache_clear()
+    monkeypatch.setattr(caching.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(caching.IndexDataCacheFile, method, fail)
+    twice = jit.entry(lambda x: 2 * x)
+    with pytest.warns(UserWarning, match="Set the environment variable NUMBA_CACHE_DIR") as warned:
+        answers = [twice(21), twice(0.5)]
+    assert answers == [42, 1.0]
+    assert len(warned) == 1

@@ -16,7 +16,11 @@ NumPy's division rules keep zero checks and exceptions out of the loops.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import functools
+import pickle
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 from numba import njit
@@ -25,8 +29,15 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def entry(function: Function) -> Function:
-    """Compile a kernel that Python calls; it releases the interpreter lock."""
-    return _compiled(function, cache=True, nogil=True)
+    """Compile a kernel that Python calls and numba caches if it can; it releases the interpreter lock."""
+    compiled: Any = _compiled(function, nogil=True)
+    try:
+        compiled.enable_caching()
+        # Only on Windows does numba go on without its cache when the disk is full or a file is damaged.
+        compiled._cache._guard_against_spurious_io_errors = _without_cache_on_error
+    except RuntimeError:  # no folder is writable
+        _warn_without_cache()
+    return cast(Function, compiled)
 
 
 def kernel(function: Function) -> Function:
@@ -42,3 +53,22 @@ def inlined(function: Function) -> Function:
 def _compiled(function: Function, **options: Any) -> Function:
     options |= {"error_model": "numpy", "no_cfunc_wrapper": True}
     return cast(Function, njit(**options)(function))
+
+
+@contextlib.contextmanager
+def _without_cache_on_error() -> Iterator[None]:
+    """Ignore, with a warning, that a cached kernel cannot be read or written."""
+    try:
+        yield
+    except (OSError, EOFError, pickle.PickleError):
+        _warn_without_cache()
+
+
+@functools.cache
+def _warn_without_cache() -> None:
+    """Warn once that the kernels are compiled again in every process."""
+    warnings.warn(
+        "Compiled code could not be read from or saved in numba's cache, so that every run compiles the search again "
+        "(up to half a minute). Set the environment variable NUMBA_CACHE_DIR to a writable folder.",
+        stacklevel=2,
+    )
