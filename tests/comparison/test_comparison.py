@@ -293,6 +293,25 @@ def test_the_command(drawn, tmp_path):
     assert "Every method failed" in result.output
 
 
+@pytest.mark.parametrize("with_truth", [False, True])
+def test_a_comparison_without_any_graph_is_saved_with_its_statuses(drawn, tmp_path, with_truth):
+    data, truth, out = tmp_path / "data.csv", tmp_path / "truth.csv", tmp_path / "out"
+    np.savetxt(data, drawn.data, delimiter=",", header=",".join(drawn.sem.names), comments="")
+    truth.write_text("source,target\nx0,x1\n")
+    arguments = ["compare", str(data), "--methods", "pc,fgs", "--time-limit", "0.001", "-o", str(out)]
+    result = CliRunner().invoke(app, [*arguments, "--truth", str(truth)] if with_truth else arguments)
+    assert result.exit_code == 1
+    assert result.output.splitlines()[-1].startswith("Error: ")
+    assert isinstance(result.exception, SystemExit)
+    saved = list(csv.DictReader((out / "comparison.csv").read_text().splitlines()))
+    assert [(row["method"], row["status"]) for row in saved] == [("pc", "time limit"), ("fgs", "time limit")]
+    edges = list(csv.DictReader((out / "agreement.csv").read_text().splitlines()))
+    assert [(row["source"], row["target"], row["methods"], row["truth"]) for row in edges] == (
+        [("x0", "x1", "0", "->")] if with_truth else []
+    )
+    assert (out / "comparison.png").stat().st_size > 0
+
+
 def test_knowledge_is_obeyed_or_refused(drawn, monkeypatch, tmp_path):
     (tmp_path / "lingam.py").write_text(RAISES)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

@@ -111,7 +111,8 @@ class Comparison:
         and for every method and the truth "->", "<-", "--" (undirected, or both directions) or "".
         """
         graphs = self.graphs()
-        learned = np.array([estimate.graph for estimate in self.estimates.values()]).reshape(-1, *[len(self.names)] * 2)
+        d = len(self.names)
+        learned = np.array([estimate.graph for estimate in self.estimates.values()], dtype=bool).reshape(-1, d, d)
         table = []
         joined = np.any([graph | graph.T for graph in graphs.values()], axis=0) if graphs else np.zeros((0, 0), bool)
         for i, j in np.argwhere(np.triu(joined)):
