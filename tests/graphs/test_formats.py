@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from golem.graphs.formats import FORMATS, format_of, read_graph
+from golem.graphs.formats import FORMATS, format_of, read_graph, read_graph_document
 from golem.graphs.named_graph import NamedGraph
 
 # Whatever UTF-8 can hold: quotes, line breaks, control characters, right-to-left marks.
@@ -438,10 +438,13 @@ def test_causal_learns_other_arrow():
         ("digraph { a -> b [weight=2]; b -> c }", "the edge from 'b' to 'c' has no weight; give one"),
         ("hello\n", "the first line has only one field"),
         (";a;b\na;0;0,5\nb;0\n", "row 'b' of the weights must have 2 numbers, one per name"),
-        (",a,b\na,0,x\nb,0,0\n", "row 'a' of the weights has a value that is not a number"),
+        (",a,b\na,0,x\nb,0,0\n", "row 'a' of the weights has a value that is not a finite number"),
         ('{"names": ["a", "b"], "weights": [[0, 1], [0]]}', "row 'b' of the weights must have 2 numbers, one per name"),
         ('{"names": ["a"], "weights": [[NaN]]}', "JSON is malformed"),
-        ('{"names": ["a", "b"], "weights": [[0, 1], [0, "x"]]}', "of the weights has a value that is not a number"),
+        (
+            '{"names": ["a", "b"], "weights": [[0, 1], [0, "x"]]}',
+            "of the weights has a value that is not a finite number",
+        ),
         ('{"names": ["a"]}', "a graph needs `names` and `weights`"),
     ],
 )
@@ -507,6 +510,21 @@ def test_what_is_too_deep_or_too_large_is_refused(tmp_path, text):
         read_graph(tmp_path / "graph")
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize("name", ["csv", "gml", "graph.json"])
+def test_a_graph_that_does_not_fit_the_memory_is_refused_before_it_is_built(tmp_path, monkeypatch, name):
+    monkeypatch.setattr("golem.runtime.machine.free_memory", lambda: 2**30)
+    d = 120_000 if name == "csv" else 10_000
+    texts = {
+        "csv": "source,target\n" + "".join(f"a{k},b{k}\n" for k in range(d // 2)),
+        "gml": "graph [ " + " ".join(f"node [ id {k} ]" for k in range(d)) + " ]",
+        "graph.json": json.dumps({"format_version": 2, "names": [f"x{k}" for k in range(d)]}),
+    }
+    (tmp_path / name).write_text(texts[name])
+    read = read_graph_document if name == "graph.json" else read_graph
+    with pytest.raises(ValueError, match=rf"A graph of {d} nodes needs about .* GiB of memory, of which 1.0 GiB"):
+        read(tmp_path / name)
 
 
 MUTATED = NamedGraph.from_lists(

@@ -18,8 +18,8 @@ def user_errors() -> Iterator[None]:
     """Turn an error that the user can fix into a message and exit code 1."""
     try:
         yield
-    except (ValueError, OSError) as error:
-        fail(str(error))
+    except (ValueError, OSError, MemoryError) as error:
+        fail(str(error) or "Not enough memory.")
     except KeyboardInterrupt:
         err.print("Interrupted.")
         raise typer.Exit(INTERRUPTED_EXIT_CODE) from None

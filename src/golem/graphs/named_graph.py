@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from golem.graphs.dag import cpdag, is_dag
+from golem.runtime.machine import require_memory
 from golem.runtime.messages import counted, quoted
 from golem.runtime.names import column_names, positions
 from golem.runtime.types import BoolMatrix, Matrix, Vector
@@ -91,7 +93,8 @@ class NamedGraph:
         names = tuple(names)
         names, edges = column_names(names, len(names)), list(edges)
         where = {name: position for position, name in enumerate(names)}
-        weights, adjacency = np.zeros((len(names), len(names))), np.zeros((len(names), len(names)), dtype=bool)
+        weights = _no_weights(len(names))
+        adjacency = weights != 0
         for source, target, attributes in edges:
             if unknown := [name for name in (source, target) if name not in where]:
                 raise ValueError(f"an edge has the end {quoted(unknown)}, which is not a node")
@@ -144,7 +147,7 @@ class NamedGraph:
         if missing := [name for name in self.names if name not in known]:
             raise ValueError(f"the graph's variables {quoted(missing)} are not among {quoted(names)}")
         index = positions(self.names, names)
-        weights = np.zeros((len(names), len(names)))
+        weights = _no_weights(len(names))
         weights[np.ix_(index, index)] = np.where(self.adjacency & (self.weights == 0), 1.0, self.weights)
         return weights
 
@@ -161,6 +164,13 @@ class NamedGraph:
             raise ValueError("the graph has a directed cycle; a linear model needs a directed acyclic graph")
 
 
+def _no_weights(d: int) -> Matrix:
+    """Return a zero matrix; raise a ValueError if graphs of d nodes are too large for this machine."""
+    # Weights, adjacency, and a copy of the weights, in bytes.
+    require_memory(f"A graph of {d} nodes", 17 * d * d, "Use a graph of fewer nodes or a machine with more memory.")
+    return np.zeros((d, d))
+
+
 def weight_matrix(rows: Any, names: Sequence[Any], what: str = "the weights") -> Matrix:
     """Return the square matrix over the names that a list of rows holds, as numbers or as text."""
     if not isinstance(rows, list) or len(rows) != len(names):
@@ -172,7 +182,7 @@ def weight_matrix(rows: Any, names: Sequence[Any], what: str = "the weights") ->
         try:
             weights[i] = row
         except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"row {names[i]!r} of {what} has a value that is not a number") from None
+            raise ValueError(f"row {names[i]!r} of {what} has a value that is not a finite number") from None
     return weights
 
 
@@ -183,7 +193,9 @@ def _weight(attributes: Attributes, source: str, target: str) -> float:
         return 1.0
     weight = _number(given)
     if not np.isfinite(weight):
-        raise ValueError(f"the weight {given!r} of the edge from {source!r} to {target!r} is not a finite number")
+        raise ValueError(
+            f"the weight {reprlib.repr(given)} of the edge from {source!r} to {target!r} is not a finite number"
+        )
     return weight
 
 

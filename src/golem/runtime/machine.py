@@ -12,6 +12,10 @@ _SMALL = 1 << 28
 _CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 
+class NotEnoughMemoryError(ValueError):
+    """An allocation does not fit the free memory; the message has the need, the free memory and a remedy."""
+
+
 def available_cores() -> int:
     """Return the number of cores that this process may use, which a container or batch job can restrict."""
     if hasattr(os, "sched_getaffinity"):
@@ -44,7 +48,7 @@ def _left_by_limits() -> Iterator[int]:
 
 
 def require_memory(what: str, need: float, remedy: str, *, free: float | None = None, place: str = "of memory") -> None:
-    """Raise a ValueError, before an allocation, if it does not fit the free memory of this machine or of a device.
+    """Raise an error, before an allocation, if it does not fit the free memory of this machine or of a device.
 
     Parameters
     ----------
@@ -61,6 +65,6 @@ def require_memory(what: str, need: float, remedy: str, *, free: float | None = 
         return
     free = free_memory() if free is None else free
     if need > free:
-        raise ValueError(
+        raise NotEnoughMemoryError(
             f"{what} needs about {need / 2**30:.1f} GiB {place}, of which {free / 2**30:.1f} GiB are free. {remedy}"
         )

@@ -17,9 +17,10 @@ from golem.graphs.formats.graphml import read_graphml, write_graphml
 from golem.graphs.formats.pgmpy_json import write_pgmpy
 from golem.graphs.graph_document import GraphDocument, read_document
 from golem.graphs.named_graph import NamedGraph
+from golem.runtime.machine import NotEnoughMemoryError
 
-# What readers raise on files that are damaged, nested too deeply, too large, or have values of unexpected types.
-_DAMAGE = (LookupError, TypeError, AttributeError, ValueError, RecursionError, MemoryError, csv.Error)
+# What readers raise on files that are damaged, nested too deeply, or have values of unexpected types.
+_DAMAGE = (LookupError, TypeError, AttributeError, ValueError, RecursionError, csv.Error)
 _COMMENTS = re.compile(r"\s+|//[^\n]*|/\*.*?\*/|#[^\n]*", re.DOTALL)
 
 
@@ -97,6 +98,8 @@ def read_graph(path: str | Path) -> NamedGraph:
     name = next(name for name, form in FORMATS.items() if re.compile(form.begins).match(text, begin))
     try:
         return FORMATS[name].read(text)
+    except NotEnoughMemoryError as error:
+        raise ValueError(f"{path}: {error}") from None
     except _DAMAGE as error:
         # NetworkX quotes the rest of the line, which can be the whole file.
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
