@@ -113,6 +113,10 @@ def test_contradictions_and_bad_shapes_are_named_by_names(content, message, tmp_
     [
         ("[1]", "Expected a JSON object, got a list"),
         ("{", "not valid JSON"),
+        ('{"forbidden": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deeply"),
+        ('{"forbidden": ' + "[" * 900 + "]" * 900 + "}", r"got the item \[+\.\.\.\]+\."),
+        ('{"forbidden": [["a", ' + "9" * 400 + "]]}", r"got \['a', 9+\.\.\.9+\]"),
+        ('{"forbidden": [["a", ' + "9" * 5000 + "]]}", "limit"),
         ('{"forbiden": []}', "Unknown key 'forbiden'. Did you mean 'forbidden'"),
     ],
 )

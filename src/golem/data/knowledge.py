@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,6 +131,8 @@ class Knowledge:
                 content = json.loads(Path(path).read_text(encoding="utf-8-sig"))
             except UnicodeDecodeError:
                 raise ValueError("The file is not text in UTF-8.") from None
+            except RecursionError:
+                raise ValueError(f"The lists of the file are nested too deeply. Example: {_EXAMPLE}") from None
             except json.JSONDecodeError as error:
                 raise ValueError(f"The file is not valid JSON ({error}). Example: {_EXAMPLE}") from None
             if not isinstance(content, dict):
@@ -289,15 +292,17 @@ def _name_lists(key: str, given: Any) -> tuple[Any, ...]:
         "groups of names, such as [['A'], ['B', 'C']]" if key == "tiers" else "pairs of names, such as [['A', 'B']]"
     )
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise ValueError(f"{key} must be a list of {wanted}; got {given!r}.")
+        raise ValueError(f"{key} must be a list of {wanted}; got {reprlib.repr(given)}.")
     found = []
     for item in given:
         is_list = isinstance(item, Iterable) and not isinstance(item, str)
         names = tuple(item) if is_list else ()
         if not is_list or (key != "tiers" and len(names) != 2):
-            raise ValueError(f"{key} must be a list of {wanted}; got the item {item!r}.")
+            raise ValueError(f"{key} must be a list of {wanted}; got the item {reprlib.repr(item)}.")
         if not all(isinstance(name, str) for name in names):
-            raise ValueError(f"{key} must contain column names; got {item!r}. For numbers use Knowledge.of.")
+            raise ValueError(
+                f"{key} must contain column names; got {reprlib.repr(item)}. For numbers use Knowledge.of."
+            )
         found.append(names)
     return tuple(found)
 
