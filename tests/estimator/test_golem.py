@@ -277,6 +277,12 @@ def test_the_same_yardsticks_for_every_solver(drawn):
     ("parameters", "message"),
     [
         ({"noise": "xx"}, "'ev', 'nv'; got 'xx'"),
+        ({"noise": ["ev"]}, r"'ev', 'nv'; got \['ev'\]"),
+        ({"solver": [{}]}, r"solver must be a name or an object such as Adam\(\); got \[{}\]"),
+        ({"solver": "order", "effort": ["fast"]}, r"Unknown effort \['fast'\]"),
+        ({"acyclicity": []}, r"acyclicity must be a name or an object such as Expm\(\); got \[\]"),
+        ({"lambda_sparsity": 10**400}, r"lambda_sparsity must be a finite number .*; got 10{17}\.\.\."),
+        ({"time_limit": 10**400}, "time_limit must be a positive number"),
         ({"solver": "sgd"}, "'order', 'adam', 'lbfgs'"),
         ({"lambda_sparsity": "bic"}, "a criterion needs solver='order'"),
         ({"effort": "fast"}, "effort='fast' cannot be used here: it needs solver='order'"),

@@ -53,7 +53,10 @@ def test_masks_come_back_as_names():
         ({"colour": "red"}, "Unknown settings 'colour'"),
         ({"random_state": "Generator(PCG64)"}, "its seed was a Generator"),
         ({"solver": {"type": "Annealing"}}, "Unknown type 'Annealing'"),
-        ({"solver": {"type": "Adam", "wings": 2}}, "'Adam' are from another version"),
+        ({"solver": {"type": "Adam", "wings": 2}}, "'Adam' are damaged or from another version"),
+        ({"solver": {"type": "Adam", "time_limit": {}}}, "Expected `float | null`, got `object`"),
+        ({"solver": {"type": []}}, r"Unknown type '\[\]'"),
+        ({"init": [[0, {}], [0, 0]]}, "'init' must contain only numbers"),
         ({"callback": "f"}, "Unknown settings 'callback'"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import reprlib
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -41,17 +42,24 @@ def chosen_solver(model: Golem) -> Order | Adam | LBFGS:
 
 def _require_valid_values(model: Golem) -> None:
     """Check each parameter on its own."""
+    for name, kind, example in (
+        ("solver", Order | Adam | LBFGS, "Adam()"),
+        ("acyclicity", Acyclicity | None, "Expm()"),
+    ):
+        if not isinstance(value := getattr(model, name), str) and not isinstance(value, kind):
+            raise ValueError(f"{name} must be a name or an object such as {example}; got {reprlib.repr(value)}.")
     for name in ("max_iter", "time_limit"):
-        value = getattr(model, name)
-        if value is not None and not (isinstance(value, Real) and float(value) > 0):
-            raise ValueError(f"{name} must be a positive number; got {value!r}.")
+        value = plain_number(getattr(model, name))
+        is_number = isinstance(value, Real)
+        if value is not None and not (is_number and (0 < value < 2**63 or value == np.inf)):
+            raise ValueError(f"{name} must be a positive number; got {reprlib.repr(value)}.")
     if isinstance(model.threshold, str) and model.threshold != "lr":
         raise ValueError(f"threshold must be a number or 'lr' (likelihood ratio); got {model.threshold!r}.")
     for name in ("lambda_sparsity", "lambda_dag", "threshold"):
-        value = getattr(model, name)
-        is_word = isinstance(value, str) and name != "lambda_dag"
-        if not (value is None or is_word or (isinstance(value, Real) and 0 <= float(value) < np.inf)):
-            raise ValueError(f"{name} must be a finite number of at least 0; got {value!r}.")
+        value = plain_number(getattr(model, name))
+        is_word, is_number = isinstance(value, str) and name != "lambda_dag", isinstance(value, Real)
+        if not (value is None or is_word or (is_number and 0 <= value < 2**1000)):  # larger ones are not floats
+            raise ValueError(f"{name} must be a finite number of at least 0; got {reprlib.repr(value)}.")
     try:
         np.random.default_rng(model.random_state)
     except (TypeError, ValueError):
@@ -136,6 +144,6 @@ def placement_for(model: Golem, solver: Order | Adam | LBFGS, d: int) -> Placeme
 
 def named(table: dict[str, Any], name: str, parameter: str) -> Any:
     """Return the object with a name; raise a ValueError that lists the names if it is unknown."""
-    if name not in table:
+    if not isinstance(name, str) or name not in table:
         raise ValueError(f"{parameter} must be one of {', '.join(map(repr, table))}; got {name!r}.")
     return table[name]

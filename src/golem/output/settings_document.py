@@ -7,6 +7,7 @@ import platform
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from golem.data.knowledge import Knowledge, NamedKnowledge
@@ -57,6 +58,8 @@ def model_from(values: Mapping[str, Any]) -> Golem:
         raise ValueError("The run cannot be repeated: its seed was a Generator, whose state is not recorded")
     if isinstance(parameters.get("init"), list):
         parameters["init"] = np.array(parameters["init"])
+        if parameters["init"].dtype.kind not in "biuf":
+            raise ValueError("The start 'init' must contain only numbers")
     if parameters.get("knowledge") is not None:
         parameters["knowledge"] = Knowledge.named(**parameters["knowledge"])
     return Golem(**parameters)
@@ -78,13 +81,16 @@ def _restored(value: Any) -> Any:
     """Undo `plain` for settings objects."""
     if not isinstance(value, dict) or "type" not in value:
         return value
-    fields = {name: _restored(item) for name, item in value.items() if name != "type"}
-    if value["type"] not in _TYPES:
-        raise ValueError(f"Unknown type {value['type']!r} in the settings: golem {__version__} does not have it")
+    name = str(value["type"])
+    if name not in _TYPES:
+        raise ValueError(f"Unknown type {name!r} in the settings: golem {__version__} does not have it")
+    unknown = value.keys() - {"type", *(field.name for field in dataclasses.fields(_TYPES[name]))}
     try:
-        return _TYPES[value["type"]](**fields)
-    except TypeError as error:
-        raise ValueError(f"The settings of {value['type']!r} are from another version of golem ({error})") from None
+        if unknown:
+            raise msgspec.ValidationError(f"unknown {quoted(sorted(unknown))}")
+        return msgspec.convert(value, _TYPES[name])
+    except msgspec.ValidationError as error:
+        raise ValueError(f"The settings of {name!r} are damaged or from another version of golem ({error})") from None
 
 
 def versions() -> dict[str, str]:

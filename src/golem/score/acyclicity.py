@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import array_api_compat
 
@@ -17,6 +17,7 @@ from golem.runtime.matrix_functions import exponentiate
 from golem.runtime.types import Array
 
 
+@runtime_checkable
 class Acyclicity(Protocol):
     """A smooth characterization of acyclicity, a function of A = B * B.
 

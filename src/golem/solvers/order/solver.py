@@ -56,7 +56,7 @@ class Order:
         return 4 if self.placement.device == "cpu" else 6
 
     def __post_init__(self) -> None:
-        if self.effort not in EFFORTS:
+        if self.effort not in tuple(EFFORTS):  # not a lookup, as lists cannot be hashed
             raise ValueError(f"Unknown effort {self.effort!r}. Use {', '.join(map(repr, EFFORTS))}.")
 
     def solve(
