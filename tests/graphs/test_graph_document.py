@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from golem.cli import app
 from golem.graphs.graph_document import GraphDocument, document_of, read_document, sparse
 from golem.graphs.named_graph import NamedGraph
 from golem.simulate import random_dag
@@ -78,19 +81,53 @@ def test_unknown_keys_of_other_versions_do_no_harm():
     [
         ({"names": ["a", 2, "c"]}, r"Expected `str`, got `int` - at `\$.names\[1\]`"),
         ({"weights": [[0]]}, "the weights must have 3 rows, one per name"),
-        ({"weights": [[0, 0, 0], [0, 0, 0], [0, {}, 0]]}, "of the weights has a value that is not a number"),
-        ({"weights": [[0, 0, 0], [0, 0, 0], [0, 10**400, 0]]}, "of the weights has a value that is not a number"),
+        ({"weights": [[0, 0, 0], [0, 0, 0], [0, {}, 0]]}, "of the weights has a value that is not a finite number"),
+        (
+            {"weights": [[0, 0, 0], [0, 0, 0], [0, 10**400, 0]]},
+            "of the weights has a value that is not a finite number",
+        ),
         ({"raw_weights": {"a": 1}}, "the raw weights must have 3 rows"),
         ({"edge_table": [3]}, "every edge needs a source and a target"),
         ({"diagnostics": [1]}, r"Expected `object`, got `int` - at `\$.diagnostics\[0\]`"),
         ({"versions": -1}, "versions"),
         ({"format_version": 7}, "cannot read format version 7"),
+        ({"format_version": 10**400}, r"cannot read format version 10{17}\.\.\."),
+        ({"noise_variances": [1.0, 2.0]}, "noise_variances must have 3 numbers, one per name"),
+        ({"bootstrap": {"consensus": [["a", "z"]]}}, "an edge has the end 'z', which is not a node"),
+        ({"bootstrap": [1]}, "has the wrong type"),
+        ({"names": [["a"], ["b"], ["c"]]}, "has the wrong type"),
+        ({"undecided_edges": [["a", "z"]]}, "has the wrong type"),
         ({"trace": [{"iteration": "x", "seconds": 1, "terms": {}}]}, "iteration"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(change, message):
     with pytest.raises(ValueError, match=message):
         document_of(VERSION_1 | change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"diagnostics": [1]}, r"Expected `object`, got `int` - at `\$.diagnostics\[0\]`"),
+        ({"versions": -1}, "got `int` - at `\\$.versions`"),
+        ({"raw_weights": {"a": 1}}, "got `object` - at `\\$.raw_weights`"),
+        ({"raw_weights": [{"a": 1}]}, "got `object`"),
+        ({"raw_weights": [[0, 2, 1.0]]}, "raw_weights must refer to variables by numbers from 0 to 1"),
+        ({"raw_weights": [[-1, 0, 1.0]]}, "raw_weights must refer to variables by numbers from 0 to 1"),
+        ({"data": {"paths": [["data.csv"]]}}, r"Expected `str`, got `array` - at `\$.data.paths\[0\]`"),
+        ({"edge_table": [{"source": 1, "target": "b"}]}, "every edge needs a source and a target"),
+        ({"edge_table": [{"source": "a", "target": "b", "weight": 10**400}]}, "out of range"),
+        ({"settings": {"init": "nested"}}, "nested too deeply"),
+    ],
+)
+def test_damaged_documents_are_refused_with_a_reason_by_the_report(tmp_path, change, message):
+    content = json.dumps({"format_version": 2, "names": ["a", "b"]} | change)
+    (tmp_path / "graph.json").write_text(content.replace('"nested"', "[" * 800 + "]" * 800))
+    result = CliRunner().invoke(app, ["report", str(tmp_path / "graph.json"), "-o", str(tmp_path / "report.html")])
+    assert isinstance(result.exception, SystemExit)
+    assert result.exit_code == 1
+    assert re.search(message, result.output)
+    assert not (tmp_path / "report.html").exists()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"names": ["a"]}', "[" * 100_000, '{"names": ["a"], "weights": 1}'])

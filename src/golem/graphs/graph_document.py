@@ -6,6 +6,7 @@ findings. Unknown values are null. Version 2 lists the edges. Version 1, which s
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any, Literal
 
 import msgspec
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from golem.graphs.named_graph import NamedGraph, weight_matrix
+from golem.runtime.messages import counted, quoted
 
 FORMAT_VERSION = 2
 # An edge has source, target, weight and further columns of any name.
@@ -129,6 +131,20 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     raw_weights: list[tuple[int, int, float]] | None = None
     trace: list[TraceRecord] | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse references to variables that do not exist, and columns of variables of another length."""
+        d, known = len(self.names), set(self.names)
+        if not all(0 <= i < d and 0 <= j < d for i, j, _ in self.raw_weights or ()):
+            raise ValueError(f"raw_weights must refer to variables by numbers from 0 to {d - 1}")
+        consensus = (None if self.bootstrap is None else self.bootstrap.consensus) or []
+        if unknown := [
+            name for ends in (*map(_ends, self.edge_table), *consensus) for name in ends if name not in known
+        ]:
+            raise ValueError(f"an edge has the end {quoted(unknown[:1])}, which is not a node")
+        for name in ("noise_variances", "intercepts"):
+            if len(getattr(self, name) or self.names) != d:
+                raise ValueError(f"{name} must have {counted(d, 'number')}, one per name")
+
     @classmethod
     def of_graph(cls, graph: NamedGraph) -> GraphDocument:
         """Return the document of a graph without a fit."""
@@ -143,10 +159,10 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     def graph(self) -> NamedGraph:
         """Return the graph; refuse repeated names, unknown or repeated edges, and weights that are not finite."""
         known = [{key: value for key, value in row.items() if value is not None} for row in self.edge_table]
-        edges = [(str(row.pop("source", "")), str(row.pop("target", "")), row) for row in known]
+        edges = [(str(row.pop("source")), str(row.pop("target")), row) for row in known]
         nodes: list[dict[str, float]] = [{} for _ in self.names]
         for column, values in (("noise_variance", self.noise_variances), ("intercept", self.intercepts)):
-            for node, value in zip(nodes, values or [], strict=False):
+            for node, value in zip(nodes, values or [], strict=bool(values)):
                 node[column] = value
         return NamedGraph.from_lists(self.names, edges, nodes)
 
@@ -178,11 +194,13 @@ def document_of(content: Any) -> GraphDocument:
         raise ValueError("a graph document must be a JSON object")
     version = content.get("format_version", 1)
     if not isinstance(version, int) or version > FORMAT_VERSION:
-        raise ValueError(f"this version of golem cannot read format version {version!r}; update golem")
+        raise ValueError(f"this version of golem cannot read format version {reprlib.repr(version)}; update golem")
     try:
         return msgspec.convert(content if version == FORMAT_VERSION else _upgraded(content), GraphDocument)
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from None
+    except (LookupError, TypeError, AttributeError):
+        raise ValueError("a value of the document, which has format version 1, has the wrong type") from None
 
 
 def sparse(matrix: ArrayLike) -> list[tuple[int, int, float]]:

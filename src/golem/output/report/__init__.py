@@ -62,7 +62,10 @@ def report_document(
         other graph has an edge from a variable to itself.
     """
     content = model_content(document, truth, other)
-    page = render("model.html", content, title=title, document=document.plain(), version=__version__)
+    try:
+        page = render("model.html", content, title=title, document=document.plain(), version=__version__)
+    except RecursionError:
+        raise ValueError("The settings in the graph document are nested too deeply for a page.") from None
     return write_page(Path(path), page)
 
 
