@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-torch test-distributed test-export export-environment test-browser browser lint format docs bench clean
+.PHONY: help demo test test-slow test-torch test-distributed test-export export-environment test-browser browser lint format docs bench constraints clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -13,13 +13,17 @@ help:  ## Show this list
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
+# constraints.txt has exact versions for one version of Python, which it names; another one takes what pip finds.
+PYTHON_VERSION = $$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+PINNED = $$(grep -qw "Python $(PYTHON_VERSION)" constraints.txt && echo --constraint=constraints.txt)
+
 # Stamps remember which set of dependencies an environment has, so that a second `make` starts at once.
-$(VENV)/.installed: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable .
+$(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet $(PINNED) --editable .
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet $(PINNED) --editable '.[dev]'
 	@touch $@
 
 # Any CPU build will do; TORCH can name another one.
@@ -89,6 +93,17 @@ docs: $(VENV)/.installed-dev  ## Regenerate the CLI reference in docs/ and what 
 bench: $(VENV)/.installed  ## Time Adam and L-BFGS (a quick run; see docs/benchmarks.md)
 	$(BIN)/python benchmarks/adam_speed.py --quick
 
+constraints:  ## Refresh constraints.txt: the newest versions, in an environment of its own
+	rm -rf .venv-constraints
+	$(PYTHON) -m venv .venv-constraints
+	.venv-constraints/bin/python -m pip install --quiet '.[dev]'
+	{ echo "# Versions that \`make demo\` and \`make test\` install; \`make constraints\` writes this file."; \
+	  .venv-constraints/bin/python -c 'import sys; print("# Python %d.%d" % sys.version_info[:2])'; \
+	  .venv-constraints/bin/python -m pip list --format=freeze --exclude golem-dag --exclude pip --exclude setuptools; \
+	} > .venv-constraints/constraints.txt
+	mv .venv-constraints/constraints.txt constraints.txt
+	rm -rf .venv-constraints
+
 clean:  ## Remove the environment and what the tools left behind
-	rm -rf $(VENV) $(EXPORT) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output dist
+	rm -rf $(VENV) $(EXPORT) .venv-constraints .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
