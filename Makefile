@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-torch test-distributed test-export export-environment test-browser browser lint format docs bench constraints clean
+.PHONY: help demo test test-slow test-torch test-distributed test-export export-environment test-browser browser lint format docs bench fuzz constraints clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -52,6 +52,10 @@ demo: $(VENV)/.installed  ## Learn a graph from the bundled Sachs protein data
 
 test: $(VENV)/.installed-dev  ## Run the tests (slow and GPU tests apart)
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+SECONDS ?= 600
+fuzz: $(VENV)/.installed-dev  ## Try random and damaged inputs for SECONDS=600; docs/reliability.md tells more
+	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS)
 
 test-slow: $(VENV)/.installed-dev  ## Run the tests that take minutes
 	$(BIN)/python -m pytest -m slow

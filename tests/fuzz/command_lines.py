@@ -1,0 +1,120 @@
+"""Options of the command line in random combinations, valid or not."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+
+from fuzz.documents import TABLE, original
+from fuzz.rules import RefusedError, ViolationError, command
+
+NUMBERS = ["0", "1", "2", "-1", "0.1", "1e-9", "1e400", "nan", "inf", "", "x", "99999999999999999999", "0x10", "1,5"]
+WORDS = ["", "auto", "ev", "nv", "bic", "cv", "order", "lbfgs", "a", "a,b", "a,,b", "zz", '"', "\x1b[2J", "ü", "-", "*"]
+EDGES = ["a->b", "b->a", "a->a", "a->zz", "->", "a", "", "a->b->c", '"a"->"b"', "\x1b[2J->a"]
+FILES = [
+    "{table}",
+    "{other}",
+    "{folder}/missing.csv",
+    "{empty}",
+    "{folder}/*.csv",
+    "{graph}",
+    "{document}",
+    "{binary}",
+    "",
+    "\x1b[2J",
+]
+UNREADABLE = ("{folder}/missing.csv", "{empty}", "{binary}", "")
+# Large numbers are not tried where a valid answer would take hours.
+SMALL = ["0", "1", "2", "-1", "x", "", "1.5", "nan"]
+OPTIONS: dict[str, dict[str, list[str] | None]] = {
+    "fit": {
+        **{"--noise": ["auto", "nv", "ev", *WORDS], "--solver": ["order", "order", "lbfgs", "x"]},
+        **{"--lambda-sparsity": NUMBERS + WORDS, "--lambda-dag": NUMBERS, "--threshold": [*NUMBERS, "lr"]},
+        **{"--select": ["bic", "cv", "stability", "x"], "--effort": ["fast", "thorough", "x"], "--max-iter": SMALL},
+        **{"--time-limit": ["1", "5", "-1", "nan", "x"], "--device": ["cpu", "auto", "cuda", "x", ""]},
+        **{"--certificate": None, "--forbid": EDGES, "--require": EDGES, "--knowledge": FILES},
+        **{"--missing": ["error", "drop", "em", "x"], "--na": [*NUMBERS, "NA", "."], "--no-diagnose": None},
+        **{"--bootstrap": SMALL, "--columns": WORDS, "--drop": WORDS, "--header": None, "--no-header": None},
+        **{"--seed": NUMBERS, "--quiet": None, "--json": None, "--unknown": None},
+    },
+    "simulate": {
+        **{"--graph": ["ER", "SF", "ER2", "SF4", "ER0", "ER-1", "ERx", "", "er1", "\x1b[2J"], "--degree": SMALL},
+        **{"--d": ["1", "2", "5", "0", "-1", "x"], "--n": ["2", "10", "1", "x", "-1"], "--seed": NUMBERS},
+        **{"--noise": ["gaussian-ev", "gaussian-nv", "exponential", "gumbel", "x"], "--weight-scale": NUMBERS},
+        **{"--standardize": None, "--quiet": None},
+    },
+    "score": {"--cpdag": None, "--normalize": None, "--nodes": [*SMALL, "10"], "--json": None},
+    "export": {
+        "--to": ["graphml", "gml", "dot", "pgmpy", "causal-learn", "json", "csv", "matrix", "x"],
+        "--cpdag": None,
+    },
+    "report": {"--truth": FILES, "--compare": FILES, "--title": WORDS, "--quiet": None},
+}
+ARGUMENTS = {"fit": 1, "simulate": 0, "score": 2, "export": 1, "report": 1}
+PROMISED = {
+    "fit": ["graph.json", "edges.csv", "weights.csv", "graph.png", "report.html"],
+    "simulate": ["data.csv", "truth.csv"],
+    "export": [],
+    "report": ["report.html"],
+    "score": [],
+}
+
+
+@st.composite
+def command_lines(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw a command, its arguments and a few of its options."""
+    name = draw(st.sampled_from([*OPTIONS, "fit"]))
+    usual = {"fit": "{table}", "report": "{document}"}.get(name, "{graph}")
+    files = [draw(st.sampled_from([usual] * 8 + FILES)) for _ in range(ARGUMENTS[name])]
+    typed = []
+    for option in draw(st.lists(st.sampled_from(list(OPTIONS[name])), max_size=4)):
+        values = OPTIONS[name][option]
+        typed += [option] if values is None else [option, draw(st.sampled_from(values))]
+    return {"reader": f"golem {name}", "arguments": [name, *files, *typed]}
+
+
+CASES = command_lines()
+
+
+def check(case: dict[str, Any]) -> None:
+    """Run the command; it writes all that it promises, or nothing."""
+    name = case["arguments"][0]
+    with tempfile.TemporaryDirectory() as folder:
+        places = _files(Path(folder))
+        typed = [part.format(**places) if "{" in part else part for part in case["arguments"]]
+        out = Path(folder, "out")
+        out.mkdir()
+        if name != "score":
+            typed += ["-o", str(out / {"report": "report.html", "export": "graph.json"}.get(name, ""))]
+        here = Path(folder, "here")
+        here.mkdir()
+        (here / "table.csv").write_text(TABLE)  # an empty name must not find it
+        before = Path.cwd()
+        os.chdir(here)
+        try:
+            result = command(*typed)
+        finally:
+            os.chdir(before)
+        written = {path.name for path in out.rglob("*") if path.is_file()}
+    if result.exit_code and written:
+        raise ViolationError("a command that failed left files behind", name, ", ".join(sorted(written)))
+    if result.exit_code:
+        raise RefusedError(result.stderr)
+    if any(file in UNREADABLE for file in case["arguments"][1 : 1 + ARGUMENTS[name]]):
+        raise ViolationError("a file that cannot be read was accepted", name)
+    if missing := set(PROMISED[name]) - written:
+        raise ViolationError("a command that succeeded did not write its files", name, ", ".join(sorted(missing)))
+
+
+def _files(folder: Path) -> dict[str, str]:
+    """Write the files that arguments can name."""
+    graph = "source,target,weight\na,b,1.5\nb,c,-0.5\n"
+    contents = {"table": TABLE, "other": "a,b\n1,x\n2,\n", "empty": "", "graph": graph, "binary": "\0\x01"}
+    contents["document"] = original()
+    for name, content in contents.items():
+        (folder / f"{name}.csv").write_text(content)
+    return {name: str(folder / f"{name}.csv") for name in contents} | {"folder": str(folder)}

@@ -1,0 +1,57 @@
+"""Inputs that once violated the rule: one JSON file each, replayed by `make test`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from fuzz import command_lines, containers, documents, graph_files, table_files
+from fuzz.rules import RefusedError, ViolationError
+
+FOLDER = Path(__file__).parent / "corpus"
+KINDS: dict[str, ModuleType] = {
+    "tables": table_files,
+    "graphs": graph_files,
+    "documents": documents,
+    "options": command_lines,
+    "containers": containers,
+}
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return a file of the corpus: kind, case, signature (`found`), and the number of the defect if it is open."""
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
+
+
+def files() -> list[Path]:
+    """List the files of the corpus."""
+    return sorted(FOLDER.glob("*.json"))
+
+
+def store(kind: str, case: dict[str, Any], violation: ViolationError) -> Path:
+    """Write a new file into the corpus."""
+    content = {"kind": kind, "found": violation.signature, "case": case}
+    name = hashlib.sha256(json.dumps(case, sort_keys=True).encode()).hexdigest()[:10]
+    path = FOLDER / f"{kind}-{name}.json"
+    path.write_text(json.dumps(content) + "\n", encoding="utf-8")
+    return path
+
+
+def violation_of(kind: str, case: dict[str, Any]) -> ViolationError | None:
+    """Check a case, and return what is wrong."""
+    try:
+        KINDS[kind].check(case)
+    except RefusedError:
+        return None
+    except ViolationError as violation:
+        return violation
+    return None
+
+
+def known() -> set[tuple[str, str]]:
+    """Return the signatures of the violations that are in the corpus with the number of an open defect."""
+    return {tuple(content["found"]) for content in map(read, files()) if "defect" in content}

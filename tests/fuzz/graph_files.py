@@ -1,0 +1,91 @@
+"""Graph files: each format is read back as it was written; damaged files are refused or read as some graph."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from fuzz.mutations import as_bytes, as_text, mutated, mutated_json
+from fuzz.rules import RefusedError, ViolationError, answer
+from golem.data.knowledge import Knowledge
+from golem.graphs.formats import FORMATS, read_graph
+from golem.graphs.named_graph import NamedGraph
+from golem.output.export import graph_text
+
+NAMES = ["a", "b c", "ä", "1", 'x"y', "<b>", "node", "a->b", "\\", "e,f"]
+KNOWLEDGE = {"forbidden": [["a", "b"]], "required": [["b", "c"]], "tiers": [["a", "b"], ["c"]]}
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> NamedGraph:
+    """Draw a small DAG with a model, so that every format can hold it."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=2, max_size=4, unique=True))
+    d = len(names)
+    weights = np.zeros((d, d))
+    for i in range(d):
+        for j in range(i + 1, d):
+            weights[i, j] = draw(st.sampled_from([0.0, 0.5, -1e-7, 123456.789]))
+    weights[0, 1] = 1.5
+    return NamedGraph(weights, tuple(names), weights != 0, noise_variances=np.ones(d), intercepts=np.zeros(d))
+
+
+@st.composite
+def written_graphs(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw a graph in some format; formats differ in the names that they can hold."""
+    graph = draw(graphs())
+    reader = draw(st.sampled_from(list(FORMATS)))
+    try:
+        text = graph_text(graph, reader)
+    except ValueError:
+        reader, text = "json", graph_text(graph, "json")
+    edges = {f"{graph.names[i]}\n{graph.names[j]}": graph.weights[i, j] for i, j in np.argwhere(graph.adjacency)}
+    return {"reader": reader, "bytes": as_text(text.encode()), "edges": edges}
+
+
+@st.composite
+def damaged_graphs(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw a file of a graph or of knowledge with some bytes changed."""
+    if draw(st.integers(0, 8)) == 0:
+        content = json.dumps(draw(mutated_json(KNOWLEDGE))).encode()
+        if draw(st.booleans()):
+            content = draw(mutated(json.dumps(KNOWLEDGE).encode()))
+        return {"reader": "knowledge, damaged", "bytes": as_text(content)}
+    case = draw(written_graphs())
+    return {"reader": case["reader"] + ", damaged", "bytes": as_text(draw(mutated(as_bytes(case["bytes"]))))}
+
+
+CASES = st.one_of(written_graphs(), damaged_graphs(), damaged_graphs(), damaged_graphs())
+
+
+def check(case: dict[str, Any]) -> None:
+    """Read a file; what was written must come back, and what was read can be written again."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "file")
+        path.write_bytes(as_bytes(case["bytes"]))
+        if case["reader"].startswith("knowledge"):
+            answer(lambda: Knowledge.read(path))
+            return
+        graph = answer(lambda: read_graph(path))
+        if "edges" in case:
+            _require_edges(graph, case)
+        again = Path(folder, "again")
+        again.write_text(answer(lambda: graph_text(graph, "json")), encoding="utf-8")
+        try:
+            second = answer(lambda: read_graph(again))
+        except RefusedError as refusal:
+            raise ViolationError("golem refuses the graph that it wrote", case["reader"], str(refusal)) from None
+    if second.names != graph.names or not np.array_equal(second.weights, graph.weights):
+        raise ViolationError("the graph changes when it is written and read", case["reader"])
+
+
+def _require_edges(graph: NamedGraph, case: dict[str, Any]) -> None:
+    """Raise a ViolationError unless the graph has the edges that were written; causal-learn has no weights."""
+    found = {f"{graph.names[i]}\n{graph.names[j]}": graph.weights[i, j] for i, j in np.argwhere(graph.adjacency)}
+    expected = case["edges"] if case["reader"] != "causal-learn" else dict.fromkeys(case["edges"], 1.0)
+    if found != expected:
+        raise ViolationError("edges differ from those written", case["reader"], f"{found}, not {expected}")

@@ -1,0 +1,163 @@
+"""Table files: those of usual programs are read as pandas reads them when told how; damaged ones by the rule alone."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hypothesis import strategies as st
+
+from fuzz.mutations import as_bytes, as_text, mutated
+from fuzz.rules import RefusedError, ViolationError, answer
+from golem.readers import moments_from_file, read_table
+
+NAMES = ["a", "B b", "über", "x.1", "y_2", "T (°C)", "1st", "semi;colon", "com,ma", 'quo"te', "ta\tb"]
+# What programs disagree about: pandas takes some for numbers and others for text.
+ODD_CELLS = ["0x10", "1_000", "1e5", "+3", ".5", "5.", "1e400", "inf", "-Infinity", "1d3", "1 000", "--1", "\u0663"]
+MISSING = ["", "NA", "NaN", "null", "n/a"]
+_FINITE = st.floats(-1e6, 1e6, allow_nan=False)
+NUMBERS = st.one_of(st.integers(-2000, 2000).map(float), _FINITE, _FINITE.map(lambda x: round(x, 2)))
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[list[str], list[list[float]]]:
+    """Draw names and rows; a few values are missing (NaN)."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=2, max_size=4, unique=True))
+    cells = NUMBERS if draw(st.booleans()) else st.one_of(NUMBERS, NUMBERS, st.just(float("nan")))
+    rows = draw(st.lists(st.lists(cells, min_size=len(names), max_size=len(names)), min_size=2, max_size=6))
+    if all(row[-1] != row[-1] for row in rows):  # it would look like separators at the ends of lines
+        rows[0][-1] = 1.0
+    return names, rows
+
+
+@st.composite
+def text_tables(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw a table as a usual program writes it, and what pandas must be told to read it."""
+    names, rows = draw(tables())
+    separator = draw(st.sampled_from(",,;;\t|"))
+    decimal = draw(st.sampled_from(".," if separator != "," else "."))
+    thousands = separator != "," and decimal == "." and draw(st.integers(0, 3)) == 0
+    if thousands:  # few of them: the others do not tell how to read them
+        whole = st.one_of(st.integers(0, 999), st.integers(0, 999), st.integers(1000, 9999)).map(float)
+        rows = [[draw(whole) for _ in row] for row in rows]
+    encoding = draw(st.sampled_from(["utf-8", "utf-8-sig", "cp1252"]))
+    has_header, quoted = draw(st.booleans()), draw(st.booleans())
+    missing = draw(st.sampled_from(MISSING))
+
+    def number(x: float) -> str:
+        if x != x:
+            return missing
+        text = repr(int(x)) if x == int(x) and draw(st.booleans()) else repr(x)
+        return f"{x:,.0f}" if thousands else text.replace(".", decimal)
+
+    def line(cells: list[str], always: bool) -> str:
+        return separator.join(_quoted(cell, separator, always) for cell in cells)
+
+    cells = [[number(x) for x in row] for row in rows]
+    if decimal == "." and not thousands and draw(st.integers(0, 5)) == 0:
+        cells[-1][0] = draw(st.sampled_from(ODD_CELLS[: None if encoding != "cp1252" else -1]))
+    lines = [line(names, quoted)] if has_header else []
+    lines += [line(row, quoted) for row in cells]
+    text = draw(st.sampled_from(["\n", "\r\n"])).join(lines) + draw(st.sampled_from(["", "\n"]))
+    content = text.encode(encoding)
+    packed = draw(st.booleans())
+    options = {"sep": separator, "decimal": decimal, "encoding": encoding, "header": 0 if has_header else None}
+    if thousands:
+        options["thousands"] = ","
+    if packed:
+        content = gzip.compress(content, mtime=0)
+        options["compression"] = "gzip"
+    case: dict[str, Any] = {"reader": "gzip" if packed else "csv", "bytes": as_text(content), "pandas": options}
+    # A first line of whole numbers, or one that begins with an empty cell, can be a header as well.
+    if not has_header and (cells[0][0] == "" or all(x == int(x) for x in rows[0] if x == x)):
+        case["header"] = False
+    return case
+
+
+def _quoted(cell: str, separator: str, always: bool) -> str:
+    needed = always or any(mark in cell for mark in (separator, '"', "\n"))
+    return '"' + cell.replace('"', '""') + '"' if needed and cell else cell
+
+
+@st.composite
+def parquet_tables(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw a Parquet file, which pandas reads without being told anything."""
+    names, rows = draw(tables())
+    kind = draw(st.sampled_from(["float64", "float32", "int32", "bool", "decimal128(12, 3)", "string", "date32"]))
+    frame = pd.DataFrame(rows, columns=names)
+    table = pa.table({name: frame[name].tolist() for name in names})
+    first = np.nan_to_num(frame[names[0]].to_numpy())
+    values = {
+        "bool": first > 0,
+        "string": [str(x) for x in first],
+        "decimal128(12, 3)": None,
+        "date32": None,
+    }.get(kind, first.astype(kind) if kind[:3] in ("flo", "int") else first)
+    if kind == "date32":
+        values = pa.array(first.astype("int32") % 1000, type=pa.int32()).cast(pa.date32())
+    if kind.startswith("decimal"):
+        values = pa.array(np.round(first, 3)).cast(pa.decimal128(12, 3), safe=False)
+    file = io.BytesIO()
+    pq.write_table(table.set_column(0, names[0], pa.array(values)), file)
+    return {"reader": "parquet", "bytes": as_text(file.getvalue()), "pandas": {}}
+
+
+@st.composite
+def damaged_tables(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw a table file with some bytes changed."""
+    case = draw(st.one_of(text_tables(), parquet_tables()))
+    content = as_bytes(case["bytes"])
+    if case["reader"] == "gzip" and draw(st.booleans()):
+        damaged = gzip.compress(draw(mutated(gzip.decompress(content))), mtime=0)
+    else:
+        damaged = draw(mutated(content))
+    return {"reader": case["reader"] + ", damaged", "bytes": as_text(damaged)}
+
+
+CASES = st.one_of(text_tables(), parquet_tables(), damaged_tables(), damaged_tables())
+
+
+def check(case: dict[str, Any]) -> None:
+    """Read a table; where pandas was told how it is written, require the same names and numbers."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "table.parquet" if case["reader"].startswith("parquet") else "table.txt")
+        path.write_bytes(as_bytes(case["bytes"]))
+        table = answer(lambda: read_table(path, header=case.get("header")))
+        if "pandas" in case:
+            _compare(table, _by_pandas(path, case["pandas"]), "thousands" if "thousands" in case["pandas"] else "")
+        try:
+            moments = answer(lambda: moments_from_file(path, header=case.get("header"), missing="drop"))
+        except RefusedError:
+            return
+    whole = table.values[~np.isnan(table.values).any(axis=1)]
+    if moments.n != len(whole) or not np.allclose(moments.mean, whole.mean(axis=0), rtol=1e-9, atol=1e-9):
+        raise ViolationError("rows and moments differ", case["reader"])
+
+
+def _by_pandas(path: Path, options: dict[str, Any]) -> pd.DataFrame:
+    if path.suffix == ".parquet":
+        return pd.read_parquet(path)
+    frame = pd.read_csv(path, skipinitialspace=True, **options)
+    if options.get("header", 0) is None:
+        frame.columns = [f"x{j}" for j in range(frame.shape[1])]
+    return frame
+
+
+def _compare(table: Any, expected: pd.DataFrame, place: str) -> None:
+    """Raise a ViolationError unless names and values are those of pandas."""
+    if list(table.names) != list(expected.columns):
+        raise ViolationError("names differ from pandas", place, f"{table.names}, not {list(expected.columns)}")
+    kinds = [str(kind) for kind in expected.dtypes]
+    try:
+        values = expected.to_numpy(dtype=float)
+    except (TypeError, ValueError):
+        raise ViolationError("text was read as numbers", place, str(kinds)) from None
+    if values.shape != table.values.shape or not np.allclose(table.values, values, rtol=1e-14, atol=0, equal_nan=True):
+        raise ViolationError("values differ from pandas", place, f"{table.values}, not {values}")
