@@ -1,0 +1,60 @@
+"""The source keeps the promises of docs/security.md: no foreign pickles, no evaluated text, no network."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src" / "golem"
+# The two ends of a pipe between golem and its own child process.
+OWN_PICKLES = {"comparison/method_process.py", "comparison/worker.py"}
+UNPICKLERS = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal"}
+NETWORK = {"urllib", "http", "requests", "httpx", "aiohttp", "ftplib", "smtplib", "ssl", "webbrowser"}
+
+
+@functools.cache
+def modules():
+    paths = sorted(SOURCE.rglob("*.py"))
+    parsed = [(path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
+    return [(name, list(ast.walk(tree))) for name, tree in parsed]
+
+
+def imported(nodes):
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield (node.module or "").split(".")[0]
+
+
+def test_only_the_child_process_of_a_comparison_is_sent_pickles():
+    assert {name for name, nodes in modules() if UNPICKLERS & set(imported(nodes))} == OWN_PICKLES
+
+
+def test_no_module_opens_connections():
+    assert not [name for name, nodes in modules() if NETWORK & set(imported(nodes))]
+    attributes = {
+        (name, node.attr)
+        for name, nodes in modules()
+        for node in nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "socket"
+    }
+    assert {attribute for _, attribute in attributes} <= {"gethostname"}
+
+
+def test_no_text_is_evaluated():
+    calls = [
+        (name, node.func.id)
+        for name, nodes in modules()
+        for node in nodes
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
+    assert calls
+    assert not [call for call in calls if call[1] in ("eval", "exec", "compile", "__import__")]
+
+
+def test_numpy_is_not_allowed_to_unpickle():
+    keywords = [node.arg for _, nodes in modules() for node in nodes if isinstance(node, ast.keyword)]
+    assert keywords
+    assert "allow_pickle" not in keywords
