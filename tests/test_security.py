@@ -7,10 +7,10 @@ import functools
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "golem"
-# The two ends of a pipe between golem and its own child process.
-OWN_PICKLES = {"comparison/method_process.py", "comparison/worker.py"}
+# The two ends of a pipe between golem and its own child process, and the errors of numba's own cache.
+OWN_PICKLES = {"comparison/method_process.py", "comparison/worker.py", "solvers/order/jit.py"}
 UNPICKLERS = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal"}
-NETWORK = {"urllib", "http", "requests", "httpx", "aiohttp", "ftplib", "smtplib", "ssl", "webbrowser"}
+NETWORK = {"urllib.request", "http", "requests", "httpx", "aiohttp", "ftplib", "smtplib", "ssl", "webbrowser"}
 
 
 @functools.cache
@@ -23,9 +23,9 @@ def modules():
 def imported(nodes):
     for node in nodes:
         if isinstance(node, ast.Import):
-            yield from (alias.name.split(".")[0] for alias in node.names)
+            yield from (name for alias in node.names for name in (alias.name, alias.name.split(".")[0]))
         elif isinstance(node, ast.ImportFrom):
-            yield (node.module or "").split(".")[0]
+            yield from (node.module or "", (node.module or "").split(".")[0])
 
 
 def test_only_the_child_process_of_a_comparison_is_sent_pickles():

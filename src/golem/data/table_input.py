@@ -71,7 +71,11 @@ def rows_and_names(table: Any) -> tuple[Matrix, tuple[str, ...]]:
 
 def _float_column(series: Any) -> Vector:
     """Turn one column of a table into floats, missing values into NaN."""
+    import narwhals.stable.v1 as nw
+
     if series.dtype.is_numeric():
+        if series.dtype in (nw.Int128, nw.UInt128):  # NumPy has no such integers
+            series = series.cast(nw.Float64)
         values = series.to_numpy()
         return np.asarray(values if values.dtype != object else series.to_list(), dtype=float)
     values = series.to_list()

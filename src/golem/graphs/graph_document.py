@@ -198,7 +198,8 @@ def document_of(content: Any) -> GraphDocument:
     try:
         return msgspec.convert(content if version == FORMAT_VERSION else _upgraded(content), GraphDocument)
     except msgspec.ValidationError as error:
-        raise ValueError(str(error)) from None
+        value, at, key = str(error).rpartition(" - at ")  # the value can be as long as the file
+        raise ValueError(f"{value[:100]}{at}{key[:100]}" if at else str(error)[:200]) from None
     except (LookupError, TypeError, AttributeError):
         raise ValueError("a value of the document, which has format version 1, has the wrong type") from None
 
