@@ -80,6 +80,11 @@ def test_integers_booleans_and_nullable_columns_are_numbers():
     np.testing.assert_allclose(Moments.from_table(frame).mean, [7 / 3, 2 / 3, 8 / 3])
 
 
+def test_integers_of_128_bits_are_numbers():
+    frame = pl.DataFrame({"a": pl.Series([10**30, 2 * 10**30, 3], dtype=pl.Int128), "b": [1, 2, 4]})
+    np.testing.assert_allclose(Moments.from_table(frame).mean, [1e30, 7 / 3])
+
+
 def test_input_is_untouched(rng):
     X = rng.normal(size=(10, 2))
     copy = X.copy()
