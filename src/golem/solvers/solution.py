@@ -26,6 +26,7 @@ class Status(Enum):
     ACYCLIC = "Converged: the weights are acyclic within the tolerance."
     COMPLETED = "Completed: all planned steps were taken."
     EXACT = "Completed: no graph has a lower score (exact search)."
+    GRID = "Completed: the best graph over a grid of noise models, with an exact search for each."
     AGREED = "Completed: independent starts of the search reached the same score."
     SEARCHED = "Completed: the search ended as planned."
     MAX_ITER = "Stopped: the iteration limit was reached before the tolerance. Increase max_iter."
@@ -37,8 +38,7 @@ class Status(Enum):
     @property
     def is_final(self) -> bool:
         """Whether the solver ended as planned."""
-        final = (Status.CONVERGED, Status.ACYCLIC, Status.COMPLETED, Status.EXACT, Status.AGREED, Status.SEARCHED)
-        return self in final
+        return list(Status).index(self) <= list(Status).index(Status.SEARCHED)
 
     @property
     def is_cut_short(self) -> bool:

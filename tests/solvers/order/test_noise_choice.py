@@ -14,6 +14,8 @@ from golem.score.regression import regressions, residual_variances
 from golem.score.sparsity import L0
 from golem.simulate import simulate
 from golem.solvers import Order, Status
+from golem.solvers.order.exact_order import ExactOrders
+from golem.solvers.order.free_order import OrderProblem, Prior, find_order
 from golem.solvers.order.noise_choice import NoiseScores
 
 
@@ -70,6 +72,44 @@ def test_noise_variances_are_drawn_towards_their_mean():
     assert 1 < variances[0] < 2 < variances[2] < 4
     np.testing.assert_allclose(GaussianTied(20, tau=0.0).noise_variances(r), 2.0)
     np.testing.assert_allclose(GaussianTied(20, tau=1e3).noise_variances(r), r, rtol=1e-5)
+
+
+def test_exact_searches_at_many_priors_find_every_minimum(all_dags):
+    moments = Moments.from_rows(simulate(4, 60, "ER1", "gaussian-nv", random_state=2).data * [1, 3, 1, 2])
+    n, penalties = moments.n, L0("bic").penalties(60, 4)
+    dags = {dag.tobytes(): dag for dag in all_dags(4)}
+    log_r = {key: np.log(regressions(dag, moments.covariance).residual_variances) for key, dag in dags.items()}
+    priors = [Prior(mu, v) for mu in (-1.0, 0.0, 0.7, 2.0) for v in (2 / n, 0.1, 0.5, 2.0, 50.0)]
+    centres = np.array([[prior.centre] for prior in priors]) - np.log(moments.variances)
+    exact = ExactOrders(moments.standardized().covariance, n)
+    graphs, _ = exact.minima(penalties, centres=centres, spreads=np.array([prior.spread for prior in priors]))
+    for graph, prior in zip(graphs, priors, strict=True):
+        scores = {
+            key: n * logs.sum()
+            + ((logs - prior.centre) ** 2).sum() / prior.spread
+            + penalties[dags[key].sum(axis=0)].sum()
+            for key, logs in log_r.items()
+        }
+        assert scores[graph.tobytes()] == pytest.approx(min(scores.values()), abs=1e-6)
+    assert len({graph.tobytes() for graph in graphs}) > 1
+
+
+@pytest.mark.parametrize(("d", "n", "seed"), [(6, 100, 16), (7, 60, 33), (8, 100, 32)])
+def test_few_columns_have_the_best_graph_over_all_priors(d, n, seed):
+    """Alternating between graph and prior ends at a worse graph here, a different one for other orders of the rows."""
+    rows = simulate(d, n, "ER2", "gaussian-nv", random_state=seed).data
+    moments = Moments.from_rows(rows)
+    scores = NoiseScores(moments, L0(), GaussianTied(n))
+    problem = OrderProblem(moments, L0().penalties(n, d))
+    mu = np.log(find_order(problem, ()).regressions.residual_variances).mean()
+    grid = [Prior(mu + step * np.sqrt(v / d), v) for v in np.geomspace(2 / n, 2, 15) for step in (-2, -1, 0, 1, 2)]
+    lowest = min(scores.tied(find_order(problem, (), prior=prior).graph) for prior in grid)
+    model = Golem().fit(rows)
+    assert model.noise_choice_.scores["tied"] < lowest + 1e-6
+    assert model.solution_.status is Status.GRID
+    for order in range(3):
+        again = Golem().fit(np.random.default_rng(order).permutation(rows))
+        np.testing.assert_array_equal(again.adjacency_, model.adjacency_)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -2,7 +2,7 @@
 
 With free noise variances, node j with parents P costs n log r_j(P) + penalty[|P|]. Its residual variance is a ratio of
 determinants, r_j(P) = det S[P + j] / det S[P], so the determinants of all 2^d sets give every cost. Recursion yields
-the best parents within every set, and then the best last node of every set (Silander and Myllymäki 2006).
+the lowest cost of parents within every set, and then the best last node of every set (Silander and Myllymäki 2006).
 """
 
 from __future__ import annotations
@@ -11,83 +11,123 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.runtime.types import BoolMatrix, Matrix, Vector
+from golem.solvers.order.found_graph import TIE
 
 LARGEST_EXACT = 12
+# More problems at once take more memory and are not faster.
+_AT_ONCE = 16
 
 
 class ExactOrders:
     """Log residual variances of all nodes given all sets of nodes, from a covariance R and a number of rows n.
 
-    Time and memory grow as 2^d.
+    Time and memory grow as 2^d. Problems that differ only in the prior on the noise variances are solved together.
     """
 
     def __init__(self, R: Matrix, n: int) -> None:
         d = len(R)
         sets = np.arange(1 << d)
-        self.n = n
-        self.members = (sets[:, None] >> np.arange(d)) & 1 == 1
+        self.n, self.bits = n, 1 << np.arange(d)
+        self.members = sets[:, None] & self.bits != 0
         self.sizes = self.members.sum(axis=1)
         logdet = _logdets(R, self.members, self.sizes)
-        bits = 1 << np.arange(d)
-        # log r_j(P) = logdet(P + j) - logdet(P). It is not used where P contains j.
-        self.log_r = logdet[sets | bits[:, None]] - logdet[sets]
-        self.of_size = [sets[self.sizes == size] for size in range(d + 1)]
-        self.rests = [where[:, None] & ~bits for where in self.of_size]
+        # log r_j(P) = logdet(P + j) - logdet(P), in row P and column j. It is not used where P contains j.
+        self.log_r = logdet[sets[:, None] | self.bits] - logdet[:, None]
+        # For every size: the sets of that size, their nodes, and what is left of each set without each of its nodes.
+        self.levels = []
+        for size in range(1, d + 1):
+            where = sets[self.sizes == size]
+            nodes = np.nonzero(self.members[where])[1].reshape(len(where), size)
+            self.levels.append((where, nodes, where[:, None] ^ self.bits[nodes]))
 
-    def minimum(
+    def minima(
         self,
         penalties: Vector,
         allowed: BoolMatrix | None = None,
         required: BoolMatrix | None = None,
         most_parents: int | None = None,
-        centre: float | Vector = 0.0,
-        spread: float = np.inf,
-    ) -> tuple[BoolMatrix, float]:
-        """Return a DAG that minimizes sum_j n log r_j + penalties[k_j] among those the masks allow, and the minimum.
+        centres: Matrix | None = None,
+        spreads: Vector | None = None,
+    ) -> tuple[BoolMatrix, Vector]:
+        """Return DAGs that minimize sum_j n log r_j + penalties[k_j] among those the masks allow, and the minima.
 
-        A prior on the noise variances adds (log r_j - centre_j)^2 / spread per node, with r_j in the units of R.
+        Each row of `centres` (m, d) with an entry of `spreads` (m,) is a prior on the noise variances: it adds
+        (log r_j - centre_j)^2 / spread per node, with r_j in the units of R. There is one DAG per prior; the shapes are
+        (m, d, d) and (m,). By default there is one problem, without a prior.
 
         Examples
         --------
         >>> R = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.6], [0.6, 0.6, 1.0]])  # a collider
-        >>> ExactOrders(R, 1000).minimum(np.arange(3) * 7.0)[0].astype(int)
+        >>> ExactOrders(R, 1000).minima(np.arange(3) * 7.0)[0][0].astype(int)
         array([[0, 0, 1],
                [0, 0, 1],
                [0, 0, 0]])
         """
+        free = self._costs(penalties, allowed, required, most_parents)
+        if centres is None or spreads is None:
+            return self._best_dags(free[:, :, None])
+        parts = []
+        for start in range(0, len(spreads), _AT_ONCE):
+            some = slice(start, start + _AT_ONCE)
+            cost = np.empty((*free.shape, len(spreads[some])))  # in C order, as `_best_dags` needs
+            np.subtract(self.log_r[:, :, None], centres[some].T, out=cost)
+            cost *= cost
+            cost /= spreads[some]
+            cost += free[:, :, None]
+            parts.append(self._best_dags(cost))
+        graphs, scores = zip(*parts, strict=True)
+        return np.concatenate(graphs), np.concatenate(scores)
+
+    def _costs(
+        self, penalties: Vector, allowed: BoolMatrix | None, required: BoolMatrix | None, most_parents: int | None
+    ) -> Matrix:
+        """Return the cost of every node (columns) with every set of parents (rows), infinite where not allowed."""
         members, sizes = self.members, self.sizes
         d = members.shape[1]
-        away = self.log_r - np.broadcast_to(centre, d)[:, None]
-        cost = self.n * self.log_r + away**2 / spread + penalties[np.minimum(sizes, d - 1)]
-        cost[members.T] = np.inf
+        cost: Matrix = self.n * self.log_r + penalties[np.minimum(sizes, d - 1)][:, None]
+        cost[members] = np.inf
         needed = np.zeros(d, dtype=int) if required is None else required.sum(axis=0)
         for j in range(d):
             if allowed is not None:
-                cost[j, (members & ~allowed[:, j]).any(axis=1)] = np.inf
+                cost[(members & ~allowed[:, j]).any(axis=1), j] = np.inf
             if required is not None:
-                cost[j, (~members & required[:, j]).any(axis=1)] = np.inf
+                cost[(~members & required[:, j]).any(axis=1), j] = np.inf
             if most_parents is not None and most_parents < d - 1:
-                cost[j, sizes > max(most_parents, needed[j])] = np.inf
-        return self._best_dag(cost)
+                cost[sizes > max(most_parents, needed[j]), j] = np.inf
+        return cost
 
-    def _best_dag(self, cost: Matrix) -> tuple[BoolMatrix, float]:
-        """Build the best DAG by recursion over sets by size: its last node has its parents within the rest."""
-        d = len(cost)
-        nodes, best_cost = np.arange(d), _best_over_subsets(cost)
-        total, last = np.zeros(1 << d), np.zeros(1 << d, dtype=np.int64)
-        for where, rest in zip(self.of_size[1:], self.rests[1:], strict=True):
-            options = np.where(self.members[where], total[rest] + best_cost[nodes, rest], np.inf)
-            last[where] = options.argmin(axis=1)
-            total[where] = options.min(axis=1)
-        if np.isinf(total[-1]):
+    def _best_dags(self, cost: NDArray[np.float64]) -> tuple[BoolMatrix, Vector]:
+        """Return the best DAGs of m problems from costs of shape (2^d, d, m) in C order, which are overwritten."""
+        d, m = cost.shape[1:]
+        for bit in self.bits:  # the lowest cost over the subsets of every set
+            pairs = cost.reshape(-1, 2, bit * d * m)  # axis 1 is 1 if the set contains the bit
+            np.minimum(pairs[:, 0], pairs[:, 1], out=pairs[:, 1])
+        total = np.zeros((1 << d, m))
+        for where, nodes, rests in self.levels:  # the last node of a set has its parents among the others
+            total[where] = (total[rests] + cost[rests, nodes]).min(axis=1)
+        if np.isinf(total[-1]).any():
             raise ValueError("No acyclic graph satisfies the required and forbidden edges. Remove some of them.")
-        graph = np.zeros((d, d), dtype=bool)
-        left, sets = (1 << d) - 1, np.arange(1 << d)
-        while left:
-            j = int(last[left])
-            left &= ~(1 << j)
-            graph[:, j] = self.members[np.where(sets & ~left, np.inf, cost[j]).argmin()]
-        return graph, float(total[-1])
+        return self._trace_back(cost, total), total[-1].copy()
+
+    def _trace_back(self, lowest: NDArray[np.float64], total: Matrix) -> BoolMatrix:
+        """Return the DAGs that attain the minima; of equal ones, that with later nodes last and fewer parents."""
+        d, m = lowest.shape[1:]
+        problem, tolerance = np.arange(m), TIE * self.n
+        graphs = np.zeros((m, d, d), dtype=bool)
+        left = np.full(m, (1 << d) - 1)
+        for _ in range(d):
+            rests = left[:, None] & ~self.bits
+            options = total[rests, problem[:, None]] + lowest[rests, np.arange(d), problem[:, None]]
+            options[~self.members[left]] = np.inf
+            best = options <= options.min(axis=1, keepdims=True) + tolerance
+            j = d - 1 - best[:, ::-1].argmax(axis=1)
+            left = left & ~self.bits[j]
+            parents, bound = left, lowest[left, j, problem] + tolerance
+            for bit in self.bits[::-1]:
+                fewer = parents & ~bit
+                parents = np.where(lowest[fewer, j, problem] <= bound, fewer, parents)
+            graphs[problem, :, j] = self.members[parents]
+        return graphs
 
 
 def _logdets(R: Matrix, members: BoolMatrix, sizes: NDArray[np.intp]) -> Vector:
@@ -99,13 +139,3 @@ def _logdets(R: Matrix, members: BoolMatrix, sizes: NDArray[np.intp]) -> Vector:
         blocks = R[nodes[:, :, None], nodes[:, None, :]]
         logdet[where] = np.maximum(np.linalg.slogdet(blocks)[1], -700.0)
     return logdet
-
-
-def _best_over_subsets(cost: Matrix) -> Matrix:
-    """Return the lowest cost over the subsets of every set, for every node."""
-    d = len(cost)
-    best = cost.copy()
-    for bit in range(d):
-        pairs = best.reshape(d, -1, 2, 1 << bit)  # axis 2 is 1 if the set contains the bit
-        np.minimum(pairs[:, :, 0], pairs[:, :, 1], out=pairs[:, :, 1])
-    return best

@@ -13,6 +13,10 @@ from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.regression import Regressions, regressions
 from golem.solvers.solution import Status, TracePoint
 
+# Relative differences between residual variances below this are rounding errors. They decide nothing: the order of the
+# columns by name does.
+TIE = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class FoundGraph:

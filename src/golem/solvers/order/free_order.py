@@ -76,14 +76,10 @@ def find_order(
 ) -> FoundGraph:
     """Minimize sum_j n log r_j + penalty over orders and parents, plus (log r_j - centre)^2 / spread under a prior."""
     moments, n, d = problem.moments, problem.moments.n, problem.moments.d
+    if d <= LARGEST_EXACT:
+        return find_exact(problem, () if prior is None else (prior,))[0]
     centre, spread = (0.0, np.inf) if prior is None else (prior.centre, prior.spread)
     log_variances = np.log(moments.variances)
-    if d <= LARGEST_EXACT:
-        # Near n parents the likelihood is unbounded. With fewer than 2 d rows the minimum is subject to this limit.
-        most = max(1, (n - 2) // 2)
-        graph, score = problem.exact.minimum(problem.penalties, *problem.masks, most, centre - log_variances, spread)
-        status = Status.EXACT if most >= d - 1 else Status.SEARCHED
-        return FoundGraph(topological_order(graph), regressions(graph, moments.covariance), score, status)
     from golem.solvers.order.order_search import search_orders
 
     # The search minimizes the deviance of standardized columns. L(B) of the original columns differs by this.
@@ -111,3 +107,25 @@ def find_order(
         on_progress=report,
     )
     return dataclasses.replace(found, trace=tuple(trace))
+
+
+def find_exact(problem: OrderProblem, priors: Sequence[Prior] = ()) -> list[FoundGraph]:
+    """Return the graph of few nodes with the lowest score for each prior, once each; without a prior if none is given.
+
+    Of priors with the same graph, the first one gives its score.
+    """
+    moments = problem.moments
+    # Near n parents the likelihood is unbounded. With fewer than 2 d rows the minimum is subject to this limit.
+    most = max(1, (moments.n - 2) // 2)
+    centres, spreads = None, None
+    if priors:
+        centres = np.array([[prior.centre] for prior in priors]) - np.log(moments.variances)
+        spreads = np.array([prior.spread for prior in priors])
+    graphs, scores = problem.exact.minima(problem.penalties, *problem.masks, most, centres, spreads)
+    status = Status.EXACT if most >= moments.d - 1 else Status.SEARCHED
+    distinct: dict[bytes, FoundGraph] = {}
+    for graph, score in zip(graphs, scores, strict=True):
+        if graph.tobytes() not in distinct:
+            fitted = regressions(graph, moments.covariance)
+            distinct[graph.tobytes()] = FoundGraph(topological_order(graph), fitted, float(score), status)
+    return list(distinct.values())

@@ -39,7 +39,8 @@ class Order:
     ----------
     effort : {"fast", "default", "thorough"}
         Number of starts and perturbations in the search with free noise variances. The search ends early when
-        independent starts agree. Up to 12 nodes it is exact for every effort. Equal variances need no search.
+        independent starts agree. Up to 12 nodes it is exact for every effort: with free
+        variances over all graphs, with tied ones at each point of a grid of priors. Equal variances need no search.
     time_limit : float, optional
         Seconds after which the best graph so far is returned.
     placement : Placement

@@ -2,7 +2,9 @@
 
 Candidates come from two starts: the order found with equal variances, and the graph found with free variances. From
 both, searches with the prior follow, and the prior's mean and spread are re-estimated from each graph found. Each round
-can only lower the joint score of graph, mean and spread. `noise_choice` decides between the candidates.
+can only lower the joint score of graph, mean and spread. With few nodes a search is exact and fast. It is then repeated
+at every point of a grid over mean and spread, which does not depend on a start. `noise_choice` decides between the
+candidates.
 """
 
 from __future__ import annotations
@@ -15,10 +17,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.runtime.types import BoolMatrix, Vector
+from golem.runtime.types import BoolMatrix
 from golem.solvers.order.exact_order import LARGEST_EXACT
 from golem.solvers.order.found_graph import FoundGraph
-from golem.solvers.order.free_order import Effort, OrderProblem, Prior, find_free_order, find_order
+from golem.solvers.order.free_order import (
+    Effort,
+    OrderProblem,
+    Prior,
+    find_exact,
+    find_free_order,
+    find_order,
+)
 from golem.solvers.order.noise_choice import NoiseChoice, NoiseScores
 from golem.solvers.solution import Status
 
@@ -26,6 +35,13 @@ from golem.solvers.solution import Status
 _MOST_ROUNDS = 5
 _SETTLED = 0.01
 _AGREEMENT = 1e-2
+# With a spread above that of a prior worth one row, free variances have a better score.
+_LARGEST_SPREAD = 2.0
+_SPREADS = 8
+# Means in the grid, in standard errors sqrt(spread / d) from that of the graph with free variances.
+_MEANS = (-2.0, 0.0, 2.0)
+# Graphs around whose own means and spreads the grid is refined.
+_REFINED = 4
 # Columns with scales this far apart cannot have similar noise; their order by variance would be due to rounding.
 _WIDEST_SCALES = 1e6
 
@@ -70,8 +86,10 @@ class _TiedSearch:
 
     def find_tied(self) -> None:
         """Search with a prior, from both starts."""
-        if self.problem.moments.d > LARGEST_EXACT:  # an exact search does not need a second start
-            self._climb(self.free.graph, self.scores.residuals(self.free.graph))
+        if self.problem.moments.d <= LARGEST_EXACT:
+            self._search_grid()
+            return
+        self._climb(self.free.graph)
         self._from_equal_variances()
         self._settle()
 
@@ -79,58 +97,65 @@ class _TiedSearch:
         """Choose between the candidates."""
         graph, choice = self.scores.choose(self.candidates, self.free.graph)
         decisive = self.free if choice.kind == "free" else self.found[-1]
+        # An exact search knows that no graph is better for its prior, but not that no prior is better.
+        status = Status.GRID if decisive.status is Status.EXACT else decisive.status
         found = dataclasses.replace(
             self.free.with_graph(graph, self.problem.moments.covariance),
             score=choice.scores[choice.kind],
-            status=self.cut or decisive.status,
+            status=self.cut or status,
             perturbations=sum(found.perturbations for found in self.found),
         )
         return found, choice
 
+    def _search_grid(self) -> None:
+        """Search exactly at each point of a grid over mean and spread, then at finer points around the best graphs."""
+        n, d = self.problem.moments.n, self.problem.moments.d
+        likelihood, start = self.scores.likelihood, self._prior(self.free.graph)
+        spreads = np.geomspace(2 / n, _LARGEST_SPREAD, _SPREADS) if likelihood.tau is None else [start.spread]
+        steps = _MEANS if likelihood.centre is None else (0.0,)
+        points = [Prior(start.centre + step * math.sqrt(v / d), float(v)) for v in spreads for step in steps]
+        best = math.inf
+        for _ in range(_MOST_ROUNDS):
+            self.candidates += [self._note(found).graph for found in find_exact(self.problem, points)]
+            distinct = {graph.tobytes(): graph for graph in self.candidates}
+            self.candidates = sorted(distinct.values(), key=self.scores.tied)
+            lowest = self.scores.tied(self.candidates[0])
+            if lowest > best - _SETTLED:
+                break
+            best, points = lowest, [self._prior(graph) for graph in self.candidates[:_REFINED]]
+
     def _from_equal_variances(self) -> None:
         """Start from the order found with equal variances."""
         from golem.solvers.order.equal_variances import learn_equal_variances
-        from golem.solvers.order.variance_order import precedence, robust_variance_order
 
         moments = self.problem.moments
         scale = np.sqrt(moments.variances)
         if self.cut or scale.max() > _WIDEST_SCALES * scale.min():
             return
-        if moments.d <= LARGEST_EXACT:
-            before = precedence(moments.d, *self.problem.masks)
-            _, factor = robust_variance_order(moments.covariance, moments.n, before)
-            r = np.diagonal(factor) ** 2
-            # A prior with only the sampling spread is as good as equal variances, and the search is exact.
-            mu, _ = self.scores.likelihood.prior(r)
-            found = self._find((), self.effort, Prior(float(mu), 2 / moments.n))
-        else:
-            found = self._note(learn_equal_variances(self.problem, self._deadline))
-            r = np.maximum(found.regressions.residual_variances, np.finfo(float).eps * moments.variances)
-        self._climb(found.graph, r)
+        found = self._note(learn_equal_variances(self.problem, self._deadline))
+        self._climb(found.graph)
 
     def _settle(self) -> None:
-        """Search at full effort, unless both starts led to the same score or all searches were exact."""
-        if self.cut or self.effort == "fast" or self.problem.moments.d <= LARGEST_EXACT:
+        """Search at full effort, unless both starts led to the same score."""
+        if self.cut or self.effort == "fast":
             return
         ends = sorted(self._ends, key=self.scores.tied)
         if len(ends) < 2 or self.scores.tied(ends[-1]) - self.scores.tied(ends[0]) < _AGREEMENT:
             return
         graph = self._find(ends, self.effort, self._prior(ends[0])).graph
-        self._climb(graph, self.scores.residuals(graph))
+        self._climb(graph)
 
-    def _climb(self, graph: BoolMatrix, r: Vector) -> None:
+    def _climb(self, graph: BoolMatrix) -> None:
         """Alternate between estimating the prior and the graph until the score no longer falls."""
-        mu, v = map(float, self.scores.likelihood.prior(r))
-        lowest = self.scores.tied(graph)
+        prior, lowest = self._prior(graph), self.scores.tied(graph)
         self.candidates.append(graph)
         for _ in range(_MOST_ROUNDS):
             if self.cut:
                 break
-            graph = self._find((graph,), "fast", Prior(mu, v)).graph
+            graph = self._find((graph,), "fast", prior).graph
             self.candidates.append(graph)
-            score, before = self.scores.tied(graph), v
-            mu, v = map(float, self.scores.likelihood.prior(self.scores.residuals(graph)))
-            if score >= lowest or abs(math.log(v / before)) < _SETTLED:
+            score, before, prior = self.scores.tied(graph), prior, self._prior(graph)
+            if score >= lowest or abs(math.log(prior.spread / before.spread)) < _SETTLED:
                 break
             lowest = score
         self._ends.append(graph)
