@@ -96,7 +96,8 @@ def _undecided_within(
             changed[nodes[i]] = variance(i, parents)
             if turned.tobytes() not in seen:
                 seen.add(turned.tobytes())
-                heapq.heappush(waiting, (cost(changed), len(seen), turned, changed))
+                # Rounded, because rounding errors must not decide which members are visited.
+                heapq.heappush(waiting, (round(cost(changed), 6), len(seen), turned, changed))
     return weak
 
 

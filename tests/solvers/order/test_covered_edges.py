@@ -42,3 +42,21 @@ def test_the_member_shown_obeys_knowledge():
     allowed = np.array([[False, False], [True, False]])
     np.testing.assert_array_equal(prefer_equal_variances(backwards, S, allowed=allowed), backwards)
     np.testing.assert_array_equal(prefer_equal_variances(backwards, S, required=backwards), backwards)
+
+
+def test_the_member_shown_depends_only_on_the_class(all_dags):
+    """In standardized columns many members have the same total variance, so that the order of the nodes decides."""
+    for dag in all_dags(4)[::23]:
+        effects = np.linalg.inv(np.eye(4) - dag * 0.8)
+        S = effects.T @ effects
+        S /= np.sqrt(np.outer(np.diagonal(S), np.diagonal(S)))
+        members = [other for other in all_dags(4) if np.array_equal(cpdag(other), cpdag(dag))]
+        shown = {prefer_equal_variances(member, S).tobytes() for member in members}
+        assert len(shown) == 1
+        for required in np.argwhere(dag):
+            mask = np.zeros_like(dag)
+            mask[tuple(required)] = True
+            able = [member for member in members if member[mask].all()]
+            shown = {prefer_equal_variances(member, S, required=mask).tobytes() for member in able}
+            assert len(shown) == 1
+            assert np.frombuffer(shown.pop(), dtype=bool).reshape(4, 4)[mask].all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -58,6 +59,23 @@ def test_rescaling_the_columns_cannot_change_the_class():
         scale = np.exp(np.random.default_rng(seed).normal(scale=3, size=15))
         model, rescaled = Golem("nv").fit(drawn.data), Golem("nv").fit(drawn.data * scale)
         np.testing.assert_array_equal(model.cpdag_, rescaled.cpdag_)
+
+
+@pytest.mark.parametrize("noise", ["nv", "ev", "auto"])
+def test_rounding_cannot_change_the_graph(noise):
+    """In standardized columns all variances are equal up to rounding, and many members of a class are."""
+    for d in (2, 6, 15):
+        for seed in range(4):
+            data = simulate(d, 200, "ER1", random_state=seed).data
+            data = (data - data.mean(axis=0)) / data.std(axis=0)
+            rng = np.random.default_rng(seed)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DataWarning)  # equal scales
+                model = Golem(noise).fit(data)
+                for other in (rng.permutation(data), np.asfortranarray(data), data + rng.uniform(-50, 50, d)):
+                    again = Golem(noise).fit(other)
+                    np.testing.assert_array_equal(again.adjacency_, model.adjacency_)
+                    np.testing.assert_array_equal(again.undecided_, model.undecided_)
 
 
 def test_the_same_seed_gives_the_same_answer_and_the_default_is_seeded():

@@ -6,23 +6,25 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from golem.graphs.dag import cpdag, meek_closure, member_of_class
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.regression import regressions, residual_variance
+from golem.solvers.order.found_graph import TIE
 
-_LEAST_GAIN = 1e-9
 _MOST_ROUNDS = 100
 
 
 def prefer_equal_variances(
     adjacency: BoolMatrix, S: Matrix, allowed: BoolMatrix | None = None, required: BoolMatrix | None = None
 ) -> BoolMatrix:
-    """Return a member of the equivalence class with a higher EV likelihood.
+    """Return the member of the equivalence class to show: one with a high EV likelihood.
 
     All members fit Gaussian data with free noise variances equally well. Any two are connected by reversals of covered
     edges (i -> j where the parents of j are i and the parents of i; Chickering 1995). A reversal keeps the product of
-    the two residual variances and changes their sum. Edges are reversed as long as the total residual variance
-    falls, so the result is a local maximum of the EV likelihood. Forbidden edges are not added and required edges are
-    not reversed.
+    the two residual variances and changes their sum. The start is the member in which earlier nodes are causes where
+    possible. Edges are reversed as long as the total residual variance falls by more than rounding, so the result is a
+    local maximum of the EV likelihood. It depends on the class, the masks and S, not on which member is given.
+    Forbidden edges are not added and required edges are not reversed.
 
     Examples
     --------
@@ -31,17 +33,17 @@ def prefer_equal_variances(
     array([[0, 1],
            [0, 0]])
     """
-    graph = adjacency.copy()
-    fixed = np.zeros_like(graph)
+    fixed = np.zeros_like(adjacency)
     if allowed is not None:
         fixed |= ~allowed.T
     if required is not None:
         fixed |= required
+    graph = _first_member(adjacency, fixed)
     r = regressions(graph, S).residual_variances
     for _ in range(_MOST_ROUNDS):
         changed = False
         for i, j, first, second in _covered_edges(graph, S, fixed):
-            if first + second < (r[i] + r[j]) * (1 - _LEAST_GAIN):
+            if first + second < (r[i] + r[j]) * (1 - TIE):
                 graph[:, j] = graph[:, i]
                 graph[j, i] = True
                 r[i], r[j] = second, first
@@ -49,6 +51,16 @@ def prefer_equal_variances(
         if not changed:
             break
     return graph
+
+
+def _first_member(adjacency: BoolMatrix, fixed: BoolMatrix) -> BoolMatrix:
+    """Return the member of the class in which earlier nodes are causes where possible, and fixed edges are kept."""
+    pdag = cpdag(adjacency)
+    known = adjacency & fixed & pdag.T
+    if known.any():
+        pdag = meek_closure(pdag & ~known.T)
+    # `member_of_class` makes the first nodes sinks.
+    return np.ascontiguousarray(member_of_class(pdag[::-1, ::-1])[::-1, ::-1])
 
 
 def _covered_edges(graph: BoolMatrix, S: Matrix, fixed: BoolMatrix) -> Iterator[tuple[int, int, float, float]]:

@@ -18,7 +18,7 @@ docs/noise.md has the derivation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,6 +29,7 @@ from golem.runtime.types import BoolMatrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 from golem.score.regression import Regressions, regressions
 from golem.score.sparsity import L0
+from golem.solvers.order.found_graph import TIE
 
 NoiseKind = Literal["equal", "tied", "free"]
 # One row determines a log variance up to about sqrt(2): a prior with this variance carries as much information.
@@ -130,8 +131,8 @@ class NoiseScores:
         """Choose a graph: the best candidate with equal or tied variances, or the given one with free variances."""
         free, standardized = self.free(free_graph)
         best: dict[NoiseKind, BoolMatrix] = {
-            "tied": min(candidates, key=self.tied),
-            "equal": min(candidates, key=self.equal),
+            "tied": self._best(candidates, self.tied),
+            "equal": self._best(candidates, self.equal),
             "free": free_graph,
         }
         scores: dict[NoiseKind, float] = {"tied": self.tied(best["tied"])}
@@ -146,6 +147,13 @@ class NoiseScores:
             "free": GaussianNV(),
         }
         return best[kind], NoiseChoice(kind, tau, scores, kind == "free" and standardized, likelihoods[kind], best)
+
+    def _best(self, candidates: list[BoolMatrix], score: Callable[[BoolMatrix], float]) -> BoolMatrix:
+        """Return the candidate with the lowest score; of several within rounding, the first by its edges."""
+        scores = [score(graph) for graph in candidates]
+        limit = min(scores) + self.moments.n * TIE
+        tied = [graph for graph, value in zip(candidates, scores, strict=True) if value <= limit]
+        return max(tied, key=lambda graph: graph.tobytes())
 
     def _tied(self, graph: BoolMatrix, likelihood: GaussianTied) -> float:
         return 2 * self.moments.n * float(likelihood.on_dag(self.residuals(graph))) + self._penalty(graph)

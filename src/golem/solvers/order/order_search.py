@@ -194,7 +194,7 @@ class _Search:
     def start(self, start: str | ArrayLike) -> NDArray[np.int64]:
         """Convert a start to an order that the required edges allow."""
         if isinstance(start, str):
-            order = np.argsort(self.r2, kind="stable") if start == "r2" else self.rng.permutation(self.d)
+            order = np.argsort(self.r2.round(9), kind="stable") if start == "r2" else self.rng.permutation(self.d)
         else:
             given = np.asarray(start)
             order = topological_order(given) if given.ndim == 2 else given
@@ -227,16 +227,15 @@ class _Search:
                 status = Status.AGREED
                 break
             able = [run for run in self.runs if run.perturbations < perturbations]
-            chosen = fresh if agreed else max(able, key=lambda run: run.score)
+            chosen = fresh if agreed else _first(able, max(run.score for run in able) - kernels.EPSILON, np.inf)
             for _ in range(min(5, perturbations - chosen.perturbations)):
                 self._perturb(chosen)
         self._climb(self.leader(), (np.inf,))
         return status
 
     def leader(self) -> _Run:
-        """Return the first run with the lowest score up to rounding, as rounding depends on the units."""
-        lowest = min(run.score for run in self.runs)
-        return next(run for run in self.runs if run.score < lowest + kernels.EPSILON)
+        """Return the run with the lowest score."""
+        return _first(self.runs, -np.inf, min(run.score for run in self.runs) + kernels.EPSILON)
 
     def _climb(self, run: _Run, barriers: Sequence[float]) -> None:
         """Reinsert nodes until none moves; update `best`, so that the search can stop at any time."""
@@ -314,6 +313,11 @@ class _Search:
             self._next_report = seconds + 0.2
         if self._limit is not None and seconds >= self._limit:
             raise TimeoutError
+
+
+def _first(runs: Sequence[_Run], low: float, high: float) -> _Run:
+    """Return the first run with a score in a range: rounding, which depends on the units, must not decide."""
+    return next(run for run in runs if low <= run.score <= high)
 
 
 def _empty_state(d: int, most: int) -> kernels.State:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from golem.runtime.types import BoolMatrix
 from golem.solvers.order.exact_order import LARGEST_EXACT
-from golem.solvers.order.found_graph import FoundGraph
+from golem.solvers.order.found_graph import TIE, FoundGraph
 from golem.solvers.order.free_order import (
     Effort,
     OrderProblem,
@@ -155,7 +155,7 @@ class _TiedSearch:
             graph = self._find((graph,), "fast", prior).graph
             self.candidates.append(graph)
             score, before, prior = self.scores.tied(graph), prior, self._prior(graph)
-            if score >= lowest or abs(math.log(prior.spread / before.spread)) < _SETTLED:
+            if score > lowest - TIE * self.problem.moments.n or abs(math.log(prior.spread / before.spread)) < _SETTLED:
                 break
             lowest = score
         self._ends.append(graph)

@@ -14,6 +14,7 @@ from golem.graphs.dag import is_dag
 from golem.runtime.arrays import namespace, to_numpy
 from golem.runtime.gpu.cuda_graphs import ReplayedStep, can_replay
 from golem.runtime.types import Array, BoolMatrix, Matrix
+from golem.solvers.order.found_graph import TIE
 
 # Pivots per panel: enough for the matrix product to dominate, and few enough for a panel to stay in the CPU cache.
 _PANEL = 128
@@ -120,11 +121,14 @@ def _factor_panel(T: Array, size: int, follows: Array | None) -> tuple[Array, Ar
     places, pivots = xp.zeros(size, dtype=xp.int64, device=where), xp.zeros(size, dtype=T.dtype, device=where)
     variances = xp.asarray(xp.linalg.diagonal(T), copy=True)
     waiting = None if follows is None else xp.sum(follows, axis=0)
+    tie = max(TIE, 8 * float(xp.finfo(T.dtype).eps))
     at, never = xp.zeros(1, dtype=xp.int64, device=where), xp.full(1, xp.inf, dtype=T.dtype, device=where)
 
     def place_next(known: Array) -> None:
         eligible = variances if waiting is None else xp.where(waiting < 0.5, variances, never)
-        j = xp.argmin(eligible, keepdims=True)
+        # The first of several nodes with the same variance up to rounding, as in standardized columns.
+        least = xp.min(eligible)
+        j = xp.argmax(xp.astype(eligible <= least + tie * xp.abs(least), xp.int8), keepdims=True)
         row = T[j, :] - known[:, j].T @ known
         pivot = row[:, j][:, 0]
         row /= xp.sqrt(pivot)
