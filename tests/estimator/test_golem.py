@@ -604,3 +604,27 @@ def test_memory_is_asked_for_before_a_solve(solver, matrices, monkeypatch):
     monkeypatch.setattr(Placement, "require_memory", lambda self, count, *rest: asked.append(count))
     Golem("ev", solver, max_iter=None if solver == "order" else 2).fit(simulate(5, 50, random_state=0).data)
     assert asked == [matrices]
+
+
+@pytest.mark.parametrize("noise", ["nv", "ev", "auto"])
+def test_the_order_of_the_columns_has_no_effect(noise):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        names = [f"v{k}" for k in rng.permutation(20)]
+        table = pd.DataFrame(simulate(20, 60, "ER2", "gaussian-nv", random_state=seed).data, columns=names)
+        knowledge = Knowledge.named(forbidden=[(names[0], names[1])], required=[(names[2], names[3])])
+        start = list(rng.permutation(names))
+        models = []
+        for other in (table, table[rng.permutation(names)]):
+            init = None if seed == 0 else [list(other).index(name) for name in start]
+            models.append(Golem(noise, knowledge=knowledge, init=init).fit(other))
+        first, second = models
+        index = [list(second.feature_names_in_).index(name) for name in names]
+        block = np.ix_(index, index)
+        np.testing.assert_allclose(second.weights_[block], first.weights_, rtol=1e-6, atol=1e-9)
+        np.testing.assert_array_equal(second.undecided_[block], first.undecided_)
+        assert first.adjacency_[2, 3]
+        assert not first.adjacency_[0, 1]
+        if noise == "auto":
+            for kind, graph in first.noise_choice_.graphs.items():
+                np.testing.assert_array_equal(second.noise_choice_.graphs[kind][block], graph)

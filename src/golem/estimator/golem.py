@@ -18,6 +18,7 @@ from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice, require_choice
 from golem.data.moments import Moments
 from golem.directions.equivalence_class import open_directions, without_evidence
+from golem.estimator.name_order import NameOrder
 from golem.estimator.settings import (
     ACYCLICITIES,
     PAPER_THRESHOLD,
@@ -333,10 +334,13 @@ class Golem(TableEstimator):
         return L0(plain_number(self.lambda_sparsity)) if counted else L0()
 
     def _search(self, solver: Order, noise: NoiseModel) -> tuple[Solution, Solution | None]:
-        """Search over orders; return the solution and its start."""
+        """Search over orders of the columns, which are sorted by name for this; return the solution and its start."""
         start: Solution | None = None
-        moments, knowledge, sparsity, init = self.moments_, self.knowledge_, self.edge_penalty_, self.init
-        allowed, required = (None, None) if knowledge.is_empty else (knowledge.allowed, knowledge.required)
+        knowledge, sparsity, init = self.knowledge_, self.edge_penalty_, self.init
+        order = NameOrder(self.moments_.names)
+        moments, allowed, required = self.moments_.reordered(order.names), None, None
+        if not knowledge.is_empty:
+            allowed, required = order.sort(knowledge.allowed), order.sort(knowledge.required)
         placed = dataclasses.replace(solver, placement=placement_for(self, solver, moments.d))
         placed.placement.require_memory(placed.peak_matrices, moments.d, "The order")
         if isinstance(init, str):
@@ -345,21 +349,23 @@ class Golem(TableEstimator):
                     f"init={init!r} does not fit solver='order' with noise={self.noise!r}. Use an order or a graph."
                 )
             start = solver.solve(moments, GaussianEV(), sparsity, allowed=allowed, required=required)
+            init, start = start.weights, order.restore_solution(start)
             if start.status.is_cut_short:
                 return start, start
-            init = start.weights
+        elif init is not None:
+            init = order.sort_start(np.asarray(init))
         solution = placed.solve(
             moments,
             noise.likelihood(moments.n),
             sparsity,
-            None if init is None else np.asarray(init),
+            init,
             allowed=allowed,
             required=required,
             random_state=self.random_state,
             callback=self.callback,
             stage="order" if self.noise == "auto" else f"order-{self.noise}",
         )
-        return solution, start
+        return order.restore_solution(solution), start
 
     def _recipe(self, solver: Adam | LBFGS, d: int, stack: int = 1) -> PaperRecipe:
         """Return the procedure of the gradient solvers."""
@@ -413,9 +419,10 @@ class Golem(TableEstimator):
         r = residual_variances(weights, moments.covariance)
         scores = graph_scores(weights, r, moments.n)
         self.solution_ = dataclasses.replace(self.solution_, graph_scores=scores)
-        self.undecided_ = without_evidence(
-            self.adjacency_, moments.covariance, moments.n, self.likelihood_, open_directions
-        )
+        order = NameOrder(moments.names)
+        by_name = order.sort(self.adjacency_), order.sort(moments.covariance)
+        weak = without_evidence(*by_name, moments.n, self.likelihood_, order.sort(open_directions))
+        self.undecided_ = order.restore(weak)
         self.by_variance_ = open_directions & ~self.undecided_
         self.sem_ = LinearSEM.from_moments(weights, self.likelihood_.noise_variances(r), moments)
 
