@@ -63,11 +63,12 @@ class Placement:
     def require_memory(self, matrices: float, d: int, task: str, stack: int = 1) -> None:
         """Raise a ValueError if `stack` problems of so many (d, d) matrices do not fit into the free memory."""
         need = matrices * d * d * stack * np.dtype(self.dtype).itemsize
-        remedy = "Solve fewer problems at once" if stack > 1 else "Use fewer columns"
-        if self.device != "cpu":
+        what, remedy = f"{task} of {d} variables", "Solve fewer problems at once" if stack > 1 else "Use fewer columns"
+        if self.device == "cpu":
+            require_memory(what, need, f"{remedy}.")
+        else:
             remedy += ", or device='cpu'" if self.dtype == "float32" else ", dtype='float32' (half), or device='cpu'"
-        place = "of memory" if self.device == "cpu" else f"on {self.device}"
-        require_memory(f"{task} of {d} variables", need, f"{remedy}.", free=self.free_memory, place=place)
+            require_memory(what, need, f"{remedy}.", free=self.free_memory, place=f"on {self.device}")
 
     def _torch(self) -> Any:
         try:
