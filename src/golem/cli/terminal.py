@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from golem.runtime.messages import counted
+from golem.runtime.messages import counted, printable
 from golem.score.objective import graph_bic
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
     from golem.assessment.bootstrap import Bootstrap
     from golem.assessment.diagnostics import Diagnosis
@@ -27,14 +28,25 @@ if TYPE_CHECKING:
     from golem.output.document import Edge, Supplement
     from golem.workflow import FitResult
 
+
+class _Terminal(Console):
+    """A console for text that contains names from files, which must not control the terminal."""
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        """Print text with control characters escaped."""
+        super().print(*(printable(one) if isinstance(one, str) else one for one in objects), **how)
+
+
 # No markup: column names are the user's text, and "[red]" is a valid name.
-out = Console(highlight=False, markup=False)
-err = Console(stderr=True, highlight=False, markup=False)
+out = _Terminal(highlight=False, markup=False)
+err = _Terminal(stderr=True, highlight=False, markup=False)
 # With fewer replicates, frequencies and intervals are too coarse.
 _FEW_REPLICATES = 20
 _MOST_FINDINGS = 5
 _MOST_EDGES = 50
 _MOST_COMPARED_EDGES = 30
+# The least width of a name in a table; in a narrow terminal the lines of the table are wrapped instead.
+_NAME_WIDTH = 12
 
 
 @contextlib.contextmanager
@@ -61,6 +73,26 @@ def _table(*headings: str) -> Table:
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     return table
+
+
+def _name(text: str) -> Text:
+    """Return a name as a cell of a table."""
+    from rich.text import Text
+
+    return Text(printable(text).replace("\n", "\\n"))
+
+
+def _print_table(table: Table) -> None:
+    """Print a table. A narrow terminal folds names down to 12 characters, and wraps lines that are still too long."""
+    from rich.cells import cell_len
+
+    needed = 2 * (len(table.columns) - 1)
+    for column in table.columns:
+        width = max(cell_len(str(cell)) for cell in (column.header, *column.cells))
+        needed += min(width, _NAME_WIDTH) if column.overflow == "fold" else width
+    if needed > out.width:
+        table.width = needed
+    out.print(table, crop=False)
 
 
 def print_summary(model: Golem, supplement: Supplement, document: GraphDocument) -> None:
@@ -92,8 +124,6 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
 
 def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
     """Print the table of edges."""
-    from rich.text import Text
-
     # A narrow terminal has no room for both; edges.csv has the standardized weights too.
     numbers = ("standardized",) if bootstrap is None else (f"{bootstrap.level:.0%} interval", "connected", "directed")
     table = _table("weight", *numbers)
@@ -104,8 +134,8 @@ def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
             interval = f"({edge.weight_low:+.3g}, {edge.weight_high:+.3g})"
             cells = (interval, f"{edge.adjacency_frequency:.0%}", f"{edge.direction_frequency:.0%}")
         note = "undecided" if edge.undecided else "by variance" if edge.by_variance else ""
-        table.add_row(Text(edge.source), "->", Text(edge.target), f"{edge.weight:+.3g}", *cells, note)
-    out.print(table)
+        table.add_row(_name(edge.source), "->", _name(edge.target), f"{edge.weight:+.3g}", *cells, note)
+    _print_table(table)
     if len(found) > _MOST_EDGES:
         out.print(f"... and {len(found) - _MOST_EDGES} more in edges.csv")
     undecided, by_variance = sum(edge.undecided for edge in found), sum(edge.by_variance for edge in found)
@@ -169,8 +199,6 @@ def print_findings(diagnosis: Diagnosis | None) -> None:
 
 def print_comparison(comparison: Comparison, output: Path) -> None:
     """Print the table of a comparison, the warnings, and the edges on which the methods agree."""
-    from rich.text import Text
-
     out.print(str(comparison), soft_wrap=True)
     if comparison.estimates:
         out.print("\nBIC: with least-squares weights and free noise variances; lower is better.", soft_wrap=True)
@@ -189,9 +217,9 @@ def print_comparison(comparison: Comparison, output: Path) -> None:
         table.add_column("other directions (-- is undirected)", overflow="fold")
         for edge in found[:_MOST_COMPARED_EDGES]:
             others = ", ".join(f"{edge[name]} {name}" for name in learned if edge[name] in ("<-", "--"))
-            table.add_row(Text(edge["source"]), "->", Text(edge["target"]), str(edge["methods"]), others)
+            table.add_row(_name(edge["source"]), "->", _name(edge["target"]), str(edge["methods"]), others)
         out.print("\nPairs that the methods connect:")
-        out.print(table)
+        _print_table(table)
         if len(found) > _MOST_COMPARED_EDGES:
             out.print(f"... and {len(found) - _MOST_COMPARED_EDGES} more in agreement.csv")
     _print_files(output, ["comparison.csv", "agreement.csv", "distances.csv", "comparison.png"], bool(learned))
@@ -272,7 +300,7 @@ def print_path(selection: Selection) -> None:
     table.add_column("")
     for row in selection.path:
         table.add_row(*(_setting(row[name]) for name in columns), "<- chosen" if row["chosen"] else "")
-    out.print(table)
+    _print_table(table)
     options = " ".join(f"--{name.replace('_', '-')} {_setting(value)}" for name, value in selection.chosen.items())
     out.print(f"To repeat this choice: {options}\n", soft_wrap=True)
 

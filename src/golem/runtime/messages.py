@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Sequence
 
 _LONG = 100
+# Control characters except the newline, marks that reverse the direction of text, line separators, half characters.
+_UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    r"""Escape characters with which text from files could control the terminal.
+
+    Examples
+    --------
+    >>> printable("a\x1b[31m")
+    'a\\x1b[31m'
+    """
+    return _UNPRINTABLE.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def shortened(items: Sequence[str], most: int = 8) -> str:
