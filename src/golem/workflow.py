@@ -37,6 +37,7 @@ from golem.output.result_files import RESULT_FILES, path_text, save_document, sa
 from golem.runtime.files import require_writable, write_text
 from golem.runtime.interrupts import holding_interrupts
 from golem.runtime.progress import Progress
+from golem.runtime.result_folder import result_folder
 from golem.runtime.types import Matrix
 from golem.solvers import Progress as SolverProgress
 from golem.solvers import Status
@@ -169,7 +170,7 @@ def fit_file(
             supplement = Supplement({"paths": paths, "folder": _path_to_here(folder)} | reading)
             selection = None
             if search is not None:
-                selection = choose(search, model, moments if select == "bic" else source.sample, folder, progress)
+                selection = choose(search, model, moments if select == "bic" else source.sample, progress)
             learn(model, moments, progress)
             if selection is not None:
                 model.selection_ = selection
@@ -267,19 +268,13 @@ def _add_edges(model: Golem, forbid: Sequence[str], require: Sequence[str], colu
     check_knowledge(model.knowledge, columns)
 
 
-def choose(
-    search: GolemCV, model: Golem, data: Moments | Sample, output: Path, progress: Progress = _SILENT
-) -> Selection:
-    """Choose the penalties, set them in the model, and write path.csv and path.png."""
+def choose(search: GolemCV, model: Golem, data: Moments | Sample, progress: Progress = _SILENT) -> Selection:
+    """Choose the penalties, and set them in the model."""
     compile_kernels(model, (data if isinstance(data, Moments) else data.moments).d, progress)
     parts = {"bic": "graphs of the path", "cv": "folds", "stability": "halves of the rows"}[search.select]
     with progress.counting(parts) as show:
         search.set_params(callback=show)
         selection = search.choose(data)
-    with holding_interrupts():
-        output.mkdir(parents=True, exist_ok=True)
-        write_text(output / "path.csv", path_text(selection))
-        save_figure(lambda figure: plot_path(selection, figure), output / "path.png")
     model.set_params(**selection.chosen)
     return selection
 
@@ -343,13 +338,14 @@ def _resample(
 
 def write(model: Golem, output: Path, document: GraphDocument, **report_options: Any) -> None:
     """Write the result files, the figure and the report; Ctrl-C waits until they are written."""
-    with holding_interrupts():
-        if document.selection is None:
-            for of_earlier_run in ("path.csv", "path.png"):
-                (output / of_earlier_run).unlink(missing_ok=True)
-        save_document(document, output)
-        report_document(document, output / "report.html", **report_options)
-        save_figure(lambda figure: plot_model(model, figure), output / "graph.png")
+    selection = getattr(model, "selection_", None)
+    with holding_interrupts(), result_folder(output, RESULT_FILES) as folder:
+        save_document(document, folder)
+        report_document(document, folder / "report.html", **report_options)
+        save_figure(lambda figure: plot_model(model, figure), folder / "graph.png")
+        if selection is not None:
+            write_text(folder / "path.csv", path_text(selection))
+            save_figure(lambda figure: plot_path(selection, figure), folder / "path.png")
 
 
 def was_interrupted(model: Golem) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from golem.runtime.files import csv_text, replacing, require_writable, write_text
+from golem.runtime.result_folder import result_folder
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path):
@@ -39,3 +40,25 @@ def test_results_need_a_folder(tmp_path):
     write_text(tmp_path / "file", "text")
     with pytest.raises(ValueError, match="is a file; give a folder"):
         require_writable(tmp_path / "file" / "out")
+
+
+def test_the_files_of_a_folder_are_replaced_together_or_not_at_all(tmp_path):
+    out, names = tmp_path / "out", ("a", "b", "c")
+    with result_folder(out, names) as folder:
+        write_text(folder / "a", "1")
+        write_text(folder / "b", "1")
+        assert [path.name for path in out.iterdir() if path != folder] == []
+    (out / "mine").write_text("kept")
+
+    def fail_half_way():
+        with result_folder(out, names) as folder:
+            write_text(folder / "a", "2")
+            (folder / "no such folder" / "b").write_text("2")
+
+    with pytest.raises(FileNotFoundError) as failure:
+        fail_half_way()
+    assert failure.value.filename == str(out / "no such folder" / "b")
+    assert {path.name: path.read_text() for path in out.iterdir()} == {"a": "1", "b": "1", "mine": "kept"}
+    with result_folder(out, names) as folder:
+        write_text(folder / "a", "3")
+    assert {path.name: path.read_text() for path in out.iterdir()} == {"a": "3", "mine": "kept"}  # b was of another run

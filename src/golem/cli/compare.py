@@ -14,6 +14,7 @@ from golem.cli.running import INTERRUPTED_EXIT_CODE, fail, user_errors
 from golem.cli.terminal import out, print_comparison, showing_warnings
 from golem.runtime.files import require_writable
 from golem.runtime.interrupts import holding_interrupts
+from golem.runtime.result_folder import result_folder
 
 
 def compare(
@@ -91,11 +92,11 @@ def compare(
                 time_limit=time_limit,
                 callback=show,
             )
-        with holding_interrupts():
-            result.save(output)
+        with holding_interrupts(), result_folder(output, RESULT_FILES) as folder:
+            result.save(folder)
             if result.estimates:
                 name = Path(title_of([data])).stem
-                report_comparison(result, output / "report.html", title=f"Methods compared on {name}")
+                report_comparison(result, folder / "report.html", title=f"Methods compared on {name}")
     if as_json:
         print(json.dumps([vars(row) for row in result.rows]))  # noqa: T201
     elif not quiet:

@@ -49,6 +49,7 @@ def simulate(
     from golem.model.simulation import parse_graph
     from golem.model.simulation import simulate as draw
     from golem.runtime.files import write_text
+    from golem.runtime.result_folder import result_folder
 
     data, truth = output / "data.csv", output / "truth.csv"
     with user_errors():
@@ -63,11 +64,11 @@ def simulate(
         for file in (data, truth):
             if file.exists() and not force:
                 raise ValueError(f"{str(file)!r} already exists. Choose another folder with -o, or add --force.")
-        output.mkdir(parents=True, exist_ok=True)
         names = drawn.sem.names
         rows = "\n".join(",".join(map(repr, row)) for row in drawn.data.tolist())
-        write_text(data, ",".join(names) + "\n" + rows + "\n")
-        write_text(truth, write_edge_list(NamedGraph.from_weights(drawn.sem.weights, names)))
+        with result_folder(output, ("data.csv", "truth.csv")) as folder:
+            write_text(folder / "data.csv", ",".join(names) + "\n" + rows + "\n")
+            write_text(folder / "truth.csv", write_edge_list(NamedGraph.from_weights(drawn.sem.weights, names)))
     if not quiet:
         edges, pairs = int(drawn.sem.adjacency.sum()), d * (d - 1) // 2
         # --noise-std replaces the equal or different variances in the name of the noise.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Self
 
 from golem.comparison.other_packages import Estimate
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.runtime.child_process import ChildProcess, CrashError, TimeLimitError
+from golem.runtime.files import naming_file, temporary_folder
 from golem.runtime.types import Matrix
 
 
@@ -45,12 +45,13 @@ class MethodProcess:
     """A child process that runs methods on one table; use it in a `with` block."""
 
     def __init__(self, rows: Matrix | None, moments: Moments, knowledge: Knowledge) -> None:
-        self._temporary = tempfile.TemporaryDirectory(prefix="golem-compare-")
-        self._folder = Path(self._temporary.name)
-        self._process = ChildProcess("golem.comparison.worker", self._temporary.name)
+        self._temporary = contextlib.ExitStack()
+        self._folder = self._temporary.enter_context(temporary_folder("golem-compare-"))
+        self._process = ChildProcess("golem.comparison.worker", str(self._folder))
         # `compare` reports missing values once for all methods.
         data = (rows, replace(moments, missing=None), knowledge)
-        with (self._folder / "data").open("wb") as file:
+        path = self._folder / "data"
+        with naming_file(path), path.open("wb") as file:
             pickle.dump(data, file, pickle.HIGHEST_PROTOCOL)
 
     def __enter__(self) -> Self:
@@ -58,7 +59,7 @@ class MethodProcess:
 
     def __exit__(self, *problem: object) -> None:
         self._process.close()
-        self._temporary.cleanup()
+        self._temporary.close()
 
     def run(self, name: str, time_limit: float | None, tick: Callable[[float], None] | None = None) -> Outcome:
         """Run a method; call `tick` with the seconds so far, a few times per second.

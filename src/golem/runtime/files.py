@@ -1,4 +1,4 @@
-"""Atomic writing of files, and the text of CSV files."""
+"""Atomic writing of files, temporary folders, and the text of CSV files."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from typing import Any
 # A number with a decimal comma, such as 0,5.
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
+_temporary_folders: set[Path] = set()
+
 
 def write_text(path: Path, content: str) -> None:
     """Write a file so that readers see either the old or the new content, never a part."""
@@ -23,13 +25,47 @@ def write_text(path: Path, content: str) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path next to `path` that replaces it if no error occurs."""
+    """Yield a temporary path next to `path` that replaces it if no error occurs; errors name `path`."""
     temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:
-        yield temporary
-        temporary.replace(path)
+        with naming_file(path):
+            yield temporary
+            temporary.replace(path)
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def naming_file(path: Path) -> Iterator[None]:
+    """Add the name of the file to an OSError, which a full disk leaves out."""
+    try:
+        yield
+    except OSError as error:
+        error.filename, error.filename2 = str(path), None
+        raise
+
+
+@contextlib.contextmanager
+def temporary_folder(prefix: str = "golem-", parent: Path | None = None) -> Iterator[Path]:
+    """Yield a new folder that is removed at the end of the block, or of the process."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=parent, ignore_cleanup_errors=True) as name:
+        path = Path(name)
+        _temporary_folders.add(path)
+        try:
+            yield path
+        finally:
+            _temporary_folders.discard(path)
+
+
+def remove_temporary_folders() -> None:
+    """Remove the temporary folders of this process, before it ends without leaving their blocks."""
+    import shutil
+
+    for path in list(_temporary_folders):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def csv_text(rows: list[list[Any]]) -> str:

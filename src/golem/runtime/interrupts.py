@@ -8,6 +8,9 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
+# Held while results are moved to their folder.
+MOVING = threading.Lock()
+
 
 @contextlib.contextmanager
 def holding_interrupts() -> Iterator[None]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote, unquote
+
+from golem.runtime.files import naming_file, temporary_folder
 
 STANDARD_INPUT = "-"
 _COPY = "golem-copy-of-"
@@ -35,10 +36,10 @@ def spooled(paths: Sequence[str]) -> Iterator[list[str]]:
     if not pipes:
         yield list(paths)
         return
-    with tempfile.TemporaryDirectory(prefix="golem-") as folder:
-        copies = {path: Path(folder, _COPY + quote(path, safe="")) for path in pipes}
+    with temporary_folder() as folder:
+        copies = {path: folder / (_COPY + quote(path, safe="")) for path in pipes}
         for path, copy in copies.items():
-            with _opened(path) as pipe, copy.open("wb") as file:
+            with _opened(path) as pipe, naming_file(copy), copy.open("wb") as file:
                 shutil.copyfileobj(pipe, file)
             if not copy.stat().st_size:
                 name = "Standard input" if path == STANDARD_INPUT else path
