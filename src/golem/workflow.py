@@ -35,7 +35,8 @@ from golem.output.repeat import Repeat, Run
 from golem.output.report import report_document
 from golem.output.result_files import RESULT_FILES, path_text, save_document, save_figure
 from golem.runtime.files import require_writable, write_text
-from golem.runtime.interrupts import holding_interrupts
+from golem.runtime.interrupts import holding_interrupts, keep
+from golem.runtime.messages import counted
 from golem.runtime.progress import Progress
 from golem.runtime.result_folder import result_folder
 from golem.runtime.types import Matrix
@@ -71,7 +72,7 @@ class FitResult:
     repeat : Repeat, optional
         Comparison with the run that was repeated.
     interrupted : bool
-        Whether Ctrl-C ended the fit or the bootstrap.
+        Whether Ctrl-C ended the fit, the bootstrap or the checks.
     """
 
     model: Golem
@@ -174,19 +175,22 @@ def fit_file(
             learn(model, moments, progress)
             if selection is not None:
                 model.selection_ = selection
-            interrupted, found = was_interrupted(model), None
+            interrupted, found, kept = was_interrupted(model), None, "The best graph so far is"
             if bootstrap and not interrupted:
-                write(
-                    model, folder, describe(model, supplement), title=title
-                )  # so that the graph survives a failed bootstrap
+                # So that the graph survives a failed bootstrap.
+                write(model, folder, describe(model, supplement), "The graph, without the bootstrap, is", title=title)
                 found = _resample(model, source.sample, bootstrap, random_state, folder, progress)
                 interrupted = found is None or found.interrupted
+                kept = f"The graph and {counted(0 if found is None else found.replicates, 'replicate')} are"
             checked = None
-            if diagnose and not was_interrupted(model):
-                checked = check(model, lambda: source.few_rows, progress)
+            if diagnose and not interrupted:
+                try:
+                    checked = check(model, lambda: source.few_rows, progress)
+                except KeyboardInterrupt:
+                    interrupted, kept = True, "The graph, without the checks, is"
             supplement = dataclasses.replace(supplement, bootstrap=found, diagnosis=checked)
             document = describe(model, supplement)
-            write(model, folder, document, title=title)
+            write(model, folder, document, kept if interrupted else "The results are", title=title)
     return FitResult(
         model,
         folder,
@@ -298,27 +302,23 @@ def learn(model: Golem, moments: Moments, progress: Progress = _SILENT) -> None:
 
 
 def compile_kernels(model: Golem, d: int, progress: Progress = _SILENT) -> None:
-    """Compile the search before the first fit, because numba cannot be interrupted while it compiles."""
+    """Compile the search before the first fit, so that the progress shows it."""
     if not is_counted(model):
         return
     text = "Loading the search (compiled at the first use, up to half a minute)"
-    with progress.waiting(text), holding_interrupts():
+    with progress.waiting(text):
         compile_search(NOISE_MODELS[model.noise].likelihood(2), d)
 
 
 def check(model: Golem, rows: Callable[[], Matrix | None], progress: Progress = _SILENT) -> Diagnosis | None:
-    """Check the graph; return None if it has a cycle or Ctrl-C ended the checks.
+    """Check the graph; return None if it has a cycle.
 
     `rows` returns the rows for the checks that need them, or None if they do not fit into memory.
     """
     if not hasattr(model, "sem_"):
         return None
-    try:
-        with progress.waiting("Checking the graph"):
-            return diagnose(model, rows())
-    except KeyboardInterrupt:
-        progress.note("The checks were interrupted and left out. The graph is complete.")
-        return None
+    with progress.waiting("Checking the graph"):
+        return diagnose(model, rows())
 
 
 def _resample(
@@ -336,16 +336,21 @@ def _resample(
         ) from None
 
 
-def write(model: Golem, output: Path, document: GraphDocument, **report_options: Any) -> None:
-    """Write the result files, the figure and the report; Ctrl-C waits until they are written."""
+def write(model: Golem, output: Path, document: GraphDocument, kept: str, **report_options: Any) -> None:
+    """Write the result files, the figures and the report; Ctrl-C waits until they are written.
+
+    `kept` begins the sentence for Ctrl-C that ends with "saved in `output`".
+    """
     selection = getattr(model, "selection_", None)
-    with holding_interrupts(), result_folder(output, RESULT_FILES) as folder:
-        save_document(document, folder)
-        report_document(document, folder / "report.html", **report_options)
-        save_figure(lambda figure: plot_model(model, figure), folder / "graph.png")
-        if selection is not None:
-            write_text(folder / "path.csv", path_text(selection))
-            save_figure(lambda figure: plot_path(selection, figure), folder / "path.png")
+    with holding_interrupts():
+        with result_folder(output, RESULT_FILES) as folder:
+            save_document(document, folder)
+            report_document(document, folder / "report.html", **report_options)
+            save_figure(lambda figure: plot_model(model, figure), folder / "graph.png")
+            if selection is not None:
+                write_text(folder / "path.csv", path_text(selection))
+                save_figure(lambda figure: plot_path(selection, figure), folder / "path.png")
+        keep(f"{kept} saved in {output}.")
 
 
 def was_interrupted(model: Golem) -> bool:

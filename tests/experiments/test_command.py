@@ -91,7 +91,7 @@ def test_sigterm_ends_a_run_like_ctrl_c_with_the_table_published(tmp_path):
         time.sleep(0.01)
     process.terminate()
     said = process.communicate(timeout=60)[0]
-    assert process.returncode == 130, said
+    assert process.returncode == 143, said
     assert "the same command continues" in said
     with (tmp_path / "table.csv").open() as file:
         table = list(csv.DictReader(file))

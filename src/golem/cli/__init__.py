@@ -1,52 +1,31 @@
-"""The command line: one module per command, assembled here."""
+"""The command line: one module per command, assembled in `application`. This file imports nothing large."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from typing import Any
 
-import typer
-
-from golem.cli import compare, demo, experiment, export, fit, report, score, simulate
-from golem.cli.terminal import out
-from golem.runtime.version import __version__
-
-app = typer.Typer(
-    name="golem",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Try `golem demo`, or `golem fit data.csv -o out`.",
-)
-# In the order of `golem --help`.
-for command in (
-    fit.fit,
-    demo.demo,
-    simulate.simulate,
-    score.score,
-    compare.compare,
-    report.report,
-    export.export,
-    experiment.experiment,
-):
-    app.command()(command)
-
-
-def _version(value: bool) -> None:
-    if value:
-        out.print(f"golem {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _app(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    """Learn linear directed acyclic graphs from data."""
+from golem.runtime.interrupts import exit_now, handle_signals, received
 
 
 def main() -> None:
     """Run the command line."""
-    app(prog_name="golem")
+    handle_signals()  # before the imports, which take half a second
+    from golem.cli.application import app
+
+    try:
+        app(prog_name="golem")
+    except SystemExit as end:
+        if received():
+            # Threads may still be reading or searching.
+            sys.stdout.flush()
+            exit_now(int(end.code or 0))
+        raise
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        from golem.cli.application import app
+
+        return app
+    raise AttributeError(f"module 'golem.cli' has no attribute {name!r}")

@@ -10,10 +10,10 @@ import typer
 
 from golem.cli import options
 from golem.cli.progress_bars import ProgressBars
-from golem.cli.running import INTERRUPTED_EXIT_CODE, fail, user_errors
+from golem.cli.running import fail, user_errors
 from golem.cli.terminal import out, print_comparison, showing_warnings
 from golem.runtime.files import require_writable
-from golem.runtime.interrupts import holding_interrupts
+from golem.runtime.interrupts import holding_interrupts, keep
 from golem.runtime.result_folder import result_folder
 
 
@@ -92,11 +92,14 @@ def compare(
                 time_limit=time_limit,
                 callback=show,
             )
-        with holding_interrupts(), result_folder(output, RESULT_FILES) as folder:
-            result.save(folder)
-            if result.estimates:
-                name = Path(title_of([data])).stem
-                report_comparison(result, folder / "report.html", title=f"Methods compared on {name}")
+        with holding_interrupts():
+            with result_folder(output, RESULT_FILES) as folder:
+                result.save(folder)
+                if result.estimates:
+                    name = Path(title_of([data])).stem
+                    report_comparison(result, folder / "report.html", title=f"Methods compared on {name}")
+            finished = sum(row.status not in ("interrupted", "not run") for row in result.rows)
+            keep(f"The results of {finished} of {len(result.rows)} methods are saved in {output}.")
     if as_json:
         print(json.dumps([vars(row) for row in result.rows]))  # noqa: T201
     elif not quiet:
@@ -105,6 +108,6 @@ def compare(
             listed = ", ".join(f"{name} ({command})" for name, command in packages_not_installed().items())
             out.print(f"\nNot run because they are not installed: {listed}", soft_wrap=True)
     if result.interrupted:
-        raise typer.Exit(INTERRUPTED_EXIT_CODE)
+        raise KeyboardInterrupt
     if not result.estimates:
         fail("Every method failed. The table above shows why.")

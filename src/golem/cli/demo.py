@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
-
 from golem.cli.options import Json, OutputFolder, Quiet
 from golem.cli.progress_bars import ProgressBars
-from golem.cli.running import INTERRUPTED_EXIT_CODE, user_errors
+from golem.cli.running import user_errors
 from golem.cli.terminal import (
     out,
     print_consensus,
@@ -51,10 +49,11 @@ def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_js
         require_writable(output)
         with showing_warnings(quiet):
             learn(model, Moments.from_rows(rows, sachs.names), progress)
-        supplement = Supplement(diagnosis=check(model, lambda: rows, progress))
+        supplement = Supplement(diagnosis=None if was_interrupted(model) else check(model, lambda: rows, progress))
         document = describe(model, supplement)
         consensus = NamedGraph.from_class(sachs.truth, tuple(sachs.names))
-        write(model, output, document, title="Sachs protein data", other=("consensus", consensus))
+        kept = "The best graph so far is" if was_interrupted(model) else "The results are"
+        write(model, output, document, kept, title="Sachs protein data", other=("consensus", consensus))
     scores = metrics.evaluate(sachs.truth, model.adjacency_)
     if as_json:
         print_json(document, {"consensus": vars(scores)})
@@ -65,4 +64,4 @@ def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_js
         print_findings(supplement.diagnosis)
         print_saved(output)
     if was_interrupted(model):
-        raise typer.Exit(INTERRUPTED_EXIT_CODE)
+        raise KeyboardInterrupt

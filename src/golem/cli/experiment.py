@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from functools import partial
 from pathlib import Path
@@ -11,10 +12,10 @@ import typer
 
 from golem.cli import options
 from golem.cli.progress_bars import ProgressBars
-from golem.cli.running import INTERRUPTED_EXIT_CODE, user_errors
-from golem.cli.terminal import err, out
+from golem.cli.running import user_errors
+from golem.cli.terminal import out
 from golem.runtime.files import require_writable
-from golem.runtime.interrupts import holding_interrupts, terminating_softly
+from golem.runtime.interrupts import holding_interrupts, keep
 from golem.runtime.messages import counted
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def experiment(
     folder = output or Path("golem-experiments") / (f"{name}-quick" if quick else name)
     chosen = options.names(methods)
     grid = Grid(quick, False, seeds, _whole_numbers(sizes), None if chosen is None else tuple(chosen))
-    with user_errors(), terminating_softly():
+    with user_errors():
         one = load(name)
         if plot:
             if useless := options.given_options(context, _WITH_PLOT):
@@ -133,11 +134,9 @@ def experiment(
         limit = time_limit or (_QUICK_LIMIT if quick else _FULL_LIMIT)
         how = Options(_executor(executor, scheduler, workers), limit, batch, device, retry)
         summary: Summary | None = None
-        try:
-            with ProgressBars(not quiet).experimenting() as show:
-                summary = run(one, grid, folder, how, show)
-        except KeyboardInterrupt:
-            err.print("Interrupted. Finished tasks are kept; the same command continues.")
+        keep(f"Finished tasks are kept in {folder}; the same command continues.")
+        with contextlib.suppress(KeyboardInterrupt), ProgressBars(not quiet).experimenting() as show:
+            summary = run(one, grid, folder, how, show)
         if Store(folder).keys():
             with holding_interrupts():
                 # A run that found all rows has made none.
@@ -147,7 +146,7 @@ def experiment(
                 )
             _print_verdicts(one, published, folder, quiet)
     if summary is None:
-        raise typer.Exit(INTERRUPTED_EXIT_CODE)
+        raise KeyboardInterrupt
     if not quiet:
         _print_summary(summary)
 

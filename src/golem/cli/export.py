@@ -9,6 +9,7 @@ import typer
 
 from golem.cli.running import user_errors
 from golem.cli.terminal import out
+from golem.runtime.interrupts import keep
 
 # The keys of `golem.graphs.formats.FORMATS`.
 Format = Literal["graphml", "gml", "dot", "pgmpy", "causal-learn", "json", "csv", "matrix"]
@@ -60,4 +61,5 @@ def export(
         name, content = format_of(output) if to is None else to, read_graph(graph)
         output.parent.mkdir(parents=True, exist_ok=True)
         export_graph(content, output, name, cpdag=cpdag)
+        keep(f"The graph is saved in {output}.")
         out.print(f"Saved {output}", soft_wrap=True)

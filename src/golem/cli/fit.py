@@ -9,7 +9,7 @@ import typer
 
 from golem.cli import options
 from golem.cli.progress_bars import ProgressBars
-from golem.cli.running import INTERRUPTED_EXIT_CODE, user_errors
+from golem.cli.running import user_errors
 from golem.cli.terminal import print_fit, print_fit_json, showing_warnings
 
 # Options that go with --from; graph.json holds the values of all others.
@@ -184,4 +184,4 @@ def fit(
     elif not quiet:
         print_fit(result)
     if result.interrupted:
-        raise typer.Exit(INTERRUPTED_EXIT_CODE)
+        raise KeyboardInterrupt

@@ -11,6 +11,7 @@ from golem.cli import options
 from golem.cli.running import user_errors
 from golem.cli.terminal import out
 from golem.runtime.files import require_writable
+from golem.runtime.interrupts import keep
 
 
 def report(
@@ -50,5 +51,6 @@ def report(
         report_document(
             document, output, truth=true_graph, other=other, title=title or graph.resolve().parent.name or graph.stem
         )
+        keep(f"The report is saved in {output}.")
     if not quiet:
         out.print(f"Open the report in a browser: {output}", soft_wrap=True)

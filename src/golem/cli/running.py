@@ -1,28 +1,36 @@
-"""Errors and exit codes of all commands."""
+"""Errors that the user can fix."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 from collections.abc import Iterator
 from typing import NoReturn
 
 import typer
 
 from golem.cli.terminal import err
+from golem.runtime.interrupts import begin_work
 
-INTERRUPTED_EXIT_CODE = 130
+_NO_SPACE = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 @contextlib.contextmanager
 def user_errors() -> Iterator[None]:
     """Turn an error that the user can fix into a message and exit code 1."""
+    begin_work()
     try:
         yield
     except (ValueError, OSError, MemoryError) as error:
-        fail(str(error) or "Not enough memory.")
-    except KeyboardInterrupt:
-        err.print("Interrupted.")
-        raise typer.Exit(INTERRUPTED_EXIT_CODE) from None
+        fail(_sentence(error))
+
+
+def _sentence(error: Exception) -> str:
+    """Return the message of an error; of one from the operating system, the file and the cause."""
+    if not isinstance(error, OSError) or error.strerror is None or error.filename is None:
+        return str(error) or "Not enough memory."
+    remedy = " Free some space, or use another disk." if error.errno in _NO_SPACE else ""
+    return f"{error.strerror}: {str(error.filename)!r}.{remedy}"
 
 
 def fail(message: str) -> NoReturn:

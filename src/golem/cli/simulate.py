@@ -49,6 +49,7 @@ def simulate(
     from golem.model.simulation import parse_graph
     from golem.model.simulation import simulate as draw
     from golem.runtime.files import write_text
+    from golem.runtime.interrupts import keep
     from golem.runtime.result_folder import result_folder
 
     data, truth = output / "data.csv", output / "truth.csv"
@@ -69,6 +70,7 @@ def simulate(
         with result_folder(output, ("data.csv", "truth.csv")) as folder:
             write_text(folder / "data.csv", ",".join(names) + "\n" + rows + "\n")
             write_text(folder / "truth.csv", write_edge_list(NamedGraph.from_weights(drawn.sem.weights, names)))
+        keep(f"The results are saved in {output}.")
     if not quiet:
         edges, pairs = int(drawn.sem.adjacency.sum()), d * (d - 1) // 2
         # --noise-std replaces the equal or different variances in the name of the noise.

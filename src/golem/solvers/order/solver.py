@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from golem.data.moments import Moments
 from golem.graphs.dag import is_dag, topological_order
 from golem.runtime.devices import Placement
+from golem.runtime.interrupts import losing_interrupts
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianTied, Likelihood
 from golem.score.regression import Regressions
@@ -146,14 +147,15 @@ def compile_search(likelihood: Likelihood, d: int) -> None:
 
 @functools.cache
 def _solve_tiny_problem(equal_variances: bool) -> None:
-    if equal_variances:
-        from golem.solvers.order.equal_variances import fit_equal_variances
+    with losing_interrupts():
+        if equal_variances:
+            from golem.solvers.order.equal_variances import fit_equal_variances
 
-        fit_equal_variances(np.eye(4) + 0.5, 50, np.arange(4.0))
-    else:
-        from golem.solvers.order.order_search import search_orders
+            fit_equal_variances(np.eye(4) + 0.5, 50, np.arange(4.0))
+        else:
+            from golem.solvers.order.order_search import search_orders
 
-        search_orders(np.eye(4) + 0.5, 50, np.arange(4.0))
+            search_orders(np.eye(4) + 0.5, 50, np.arange(4.0))
 
 
 def as_order(init: NDArray[Any], d: int) -> NDArray[np.intp]:

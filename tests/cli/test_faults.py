@@ -1,0 +1,278 @@
+"""Faults: signals in every stage, full disks, lost output, read-only folders, concurrent runs.
+
+Every test starts the program as a user does. `GOLEM_FAULT_RUNS` sets the number of signals at random moments, and
+`GOLEM_FAULT_SEED` their seed; `make fuzz` uses both.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import golem
+
+RUNS = int(os.environ.get("GOLEM_FAULT_RUNS", "2"))
+SEED = int(os.environ.get("GOLEM_FAULT_SEED", "0"))
+FILES = {"graph.json", "edges.csv", "weights.csv", "graph.png", "report.html"}
+
+# Runs golem with a function that first says that it was reached, and then takes long.
+_SLOW = """
+import importlib, pathlib, sys, time
+module, name, seconds, mark = sys.argv[1:5]
+sys.argv = ["golem", *sys.argv[5:]]
+from golem.cli import main
+home = importlib.import_module(module)
+plain = getattr(home, name)
+def slow(*arguments, **options):
+    frame, callers = sys._getframe(), set()
+    while frame := frame.f_back:
+        callers.add(frame.f_code.co_name)
+    if "_solve_tiny_problem" not in callers:  # which compiles the search
+        pathlib.Path(mark).touch()
+        time.sleep(float(seconds))
+    return plain(*arguments, **options)
+setattr(home, name, slow)
+main()
+"""
+
+
+def hear_signals():
+    """Undo that the children of a job in the background ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+class Program:
+    """A running golem in a folder of its own, with its own folder for temporary files."""
+
+    def __init__(self, folder, *arguments, command=("-m", "golem.cli"), limit=None, stdout=None, env=None):
+        (folder / "tmp").mkdir(exist_ok=True)
+        paths = {"PYTHONPATH": str(Path(golem.__file__).parents[1]), "TMPDIR": str(folder / "tmp")}
+
+        def prepare():
+            hear_signals()
+            if limit is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+        self.folder = folder
+        with (folder / "data.csv").open("rb") as table, open(stdout or os.devnull, "wb") as sink:
+            self.process = subprocess.Popen(
+                [sys.executable, *command, *map(str, arguments)],
+                cwd=folder,
+                preexec_fn=prepare,
+                env={**os.environ, **paths, **(env or {})},
+                stdin=table,
+                stdout=sink if stdout else subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+
+    def wait_for(self, path):
+        """Wait until the program has written a file."""
+        end = time.monotonic() + 120
+        while not path.exists():
+            assert self.process.poll() is None, self.process.communicate()
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+    def end(self, expect):
+        """Wait for the end; return what it said on standard error. It must leave nothing behind."""
+        self.output, error = self.process.communicate(timeout=120)
+        error = error.decode(errors="replace")
+        assert self.process.returncode == expect, error
+        assert "Traceback" not in error
+        assert "Exception ignored" not in error
+        assert list((self.folder / "tmp").iterdir()) == []
+        assert [path for path in self.folder.rglob(".*") if path.name != ".keep"] == []
+        return error
+
+
+def slowly(folder, function, seconds, *arguments, **options):
+    """Start golem and wait until it is inside a function, which takes so many seconds longer."""
+    home, name = function.rsplit(".", 1)
+    program = Program(folder, home, name, seconds, "reached", *arguments, command=("-c", _SLOW), **options)
+    program.wait_for(folder / "reached")
+    return program
+
+
+@pytest.fixture
+def table(tmp_path):
+    return write_table(tmp_path / "data.csv", 5)
+
+
+def write_table(path, d):
+    rows = np.random.default_rng(0).normal(size=(200, d))
+    rows[:, 1] += 2 * rows[:, 0]
+    np.savetxt(path, rows, delimiter=",", header=",".join(f"v{k}" for k in range(d)), comments="")
+    return path.parent
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "kept"),
+    [
+        ("golem.workflow.compile_search", [], "Nothing was written."),
+        pytest.param(*("golem.workflow.choose", ["--select", "bic"], "Nothing was written."), marks=pytest.mark.slow),
+        ("golem.solvers.order.equal_variances._last_parents", [], "The best graph so far is saved in out."),
+        pytest.param(
+            *("golem.workflow.bootstrap", ["--bootstrap", "5"], "The graph and 0 replicates are saved in out."),
+            marks=pytest.mark.slow,
+        ),
+        ("golem.workflow.diagnose", [], "The graph, without the checks, is saved in out."),
+        pytest.param(
+            *("golem.cli.fit.print_fit_json", ["--json"], "The results are saved in out."), marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_ctrl_c_in_any_stage_of_a_fit_ends_with_a_sentence_about_what_was_kept(table, function, options, kept):
+    quiet = [] if "--json" in options else ["-q"]
+    if "equal" in function:
+        write_table(table / "data.csv", 14)  # an exact search does not need equal variances
+    program = slowly(table, function, 60, "fit", "data.csv", "-o", "out", *quiet, *options)
+    program.process.send_signal(signal.SIGINT)
+    assert program.end(expect=130).splitlines()[-1] == f"Interrupted. {kept}"
+    assert written(table / "out") == (FILES if "saved" in kept else set())
+
+
+def test_sigterm_while_files_are_written_completes_them(table):
+    program = slowly(table, "golem.workflow.report_document", 0.5, "fit", "-", "-o", "out", "-q")
+    program.process.terminate()
+    assert program.end(expect=143) == "Interrupted. The results are saved in out.\n"
+    assert written(table / "out") == FILES
+
+
+@pytest.mark.slow
+def test_a_second_ctrl_c_ends_a_run_that_takes_long_to_write_and_changes_nothing(table):
+    (table / "out").mkdir()
+    (table / "out" / "edges.csv").write_text("old")
+    program = slowly(table, "golem.workflow.report_document", 60, "fit", "-", "-o", "out", "-q")
+    program.process.send_signal(signal.SIGINT)
+    time.sleep(1.5)  # two signals in one second count as one
+    assert program.process.poll() is None
+    program.process.send_signal(signal.SIGINT)
+    assert program.end(expect=130) == "Interrupted. Nothing was written.\n"
+    assert (table / "out" / "edges.csv").read_text() == "old"
+    assert written(table / "out") == {"edges.csv"}
+
+
+@pytest.mark.slow
+def test_ctrl_c_in_compiled_code_ends_the_run(table):
+    # The decomposition takes minutes, and Python does not notice signals in it.
+    deaf = (
+        "import golem.workflow, numpy, pathlib; from golem.cli import main\n"
+        "def learn(*arguments):\n"
+        "    rows = numpy.random.default_rng(0).normal(size=(6000, 6000))\n"
+        "    pathlib.Path('reached').touch()\n"
+        "    numpy.linalg.svd(rows)\n"
+        "golem.workflow.learn = learn; main()"
+    )
+    program = Program(table, "fit", "-", "-o", "out", "-q", command=("-c", deaf))
+    program.wait_for(table / "reached")
+    program.process.send_signal(signal.SIGINT)
+    assert program.end(expect=130) == "Interrupted. Nothing was written.\n"
+
+
+def test_ctrl_c_during_the_imports_is_one_sentence(table):
+    # The hook is called at the first import after the signals are handled.
+    early = (
+        "import sys, time, pathlib, golem.cli\n"
+        "class Slow:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'golem.cli.application':\n"
+        "            pathlib.Path('reached').touch(); time.sleep(60)\n"
+        "sys.meta_path.insert(0, Slow())\n"
+        "golem.cli.main()\n"
+    )
+    program = Program(table, "fit", "data.csv", command=("-c", early))
+    program.wait_for(table / "reached")
+    program.process.send_signal(signal.SIGINT)
+    assert program.end(expect=130) == "Interrupted. Nothing was written.\n"
+
+
+_COMMANDS = {
+    "fit": ["fit", "-", "-o", "out"],
+    "bootstrap": ["fit", "data.csv", "-o", "out", "--bootstrap", "500"],
+    "select": ["fit", "data.csv", "-o", "out", "--select", "cv"],
+    "compare": ["compare", "-", "-o", "out", "--methods", "order,pc"],
+    "experiment": ["experiment", "identifiable", "--quick", "--sizes", "5", "--seeds", "20", "-o", "out"],
+}
+
+
+@pytest.mark.parametrize("run", range(RUNS))
+def test_signals_at_random_moments_leave_whole_results_and_one_sentence(table, run):
+    chance = random.Random(f"{SEED} {run}")
+    name = list(_COMMANDS)[run % len(_COMMANDS)]
+    number = chance.choice([signal.SIGINT, signal.SIGTERM])
+    write_table(table / "data.csv", 14)
+    program = Program(table, *_COMMANDS[name])
+    end = time.monotonic() + chance.uniform(0.2, 6)
+    while program.process.poll() is None and time.monotonic() < end:
+        time.sleep(0.01)
+    over = program.process.poll() is not None
+    program.process.send_signal(number)
+    try:
+        error = program.end(expect=0 if over else 128 + number)
+    except AssertionError:
+        # Too early: Python was still starting; or too late: it had ended its work.
+        if program.process.returncode not in (-number, 0):
+            raise
+        return
+    assert over or "Interrupted. " in error
+    whole = {"fit": FILES, "bootstrap": FILES, "select": FILES | {"path.csv", "path.png"}}
+    if name in whole:
+        assert written(table / "out") in (set(), whole[name])
+        assert ("saved in out" in error or over) == (table / "out" / "graph.json").exists()
+
+
+@pytest.mark.parametrize("allowed", [pytest.param(3000, marks=pytest.mark.slow), 40_000])
+def test_a_full_disk_names_the_file_and_keeps_the_earlier_results(table, allowed):
+    (table / "out").mkdir()
+    for name in FILES:
+        (table / "out" / name).write_text("old")
+    program = Program(table, "fit", "data.csv", "-o", "out", "-q", limit=allowed)
+    error = program.end(expect=1)
+    assert error.startswith("Error: File too large: 'out/" + ("graph.json" if allowed == 3000 else "report.html"))
+    assert {(table / "out" / name).read_text() for name in FILES} == {"old"}
+
+
+def test_a_copy_of_standard_input_that_does_not_fit_is_named(table):
+    error = Program(table, "fit", "-", "-o", "out", limit=1000).end(expect=1)
+    assert "File too large" in error
+    assert "golem-copy-of-" in error
+    assert not (table / "out").exists()
+
+
+@pytest.mark.slow
+def test_two_concurrent_runs_leave_the_files_of_one_of_them(table):
+    runs = [Program(table, "fit", "data.csv", "-o", "out", "-q", "--seed", str(seed)) for seed in (1, 2)]
+    for run in runs:
+        run.process.wait(timeout=120)
+    for run in runs:
+        run.end(expect=0)
+    assert written(table / "out") == FILES
+    assert json.loads((table / "out" / "graph.json").read_text())["edges"] >= 1
+
+
+@pytest.mark.slow
+def test_without_a_home_or_a_locale_a_fit_works(table):
+    program = Program(table, "fit", "data.csv", "-o", "out", env={"HOME": "/nonexistent", "LC_ALL": "C"})
+    program.end(expect=0)
+    assert written(table / "out") == FILES
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write into read-only folders")
+def test_a_read_only_folder_is_refused_before_the_work(table):
+    (table / "out").mkdir(mode=0o500)
+    assert "is not writable" in Program(table, "fit", "data.csv", "-o", "out").end(expect=1)
+
+
+def written(folder):
+    """Return the names of the files in a folder, which may not exist."""
+    return {path.name for path in folder.iterdir()} if folder.exists() else set()
