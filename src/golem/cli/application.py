@@ -12,13 +12,22 @@ from golem.cli.guard import guarded
 from golem.cli.terminal import out
 from golem.runtime.version import __version__
 
+_DEBUG = "--debug"
+
 
 class _Commands(TyperGroup):
-    """The commands, each with the guard."""
+    """The commands, each with the guard; `--debug` can stand anywhere."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Move `--debug` to the front."""
+        self.typed = list(args)
+        if _DEBUG in args:
+            args = [_DEBUG, *(word for word in args if word != _DEBUG)]
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
-        with guarded():
+        with guarded(self.typed, set(self.commands), debug=_DEBUG in self.typed):
             return super().invoke(ctx)
 
 
@@ -55,6 +64,9 @@ def _version(value: bool) -> None:
 def _app(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option(_DEBUG, help="Show the traceback of an unexpected error instead of a crash report.")
     ] = False,
 ) -> None:
     """Learn linear directed acyclic graphs from data."""

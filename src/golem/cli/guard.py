@@ -1,31 +1,94 @@
-"""The end of every command: signals become one sentence and a true exit code."""
+"""The end of every command: signals and unexpected errors become one sentence and a true exit code."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from typing import NoReturn
+import os
+import platform
+import time
+import traceback
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 
 import typer
 
+from golem.cli.running import fail
 from golem.cli.terminal import err
 from golem.runtime import interrupts
+from golem.runtime.messages import printable
+from golem.runtime.version import __version__
+
+_CRASH_EXIT_CODE = 70
+_PACKAGES = ("numpy", "scipy", "numba", "pyarrow", "scikit-learn", "rich", "typer")
 
 
 @contextlib.contextmanager
-def guarded() -> Iterator[None]:
-    """Run a command; end with one sentence if a signal ends it."""
+def guarded(typed: Sequence[str], commands: Collection[str], debug: bool) -> Iterator[None]:
+    """Run a command; end with one sentence if a signal or a defect of golem ends it."""
     interrupts.keep(interrupts.NOTHING_KEPT)
     try:
         yield
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001  every error ends in a sentence
         if isinstance(error, KeyboardInterrupt) or interrupts.received():
             _end_interrupted()
-        raise
+        _end_failed(error, typed, commands, debug)
     if interrupts.received():
         _end_interrupted()
 
 
-def _end_interrupted() -> NoReturn:
+def _end_interrupted() -> None:
     err.print(f"Interrupted. {interrupts.kept()}", soft_wrap=True)
     raise typer.Exit(128 + (interrupts.received() or 2)) from None
+
+
+def _end_failed(error: BaseException, typed: Sequence[str], commands: Collection[str], debug: bool) -> None:
+    """Raise errors of the command line again; report others."""
+    if hasattr(error, "format_message"):  # an option or argument is wrong
+        error.message = printable(error.message)  # type: ignore[attr-defined]
+    if isinstance(error, typer.Exit | typer.Abort | SystemExit) or hasattr(error, "format_message") or debug:
+        raise error
+    place = _save_report(_crash_report(error, typed, commands))
+    attach = "" if place is None else f" Please attach {place} to a report of this defect; it contains no data."
+    err.print(
+        f"Error: golem failed unexpectedly ({type(error).__name__}: {error}). {interrupts.kept()}{attach} The option "
+        "--debug shows the traceback.",
+        style="red",
+        soft_wrap=True,
+    )
+    raise typer.Exit(_CRASH_EXIT_CODE) from None
+
+
+def _crash_report(error: BaseException, typed: Sequence[str], commands: Collection[str]) -> str:
+    """Return versions, options and traceback; without values and messages, which could contain data."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    lines = [f"golem {__version__}, Python {platform.python_version()}, {platform.platform()}"]
+    for package in _PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            lines.append(f"{package} {version(package)}")
+    lines += ["", "golem " + " ".join(_shown_option(word, commands) for word in typed), ""]
+    chain: list[BaseException] = [error]
+    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
+        chain.append(cause)
+    for one in reversed(chain):
+        lines += ["".join(traceback.format_tb(one.__traceback__)).rstrip(), type(one).__qualname__, ""]
+    return "\n".join(lines)
+
+
+def _shown_option(word: str, commands: Collection[str]) -> str:
+    """Return an option, a command or a number; hide other values, such as names of files and columns."""
+    if word.startswith("-") and not word[1:2].isdigit():
+        return printable(word.partition("=")[0])
+    return word if word in commands or word.replace(".", "", 1).lstrip("-").isdigit() else "..."
+
+
+def _save_report(text: str) -> Path | None:
+    """Write the report into the current folder or the one for temporary files; return its path."""
+    import tempfile
+
+    for folder in (Path.cwd, lambda: Path(tempfile.gettempdir())):
+        with contextlib.suppress(OSError):
+            path = folder() / f"golem-crash-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+            return path
+    return None

@@ -1,0 +1,57 @@
+"""What reaches the terminal: names from files without control characters, and edges next to their numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from golem.cli import app, terminal
+
+run = CliRunner()
+RED = "\x1b[2Jred\x07\x9b"
+
+
+@pytest.fixture
+def fit(tmp_path, monkeypatch):
+    """Fit a table whose second column has this name; return what was printed."""
+    monkeypatch.chdir(tmp_path)
+
+    def learn(name, width, file="data.csv", output="out"):
+        for console in (terminal.out, terminal.err):
+            monkeypatch.setattr(console, "_width", width)
+        rows = np.random.default_rng(0).normal(size=(200, 3))
+        rows[:, 1] += 2 * rows[:, 0]
+        np.savetxt(file, rows, delimiter=",", header=f"v0,{name},v2", comments="", encoding="utf-8")
+        result = run.invoke(app, ["fit", file, "-o", output])
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    return learn
+
+
+def test_escapes_in_names_are_shown_as_text(fit):
+    shown = fit(RED, 200, "da\x1b]0;x\x07ta.csv", "o\x1b[31mut")
+    assert "\\x1b[2Jred\\x07\\x9b" in shown
+    assert "o\\x1b[31mut/report.html" in shown
+    assert not any(sign in shown for sign in "\x1b\x07\x9b")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["fit", f"no{RED}.csv"], ["score", f"a{RED}", "b"], ["fit", f"--{RED}"], [RED], ["export", "graph", "-o", RED]],
+    ids=lambda arguments: repr(arguments),
+)
+def test_escapes_in_arguments_are_shown_as_text(arguments):
+    result = run.invoke(app, arguments)
+    assert result.exit_code in (1, 2)
+    assert "red" in result.output or "graph" in result.output
+    assert not any(sign in result.output for sign in "\x1b\x07\x9b")
+
+
+@pytest.mark.parametrize("name", ["v1", "a_very_long_name_of_a_column"])
+def test_a_narrow_terminal_shows_edges_with_their_numbers(fit, name):
+    lines = [line.split() for line in fit(name, 20).splitlines()]
+    assert ["edge", "weight", "standardized"] in [line[:3] for line in lines]
+    start = {"v0", name[:12]}
+    assert any({line[0], line[2]} == start and float(line[3]) for line in lines if line[1:2] == ["->"])
