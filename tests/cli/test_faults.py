@@ -260,6 +260,35 @@ def test_two_concurrent_runs_leave_the_files_of_one_of_them(table):
     assert json.loads((table / "out" / "graph.json").read_text())["edges"] >= 1
 
 
+@pytest.mark.parametrize("stream", ["full", *(pytest.param(one, marks=pytest.mark.slow) for one in ("closed", "pipe"))])
+def test_lost_output_is_one_sentence_after_the_files_are_saved(table, stream):
+    again = "[sys.executable, '-m', 'golem.cli', *sys.argv[1:]]"
+    closing = ("-c", f"import os, sys; os.close(1); os.execv(sys.executable, {again})")
+    command = closing if stream == "closed" else ("-m", "golem.cli")
+    program = Program(
+        table, "fit", "data.csv", "-o", "out", command=command, stdout="/dev/full" if stream == "full" else None
+    )
+    if stream == "pipe":
+        program.process.stdout.close()
+        program.process.stdout = None
+    error = program.end(expect=1 if stream == "full" else 0)
+    told = "Error: Standard output could not be written: No space left on device. The results are saved in out."
+    assert (told in error) == (stream == "full")
+    assert written(table / "out") == FILES
+
+
+@pytest.mark.slow
+def test_an_encoding_without_some_letters_degrades_them(table):
+    text = (table / "data.csv").read_text().replace("v1,", "größe\u2192,", 1).replace("v0,", "\u03b1,", 1)
+    (table / "data.csv").write_text(text, encoding="utf-8")
+    program = Program(table, "fit", "data.csv", "-o", "out", env={"PYTHONIOENCODING": "latin-1"})
+    program.end(expect=0)
+    assert "größe\\u2192" in program.output.decode("latin-1")
+    exported = Program(table, "export", "out/graph.json", "--to", "csv", env={"PYTHONIOENCODING": "latin-1"})
+    exported.end(expect=0)
+    assert "größe\u2192" in exported.output.decode("utf-8")  # the same bytes as in a file
+
+
 @pytest.mark.slow
 def test_without_a_home_or_a_locale_a_fit_works(table):
     program = Program(table, "fit", "data.csv", "-o", "out", env={"HOME": "/nonexistent", "LC_ALL": "C"})

@@ -11,6 +11,9 @@ from golem.runtime.interrupts import exit_now, handle_signals, received
 def main() -> None:
     """Run the command line."""
     handle_signals()  # before the imports, which take half a second
+    from golem.cli.streams import use_tolerant_streams
+
+    use_tolerant_streams()
     from golem.cli.application import app
 
     try:

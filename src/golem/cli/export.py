@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,6 +12,7 @@ import typer
 from golem.cli.running import user_errors
 from golem.cli.terminal import out
 from golem.runtime.interrupts import keep
+from golem.runtime.messages import printable
 
 # The keys of `golem.graphs.formats.FORMATS`.
 Format = Literal["graphml", "gml", "dot", "pgmpy", "causal-learn", "json", "csv", "matrix"]
@@ -56,7 +59,12 @@ def export(
         if output == Path("-"):
             if to is None:
                 raise ValueError("No format given. Name one with --to, or a file with -o, e.g. graph.graphml.")
-            print(graph_text(read_graph(graph), to, cpdag=cpdag), end="")  # noqa: T201
+            text = graph_text(read_graph(graph), to, cpdag=cpdag)
+            if sys.stdout.isatty():
+                text = printable(text)
+            elif isinstance(sys.stdout, io.TextIOWrapper):
+                sys.stdout.reconfigure(encoding="utf-8")  # the same bytes as in a file
+            print(text, end="")  # noqa: T201
             return
         name, content = format_of(output) if to is None else to, read_graph(graph)
         output.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The end of every command: signals and unexpected errors become one sentence and a true exit code."""
+"""The end of every command: signals, lost output and unexpected errors become one sentence and a true exit code."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 import typer
 
 from golem.cli.running import fail
+from golem.cli.streams import output_problem
 from golem.cli.terminal import err
 from golem.runtime import interrupts
 from golem.runtime.messages import printable
@@ -24,7 +25,7 @@ _PACKAGES = ("numpy", "scipy", "numba", "pyarrow", "scikit-learn", "rich", "type
 
 @contextlib.contextmanager
 def guarded(typed: Sequence[str], commands: Collection[str], debug: bool) -> Iterator[None]:
-    """Run a command; end with one sentence if a signal or a defect of golem ends it."""
+    """Run a command; end with one sentence if a signal, standard output or a defect of golem ends it."""
     interrupts.keep(interrupts.NOTHING_KEPT)
     try:
         yield
@@ -34,6 +35,7 @@ def guarded(typed: Sequence[str], commands: Collection[str], debug: bool) -> Ite
         _end_failed(error, typed, commands, debug)
     if interrupts.received():
         _end_interrupted()
+    _require_output()
 
 
 def _end_interrupted() -> None:
@@ -41,8 +43,18 @@ def _end_interrupted() -> None:
     raise typer.Exit(128 + (interrupts.received() or 2)) from None
 
 
+def _require_output() -> None:
+    """End with a sentence if standard output could not be written."""
+    problem = output_problem()
+    if problem is not None:
+        saved = "" if interrupts.kept() == interrupts.NOTHING_KEPT else f" {interrupts.kept()}"
+        fail(f"Standard output could not be written: {problem.strerror}.{saved}")
+
+
 def _end_failed(error: BaseException, typed: Sequence[str], commands: Collection[str], debug: bool) -> None:
     """Raise errors of the command line again; report others."""
+    if isinstance(error, typer.Exit) and not error.exit_code:
+        _require_output()
     if hasattr(error, "format_message"):  # an option or argument is wrong
         error.message = printable(error.message)  # type: ignore[attr-defined]
     if isinstance(error, typer.Exit | typer.Abort | SystemExit) or hasattr(error, "format_message") or debug:
