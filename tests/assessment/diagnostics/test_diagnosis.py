@@ -19,6 +19,7 @@ ALWAYS = [
     "rows",
     "equal-variances",
     "units",
+    "search",
     "directions",
     "noise-choice",
     "near-duplicates",

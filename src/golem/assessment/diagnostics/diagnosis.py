@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from golem.assessment.diagnostics import columns, directions, influence, noise, odd_values, units
+from golem.assessment.diagnostics import columns, directions, influence, noise, odd_values, search, units
 from golem.assessment.diagnostics.finding import Diagnosis, Finding
 from golem.data.table_input import is_table, rows_and_names
 from golem.estimator.golem import Golem, plain_model
@@ -27,10 +27,10 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
 
     The findings are sorted: warnings first, then notes, then what is fine, each in the order of importance. In this
     order they are "odd-values" (codes for missing values, row numbers), "influential-rows", "rows" (too few),
-    "equal-variances", "units" (how much remains when the columns are standardized), "directions" (undecided ones),
-    "noise-choice" (arrows that another noise model would change), "normal-residuals", "near-duplicates",
-    "deterministic", "near-constant", "conditioning", and always "limits". Without rows, "rows-needed" names the checks
-    that were left out. docs/diagnostics.md explains them.
+    "equal-variances", "units" (how much remains when the columns are standardized), "search" (edges that a second
+    search does not find), "directions" (undecided ones), "noise-choice" (arrows that another noise model would change),
+    "normal-residuals", "near-duplicates", "deterministic", "near-constant", "conditioning", and always "limits".
+    Without rows, "rows-needed" names the checks that were left out. docs/diagnostics.md explains them.
 
     Parameters
     ----------
@@ -39,7 +39,8 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     X : array or table, optional
         The rows that it was fitted to, as a model keeps only their moments. Rows with missing values are left out.
     refit : bool, optional
-        Whether to fit again with standardized columns; by default for solver="order" and at most 500 columns.
+        Whether to fit again, with standardized columns and with columns in reverse order; by default for solver="order"
+        and at most 500 and 200 columns.
 
     Raises
     ------
@@ -74,6 +75,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
         columns.find_rows(moments),
         noise.find_equal_variances(model, residuals),
         units.find_units(model, refit, LARGEST_REFIT),
+        search.find_search(model, refit),
         directions.find_directions(model),
         directions.find_noise_choice(model),
         _rows_needed(numbers) if rows is None or residuals is None else noise.find_normality(model, residuals, rows),

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from golem.assessment.diagnostics.finding import Finding
 from golem.baselines import SortRegress
+from golem.data.moments import Moments
 from golem.estimator.golem import Golem, is_counted
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.likelihood import GaussianNV
@@ -78,12 +79,17 @@ def standardized_refit(model: Golem) -> Golem:
             refit.set_params(effort="fast")
     elif isinstance(model.init, np.ndarray):
         refit.set_params(init=model.init * scale[:, None] / scale)
+    return fit_quietly(refit, model.moments_.standardized())
+
+
+def fit_quietly(model: Golem, moments: Moments) -> Golem:
+    """Fit a model again, without the warnings of the first fit: equal scales, few rows."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # equal scales, few rows, and what the fit itself has warned of
-        refit.fit(model.moments_.standardized())
-    if refit.solution_.status is Status.INTERRUPTED:
+        warnings.simplefilter("ignore")
+        model.fit(moments)
+    if model.solution_.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
-    return refit
+    return model
 
 
 def sortability(adjacency: BoolMatrix, key: Vector) -> float:

@@ -1,0 +1,73 @@
+"""Dependence on the search: whether it finds the same graph with the columns in reverse order."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from sklearn.base import clone
+
+from golem.assessment.diagnostics.finding import Finding
+from golem.assessment.diagnostics.units import fit_quietly
+from golem.estimator.golem import Golem, is_counted
+from golem.estimator.name_order import NameOrder
+from golem.runtime.messages import counted, shortened
+from golem.solvers import Status
+
+# With more columns a second search takes too long for a check.
+_LARGEST = 200
+_MANY = 0.2
+
+
+def find_search(model: Golem, refit: bool | None) -> Finding:
+    """Search once more with the columns in reverse order, and name the edges that differ."""
+    name, d = "search", model.moments_.d
+    if not is_counted(model):
+        return Finding(name, "ok", "The solver does not search over orders of the columns.")
+    if model.solution_.status in (Status.EXACT, Status.GRID):
+        return Finding(name, "ok", "Every search was exact, so the order of the columns has no effect.")
+    if refit is False or (refit is None and d > _LARGEST):
+        reason = "refit=False" if refit is False else f"there are {d} columns"
+        sentence = f"Not checked, because {reason}: whether a second search finds the same graph."
+        return Finding(name, "note", sentence, "Check it with golem.diagnose(model, refit=True).")
+    again = reversed_refit(model)
+    # Both directions of an undecided edge are set.
+    ours, other = (fit.adjacency_ | fit.undecided_.T for fit in (model, again))
+    pairs = np.argwhere(np.triu((ours != other) | (ours != other).T))
+    if not len(pairs):
+        return Finding(name, "ok", "A second search, with the columns in reverse order, found the same graph.")
+    names, total = model.moments_.names, int(model.adjacency_.sum())
+    examples = shortened([f"{names[i]!r} - {names[j]!r}" for i, j in pairs], 4)
+    return Finding(
+        name,
+        "warning" if len(pairs) > _MANY * total else "note",
+        f"A second search, with the columns in reverse order, found a graph that differs in "
+        f"{counted(len(pairs), 'edge')} ({examples}). "
+        f"The graph shown has {counted(total, 'edge')}, and {_compared(model, again)}.",
+        "Search longer with --effort thorough, and do not rely on edges that still differ.",
+    )
+
+
+def reversed_refit(model: Golem) -> Golem:
+    """Fit the same settings to the same columns, renamed so that their order by name is reversed."""
+    moments = model.moments_
+    place = {name: position for position, name in enumerate(NameOrder(moments.names).names)}
+    names = tuple(f"x{moments.d - 1 - place[name]}" for name in moments.names)
+    refit: Golem = clone(model).set_params(callback=None, knowledge=model.knowledge_)
+    return fit_quietly(refit, dataclasses.replace(moments, names=names))
+
+
+def _compared(model: Golem, again: Golem) -> str:
+    """Return which of two fits has the lower score."""
+    first, second = (_deviance(fit) for fit in (model, again))
+    if abs(second - first) < 0.05:
+        return "both have the same score"
+    return f"its score is {abs(second - first):.1f} {'lower' if first < second else 'higher'}"
+
+
+def _deviance(model: Golem) -> float:
+    """Return the score in units of the deviance."""
+    choice = model.noise_choice_
+    if choice is not None:
+        return choice.scores[choice.kind]
+    return 2 * model.moments_.n * model.solution_.terms["score"]
