@@ -20,7 +20,7 @@ import numpy as np
 
 from golem.estimator.settings import PAPER_THRESHOLD
 from golem.experiments.analysis.claims import Finding, Judge, finished, judge, verdicts
-from golem.experiments.analysis.figures import BLACK, BLUE, GREEN, GREY, VERMILLION
+from golem.experiments.analysis.figures import BLACK, BLUE, GREEN, GREY, VERMILLION, mark_empty
 from golem.experiments.analysis.tables import column, distinct, done, metric, where
 from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table
@@ -116,13 +116,10 @@ def figure(table: Table) -> Figure:
 
     table = done(table)
     table = where(table, seed=min(distinct(table, "seed")))
+    ratios, alike = (distinct(rows, "ratio") for rows in (table, where(table, method="least-squares")))
     # Least squares look the same for all variances.
-    lines = [
-        (method, ratio)
-        for method in distinct(table, "method")
-        for ratio in distinct(table, "ratio")
-        if method != "least-squares" or ratio == 1.0
-    ]
+    shown = {"least-squares": [1.0] if 1.0 in alike else alike[:1]}
+    lines = [(method, ratio) for method in distinct(table, "method") for ratio in shown.get(method, ratios)]
     penalties = [name for name in PENALTIES if where(table, penalty=name)]
     whole = Figure(figsize=(2.3 * len(penalties) + 0.4, 2.2 * len(lines) + 0.9), layout="constrained")
     grid: Any = whole.subplots(len(lines), len(penalties), squeeze=False, sharex=True, sharey=True)
@@ -133,7 +130,7 @@ def figure(table: Table) -> Figure:
                 _draw_contours(axes, method, rows[0])
             else:
                 known = (method, penalty) == ("likelihood-nv", "none")
-                axes.text(0, 0, "a curve of minima" if known else "not run", ha="center", color=GREY, fontsize=9)
+                mark_empty(axes, *(["a curve of minima"] if known else []))
             axes.tick_params(labelsize=8)
             if i == 0:
                 axes.set_title(penalty, fontsize=10)

@@ -94,7 +94,23 @@ def bivariate_row(method, penalty):
             "lambda_1": 0.0, "lambda_2": 0.0, "value": 0.0, "stationary": "minimum 1.5 0.0 0.0"}  # fmt: skip
 
 
-def test_a_missing_panel_is_not_run_unless_it_has_no_points():
+def test_a_missing_panel_has_no_results_unless_it_has_no_points():
     table = [bivariate_row("likelihood-ev", "none"), bivariate_row("likelihood-nv", "dag")]
     texts = [text.get_text() for axes in bivariate_figure(table).axes for text in axes.texts]
-    assert texts == ["not run", "a curve of minima"]
+    assert texts == ["no results", "a curve of minima"]
+
+
+@pytest.mark.parametrize("log_x", [False, True])
+def test_a_panel_without_rows_says_so(log_x):
+    table = rows("a", [1.0, 2.0]) + rows("b", [1.0, 2.0])
+    table = [row | {"noise": noise} for row in table for noise in ("gaussian-ev", "gumbel")]
+    table += [row | {"graph": "ER4"} for row in table if row["noise"] == "gumbel"]
+    drawn = figures.Panels(("tpr",), "d", ("graph",), ("a", "b"), columns="noise", log_x=log_x)(table)
+    drawn.canvas.draw()
+    texts = [[text.get_text() for text in axes.texts] for axes in drawn.subfigs[0].axes]
+    assert texts == [[], [], ["no results"], []]
+
+
+def test_least_squares_alone_at_another_ratio_are_drawn():
+    drawn = bivariate_figure([bivariate_row("least-squares", "none") | {"ratio": 4.0}])
+    assert [axes.get_title() for axes in drawn.axes] == ["none"]

@@ -102,7 +102,9 @@ def draw_line_panel(axes: Axes, table: Table, x: str, y: str, methods: Sequence[
         if any(few):
             axes.plot(across, heights, markevery=few, gid="few", **options | {"markersize": _FEW_SIZE, "linestyle": ""})
     _count_stopped(axes, table, x, methods, _places(values, 0.0, log_x), top=y not in _SHARES)
-    if log_x:
+    if not values:
+        mark_empty(axes)
+    elif log_x:
         axes.set_xscale("log")
         ends = [_places(values, shift, log_x) for shift in (-_END, _END)]
         axes.set_xlim(ends[0][values[0]], ends[1][values[-1]])
@@ -132,6 +134,11 @@ def _count_stopped(
                 color=STYLES.get(name, _OTHER).color, ha="center", va="top" if top else "bottom",
                 transform=axes.get_xaxis_transform(),
             )  # fmt: skip
+
+
+def mark_empty(axes: Axes, text: str = "no results") -> None:
+    """Write in an empty panel why it is empty; its tasks were not run or not completed."""
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=GREY, fontsize=9)
 
 
 def _places(values: Sequence[Any], shift: float, log_x: bool) -> dict[Any, float]:

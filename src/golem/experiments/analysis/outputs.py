@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ from typing import Any
 from golem.experiments.analysis.inference import MIN_SEEDS
 from golem.experiments.analysis.tables import cell_columns, distinct, done, read_csv, read_store, where, write_csv
 from golem.experiments.engine.store import DONE, Store
-from golem.experiments.engine.task import Grid
+from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.experiments.learners import NOTES
 from golem.runtime.files import replacing, write_text
+from golem.runtime.messages import counted, shortened
 
 _PICTURES: dict[str, dict[str, Any]] = {"figure.png": {"dpi": 130}, "figure.svg": {"metadata": {"Date": None}}}
 # Columns that the table of every experiment has.
@@ -99,6 +100,8 @@ def _save_figure(experiment: Experiment, table: Table, folder: Path) -> None:
     with warnings.catch_warnings(), mpl.rc_context({"svg.hashsalt": experiment.name, "svg.fonttype": "none"}):
         warnings.simplefilter("ignore")  # about fonts that lack a letter
         figure = experiment.figure(table)
+        if gaps := len(_not_run(experiment, table)) + len(table) - len(done(table)):
+            figure.suptitle(f"Incomplete: {counted(gaps, 'task')} without results, see verdict.md", fontsize=8)
         for name, options in _PICTURES.items():
             with replacing(folder / name) as temporary:
                 figure.savefig(temporary, **options)
@@ -109,7 +112,7 @@ def verdict_text(experiment: Experiment, table: Table, verdicts: list[Verdict], 
     lines = [f"# {experiment.name}: {experiment.reproduces}", ""]
     if commands:
         lines += ["```sh", *commands, "```", ""]
-    lines += [*_what_was_run(table), "", "![figure](figure.png)", ""]
+    lines += [*_what_was_run(table), *_what_is_missing(experiment, table), "", "![figure](figure.png)", ""]
     lines += ["| Claim | Measured | Verdict |", "|---|---|---|"]
     lines += [f"| {_cell(one.claim)} | {_cell(one.measured)} | **{one.word}** |" for one in verdicts]
     lines += [
@@ -148,8 +151,47 @@ def _what_was_run(table: Table) -> list[str]:
     if stopped:
         causes = list(dict.fromkeys(f"{row['method']} {row['status']} ({row['reason']})" for row in stopped))
         more = f", and {len(causes) - 5} more" if len(causes) > 5 else ""
-        lines += ["", f"{len(stopped)} tasks were not completed: {'; '.join(causes[:5])}{more}."]
+        were = "was" if len(stopped) == 1 else "were"
+        lines += ["", f"{counted(len(stopped), 'task')} {were} not completed: {'; '.join(causes[:5])}{more}."]
     return lines
+
+
+def _not_run(experiment: Experiment, table: Table) -> list[Task]:
+    """Return the tasks without a row, of the methods, sizes and seeds that have rows.
+
+    `_partly` describes methods that were run with fewer sizes or seeds than others.
+    """
+    mode, sizes = table[0].get("mode"), tuple(distinct(table, "d")) if experiment.has_sizes else None
+    try:
+        tasks = experiment.tasks(Grid(mode == "quick", mode == "tiny", max(distinct(table, "seed")) + 1, sizes))
+    except ValueError:  # the networks are not on this machine
+        return []
+    names = cell_columns(table[0])
+    ran = {(row["method"], row.get("d"), row["seed"]) for row in table}
+    known = {(*(row[name] for name in names), row["method"], row["seed"]) for row in table}
+    return [
+        task
+        for task in tasks
+        if (task.method, task.cell.get("d"), task.seed) in ran
+        and (*map(task.cell.get, names), task.method, task.seed) not in known
+    ]
+
+
+def _what_is_missing(experiment: Experiment, table: Table) -> list[str]:
+    """Return sentences on tasks without a row: their number by method, and values that no row has."""
+    missing = _not_run(experiment, table)
+    if not missing:
+        return []
+    counts = Counter(task.method for task in missing)
+    by_method = ", ".join(f"{count} of {method}" for method, count in counts.items())
+    unseen = [
+        f"{name} = {value}"
+        for name in cell_columns(table[0])
+        for value in dict.fromkeys(task.cell.get(name) for task in missing)
+        if not where(table, **{name: value})
+    ]
+    rest = f" No row has {shortened(unseen, 5)}." if unseen else ""
+    return ["", f"The table is incomplete: {counted(len(missing), 'task')} not run ({by_method}).{rest}"]
 
 
 def _partly(table: Table) -> str:
