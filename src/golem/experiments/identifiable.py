@@ -3,7 +3,8 @@
 {ER1, ER2, ER4, SF4} graphs, Gaussian noise of equal variances, exponential and Gumbel noise, d = 10, 20, 50, 100, n =
 1000, 12 simulations. The claims: gradient-based methods beat the others. Among them GOLEM-NV and GOLEM-EV are best in
 most settings, especially on large graphs, and also if the noise is not Gaussian. FGS, PC and DirectLiNGAM are good only
-on sparse graphs. As in the paper, there is no DirectLiNGAM under Gaussian noise and no SID of equivalence classes.
+on sparse graphs. As in the paper, FGS has a structure prior (see `learners.py`), and there is no DirectLiNGAM under
+Gaussian noise and no SID of equivalence classes.
 """
 
 from __future__ import annotations

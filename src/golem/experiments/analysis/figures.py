@@ -59,6 +59,7 @@ STYLES: dict[str, Style] = {
     "notears-l1": Style(GREEN, "^"),
     "notears": Style(GREEN, "v", DOTTED),
     "fgs": Style(PURPLE, "D"),
+    "fgs-bic": Style(PURPLE, "d", DOTTED, open=True),
     "pc": Style(SKY, "X", DOTTED),
     "direct-lingam": Style(ORANGE, "P"),
     "sort-regress-var": Style(GREY, "<"),

@@ -13,6 +13,7 @@ from golem.experiments.analysis.tables import cell_columns, distinct, done, read
 from golem.experiments.engine.store import DONE, Store
 from golem.experiments.engine.task import Grid
 from golem.experiments.experiment import Experiment, Table, Verdict
+from golem.experiments.learners import NOTES
 from golem.runtime.files import replacing, write_text
 
 _PICTURES: dict[str, dict[str, Any]] = {"figure.png": {"dpi": 130}, "figure.svg": {"metadata": {"Date": None}}}
@@ -132,6 +133,7 @@ def _what_was_run(table: Table) -> list[str]:
     lines = [
         f"{len(table)} tasks: {values}; {len(distinct(table, 'seed'))} seeds; methods "
         f"{', '.join(distinct(table, 'method'))}.{warning}",
+        *(f"{NOTES[name]}." for name in distinct(table, "method") if name in NOTES),
         "",
         f"golem {', '.join(distinct(ended, 'version'))}, commit {', '.join(distinct(ended, 'commit'))}; "
         f"{'; '.join(distinct(ended, 'hardware'))}; {seconds:.0f} s of work in total.",
