@@ -32,6 +32,17 @@ def test_a_batch_learns_what_each_would_alone(tables, method, settings):
         np.testing.assert_array_equal(one.estimate.graph, alone.estimate.graph)
 
 
+@pytest.mark.parametrize("method", ["golem-ev", "golem-nv", "golem-nv-zeros"])
+def test_a_batch_warns_of_each_table_as_it_would_alone(tables, method):
+    # One table has few rows, one has columns of equal variance, and one has neither problem.
+    tables = [tables[0][:8], tables[1] / tables[1].std(axis=0), tables[2]]
+    warned = [one.warned for one in learn_batch(method, CELL, tables, "cpu")]
+    assert warned == [learn(method, CELL, rows).warned for rows in tables]
+    assert "n = 8 rows" in warned[0]
+    assert ("same variance" in warned[1]) is (method == "golem-ev")
+    assert not warned[2]
+
+
 def test_golem_ev_is_solved_once_for_all_that_start_there(tables, monkeypatch):
     solved = []
     fit_stacked = learners.fit_stacked

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import warnings
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ def fit_stacked(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | 
     """Fit clones of a model to tables with the same number of columns, all in one solve by Adam.
 
     On a GPU the steps of many small problems take little longer than those of one. Each problem ends where it would
-    have ended in a solve of its own.
+    have ended in a solve of its own. A warning about one of the tables has its number as attribute `table`.
 
     Parameters
     ----------
@@ -48,8 +50,9 @@ def fit_stacked(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | 
     if not isinstance(solver, Adam) or solver.batch_size is not None:
         raise ValueError("A batch needs solver='adam' without minibatches. Fit other models one by one.")
     moments: list[Moments] = []
-    for one, table in zip(models, tables, strict=True):
-        one._prepare(table, solver)
+    for number, (one, table) in enumerate(zip(models, tables, strict=True)):
+        with _warning_of(number):
+            one._prepare(table, solver)
         moments.append(one.moments_)
     sizes = sorted({m.d for m in moments})
     if len(sizes) > 1:
@@ -68,4 +71,19 @@ def fit_stacked(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | 
     noise = model._penalized(NOISE_MODELS[model.noise])
     solution, start = recipe.run(stack, moments[0].n, noise, model.noise, init)
     first = [None] * len(models) if start is None else start.split()
-    return [one._conclude(*parts) for one, *parts in zip(models, solution.split(), first, strict=True)]
+    for number, (one, *parts) in enumerate(zip(models, solution.split(), first, strict=True)):
+        with _warning_of(number):
+            one._conclude(*parts)
+    return models
+
+
+@contextlib.contextmanager
+def _warning_of(number: int) -> Iterator[None]:
+    """Issue the warnings of a block with the number of the table that they are about."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for one in caught:
+        message: Any = one.message
+        message.table = number
+        warnings.warn(message, stacklevel=4)  # the caller of fit_stacked

@@ -130,20 +130,19 @@ def learn_batch(method: str, cell: Mapping[str, Value], tables: Sequence[Matrix]
     elif model.init == "ev":
         start = _golem_ev(model, moments)
         solved = _solve(model, moments, [one.raw_weights_ for one in start.models])
-        warned = " ".join(filter(None, dict.fromkeys((start.warned, solved.warned))))
-        solved = solved._replace(seconds=solved.seconds + start.seconds, warned=warned)
+        solved = solved._replace(seconds=solved.seconds + start.seconds)
     else:
         solved = _solve(model, moments)
     share = solved.seconds / len(tables)
-    return [Learned(_estimate(one), one, share, solved.warned) for one in solved.models]
+    return [Learned(_estimate(one), one, share, text) for one, text in zip(solved.models, solved.warned, strict=True)]
 
 
 class _Solved(NamedTuple):
-    """Models fitted as one stack, with the seconds and warnings of all."""
+    """Models fitted as one stack, with the seconds of all and the warnings of each."""
 
     models: list[Golem]
     seconds: float
-    warned: str
+    warned: list[str]
 
 
 def _solve(model: Golem, moments: Sequence[Moments], starts: Sequence[Matrix] | None = None) -> _Solved:
@@ -151,7 +150,13 @@ def _solve(model: Golem, moments: Sequence[Moments], starts: Sequence[Matrix] | 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         models = fit_stacked(model, moments, starts)
-    return _Solved(models, time.perf_counter() - began, _sentences(caught))
+    seconds = time.perf_counter() - began
+    about: list[list[warnings.WarningMessage]] = [[] for _ in models]
+    for warning in caught:
+        number = getattr(warning.message, "table", None)
+        for own in about if number is None else [about[number]]:
+            own.append(warning)
+    return _Solved(models, seconds, [_sentences(own) for own in about])
 
 
 # GOLEM-NV and its variants start from GOLEM-EV on the same data, which is a method too: it is solved once for all.
