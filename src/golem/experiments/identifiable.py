@@ -24,7 +24,7 @@ from golem.experiments.analysis.comparisons import (
     difference,
 )
 from golem.experiments.analysis.figures import Panels
-from golem.experiments.analysis.inference import all_hold, is_higher, is_lower, mean_over_seeds, within
+from golem.experiments.analysis.inference import all_hold, is_higher, is_lower, within
 from golem.experiments.analysis.tables import average, contrast, distinct, done, interaction, metric, where
 from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Table
@@ -69,7 +69,7 @@ def _golem_best(table: Table) -> Iterable[Finding]:
     """Count settings in which a GOLEM beats both NOTEARS, and check whether the gain grows with the graph."""
     # NOTEARS is slow on large graphs, and may have been run only on smaller ones.
     needed = {*GOLEM, *NOTEARS}
-    sizes = [d for d in distinct(done(table), "d") if needed <= set(distinct(where(table, d=d), "method"))]
+    sizes = [d for d in distinct(table, "d") if needed <= set(distinct(where(done(table), d=d), "method"))]
     if not sizes:
         return
     found, at = (count_settings(where(table, d=d), "shd", GOLEM, NOTEARS, ("graph", "d")) for d in (sizes, sizes[-1]))
@@ -100,8 +100,8 @@ def _non_gaussian(table: Table) -> Iterable[Finding]:
 @judge(*GOLEM, title="SHD / d - SHD-C / d", criterion=f"few means at most {VISIBLE} per node")
 def _directions(table: Table) -> Iterable[Finding]:
     for name in GOLEM:
-        rows = where(done(table), method=name)
-        gap = mean_over_seeds((row["seed"], metric(row, "shd") - metric(row, "shd_c")) for row in rows)
+        rows = [row | {"gap": metric(row, "shd") - metric(row, "shd_c")} for row in where(done(table), method=name)]
+        gap = average(rows, "gap")
         yield f"{name} {gap.signed()}", within(gap, -math.inf, VISIBLE)
 
 

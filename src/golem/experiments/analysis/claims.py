@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from golem.experiments.analysis.inference import Mean, all_hold, is_lower, within
-from golem.experiments.analysis.tables import distinct, done, label, paired, where
+from golem.experiments.analysis.tables import distinct, done, label, not_completed, paired, where
 from golem.experiments.experiment import Table, Verdict
 
 # What was measured, and whether it agrees with the claim (None: undecided).
@@ -54,7 +54,9 @@ class Judge:
             return Verdict(claim, not_run or "Not run", None)
         numbers = "; ".join(text for text, _ in findings)
         criterion = f"Criterion: {self.criterion}" if self.criterion else ""
-        parts = (f"{self.title}: {numbers}" if self.title else numbers, criterion, not_run)
+        ended = not_completed(table, self.methods)
+        missing = f"Runs that were not completed: {ended}" if ended else ""
+        parts = (f"{self.title}: {numbers}" if self.title else numbers, criterion, not_run, missing)
         outcomes = [outcome for _, outcome in findings] + [None for _ in absent]
         return Verdict(claim, ". ".join(filter(None, parts)), all_hold(outcomes))
 

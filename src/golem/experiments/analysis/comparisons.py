@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from golem.experiments.analysis.inference import is_lower
-from golem.experiments.analysis.tables import average, paired, where
+from golem.experiments.analysis.tables import average, paired, shared, where
 from golem.experiments.experiment import Table
 
 # Errors per node: a difference that is visible in the figures of the paper, where SHDs reach several, and a large one.
@@ -22,8 +22,12 @@ def difference(table: Table, metric: str, first: str, second: str, **values: Any
 
 
 def means(table: Table, metric: str, methods: Sequence[str], **values: Any) -> str:
-    """Write the mean of each method."""
-    return ", ".join(f"{name} {average(table, metric, method=name, **values)}" for name in methods)
+    """Write the mean of each method on the data sets that all of them have completed."""
+    rows = where(table, **values)
+    common = shared(rows, methods)
+    text = ", ".join(f"{name} {average(common, metric, method=name)}" for name in methods)
+    complete, most = len(common) // len(methods), max(len(where(rows, method=name)) for name in methods)
+    return text if complete == most else f"{text} (on {complete} of {most} data sets)"
 
 
 def better(table: Table, metric: str, first: str, second: str, *, higher: bool = False, **values: Any) -> bool | None:
@@ -64,8 +68,12 @@ class Settings:
 def count_settings(
     table: Table, metric: str, ours: Sequence[str], others: Sequence[str], by: Sequence[str]
 ) -> Settings:
-    """Count the settings in which one of our methods has a lower metric than all others, and the reverse."""
-    return Settings.count(_one_beats_all(where(table, **cell), metric, ours, others) for cell in _settings(table, by))
+    """Count the settings in which one of our methods has a lower metric than all others, and the reverse.
+
+    A setting is decided on the data sets that all methods have completed.
+    """
+    rows = shared(table, [*ours, *others])
+    return Settings.count(_one_beats_all(where(rows, **cell), metric, ours, others) for cell in _settings(table, by))
 
 
 def count_pairs(table: Table, metric: str, ours: Sequence[str], others: Sequence[str], by: Sequence[str]) -> Settings:

@@ -1,10 +1,9 @@
 """Means over seeds, their intervals, and the rules by which an interval decides a claim.
 
 A seed draws the same graph in cells that differ in noise, rows or scale, so the numbers of one seed are not
-independent. They are averaged first, and the standard error is that of the means per seed. Intervals are Student's t at
-95%. A difference counts if its interval excludes zero. A number counts as low, or as no different, if its interval lies
-within a margin that the verdict states; this is refuted if the interval lies outside. Fewer than three seeds decide
-nothing.
+independent: `mean_over_seeds` treats them as one observation. Intervals are Student's t at 95%. A difference counts if
+its interval excludes zero. A number counts as low, or as no different, if its interval lies within a margin that the
+verdict states; this is refuted if the interval lies outside. Fewer than three seeds decide nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +19,8 @@ from scipy.special import stdtrit
 CONFIDENCE = 0.95
 # Fewer seeds say too little about their spread.
 MIN_SEEDS = 3
+# Differences of equal numbers are this close to zero.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -69,30 +70,45 @@ def mean(values: Iterable[float]) -> Mean:
     return Mean(centre, math.sqrt(spread / (n - 1) / n) if n > 1 else math.nan, n)
 
 
-def mean_over_seeds(numbers: Iterable[tuple[Any, float]]) -> Mean:
-    """Return the mean of pairs (seed, value): first within seeds, then over them.
+def mean_over_seeds(numbers: Iterable[tuple[Any, Any, float]]) -> Mean:
+    """Return the mean of triples (cell, seed, value): first within cells, then over cells with equal weights.
+
+    So a size with few seeds counts as much as one with many. Cells with fewer than `MIN_SEEDS` seeds say too little,
+    and are left out if others have as many. The deviations of one seed from the means of its cells are added up for
+    the standard error, because they are not independent. If all cells have the same seeds, this is the standard error
+    of the means per seed. The count is the smallest number of seeds of a cell.
 
     Examples
     --------
-    >>> print(mean_over_seeds([(0, 1.0), (0, 3.0), (1, 4.0)]))
+    >>> print(mean_over_seeds([("d = 10", 0, 1.0), ("d = 20", 0, 3.0), ("d = 10", 1, 3.0), ("d = 20", 1, 5.0)]))
     3 ± 1
+    >>> numbers = [("d = 10", seed, 1.0) for seed in range(12)] + [("d = 20", seed, 3.0) for seed in range(3)]
+    >>> mean_over_seeds(numbers).value
+    2.0
     """
-    return mean(seed_means(numbers).values())
-
-
-def seed_means(numbers: Iterable[tuple[Any, float]]) -> dict[Any, float]:
-    """Return the mean of the finite values of each seed."""
-    found: dict[Any, list[float]] = defaultdict(list)
-    for seed, value in numbers:
+    found: dict[Any, dict[Any, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for cell, seed, value in numbers:
         if math.isfinite(value):
-            found[seed].append(value)
-    return {seed: math.fsum(values) / len(values) for seed, values in found.items()}
+            found[cell][seed].append(value)
+    cells = [{seed: math.fsum(own) / len(own) for seed, own in seeds.items()} for seeds in found.values()]
+    cells = [one for one in cells if len(one) >= MIN_SEEDS] or cells
+    if not cells:
+        return Mean(math.nan, math.nan, 0)
+    centres = [mean(one.values()) for one in cells]
+    fewest = min(centre.count for centre in centres)
+    deviations: dict[Any, float] = defaultdict(float)
+    for one, centre in zip(cells, centres, strict=True):
+        scale = len(cells) * math.sqrt(centre.count * max(centre.count - 1, 1))
+        for seed, value in one.items():
+            deviations[seed] += (value - centre.value) / scale
+    error = math.sqrt(math.fsum(sum_**2 for sum_ in deviations.values())) if fewest > 1 else math.nan
+    return Mean(math.fsum(centre.value for centre in centres) / len(cells), error, fewest)
 
 
 def is_lower(difference: Mean) -> bool | None:
     """Tell whether a difference is below zero; False if it is above, None if its interval does not decide."""
     low, high = difference.interval
-    return True if high < 0 else False if low > 0 else None
+    return True if high < -_ROUNDING else False if low > _ROUNDING else None
 
 
 def is_higher(difference: Mean) -> bool | None:

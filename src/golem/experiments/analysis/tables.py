@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from golem.experiments.analysis.inference import Mean, mean, mean_over_seeds, seed_means
+from golem.experiments.analysis.inference import Mean, mean_over_seeds
 from golem.experiments.engine.store import DONE, Store, flat
 from golem.experiments.engine.task import Row, Task, Value
 from golem.experiments.experiment import Table
@@ -139,40 +140,58 @@ def metric(row: Row, name: str) -> float:
 
 
 def average(table: Table, name: str, **values: Any) -> Mean:
-    """Return the mean over seeds of a number, in the rows with these values."""
-    return mean_over_seeds((row["seed"], metric(row, name)) for row in where(done(table), **values))
+    """Return the mean over cells and seeds of a number, in the rows with these values."""
+    rows = where(done(table), **values)
+    return mean_over_seeds((_place(row, cell_columns(row)), row["seed"], metric(row, name)) for row in rows)
 
 
 def contrast(table: Table, name: str, first: Mapping[str, Any], second: Mapping[str, Any], on: Sequence[str]) -> Mean:
     """Return the mean over seeds of a number in the rows with the first values minus that with the second values.
 
-    Rows are matched by seed and by the columns `on`; rows without a partner are left out.
+    Rows are matched by seed and by the columns `on`, times also by hardware; rows without a partner are left out.
     """
-    start = {_place(row, on): metric(row, name) for row in where(done(table), **second)}
-    ends = [(row, _place(row, on)) for row in where(done(table), **first)]
-    return mean_over_seeds((row["seed"], metric(row, name) - start[place]) for row, place in ends if place in start)
+    ends, start = (_by_place(where(done(table), **values), name, on) for values in (first, second))
+    return mean_over_seeds((*place, value - start[place]) for place, value in ends.items() if place in start)
 
 
 def paired(table: Table, name: str, first: str, second: str, **values: Any) -> Mean:
-    """Return the mean over seeds of first method minus second, on the data sets that both have solved."""
-    return mean_over_seeds(_differences(table, name, first, second, **values))
+    """Return the mean over seeds of first method minus second, on the data sets that both have completed."""
+    rows = where(done(table), **values)
+    return contrast(rows, name, {"method": first}, {"method": second}, cell_columns(rows[0]) if rows else ())
 
 
 def interaction(
     table: Table, name: str, first: str, second: str, here: Mapping[str, Any], there: Mapping[str, Any]
 ) -> Mean:
-    """Return by how much first method minus second is larger in the rows `here` than in the rows `there`, by seed."""
-    large, small = (seed_means(_differences(table, name, first, second, **values)) for values in (here, there))
-    return mean(large[seed] - small[seed] for seed in large if seed in small)
+    """Return by how much first method minus second is larger in the rows `here` than in the rows `there`, by seed.
+
+    Cells are matched by the columns that `here` and `there` do not name.
+    """
+    rows = done(table)
+    on = [column for column in cell_columns(rows[0]) if column not in here] if rows else []
+    gaps = []
+    for values in (here, there):
+        own, other = (_by_place(where(rows, method=method, **values), name, on) for method in (first, second))
+        gaps.append({place: value - other[place] for place, value in own.items() if place in other})
+    large, small = gaps
+    return mean_over_seeds((*place, gap - small[place]) for place, gap in large.items() if place in small)
 
 
-def _differences(table: Table, name: str, first: str, second: str, **values: Any) -> list[tuple[Any, float]]:
-    """Return (seed, first method minus second) for each data set that both have solved."""
-    found: dict[str, dict[tuple[Any, ...], float]] = {first: {}, second: {}}
-    for row in where(done(table), method=(first, second), **values):
-        found[str(row["method"])][_place(row, cell_columns(row))] = metric(row, name)
-    ours, theirs = found[first], found[second]
-    return [(place[-1], value - theirs[place]) for place, value in ours.items() if place in theirs]
+def shared(table: Table, methods: Sequence[str]) -> Table:
+    """Return the rows of methods on the data sets that all of them have completed."""
+    rows = where(done(table), method=tuple(methods))
+    found = Counter((_place(row, cell_columns(row)), row["seed"]) for row in rows)
+    return [row for row in rows if found[_place(row, cell_columns(row)), row["seed"]] == len(methods)]
+
+
+def not_completed(table: Table, methods: Sequence[str]) -> str:
+    """Write how many runs of each method were stopped or failed; empty if none."""
+    parts = []
+    for name in methods:
+        rows = where(table, method=name)
+        ends = Counter(str(row["status"]) for row in rows if row["status"] != DONE)
+        parts += [f"{name} {count} of {len(rows)} ({end})" for end, count in ends.items()]
+    return ", ".join(parts)
 
 
 def cell_columns(row: Row) -> list[str]:
@@ -181,5 +200,11 @@ def cell_columns(row: Row) -> list[str]:
     return names[names.index("experiment") + 1 : names.index("method")]
 
 
+def _by_place(table: Table, name: str, on: Sequence[str]) -> dict[tuple[Any, Any], float]:
+    """Return a number by some columns and seed. Times can be compared only on the same hardware."""
+    columns = (*on, "hardware") if name.endswith("seconds") else on
+    return {(_place(row, columns), row["seed"]): metric(row, name) for row in table}
+
+
 def _place(row: Row, columns: Sequence[str]) -> tuple[Any, ...]:
-    return (*(row[name] for name in columns), row["seed"])
+    return tuple(row.get(name) for name in columns)
