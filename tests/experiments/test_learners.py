@@ -97,3 +97,13 @@ def test_fgs_has_the_score_of_the_paper_and_says_so(tmp_path):
     assert Task("identifiable", cell, 0, "fgs").key != Task("identifiable", cell, 0, "fgs-bic").key
     row = {"experiment": "identifiable", **cell, "method": "fgs", "seed": 0, "status": "done", "seconds": 1.0}
     assert "FGS(structure_prior=1)" in verdict_text(load("identifiable"), [row], [], [])
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_published_warnings_belong_to_their_rows(name):
+    for row in read_csv(RESULTS / name / "table.csv"):
+        warning, columns = row.get("warning") or "", str(row.get("columns") or row.get("preparation"))
+        if "rows for d" in warning:
+            assert f"n = {row['n']} rows for d = {row['d']} columns" in warning
+        if "same variance" in warning:
+            assert columns.endswith("standardized")
