@@ -78,7 +78,7 @@ def test_the_verdicts_say_which_preparation_and_how_much_was_sampled():
     assert "bootstrap was" not in judge(rows("golem-nv", [14] * 30, 11))[0].measured
 
 
-def test_the_preparation_matters_only_where_intervals_are_apart_and_all_three_were_run():
+def test_the_preparation_matters_if_the_difference_on_the_same_samples_does_and_all_three_were_run():
     judge = load("sachs").verdicts
     three = ("golem-nv", "notears-l1", "golem-ev")
 
@@ -86,7 +86,28 @@ def test_the_preparation_matters_only_where_intervals_are_apart_and_all_three_we
         return [row for name in names for row in rows(name, [14] * 30, 11) + rows(name, [other] * 30, 5, "log")]
 
     assert judge(table(three, 20))[4].holds is True
-    assert judge(table(three, 14))[4].holds is None
+    assert judge(table(three, 14))[4].holds is False
+    assert judge(table(three, 16))[4].holds is True
+    # One of the three that does not depend on the preparation refutes the claim about each.
+    assert (
+        judge(table(three[:2], 20) + rows("golem-ev", [18] * 30, 21) + rows("golem-ev", [18] * 30, 21, "log"))[4].holds
+        is False
+    )
+    # The same spread in every preparation, but the samples go up and down together.
+    moving = [14 + seed % 7 for seed in range(30)]
+    both = [
+        row
+        for name in three
+        for p, more in (("raw", 0), ("log", 3))
+        for row in rows(name, [x + more for x in moving], 9, p)
+    ]
+    assert judge(both)[4].holds is True
+    # Differences between -3 and 3 decide nothing.
+    loose = [14 + 3 * (-1) ** seed for seed in range(30)]
+    assert (
+        judge([row for name in three for row in rows(name, [14] * 30, 9) + rows(name, loose, 9, "log")])[4].holds
+        is None
+    )
     assert judge([row for row in table(three, 20) if row["seed"] < 5])[4].holds is None
     found = judge(table(three[:2], 20))[4]
     assert found.holds is None
