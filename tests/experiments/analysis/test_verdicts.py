@@ -170,15 +170,46 @@ def test_a_task_past_its_limit_is_slower():
     found = verdicts(done + stopped)
     assert found[2].holds is True
     assert "notears-l1 past its limit in 5" in found[2].measured
-    assert found[4].claim.startswith("Stated, not judged")
-    assert "golem-ev d = 400" in found[4].measured
-    assert "notears-l1 completed at no size, not completed d = 100 (timeout), d = 400 (timeout)" in found[4].measured
+    assert "Runs that were not completed: notears-l1 10 of 10 (timeout)" in found[2].measured
     # A limit that is hardly longer than the other's time shows nothing; nor does one that stopped both.
     assert verdicts(done + large("notears-l1", lambda d: 10, 11.0, status="timeout"))[2].holds is None
     both = large("golem-ev", lambda d: 10, 600.0, status="timeout") + stopped
     assert verdicts(both)[2].holds is None
     turned = large("golem-ev", lambda d: 10, 600.0, status="timeout") + large("notears-l1", lambda d: 10, 10.0)
     assert verdicts(turned)[2].holds is False
+
+
+def test_times_on_different_hardware_are_stated_and_not_judged():
+    verdicts = load("scalability").verdicts
+
+    def on(hardware, table):
+        return [row | {"hardware": hardware} for row in table]
+
+    golem, notears = large("golem-ev", lambda d: 10, 10.0), large("notears-l1", lambda d: 10, 50.0)
+    assert verdicts(on("CPU", golem + notears))[2].holds is True
+    found = verdicts(on("GPU", golem) + on("CPU", notears))[2]
+    assert found.holds is None
+    assert "d = 400, not judged because the hardware differs: golem-ev 10 ± 0 (GPU), notears-l1 50 ± 0 (CPU)" in (
+        found.measured
+    )
+    stopped = large("notears-l1", lambda d: 10, 600.0, status="timeout")
+    assert "past its limit of 600 s in 5 of 5 runs (CPU)" in verdicts(on("GPU", golem) + on("CPU", stopped))[2].measured
+    # The largest size decides among those on the same hardware, which has to be large.
+    small = [row for row in golem + notears if row["d"] == 100]
+    apart = on("GPU", [row for row in golem if row["d"] == 400]) + on(
+        "CPU", [row for row in notears if row["d"] == 400]
+    )
+    assert verdicts(on("CPU", small) + apart)[2].holds is None
+    faster = on("CPU", large("order-ev", lambda d: 10, 1.0)) + on("GPU", golem)
+    assert verdicts(faster)[3].holds is None
+    assert verdicts(on("GPU", faster))[3].holds is True
+
+
+def test_every_claim_of_the_paper_can_fail_on_some_table():
+    # No claim is only stated.
+    turned = large("golem-ev", lambda d: d * d // 100, 50.0) + large("notears-l1", lambda d: 10 * 400 // d, 10.0)
+    turned += large("order-ev", lambda d: d * d // 10, 500.0)
+    assert [one.holds for one in load("scalability").verdicts(turned)] == [False] * 4
 
 
 def test_standardizing():
