@@ -42,7 +42,7 @@ VARIANTS: dict[str, Callable[[], Any]] = {
 }
 # Settings to state wherever a method is shown.
 NOTES = {
-    "fgs": "fgs is FGS(structure_prior=1), Tetrad's BIC with a prior of one parent per node, as in the paper",
+    "fgs": "fgs is FGS(structure_prior=1), close to Tetrad's conditional-Gaussian BIC, the score of the paper",
     "fgs-bic": "fgs-bic is FGS() with the plain BIC",
 }
 # Values of a cell that set the parameter of the same name.

@@ -67,6 +67,28 @@ def test_no_two_methods_of_a_figure_look_alike():
     assert len({(style.color, style.marker, str(style.dashes)) for style in styles}) == len(styles)
 
 
+def marks(drawn):
+    """Return the numbers of small markers, the texts in the panel, and the last lines of the legend."""
+    axes = drawn.axes[0]
+    small = sum(sum(line.get_markevery()) for line in axes.lines if line.get_gid() == "few")
+    legend = [text.get_text() for text in drawn.legends[0].get_texts()]
+    return small, [text.get_text() for text in axes.texts], legend[2:]
+
+
+def test_missing_runs_are_marked():
+    draw = figures.Panels(("tpr",), "d", ("graph",), ("a", "b"))
+    complete = rows("a", [1.0, 0.9]) + rows("b", [0.5, 0.4])
+    assert marks(draw(complete)) == (0, [], [])
+    # b has one of three seeds at d = 20: one was stopped, one never run.
+    last = [row for row in complete if row["method"] == "b" and row["d"] == 20]
+    some = [row for row in complete if row not in last[1:]] + [last[1] | {"status": "timeout", "tpr": None}]
+    few, stopped = "small: fewer seeds", "stopped: time limit or failure"
+    assert marks(draw(some)) == (1, ["1 stopped"], [few, stopped])
+    # A size at which all runs were stopped keeps its place on the axis.
+    none = [row for row in complete if row not in last] + [row | {"status": "timeout", "tpr": None} for row in last]
+    assert marks(draw(none)) == (0, ["3 stopped"], [stopped])
+
+
 def bivariate_row(method, penalty):
     return {"status": "done", "method": method, "penalty": penalty, "ratio": 1.0, "seed": 0, "b0": 1.5,
             "lambda_1": 0.0, "lambda_2": 0.0, "value": 0.0, "stationary": "minimum 1.5 0.0 0.0"}  # fmt: skip

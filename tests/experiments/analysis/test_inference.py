@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from golem.experiments import load
 from golem.experiments.analysis.comparisons import count_settings, means
 from golem.experiments.analysis.inference import mean_over_seeds
+from golem.experiments.analysis.outputs import verdict_text
 from golem.experiments.analysis.tables import average, interaction, paired, shared
 
 RNG = np.random.default_rng(0)
@@ -80,3 +82,11 @@ def test_a_setting_is_decided_on_common_seeds():
     table += [row("c", seed, 50) if seed >= 3 else stopped("c", seed) for seed in range(6)]
     assert count_settings(table, "shd", ["a"], ["b"], ("graph",)).better == 1
     assert count_settings(table, "shd", ["a"], ["b", "c"], ("graph",)).open == 1
+
+
+def test_seeds_count_only_if_their_runs_were_completed():
+    table = [row("a", seed, 1) for seed in range(6)]
+    table += [row("b", seed, 1) if seed < 2 else stopped("b", seed) for seed in range(6)]
+    table = [one | {"seconds": 1.0, "reason": "", "mode": "full"} for one in table]
+    text = verdict_text(load("identifiable"), table, [], [])
+    assert "a 6 at d = 10; b 2 at d = 10 (4 of 6 runs not completed)" in text

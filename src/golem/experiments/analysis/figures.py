@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golem.experiments.analysis.tables import average, distinct, done, label, where
+from golem.experiments.analysis.tables import average, distinct, label, where
+from golem.experiments.engine.store import DONE
 from golem.experiments.experiment import Table
 
 if TYPE_CHECKING:
@@ -68,6 +69,12 @@ STYLES: dict[str, Style] = {
 _OTHER = Style(GREY, ".")
 # Distance between methods, and the margin at the ends of the axis: shares of the smallest distance between neighbours.
 _DODGE, _END = 0.025, 0.25
+# Metrics between 0 and 1, mostly close to 1.
+_SHARES = ("tpr", "cyclic")
+# Size of the markers of means over fewer seeds than others.
+_FEW_SIZE = 2.2
+# Inches of a column of the legend.
+_LEGEND_WIDTH = 2.1
 # The smallest number on a logarithmic axis with zeros, as a share of the median.
 _DEEPEST = 1e-8
 
@@ -75,20 +82,26 @@ _DEEPEST = 1e-8
 def draw_line_panel(axes: Axes, table: Table, x: str, y: str, methods: Sequence[str], *, log_x: bool = False) -> None:
     """Draw mean and standard error of a number against a column, one line per method; words are equally spaced.
 
-    Methods are shifted a little, so that equal means do not hide each other. `settle` then sets the vertical axis.
+    Methods are shifted a little, so that equal means do not hide each other. A small marker is a mean over fewer seeds
+    than that of another method. Runs that were stopped or failed are counted. `settle` then sets the vertical axis.
     """
     values = distinct(table, x)
     drawn = [method for method in methods if average(where(table, method=method), y).count]
+    found = {(name, value): average(where(table, method=name), y, **{x: value}) for name in drawn for value in values}
+    most = {value: max(found[name, value].count for name in drawn) for value in values if drawn}
     for number, method in enumerate(drawn):
-        rows = where(table, method=method)
-        points = [(value, average(rows, y, **{x: value})) for value in values]
-        points = [(value, point) for value, point in points if point.count]
+        points = [(value, found[method, value]) for value in values if found[method, value].count]
         places = _places(values, _DODGE * (number - (len(drawn) - 1) / 2), log_x)
-        heights, errors = [point.value for _, point in points], [point.error for _, point in points]
+        across, heights = [places[value] for value, _ in points], [point.value for _, point in points]
+        few = [point.count < most[value] for value, point in points]
+        options = STYLES.get(method, _OTHER).options()
         axes.errorbar(
-            [places[value] for value, _ in points], heights, yerr=errors, capsize=2, elinewidth=0.8, label=method,
-            **STYLES.get(method, _OTHER).options(),
+            across, heights, yerr=[point.error for _, point in points], capsize=2, elinewidth=0.8, label=method,
+            markevery=[not one for one in few], **options,
         )  # fmt: skip
+        if any(few):
+            axes.plot(across, heights, markevery=few, gid="few", **options | {"markersize": _FEW_SIZE, "linestyle": ""})
+    _count_stopped(axes, table, x, methods, _places(values, 0.0, log_x), top=y not in _SHARES)
     if log_x:
         axes.set_xscale("log")
         ends = [_places(values, shift, log_x) for shift in (-_END, _END)]
@@ -105,6 +118,22 @@ def draw_line_panel(axes: Axes, table: Table, x: str, y: str, methods: Sequence[
     axes.tick_params(labelsize=8)
 
 
+def _count_stopped(
+    axes: Axes, table: Table, x: str, methods: Sequence[str], places: dict[Any, float], *, top: bool
+) -> None:
+    """Write how many runs were not completed at the top or bottom of a panel, in the colours of their methods."""
+    for value, place in places.items():
+        counts = {
+            name: sum(row["status"] != DONE for row in where(table, method=name, **{x: value})) for name in methods
+        }
+        for line, name in enumerate(name for name in methods if counts[name]):
+            axes.text(
+                place, 0.98 - 0.1 * line if top else 0.02 + 0.1 * line, f"{counts[name]} stopped", fontsize=6,
+                color=STYLES.get(name, _OTHER).color, ha="center", va="top" if top else "bottom",
+                transform=axes.get_xaxis_transform(),
+            )  # fmt: skip
+
+
 def _places(values: Sequence[Any], shift: float, log_x: bool) -> dict[Any, float]:
     """Return the positions of values, shifted by a share of the smallest distance between them."""
     if any(isinstance(value, str) for value in values):
@@ -118,7 +147,7 @@ def settle(row: Sequence[Axes], y: str, *, log_y: bool = False) -> None:
     """Set the vertical axis of panels that share it, once all are drawn, so that no marker at zero is cut off."""
     heights = _heights(row)
     for axes in row:
-        if y in ("tpr", "cyclic"):
+        if y in _SHARES:
             axes.set_ylim(-0.04, 1.04)
         elif log_y:
             _set_log_scale(axes, heights)
@@ -197,7 +226,7 @@ class Panels:
         """Draw the table."""
         from matplotlib.figure import Figure
 
-        table = [row | {"panel": " ".join(_named(name, row[name]) for name in self.rows)} for row in done(table)]
+        table = [row | {"panel": " ".join(_named(name, row[name]) for name in self.rows)} for row in table]
         methods = [name for name in self.methods if where(table, method=name)]
         down, values = len(distinct(table, "panel")), distinct(table, self.columns)
         if not self.columns:
@@ -244,8 +273,14 @@ def _named(column: str, value: Any) -> str:
 
 
 def _draw_legend(figure: Figure, methods: Sequence[str]) -> None:
-    """Put one legend under all panels."""
+    """Put one legend under all panels: the methods, and the marks of missing runs if there are any."""
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], label=name, **STYLES.get(name, _OTHER).options()) for name in methods]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(6, len(handles)), frameon=False, fontsize=9)
+    if any(line.get_gid() == "few" for axes in figure.axes for line in axes.lines):
+        small: dict[str, Any] = {"color": GREY, "marker": "o", "markersize": _FEW_SIZE, "linestyle": ""}
+        handles.append(Line2D([], [], label="small: fewer seeds", **small))
+    if any(axes.texts for axes in figure.axes):
+        handles.append(Line2D([], [], label="stopped: time limit or failure", linestyle=""))
+    across = min(6, len(handles), int(figure.get_figwidth() / _LEGEND_WIDTH))
+    figure.legend(handles=handles, loc="outside lower center", ncols=max(across, 1), frameon=False, fontsize=9)

@@ -114,10 +114,11 @@ def verdict_text(experiment: Experiment, table: Table, verdicts: list[Verdict], 
     lines += [f"| {_cell(one.claim)} | {_cell(one.measured)} | **{one.word}** |" for one in verdicts]
     lines += [
         "",
-        "Numbers are means ± standard errors over seeds (settings of one seed are averaged first). Differences are "
-        "computed on the same data sets. A difference counts if its 95% interval (Student's t over seeds) excludes "
-        "zero. A number meets a criterion if its interval lies within the stated bounds. Fewer than "
-        f"{MIN_SEEDS} seeds decide nothing.",
+        "Numbers are means ± standard errors over seeds, in which sizes and settings have equal weights. Those with "
+        f"fewer than {MIN_SEEDS} seeds decide nothing, and are left out of means with others that have more. "
+        "Differences are computed on the data sets that both methods have completed. A difference counts if its 95% "
+        "interval (Student's t over seeds) excludes zero. A number meets a criterion if its interval lies within the "
+        "stated bounds.",
         "",
     ]
     return "\n".join(lines)
@@ -140,7 +141,9 @@ def _what_was_run(table: Table) -> list[str]:
     ]
     if partial := _partly(table):
         lines.insert(
-            1, f"Not every method was run with all sizes and seeds: {partial}. Means are over the rows that exist."
+            1,
+            f"Not every method was run with all sizes and seeds: {partial}. Methods are compared on the data sets that "
+            "all of them have completed.",
         )
     if stopped:
         causes = list(dict.fromkeys(f"{row['method']} {row['status']} ({row['reason']})" for row in stopped))
@@ -150,16 +153,22 @@ def _what_was_run(table: Table) -> list[str]:
 
 
 def _partly(table: Table) -> str:
-    """Return the numbers of seeds by method and size, unless all methods agree."""
+    """Return the numbers of seeds with completed runs by method and size, unless all methods agree."""
     if "d" not in table[0]:
         return ""
     methods: dict[str, list[str]] = defaultdict(list)
     for method in distinct(table, "method"):
         own = where(table, method=method)
-        sizes = {d: len(distinct(where(own, d=d), "seed")) for d in distinct(own, "d")}
-        text = ", ".join(f"{seeds} at d = {d}" for d, seeds in sizes.items())
+        text = ", ".join(_seeds(where(own, d=d), d) for d in distinct(own, "d"))
         methods[text].append(str(method))
     return "" if len(methods) == 1 else "; ".join(f"{', '.join(names)} {text}" for text, names in methods.items())
+
+
+def _seeds(rows: Table, d: int) -> str:
+    """Write at how many seeds a method was run with a size, and how many runs were not completed."""
+    ended = done(rows)
+    missing = f" ({len(rows) - len(ended)} of {len(rows)} runs not completed)" if len(ended) < len(rows) else ""
+    return f"{len(distinct(ended, 'seed'))} at d = {d}{missing}"
 
 
 def _commands(folder: Path) -> list[str]:
