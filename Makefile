@@ -90,9 +90,10 @@ format: $(VENV)/.installed-dev  ## Format the code and sort the imports
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(VENV)/.installed-dev  ## Regenerate the CLI reference in docs/ and what its pages print
+docs: $(VENV)/.installed-dev  ## Regenerate the CLI reference, what the pages print, and the summary of results
 	$(BIN)/python docs/generate_cli_reference.py
 	$(BIN)/python docs/run_pages.py
+	$(BIN)/python docs/summarize_results.py
 
 bench: $(VENV)/.installed  ## Time Adam and L-BFGS (a quick run; see docs/benchmarks.md)
 	$(BIN)/python benchmarks/adam_speed.py --quick
