@@ -90,3 +90,13 @@ def test_seeds_count_only_if_their_runs_were_completed():
     table = [one | {"seconds": 1.0, "reason": "", "mode": "full"} for one in table]
     text = verdict_text(load("identifiable"), table, [], [])
     assert "a 6 at d = 10; b 2 at d = 10 (4 of 6 runs not completed)" in text
+
+
+def test_times_are_compared_on_the_same_hardware():
+    table = [
+        row(name, seed, 1, fit_seconds=1.0 + k, hardware="CPU") for k, name in enumerate("ab") for seed in range(3)
+    ]
+    assert paired(table, "fit_seconds", "b", "a").value == pytest.approx(1)
+    apart = [one | {"hardware": "GPU"} if one["method"] == "a" else one for one in table]
+    assert paired(apart, "fit_seconds", "b", "a").count == 0
+    assert paired(apart, "shd", "b", "a").count == 3

@@ -145,10 +145,13 @@ def average(table: Table, name: str, **values: Any) -> Mean:
     return mean_over_seeds((_place(row, cell_columns(row)), row["seed"], metric(row, name)) for row in rows)
 
 
-def contrast(table: Table, name: str, first: Mapping[str, Any], second: Mapping[str, Any], on: Sequence[str]) -> Mean:
+def contrast(
+    table: Table, name: str, first: Mapping[str, Any], second: Mapping[str, Any], on: Sequence[str] | None = None
+) -> Mean:
     """Return the mean over seeds of a number in the rows with the first values minus that with the second values.
 
-    Rows are matched by seed and by the columns `on`, times also by hardware; rows without a partner are left out.
+    Rows are matched by seed and by the columns `on` (default: the cell), times also by hardware. Rows without a partner
+    are left out.
     """
     ends, start = (_by_place(where(done(table), **values), name, on) for values in (first, second))
     return mean_over_seeds((*place, value - start[place]) for place, value in ends.items() if place in start)
@@ -156,8 +159,7 @@ def contrast(table: Table, name: str, first: Mapping[str, Any], second: Mapping[
 
 def paired(table: Table, name: str, first: str, second: str, **values: Any) -> Mean:
     """Return the mean over seeds of first method minus second, on the data sets that both have completed."""
-    rows = where(done(table), **values)
-    return contrast(rows, name, {"method": first}, {"method": second}, cell_columns(rows[0]) if rows else ())
+    return contrast(where(table, **values), name, {"method": first}, {"method": second})
 
 
 def interaction(
@@ -200,10 +202,10 @@ def cell_columns(row: Row) -> list[str]:
     return names[names.index("experiment") + 1 : names.index("method")]
 
 
-def _by_place(table: Table, name: str, on: Sequence[str]) -> dict[tuple[Any, Any], float]:
+def _by_place(table: Table, name: str, on: Sequence[str] | None) -> dict[tuple[Any, Any], float]:
     """Return a number by some columns and seed. Times can be compared only on the same hardware."""
-    columns = (*on, "hardware") if name.endswith("seconds") else on
-    return {(_place(row, columns), row["seed"]): metric(row, name) for row in table}
+    more = ["hardware"] if name.endswith("seconds") else []
+    return {(_place(row, [*(on or cell_columns(row)), *more]), row["seed"]): metric(row, name) for row in table}
 
 
 def _place(row: Row, columns: Sequence[str]) -> tuple[Any, ...]:
