@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from golem.experiments.analysis.inference import MIN_SEEDS
 from golem.experiments.analysis.tables import cell_columns, distinct, done, read_csv, read_store, where, write_csv
 from golem.experiments.engine.store import DONE, Store
-from golem.experiments.engine.task import Grid, Task
+from golem.experiments.engine.task import Grid
 from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.experiments.learners import NOTES
 from golem.runtime.files import replacing, write_text
@@ -32,20 +32,12 @@ class Published:
 
 
 def publish(experiment: Experiment, folder: Path, command: str = "") -> Published:
-    """Write the table of all rows in the folder, the figure and the verdicts.
-
-    Raises
-    ------
-    ValueError
-        If a row is damaged or belongs to another experiment, or if no task was completed.
-    """
+    """Write the table of all rows in the folder, the figure and the verdicts; refuse rows of other experiments."""
     table = read_store(folder, experiment.tasks(Grid()))
     _require_experiment(table, experiment, folder / "rows")
     write_csv(table, folder / "table.csv")
-    if command:
-        before = _commands(folder)
-        if command not in before:
-            write_text(folder / "command.txt", "\n".join([*before, command]) + "\n")
+    if command and command not in (before := _commands(folder)):
+        write_text(folder / "command.txt", "\n".join([*before, command]) + "\n")
     return _draw_and_judge(experiment, table, folder, "table.csv")
 
 
@@ -53,11 +45,6 @@ def republish(experiment: Experiment, folder: Path) -> Published:
     """Remake the figure and the verdicts without running anything: from the rows, or from table.csv.
 
     If there are rows the table is remade too, because a killed run left an old one or none.
-
-    Raises
-    ------
-    ValueError
-        If there are neither rows nor a table, or if they belong to another experiment.
     """
     if Store(folder).keys():
         return publish(experiment, folder)
@@ -156,48 +143,33 @@ def _what_was_run(table: Table) -> list[str]:
     return lines
 
 
-def _not_run(experiment: Experiment, table: Table) -> list[Task]:
-    """Return the tasks without a row, of the methods, sizes and seeds that have rows.
-
-    `_partly` describes methods that were run with fewer sizes or seeds than others.
-    """
-    mode, sizes = table[0].get("mode"), tuple(distinct(table, "d")) if experiment.has_sizes else None
+def _not_run(experiment: Experiment, table: Table) -> Table:
+    """Return the cells and methods of tasks without a row, of methods, sizes and seeds that have rows."""
+    mode, names, sizes = table[0].get("mode"), cell_columns(table[0]), tuple(distinct(table, "d"))
+    ran = {(row["method"], row["seed"], row.get("d")) for row in table}
+    known = {(row["method"], row["seed"], *(row[name] for name in names)) for row in table}
     try:
-        tasks = experiment.tasks(Grid(mode == "quick", mode == "tiny", max(distinct(table, "seed")) + 1, sizes))
+        tasks = experiment.tasks(Grid(mode == "quick", mode == "tiny", max(distinct(table, "seed")) + 1, sizes or None))
     except ValueError:  # the networks are not on this machine
         return []
-    names = cell_columns(table[0])
-    ran = {(row["method"], row.get("d"), row["seed"]) for row in table}
-    known = {(*(row[name] for name in names), row["method"], row["seed"]) for row in table}
-    return [
-        task
-        for task in tasks
-        if (task.method, task.cell.get("d"), task.seed) in ran
-        and (*map(task.cell.get, names), task.method, task.seed) not in known
-    ]
+    tasks = [task for task in tasks if (task.method, task.seed, task.cell.get("d")) in ran]
+    absent = [task for task in tasks if (task.method, task.seed, *map(task.cell.get, names)) not in known]
+    return [{**task.cell, "method": task.method} for task in absent]
 
 
 def _what_is_missing(experiment: Experiment, table: Table) -> list[str]:
     """Return sentences on tasks without a row: their number by method, and values that no row has."""
     missing = _not_run(experiment, table)
-    if not missing:
-        return []
-    counts = Counter(task.method for task in missing)
-    by_method = ", ".join(f"{count} of {method}" for method, count in counts.items())
-    unseen = [
-        f"{name} = {value}"
-        for name in cell_columns(table[0])
-        for value in dict.fromkeys(task.cell.get(name) for task in missing)
-        if not where(table, **{name: value})
-    ]
+    names, methods = cell_columns(table[0]), distinct(missing, "method")
+    unseen = [f"{name} = {x}" for name in names for x in distinct(missing, name) if x not in distinct(table, name)]
     rest = f" No row has {shortened(unseen, 5)}." if unseen else ""
-    return ["", f"The table is incomplete: {counted(len(missing), 'task')} not run ({by_method}).{rest}"]
+    counts = ", ".join(f"{len(where(missing, method=name))} of {name}" for name in methods)
+    text = f"The table is incomplete: {counted(len(missing), 'task')} not run ({counts}).{rest}"
+    return ["", text] if missing else []
 
 
 def _partly(table: Table) -> str:
     """Return the numbers of seeds with completed runs by method and size, unless all methods agree."""
-    if "d" not in table[0]:
-        return ""
     methods: dict[str, list[str]] = defaultdict(list)
     for method in distinct(table, "method"):
         own = where(table, method=method)
