@@ -225,7 +225,7 @@ def test_an_end_under_equal_variances_as_a_start_ends_the_fit(noise, how, monkey
     assert whole.solution_.status.is_final
     assert np.array_equal(whole.start_solution_.weights, Golem("ev").fit(data).weights_)
     status = cut_equal_variances(monkeypatch, how)
-    with pytest.warns(ConvergenceWarning, match="that was to be the start"):
+    with pytest.warns(ConvergenceWarning, match="for the start"):
         model = Golem(noise, init="ev", time_limit=1000).fit(data)
     assert model.solution_.status is status
     assert model.start_solution_.status is status
