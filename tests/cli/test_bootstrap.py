@@ -123,6 +123,6 @@ def test_ctrl_c_keeps_the_replicates_that_are_done(data):
     output, error = process.communicate(timeout=180)
     assert process.returncode == 130
     assert b"Traceback" not in error
-    assert b"(of 1000000 wanted)" in output
+    assert b"(of 1000000 requested)" in output
     written = document(data)["bootstrap"]
     assert 0 < written["replicates"] < written["requested"] == 1000000

@@ -47,7 +47,7 @@ def test_the_summary_and_the_files_hold_the_findings(chain):
 def test_checks_can_be_left_out(chain):
     printed = golem("fit", chain / "data.csv", "-o", chain / "out", "--no-diagnose")
     assert "Note: " not in printed
-    assert "by variance: 3 of 3 directions rest only on the noise variances" in printed
+    assert "by variance: 3 of 3 directions depend only on the noise variances" in printed
     assert json.loads((chain / "out" / "graph.json").read_text())["diagnostics"] is None
 
 

@@ -91,7 +91,7 @@ def test_fit_says_what_it_did(missing, files, rows, tmp_path):
 def test_without_a_choice_the_columns_and_the_choices_are_named(files, tmp_path):
     result = golem("fit", files[1], "-o", tmp_path / "out", expect=1)
     assert "Missing values (NaN) in 5 of 5 columns: 'a' (" in result.output
-    assert "Drop those rows with missing='drop', use Gaussian EM with missing='em'" in result.output
+    assert "Drop those rows (--missing drop), use Gaussian EM (--missing em)" in result.output
     golem("fit", files[1], "--missing", "mean", expect=2)
 
 

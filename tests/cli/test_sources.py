@@ -139,7 +139,7 @@ ROWS = "".join(f"{k},{k * k % 7},{k**3 % 11}\n" for k in range(20))
     [
         ("a,b,c\n" + ROWS + "1,2,x\n", (), "standard input: 1 of 3 columns is not numeric: 'c'"),
         ("a,b,c\n" + ROWS + "1,2\n", (), "standard input: The lines have different numbers of fields"),
-        ("a,b,c\n1,2,3\n", (), "standard input: A covariance needs at least 2 rows"),
+        ("a,b,c\n1,2,3\n", (), "standard input: A table needs at least 2 rows"),
         ("a,,c\n" + ROWS, (), "standard input: column 2 has an empty name"),
         ("a,b,c\n" + ROWS + "1,,3\n", (), "standard input: Missing values (NaN) in 1 of 3 columns"),
         ("a,b,c\n1,2,3\n1,3,1\n1,5,2\n1,2,2\n1,1,1\n", (), "standard input: Constant columns"),

@@ -50,7 +50,7 @@ def compare(
 
     - `golem-ev`, `golem-nv`: the recipe of the paper
     - `order`, `order-ev`, `order-nv`: golem's search over orders; `order` is the default of `golem fit`
-    - `notears`, `notears-l1`, `fgs`, `pc`, `direct-lingam`, `sort-regress-var`, `sort-regress-r2`: baselines
+    - `notears`, `notears-l1`, `fgs`, `pc`, `direct-lingam`, `sort-regress-var`, `sort-regress-r2`: other methods
     - `dagma`, `gcastle-notears`, `lingam`, `causal-learn-ges`, `causal-learn-pc`, `flopsearch`: other packages
 
     Writes `comparison.csv`, `agreement.csv`, `distances.csv`, `comparison.png` and `report.html` into the output

@@ -22,7 +22,7 @@ def fit(
         list[str] | None,
         typer.Argument(
             help="CSV (also gzipped) or Parquet files, folders, or patterns such as 'part-*.parquet'; their rows form "
-            "one table. `-` is standard input.  [default: the files of --from]",
+            "one table. `-` is standard input.  [default: with --from, the files of that run]",
         ),
     ] = None,
     output: options.OutputFolder = Path("golem-output"),
@@ -47,13 +47,13 @@ def fit(
         ),
     ] = None,
     lambda_dag: Annotated[
-        float | None, options.model(help="Penalty on cycles (lbfgs, adam).  [default: 5]", min=0)
+        float | None, options.model(help="Penalty on cycles (only lbfgs, adam).  [default: 5]", min=0)
     ] = None,
     threshold: Annotated[
         str | None,
         options.model(
-            help="Smallest absolute weight to keep (lbfgs, adam), or `lr`: keep edges whose likelihood ratio exceeds "
-            "the penalty per edge.  [default: 0.3; lr with --select]"
+            help="Smallest absolute weight to keep (only lbfgs, adam), or `lr`: keep edges whose likelihood ratio "
+            "exceeds the penalty per edge.  [default: 0.3; lr with --select]"
         ),
     ] = None,
     solver: Annotated[
@@ -62,15 +62,15 @@ def fit(
     ] = "order",
     effort: Annotated[
         Literal["fast", "default", "thorough"] | None,
-        options.search(help="Length of the search (order with nv, auto).  [default: default]"),
+        options.search(help="Length of the search (only order with nv, auto).  [default: default]"),
     ] = None,
     max_iter: Annotated[
         int | None,
         options.search(help="Maximum number of iterations.  [default: 10000 (lbfgs), 100000 (adam)]", min=1),
     ] = None,
-    time_limit: Annotated[float | None, options.search(help="Time limit per solve, in seconds.", min=0.001)] = None,
+    time_limit: Annotated[float | None, options.search(help="Time limit per graph, in seconds.", min=0.001)] = None,
     device: Annotated[
-        str, options.search(help="cpu, cuda, or auto: a GPU if it is faster (adam; order with ev).")
+        str, options.search(help="cpu, cuda, or auto: a GPU if it is faster (only adam, and order with ev).")
     ] = "cpu",
     seed: Annotated[int, options.search(help="Random seed.", min=0)] = 0,
     diagnose: Annotated[
@@ -89,7 +89,7 @@ def fit(
         ),
     ] = None,
     certificate: Annotated[
-        bool, options.check("--certificate", help="Also find a stationary point of the paper's score (ev).")
+        bool, options.check("--certificate", help="Also minimize the paper's score from this graph (only ev).")
     ] = False,
     forbid: options.Forbid = [],  # noqa: B006
     require: options.Require = [],  # noqa: B006
@@ -128,8 +128,8 @@ def fit(
     `report.html` in a browser. `--bootstrap` adds frequencies and intervals to these files, `--select` adds `path.csv`
     and `path.png`. Ctrl-C keeps the best graph so far (exit code 130).
 
-    `--from` looks for the files of the earlier run in its folder, in the current folder, and next to the `graph.json`.
-    It reports whether the data and the graph are the same.
+    `--from` looks for the files of the earlier run in the folder where it was started, in the current folder, and next
+    to the `graph.json`. It reports whether the data and the graph are the same.
     """
     from golem.estimator.golem import Golem
     from golem.workflow import fit_file, repeat_fit

@@ -27,7 +27,7 @@ def simulate(
         Literal["gaussian-ev", "gaussian-nv", "exponential", "gumbel"],
         typer.Option(help="Noise distribution; Gaussian with equal (ev) or different (nv) variances."),
     ] = "gaussian-ev",
-    weight_scale: Annotated[float, typer.Option(help="Factor for the weights, drawn from +-[0.5, 2].")] = 1.0,
+    weight_scale: Annotated[float, typer.Option(help="Factor for the weights, which are 0.5 to 2 in size.")] = 1.0,
     noise_std: Annotated[
         tuple[float, float] | None,
         typer.Option(help="Range LOW HIGH of the standard deviations of the noise, drawn log-uniformly."),

@@ -117,7 +117,7 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
     if about["cut_edges"]:
         out.print(f"{counted(about['cut_edges'], 'edge')} removed to break cycles.")
     _print_score(model, about["objective"])
-    step = "perturbation" if model.solver == "order" else "iteration"
+    step = "perturbed order" if model.solver == "order" else "iteration"
     steps = f" {counted(about['iterations'], step)}," if about["iterations"] else ""
     out.print(f"{about['status']['message']}{steps} {about['seconds']:.1f} s", soft_wrap=True)
 
@@ -140,23 +140,23 @@ def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
         out.print(f"... and {len(found) - _MOST_EDGES} more in edges.csv")
     undecided, by_variance = sum(edge.undecided for edge in found), sum(edge.by_variance for edge in found)
     if undecided:
-        out.print(f"undecided: {undecided} of {len(found)} directions have no evidence; reversed, they fit as well")
+        out.print(f"undecided: {undecided} of {len(found)} directions have no evidence; the reverse fits equally well")
     if by_variance:
-        out.print(f"by variance: {by_variance} of {len(found)} directions rest only on the noise variances (units)")
+        out.print(f"by variance: {by_variance} of {len(found)} directions depend only on the noise variances (units)")
 
 
 def _print_bootstrap(bootstrap: Bootstrap) -> None:
     """Explain the columns of the bootstrap."""
-    wanted = f" (of {bootstrap.requested} wanted)" if bootstrap.interrupted else ""
+    wanted = f" (of {bootstrap.requested} requested)" if bootstrap.interrupted else ""
     em = ", with EM on each resample" if bootstrap.em else ""
     few = " This is too few for reliable numbers; use 100." if bootstrap.replicates < _FEW_REPLICATES else ""
     consensus = counted(int(bootstrap.consensus.sum()), "edge")
     for line in (
         f"Bootstrap: {bootstrap.replicates} graphs{wanted} learned from resampled {bootstrap.unit}{em}.{few}",
-        f"  interval   middle {bootstrap.level:.0%} of the weights (0 if a graph lacks the edge)",
+        f"  interval   middle {bootstrap.level:.0%} of the weights (0 if a graph lacks or reverses the edge)",
         "  connected  share of the graphs that connect the two variables",
         "  directed   share of the graphs with this direction (undecided edges count half)",
-        f"The consensus of these graphs has {consensus}; see graph.json.",
+        f"The consensus (pairs that most of these graphs connect) has {consensus}; see graph.json.",
         "The numbers show how stable an edge is, not errors that all graphs share, e.g. from hidden common causes.\n",
     ):
         out.print(line, soft_wrap=True)
@@ -204,8 +204,8 @@ def print_comparison(comparison: Comparison, output: Path) -> None:
         out.print("\nBIC: with least-squares weights and free noise variances; lower is better.", soft_wrap=True)
     if comparison.estimates and comparison.truth is not None:
         out.print(
-            "SHD: edges to add, remove or reverse; SHD-C: the same between equivalence classes. SID: pairs of "
-            "variables whose effect would be wrong. TPR: share of the true edges that were found.",
+            "SHD: edges to add, remove or reverse; SHD-C: the same between equivalence classes. SID (only for DAGs): "
+            "pairs of variables whose effect would be computed wrongly. TPR: share of the true edges that were found.",
             soft_wrap=True,
         )
     for warning, methods in comparison.warnings.items():
@@ -235,8 +235,8 @@ def print_consensus(scores: GraphScores, truth: Any, model: Golem) -> None:
         f"\nOf the {scores.edges} learned edges, {adjacent} are in the consensus ({right} in the same direction, "
         f"{reversed_} reversed, {adjacent - right - reversed_} undecided) and {scores.edges - adjacent} are not.",
         f"Of the {edges} edges of the consensus, {edges - adjacent} are missing.",
-        f"With the arrows as drawn: SHD {scores.shd:.0f} (empty graph: {edges}), SHD-C {scores.shd_c:.0f}, SID "
-        f"{scores.sid:.0f}.",
+        f"With the arrows as drawn, SHD {scores.shd:.0f}: the edges to add, remove or reverse to get the "
+        f"consensus (empty graph: {edges}). SHD-C {scores.shd_c:.0f}, SID {scores.sid:.0f} (see docs/glossary.md).",
     ):
         out.print(line, soft_wrap=True)
 
@@ -302,7 +302,8 @@ def print_path(selection: Selection) -> None:
         table.add_row(*(_setting(row[name]) for name in columns), "<- chosen" if row["chosen"] else "")
     _print_table(table)
     options = " ".join(f"--{name.replace('_', '-')} {_setting(value)}" for name, value in selection.chosen.items())
-    out.print(f"To repeat this choice: {options}\n", soft_wrap=True)
+    unit = " (penalty per edge / 2n, for n rows)" if "lambda_sparsity" in hidden else ""
+    out.print(f"To repeat this choice: {options}{unit}\n", soft_wrap=True)
 
 
 def print_json(document: GraphDocument, more: dict[str, Any]) -> None:

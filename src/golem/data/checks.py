@@ -74,13 +74,13 @@ def _warn_of_few_rows(moments: Moments, stacklevel: int) -> None:
     if n >= _FEW_ROWS * d:
         return
     reason = (
-        "the likelihood alone has no minimum, and some edges may be strong by chance"
+        "a graph can fit them perfectly, and some edges may be strong by chance"
         if n <= d
         else "weak edges and directions are uncertain"
     )
     warnings.warn(
-        f"n = {n} rows for d = {d} columns: {reason}. Trust the edges that are frequent in a bootstrap, and do not "
-        "conclude much from missing edges. Use more rows or fewer columns.",
+        f"n = {n} rows for d = {d} columns: {reason}. Trust only edges that are frequent in a bootstrap, and "
+        "conclude little from missing edges. Use more rows or fewer columns.",
         DataWarning,
         stacklevel=stacklevel,
     )
@@ -99,7 +99,7 @@ def _require_distinct(R: Matrix, moments: Moments) -> None:
     copies = np.argwhere(np.triu(np.abs(R) >= 1 - _COLLINEAR, k=1))
     if len(copies):
         pairs = [f"{moments.names[i]!r} and {moments.names[j]!r}" for i, j in copies]
-        raise ValueError(f"Columns that are copies of each other up to units: {shortened(pairs)}. Keep one per pair.")
+        raise ValueError(f"Columns are copies of each other, apart from units: {shortened(pairs)}. Keep one per pair.")
 
 
 def _require_independent(R: Matrix, moments: Moments) -> None:

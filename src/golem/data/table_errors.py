@@ -10,7 +10,7 @@ from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.types import Matrix
 
 TOO_LARGE = "Values beyond 1e150 have no finite variance in floating point. Rescale the columns."
-ENCODE_OR_DROP = "Drop them (--drop on the command line) or encode them as numbers."
+ENCODE_OR_DROP = "Drop such columns (--drop on the command line) or encode them as numbers."
 
 
 def not_numeric(found: Sequence[str], columns: int, remedy: str = ENCODE_OR_DROP) -> ValueError:
@@ -27,7 +27,7 @@ def constant(names: Sequence[str]) -> ValueError:
 def too_few_rows(n: int, dropped: int = 0) -> ValueError:
     """Return the error for a table with fewer than two rows, perhaps after incomplete rows were dropped."""
     reason = f" after dropping {counted(dropped, 'row')} with missing values. Try missing='em'" if dropped else ""
-    return ValueError(f"A covariance needs at least 2 rows; got n_samples = {n}{reason}.")
+    return ValueError(f"A table needs at least 2 rows; got n_samples = {n}{reason}.")
 
 
 def other_width(columns: int, fitted: int) -> ValueError:
@@ -50,8 +50,8 @@ def require_finite(X: Matrix, names: Sequence[str], place: Callable[[int], str] 
     else:
         what, wrong = "Missing values (NaN)", np.isnan(X)
         remedy = (
-            "Drop those rows with missing='drop', use Gaussian EM with missing='em' (on the command line --missing "
-            "drop, --missing em), or impute the values first."
+            "Drop those rows (--missing drop), use Gaussian EM (--missing em), or impute the values first. In Python: "
+            "missing='drop' or missing='em'."
         )
     found = [f"{name!r} ({count})" for name, count in zip(names, wrong.sum(axis=0), strict=True) if count]
     first = place(int(wrong.any(axis=1).argmax()))

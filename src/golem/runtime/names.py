@@ -23,7 +23,7 @@ def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
     if long := [f"{j + 1} ({len(name)})" for j, name in enumerate(names) if len(name) > _LONGEST]:
         raise ValueError(f"Names have at most {_LONGEST} characters. Shorten those of column {shortened(long)}.")
     if repeated := sorted(name for name, count in Counter(names).items() if count > 1):
-        raise ValueError(f"column names must be unique; repeated: {quoted(repeated)}")
+        raise ValueError(f"Column names must be unique; repeated: {quoted(repeated)}. Rename them.")
     return names
 
 

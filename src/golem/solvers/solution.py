@@ -28,7 +28,7 @@ class Status(Enum):
     EXACT = "Completed: no graph has a lower score (exact search)."
     GRID = "Completed: the best graph over a grid of noise models, with an exact search for each."
     AGREED = "Completed: independent starts of the search reached the same score."
-    SEARCHED = "Completed: the search ended as planned."
+    SEARCHED = "Completed: the search finished, but a better graph may exist."
     MAX_ITER = "Stopped: the iteration limit was reached before the tolerance. Increase max_iter."
     STALLED = "Stopped: no further step lowers the score, and the tolerance was not reached."
     NON_FINITE = "Stopped: further steps make the score infinite or undefined. The last finite weights are returned."

@@ -67,7 +67,7 @@ def test_unequal_variances_are_a_warning_where_they_were_taken_as_equal(seed):
     X = simulate(10, 500, "ER1", noise_std=(0.3, 3.0), random_state=seed).data
     finding = diagnose(Golem("ev").fit(X), X)["equal-variances"]
     assert finding.level == "warning"
-    assert "--noise auto or nv" in finding.remedy
+    assert "--noise auto or --noise nv" in finding.remedy
     assert diagnose(Golem("nv").fit(X), X)["equal-variances"].level == "ok"
 
 

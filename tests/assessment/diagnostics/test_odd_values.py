@@ -20,7 +20,7 @@ def test_a_mark_for_missing_values_is_named(rows, mark, rng):
     rows[rng.random(rows.shape) < 0.05] = mark
     finding = find_odd_values(NAMES, rows)
     assert finding.level == "warning"
-    assert f"{mark} in {(rows == mark).sum()} cells of 3 columns" in finding.finding
+    assert f"{mark} in {(rows == mark).sum()} cells of 'a', 'b', 'c'" in finding.finding
     assert f"--na {mark} " in finding.remedy
 
 

@@ -153,11 +153,11 @@ def test_a_bootstrap_has_a_slider_on_frequency(open_page, chain, tmp_path):
     choose_edge(page, "A", "B")
     assert "0.1 to 0.7" in page.locator("#details").inner_text()
     text = page.locator("#details").inner_text()
-    assert re.search(r"Joined in\s+100% of the replicates", text)
+    assert re.search(r"Connected in\s+100% of the replicates", text)
     assert re.search(r"Directed in\s+90% of the replicates", text)
     row = page.locator("#edge-table tbody tr", has_text="0.5").inner_text().split("\t")
     heads = page.locator("#edge-table thead th").all_inner_texts()
-    assert (row[heads.index("joined")], row[heads.index("directed")]) == ("100%", "90%")
+    assert (row[heads.index("connected")], row[heads.index("directed")]) == ("100%", "90%")
 
 
 @pytest.mark.parametrize("replicates", [7, 100, 200, 400, 1000])
@@ -175,7 +175,7 @@ def test_a_share_is_written_as_in_the_terminal(open_page, tmp_path, replicates):
         page.locator("#edge-table .more").click()
     heads = page.locator("#edge-table thead th").all_inner_texts()
     texts = [row.split("\t") for row in page.locator("#edge-table tbody tr").all_inner_texts()]
-    for name, values in (("joined", shares), ("directed", shares / 2)):
+    for name, values in (("connected", shares), ("directed", shares / 2)):
         assert [text[heads.index(name)] for text in texts] == [f"{value:.0%}" for value in values]
 
 

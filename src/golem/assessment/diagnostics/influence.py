@@ -115,9 +115,10 @@ def find_influence(
     return Finding(
         "influential-rows",
         "warning",
-        f"{len(found)} of {int(graph.sum())} edges depend on a few rows: without {rows}, {edge} gains "
-        f"{worst.gain_without:.0f} instead of {worst.gain:.0f}, less than its penalty of {worst.penalty:.0f}.",
-        "Check these rows (numbered from 1), and fit without them or on logarithms.",
+        f"{len(found)} of {graph.sum()} edges depend{'s' * (len(found) == 1)} on a few rows. Without {rows}, {edge} "
+        f"improves the fit by {worst.gain_without:.0f} instead of {worst.gain:.0f} (deviance), less than its penalty "
+        f"of {worst.penalty:.0f}.",
+        "Check these rows (numbered from 1). Fit without them, or take logarithms.",
     )
 
 

@@ -99,8 +99,8 @@ def find_equal_variances(model: Golem, residuals: Matrix | None) -> Finding:
     return Finding(
         name,
         "warning" if test.factor >= _LARGE_FACTOR else "note",
-        f"The directions rest on equal noise variances, but the variances differ ({numbers}).",
-        "Use --noise auto or nv.",
+        f"The directions depend on equal noise variances, but the variances differ ({numbers}).",
+        "Use --noise auto or --noise nv.",
     )
 
 
@@ -120,7 +120,7 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix) -> Finding:
     if not len(bad):
         rest = f" {len(names) - len(checked)} do not vary in the complete rows." if len(checked) < len(names) else ""
         least = f"smallest adjusted p = {adjusted.min():.2g}"
-        return Finding(name, "ok", f"No residual departs from a normal distribution ({least}).{rest}")
+        return Finding(name, "ok", f"All residuals are compatible with a normal distribution ({least}).{rest}")
     tailed = [names[j] for j in bad if _is_log_normal(rows[:, j])]
     logs = f"Take logarithms of {quoted(tailed, 3)}. " if tailed else ""
     tails = _standardized_moments(rows)[1]
@@ -143,7 +143,7 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix) -> Finding:
         "note",
         f"The residuals of {len(bad)} of {len(names)} variables are not normal (most of all {names[worst]!r}: skewness "
         f"{skewness[worst]:.1f}, excess kurtosis {kurtosis[worst]:.1f}).",
-        f"{logs}Non-normal noise can decide directions: try golem compare --methods order,direct-lingam.",
+        f"{logs}Non-normal noise can reveal directions: try golem compare --methods order,direct-lingam.",
     )
 
 

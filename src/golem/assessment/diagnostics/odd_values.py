@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from golem.assessment.diagnostics.finding import Finding
-from golem.runtime.messages import counted, quoted, shortened
+from golem.runtime.messages import quoted, shortened
 from golem.runtime.types import Matrix, Vector
 
 _FEWEST_OTHERS = 10
@@ -25,17 +25,17 @@ def find_odd_values(names: tuple[str, ...], rows: Matrix) -> Finding:
     def written(value: float) -> str:
         return repr(float(value)).removesuffix(".0")  # every digit, as the user will search the file for it
 
-    codes: dict[float, list[int]] = defaultdict(list)
-    for column in rows.T:
+    codes: dict[float, dict[str, int]] = defaultdict(dict)
+    for name, column in zip(names, rows.T, strict=True):
         for value, count in _codes(column):
-            codes[value].append(count)
+            codes[value][name] = count
     numbering = [name for name, column in zip(names, rows.T, strict=True) if _numbers_rows(column)]
     parts, remedies = [], []
     if codes:
-        cells = [f"{written(code)} in {sum(n)} cells of {counted(len(n), 'column')}" for code, n in codes.items()]
+        cells = [f"{written(code)} in {sum(n.values())} cells of {quoted(list(n), 3)}" for code, n in codes.items()]
         parts.append(f"{shortened(cells, 3)}, far from all other values")
         options = " ".join(f"--na {written(value)}" for value in list(codes)[:3])
-        remedies.append(f"If this marks missing values, use {options} --missing em.")
+        remedies.append(f"If they mark missing values, use {options} --missing em.")
     if numbering:
         parts.append(f"equally spaced values in {quoted(numbering, 3)}")
         remedies.append("Drop row numbers (--drop); if the column is time, the rows are not independent.")

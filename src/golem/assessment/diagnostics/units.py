@@ -130,7 +130,7 @@ def find_units(model: Golem, refit: bool | None, largest: int) -> Finding:
             "units",
             "note",
             f"Not checked, because {reason}: whether the graph depends on the units, although "
-            f"{int(model.by_variance_.sum())} of {int(graph.sum())} directions rest only on the noise variances.",
+            f"{int(model.by_variance_.sum())} of {int(graph.sum())} directions depend only on the noise variances.",
             "Check it with golem.diagnose(model, refit=True).",
         )
     again, decided = standardized_refit(model), graph & ~model.undecided_
@@ -143,9 +143,7 @@ def find_units(model: Golem, refit: bool | None, largest: int) -> Finding:
     )
     if found.lost == 0:
         return Finding("units", "ok", sentence)
-    remedy = (
-        "Trust the lost ones only if the columns have comparable units, or use --noise nv, which ignores the units."
-    )
+    remedy = "Trust what was lost only if the columns have comparable units. Otherwise use --noise nv."
     return Finding("units", "warning" if found.lost > _MANY_LOST else "note", sentence, remedy)
 
 
@@ -157,4 +155,4 @@ def _sorting(model: Golem, decided: BoolMatrix) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # equal scales
         sorted_graph = SortRegress("variance").fit(moments).adjacency_
-    return f"; sorting the columns by variance finds {int((sorted_graph & decided).sum())} of these directions"
+    return f". Sorting the columns by variance finds {(sorted_graph & decided).sum()} of the {decided.sum()} directions"

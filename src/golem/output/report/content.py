@@ -24,8 +24,8 @@ MOST_CANDIDATES = 2000
 # Names of the terms of the score.
 TERMS = {
     "likelihood": "likelihood term",
-    "sparsity": "sparsity penalty",
-    "dag": "DAG penalty",
+    "sparsity": "penalty on edges",
+    "dag": "penalty on cycles",
     "l1": "sum of absolute weights",
     "h": "cycle measure h (0 for a DAG)",
 }

@@ -79,16 +79,16 @@ class NoiseChoice:
     def reason(self) -> str:
         """The choice as a sentence for the user."""
         if self.kind == "equal":
-            return "The data are consistent with equal noise variances. The scales of the columns determine the order."
+            return "The data are consistent with equal noise variances. So the scales of the columns decide directions."
         # Two draws from N(mu, tau^2) differ by 0.95 tau in the median.
         factor = f"a typical pair differs by a factor of {np.exp(0.95 * self.tau):.3g}"
         if self.kind == "tied":
-            return f"The noise variances are similar ({factor}). The scales of the columns help to find the order."
+            return f"The noise variances are similar ({factor}). So the scales of the columns help to find directions."
         if self.standardized:
             cause = "The variances of the columns are more similar than those of the noise, as in standardized data."
         else:
             cause = f"The noise variances are far apart ({factor})."
-        return f"{cause} The scales of the columns carry no information about the order; the noise variances are free."
+        return f"{cause} So the scales of the columns are not used to decide directions (free noise variances)."
 
 
 class NoiseScores:

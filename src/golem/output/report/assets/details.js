@@ -16,8 +16,8 @@ function introduction() {
   const ends = graph.edges.filter((edge) => !edge.candidate).sort((a, b) => strength(b) - strength(a));
   return [
     make("h2", {}, "Details"),
-    make("p", { class: "hint" }, "Click a variable or an edge, or move with the arrow keys. Double-click a variable to see its neighbours. Drag to move; Ctrl and the wheel zoom."),
-    ends.length ? make("h3", {}, graph.columns.has("weight") ? "Strongest edges" : "Edges") : null,
+    make("p", { class: "hint" }, "Click a variable or an edge, or move with the arrow keys. Double-click a variable to see its neighbours. Drag to move the graph. Zoom with Ctrl and the mouse wheel."),
+    ends.length ? make("h3", {}, graph.columns.has("weight") ? `Strongest edges (${graph.columns.has("standardized_weight") ? "standardized " : ""}weight)` : "Edges") : null,
     edgeList(ends, (edge) => [names[edge.source], edge.undirected ? "–" : "→", names[edge.target]], (edge) => number(edge.standardized_weight ?? edge.weight, 2)),
   ].filter(Boolean);
 }
@@ -122,7 +122,7 @@ function edgeDetails(chosen) {
     ["Interval of the weight", interval(edge.weight_low, edge.weight_high)],
     ["Standardized weight", edge.standardized_weight === undefined ? null : number(edge.standardized_weight, 3)],
     ["Direction", direction, directionTag(edge)],
-    ["Joined in", share(edge.adjacency_frequency, ", in any direction")],
+    ["Connected in", share(edge.adjacency_frequency, ", in any direction")],
     ["Directed in", share(edge.direction_frequency, ", in this direction"), directionTag(edge)],
     ["Interval of the total effect", interval(edge.effect_low, edge.effect_high)],
     ["Loss of score without it", edge.drop_loss === undefined || edge.drop_loss === null ? null : `${number(edge.drop_loss, 4)} (deviance)`],

@@ -43,7 +43,7 @@ function edgeTable() {
     has("standardized_weight") && { title: "standardized weight", hint: "in standard deviations of both columns", value: (edge) => Math.abs(edge.standardized_weight), show: (edge) => number(edge.standardized_weight) },
     has("weight_low") && { title: "interval", hint: "range of the weight in the bootstrap", value: (edge) => edge.weight_low, show: (edge) => (edge.weight_low == null ? "" : `${number(edge.weight_low)} to ${number(edge.weight_high)}`) },
     has("drop_loss") && { title: "loss of score", hint: "how much the score (deviance) gets worse without the edge", value: (edge) => edge.drop_loss, show: (edge) => number(edge.drop_loss) },
-    has("adjacency_frequency") && { title: "joined", hint: "share of the bootstrap replicates that join the two variables", value: (edge) => edge.adjacency_frequency, show: (edge) => percent(edge.adjacency_frequency) },
+    has("adjacency_frequency") && { title: "connected", hint: "share of the bootstrap replicates that connect the two variables", value: (edge) => edge.adjacency_frequency, show: (edge) => percent(edge.adjacency_frequency) },
     has("direction_frequency") && { title: "directed", hint: "share of the bootstrap replicates with this direction; undecided ones count half", value: (edge) => edge.direction_frequency, show: (edge) => percent(edge.direction_frequency) },
     (has("undecided") || has("by_variance")) && { title: "direction", text: true, value: directionWord, show: (edge) => directionTag(edge) ?? "decided" },
     content.compared_with > 0 && { title: `compared with ${graphs[1].name}`, text: true, value: (edge) => verdictWord(verdict(edge, graphs[1]), graphs[1]) },
