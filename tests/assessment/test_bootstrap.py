@@ -335,7 +335,7 @@ def test_columns_are_those_of_the_model_by_name(missing):
         ]
     with pytest.raises(ValueError, match="The columns are 'v', 'w', 'x', 'y', 'z', not 'a'"):
         bootstrap(model, table.set_axis(list("vwxyz"), axis=1), 5)
-    with pytest.raises(ValueError, match="the bootstrap is of columns 'x0'"):
+    with pytest.raises(ValueError, match="The bootstrap has the columns 'x0'"):
         list_edges(model, bootstrap(Golem("ev", missing=missing), X, 5))
 
 
