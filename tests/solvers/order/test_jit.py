@@ -43,6 +43,16 @@ def test_every_kernel_is_compiled_for_one_signature(likelihood, module):
     assert {name: len(kernel.overloads) for name, kernel in compiled.items() if len(kernel.overloads) > 1} == {}
 
 
+def test_a_kernel_is_compiled_where_numba_finds_no_folder_for_its_cache():
+    namespace = {}
+    exec("def twice(x): return 2 * x", namespace)  # code without a file has no folder for a cache
+    jit._warn_without_cache.cache_clear()
+    with pytest.warns(UserWarning, match="Set the environment variable NUMBA_CACHE_DIR"):
+        twice = jit.entry(namespace["twice"])
+    assert twice(21) == 42
+
+
+@pytest.mark.slow
 def test_a_fit_without_a_writable_folder_for_the_cache_warns_once(tmp_path):
     """A file in place of a folder cannot be written even by root."""
     package = tmp_path / "golem"
