@@ -13,7 +13,7 @@ import numpy as np
 
 from golem.data.files.batches import naming
 from golem.graphs.dag import cycle_text, find_cycle
-from golem.runtime.messages import suggestion
+from golem.runtime.messages import quoted, suggestion
 from golem.runtime.names import positions
 from golem.runtime.types import BoolMatrix
 
@@ -139,7 +139,7 @@ class Knowledge:
                 raise ValueError(f"Expected a JSON object, got a {type(content).__name__}. Example: {_EXAMPLE}")
             unknown = [key for key in content if key not in _KEYS]
             if unknown:
-                raise ValueError(f"Unknown key {unknown[0]!r}. {suggestion(unknown[0], _KEYS, 'keys')}")
+                raise ValueError(f"Unknown key {quoted(unknown[:1])}. {suggestion(unknown[0], _KEYS, 'keys')}")
             return cls.named(**content)
 
     def by_name(self, names: Sequence[str]) -> NamedKnowledge:
