@@ -248,7 +248,7 @@ def _require_consistent(
     if bootstrap is not None and (bootstrap < 1 or bootstrap != int(bootstrap)):
         raise ValueError(f"bootstrap must be a positive whole number or None; got {bootstrap!r}.")
     if certificate and model.noise != "ev":
-        raise ValueError(f"A certificate needs noise='ev' (--noise ev); got {model.noise!r}.")
+        raise ValueError(f"A certificate needs noise='ev'; got noise={model.noise!r}.")
     model.check_settings()
     if search is not None:
         search.check_settings()

@@ -69,9 +69,9 @@ def test_thresholds_by_likelihood_ratio(data, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--select", "cv", "--lambda-sparsity", "bic"], "Leave one of them out"),
-        (["--threshold", "lr"], "solver='order' does not use it"),
-        (["--threshold", "some", "--solver", "lbfgs"], "a number or 'lr'"),
+        (["--select", "cv", "--lambda-sparsity", "bic"], "--select cv replaces --lambda-sparsity bic. Omit one"),
+        (["--threshold", "lr"], "--solver order does not use it"),
+        (["--threshold", "some", "--solver", "lbfgs"], "a number nor 'lr'"),
         (["--threshold", "-1", "--solver", "lbfgs"], "at least 0"),
     ],
 )

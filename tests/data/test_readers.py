@@ -96,7 +96,7 @@ NUMBERS = "1.5,2,3\n" * 60
             "a,b,c\n" + NUMBERS + "1,2,.\n",
             r"If '\.' means a missing value, use na=\['\.'\] \(--na \.\)\. Otherwise: Correct line 62",
         ),
-        ("a,b,c\n" + "1,2,u\n" * 60, r"'u' in line 2 and 59 more\)\. Drop such columns \(--drop on the command line\)"),
+        ("a,b,c\n" + "1,2,u\n" * 60, r"'u' in line 2 and 59 more\)\. Drop such columns \(--drop\)"),
         ("a,b,c\n" + "1,2,\n" * 60 + "1,2,late\n", r"'late' in line 62\)\. Drop such columns \(--drop on"),
     ],
 )

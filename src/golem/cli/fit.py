@@ -89,7 +89,7 @@ def fit(
         ),
     ] = None,
     certificate: Annotated[
-        bool, options.check("--certificate", help="Also minimize the paper's score from this graph (only ev).")
+        bool, options.check("--certificate", help="Also minimize the paper's score, starting at this graph (only ev).")
     ] = False,
     forbid: options.Forbid = [],  # noqa: B006
     require: options.Require = [],  # noqa: B006

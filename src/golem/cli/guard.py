@@ -56,7 +56,7 @@ def _end_failed(error: BaseException, typed: Sequence[str], commands: Collection
     if isinstance(error, typer.Exit) and not error.exit_code:
         _require_output()
     if hasattr(error, "format_message"):  # an option or argument is wrong
-        error.message = printable(error.message)  # type: ignore[attr-defined]
+        error.message = printable(error.message).removeprefix("Value error, ")  # type: ignore[attr-defined]
     if isinstance(error, typer.Exit | typer.Abort | SystemExit) or hasattr(error, "format_message") or debug:
         raise error
     place = _save_report(_crash_report(error, typed, commands))

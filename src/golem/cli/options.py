@@ -47,7 +47,7 @@ NotAvailable = Annotated[
     data(
         "--na",
         metavar="MARKER",
-        help="Additional marker of missing values, e.g. . or -999; may be repeated. A number matches equal cells.",
+        help="Additional marker of missing values, e.g. . or -999; may be repeated. Numbers match by value.",
     ),
 ]
 Columns = Annotated[str | None, data(help="Columns to use, in this order, e.g. a,b,c.  [default: all]")]

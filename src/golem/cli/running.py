@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import re
 from collections.abc import Iterator
 from typing import NoReturn
 
@@ -13,6 +14,9 @@ from golem.cli.terminal import err
 from golem.runtime.interrupts import begin_work
 
 _NO_SPACE = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+# Settings that are options, as messages write them.
+_NAMES = "device|effort|lambda_dag|lambda_sparsity|max_iter|missing|noise|select|solver|threshold|time_limit"
+_SETTING = re.compile(rf"(?<![^ (])({_NAMES})='?([\w.:+-]*\w|[.]+)'?")
 
 
 @contextlib.contextmanager
@@ -28,7 +32,7 @@ def user_errors() -> Iterator[None]:
 def _sentence(error: Exception) -> str:
     """Return the message of an error; of one from the operating system, the file and the cause."""
     if not isinstance(error, OSError) or error.strerror is None or error.filename is None:
-        return str(error) or "Not enough memory."
+        return _SETTING.sub(lambda m: f"--{m[1].replace('_', '-')} {m[2]}", str(error)) or "Not enough memory."
     remedy = " Free some space, or use another disk." if error.errno in _NO_SPACE else ""
     return f"{error.strerror}: {str(error.filename)!r}.{remedy}"
 

@@ -235,7 +235,7 @@ def print_consensus(scores: GraphScores, truth: Any, model: Golem) -> None:
         f"\nOf the {scores.edges} learned edges, {adjacent} are in the consensus ({right} in the same direction, "
         f"{reversed_} reversed, {adjacent - right - reversed_} undecided) and {scores.edges - adjacent} are not.",
         f"Of the {edges} edges of the consensus, {edges - adjacent} are missing.",
-        f"With the arrows as drawn, SHD {scores.shd:.0f}: the edges to add, remove or reverse to get the "
+        f"With the arrows as drawn, the SHD is {scores.shd:.0f}: edges to add, remove or reverse to get the "
         f"consensus (empty graph: {edges}). SHD-C {scores.shd_c:.0f}, SID {scores.sid:.0f} (see docs/glossary.md).",
     ):
         out.print(line, soft_wrap=True)

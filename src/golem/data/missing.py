@@ -162,7 +162,7 @@ def fit_gaussian(X: Matrix, names: Sequence[str], start: tuple[Vector, Matrix] |
     n, d = X.shape
     empty = [names[int(j)] for j in np.nonzero(absent.all(axis=0))[0]]
     if empty:
-        raise ValueError(f"Columns without any value: {quoted(empty)}. Drop them (--drop on the command line).")
+        raise ValueError(f"Columns without any value: {quoted(empty)}. Drop them (--drop).")
     if n <= d:
         raise ValueError(f"missing='em' needs more rows than columns; got {n} rows for {d} columns.")
     centre, scale = np.nanmean(X, axis=0), np.nanstd(X, axis=0)

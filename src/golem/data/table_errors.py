@@ -10,7 +10,7 @@ from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.types import Matrix
 
 TOO_LARGE = "Values beyond 1e150 have no finite variance in floating point. Rescale the columns."
-ENCODE_OR_DROP = "Drop such columns (--drop on the command line) or encode them as numbers."
+ENCODE_OR_DROP = "Drop such columns (--drop) or encode them as numbers."
 
 
 def not_numeric(found: Sequence[str], columns: int, remedy: str = ENCODE_OR_DROP) -> ValueError:
@@ -21,7 +21,7 @@ def not_numeric(found: Sequence[str], columns: int, remedy: str = ENCODE_OR_DROP
 
 def constant(names: Sequence[str]) -> ValueError:
     """Return the error for columns without variance."""
-    return ValueError(f"Constant columns: {quoted(names)}. Drop them (--drop on the command line).")
+    return ValueError(f"Constant columns: {quoted(names)}. Drop them (--drop).")
 
 
 def too_few_rows(n: int, dropped: int = 0) -> ValueError:
@@ -49,10 +49,7 @@ def require_finite(X: Matrix, names: Sequence[str], place: Callable[[int], str] 
         what, wrong, remedy = "Infinite values (inf)", infinite, "Remove those rows or replace the values."
     else:
         what, wrong = "Missing values (NaN)", np.isnan(X)
-        remedy = (
-            "Drop those rows (--missing drop), use Gaussian EM (--missing em), or impute the values first. In Python: "
-            "missing='drop' or missing='em'."
-        )
+        remedy = "Drop those rows (missing='drop'), use Gaussian EM (missing='em'), or impute the values first."
     found = [f"{name!r} ({count})" for name, count in zip(names, wrong.sum(axis=0), strict=True) if count]
     first = place(int(wrong.any(axis=1).argmax()))
     raise ValueError(

@@ -54,7 +54,7 @@ def _require_valid_values(model: Golem) -> None:
         if value is not None and not (is_number and (0 < value < 2**63 or value == np.inf)):
             raise ValueError(f"{name} must be a positive number; got {reprlib.repr(value)}.")
     if isinstance(model.threshold, str) and model.threshold != "lr":
-        raise ValueError(f"threshold must be a number or 'lr' (likelihood ratio); got {model.threshold!r}.")
+        raise ValueError(f"threshold={model.threshold!r} is neither a number nor 'lr' (likelihood ratio).")
     for name in ("lambda_sparsity", "lambda_dag", "threshold"):
         value = plain_number(getattr(model, name))
         is_word, is_number = isinstance(value, str) and name != "lambda_dag", isinstance(value, Real)
@@ -78,7 +78,7 @@ def _require_useful(model: Golem, solver: Order | Adam | LBFGS) -> None:
     if isinstance(solver, Order):
         remedy = "solver='order' does not use it. Leave it out, or use solver='lbfgs'"
         useless = dict.fromkeys(("lambda_dag", "threshold", "acyclicity", "cycles"), remedy)
-        bounds = "time_limit" if model.noise == "ev" else "effort or time_limit"
+        bounds = "time_limit=..." if model.noise == "ev" else "effort=... or time_limit=..."
         useless["max_iter"] = f"solver='order' does not count iterations. Use {bounds} instead"
         if model.noise == "ev":
             useless["effort"] = "noise='ev' needs no search. Leave it out"

@@ -272,7 +272,7 @@ def test_an_interrupted_path_is_no_answer(drawn):
         (GolemCV(select="stability", pairs=0), "at least 1"),
         (GolemCV(select="stability", stable=0.5), "above 0.5"),
         (GolemCV(criterion="aic"), "Unknown penalty per edge 'aic'"),
-        (GolemCV(Golem(lambda_sparsity="bic")), "Leave one of them out"),
+        (GolemCV(Golem(lambda_sparsity="bic")), "replaces lambda_sparsity='bic'. Omit one"),
         (GolemCV(Golem(solver="lbfgs", threshold=0.3), threshold=[0.1]), "Leave one of them out"),
         (GolemCV(Golem(solver="lbfgs", cycles="none")), "cycles='none'"),
         (GolemCV(threshold=[0.1]), "needs solver='adam' or 'lbfgs'"),

@@ -37,7 +37,7 @@ def find_conditioning(moments: Moments) -> Finding:
     values = np.linalg.eigvalsh(moments.standardized().covariance)
     condition = float(values[-1] / max(values[0], np.finfo(float).tiny))
     if condition < _WORST_CONDITION:
-        return Finding("conditioning", "ok", f"The correlation matrix has the condition number {condition:.1e}.")
+        return Finding("conditioning", "ok", f"The condition number of the correlation matrix is {condition:.1e}.")
     return Finding(
         "conditioning",
         "note",

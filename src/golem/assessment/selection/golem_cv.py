@@ -252,10 +252,7 @@ class GolemCV(TableEstimator):
             raise ValueError(f"stable must be above 0.5 and at most 1; got {self._own('stable')!r}")
         model = self._template()
         if model.lambda_sparsity is not None:
-            raise ValueError(
-                f"The estimator fixes lambda_sparsity={model.lambda_sparsity!r}, which select={self.select!r} should "
-                "choose. Leave one of them out"
-            )
+            raise ValueError(f"select={self.select!r} replaces lambda_sparsity={model.lambda_sparsity!r}. Omit one.")
         if model.cycles == "none":
             raise ValueError(
                 "cycles='none' leaves cyclic graphs, which cannot be scored. Use cycles='paper' or 'gentle'"
