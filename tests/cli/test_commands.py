@@ -453,3 +453,22 @@ def test_graphs_over_other_variables_are_not_compared(tmp_path):
         (tmp_path / f"{name}.csv").write_text(f"source,target\n{edge}\n")
     result = golem("score", tmp_path / "one.csv", tmp_path / "other.csv", expect=1)
     assert "share no variable" in result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--threshold", "0.3"], "--threshold 0.3 cannot be used here: --solver order does not use it."),
+        (["--device", "foo"], "Unknown --device foo."),
+        (["--certificate", "--noise", "nv"], "A certificate needs --noise ev; got --noise nv."),
+        (["--noise", "foo"], "'foo' is not one of"),
+    ],
+)
+def test_errors_name_options_as_they_are_typed(tmp_path, options, sentence):
+    path = tmp_path / "data.csv"
+    path.write_text("a,b\n1,2\n2,3\n4,1\n3,3\n")
+    command = [sys.executable, "-m", "golem.cli", "fit", str(path), "-o", str(tmp_path / "out"), *options]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"COLUMNS": "200"})
+    assert ended.returncode in (1, 2)
+    assert sentence in " ".join(ended.stderr.split())
+    assert "Value error" not in ended.stderr

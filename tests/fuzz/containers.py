@@ -67,7 +67,7 @@ def check(case: dict[str, Any]) -> None:
         plain = answer(lambda: Golem().fit(expected))
     except RefusedError as refusal:
         raise ViolationError("the plain array is refused, and this is not", case["reader"], str(refusal)) from None
-    # float16 and float32 are exact here, because the numbers are small integers. Tensors are multiplied by another library.
+    # float16 and float32 are exact here, because the numbers are small integers. Products of tensors round differently.
     if not np.allclose(found.weights_, plain.weights_, rtol=1e-9, atol=1e-12) or found.moments_.n != plain.moments_.n:
         raise ViolationError("the fit differs from that of the plain array", f"{case['reader']} of {case['dtype']}")
 
