@@ -111,8 +111,8 @@ def fit(
         str | None,
         options.data(
             metavar="ADDRESS",
-            help="Dask scheduler whose workers read the files, e.g. tcp://10.0.0.1:8786; all must see the same paths. "
-            "`local` starts one worker per core here. Needs `pip install 'golem-dag[distributed]'`.",
+            help="Dask scheduler whose workers read the files, e.g. tcp://10.0.0.1:8786; they must see the same paths. "
+            "The value local starts one worker per core here. Needs `pip install 'golem-dag[distributed]'`.",
         ),
     ] = None,
 ) -> None:

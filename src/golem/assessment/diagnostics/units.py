@@ -143,7 +143,7 @@ def find_units(model: Golem, refit: bool | None, largest: int) -> Finding:
     )
     if found.lost == 0:
         return Finding("units", "ok", sentence)
-    remedy = "Trust what standardizing removes only if the columns have comparable units. Otherwise use --noise nv."
+    remedy = "If the units are not comparable, do not trust the other edges and directions; use --noise nv."
     return Finding("units", "warning" if found.lost > _MANY_LOST else "note", sentence, remedy)
 
 

@@ -79,7 +79,7 @@ class NoiseChoice:
     def reason(self) -> str:
         """The choice as a sentence for the user."""
         if self.kind == "equal":
-            return "The data are consistent with equal noise variances. So the scales of the columns decide directions."
+            return "The noise variances may all be equal. So the scales of the columns help to find directions."
         # Two draws from N(mu, tau^2) differ by 0.95 tau in the median.
         factor = f"a typical pair differs by a factor of {np.exp(0.95 * self.tau):.3g}"
         if self.kind == "tied":
