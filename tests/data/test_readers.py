@@ -53,7 +53,7 @@ def test_blanks_around_nothing_are_nothing(tmp_path, cell, separator):
     nan = np.nan
     expected = [[nan, 2, 3], [1, nan, 3], [1, 2, nan], [4, 5, 6]]
     np.testing.assert_array_equal(read_table(tmp_path / "data.csv").values, expected)
-    with pytest.raises(ValueError, match=r"'a' \(1\), 'b' \(1\), 'c' \(1\)\. The first is in line 2\. .* missing="):
+    with pytest.raises(ValueError, match=r"'a' \(1\), 'b' \(1\), 'c' \(1\)\. The first is in line 2\. .*missing="):
         moments_from_file(tmp_path / "data.csv")
     (tmp_path / "flags.csv").write_text(f"a,b\n1,true\n{cell},false\n 2 , true\n".replace(",", separator))
     np.testing.assert_array_equal(read_table(tmp_path / "flags.csv").values, [[1, 1], [nan, 0], [2, 1]])
@@ -97,7 +97,7 @@ NUMBERS = "1.5,2,3\n" * 60
             r"If '\.' means a missing value, use na=\['\.'\] \(--na \.\)\. Otherwise: Correct line 62",
         ),
         ("a,b,c\n" + "1,2,u\n" * 60, r"'u' in line 2 and 59 more\)\. Drop such columns \(--drop\)"),
-        ("a,b,c\n" + "1,2,\n" * 60 + "1,2,late\n", r"'late' in line 62\)\. Drop such columns \(--drop on"),
+        ("a,b,c\n" + "1,2,\n" * 60 + "1,2,late\n", r"'late' in line 62\)\. Drop such columns \(--drop\)"),
     ],
 )
 def test_text_in_few_lines_of_numbers_is_a_fault_of_the_lines(tmp_path, text, message):

@@ -124,7 +124,7 @@ def test_rounding_again_is_as_rounding_at_first(solved):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"threshold": "lrt"}, "a number or 'lr'"),
+        ({"threshold": "lrt"}, "neither a number nor 'lr'"),
         ({"threshold": "lr", "cycles": "none"}, "acyclic"),
         ({"threshold": "lr", "solver": "order"}, "solver='order' does not use it"),
     ],

@@ -143,7 +143,7 @@ def find_units(model: Golem, refit: bool | None, largest: int) -> Finding:
     )
     if found.lost == 0:
         return Finding("units", "ok", sentence)
-    remedy = "If the units are not comparable, do not trust the other edges and directions; use --noise nv."
+    remedy = "If the units are not comparable, do not trust what does not remain; use --noise nv."
     return Finding("units", "warning" if found.lost > _MANY_LOST else "note", sentence, remedy)
 
 
