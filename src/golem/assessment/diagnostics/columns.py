@@ -58,8 +58,8 @@ def find_near_duplicates(moments: Moments) -> Finding:
     return Finding(
         "near-duplicates",
         "note",
-        f"The correlation of {counted(len(close), 'pair')} of columns is above {_NEAR_DUPLICATE}, so an edge of one may "
-        f"belong to the other: {shortened(pairs, 3)}.",
+        f"The correlation of {counted(len(close), 'pair')} of columns is above {_NEAR_DUPLICATE}, so an edge of one "
+        f"may belong to the other: {shortened(pairs, 3)}.",
         "Keep one column of each pair if both measure the same thing.",
     )
 
