@@ -1,0 +1,107 @@
+"""Count inputs of one kind, and store each new violation in its smallest form."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import sys
+import time
+import warnings
+from collections import Counter
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.errors import Flaky, HypothesisWarning
+
+from fuzz import corpus
+from fuzz.rules import RefusedError, ViolationError
+
+# Shares of the time; those that run commands take longer per input.
+SHARES = {"tables": 0.25, "graphs": 0.2, "documents": 0.2, "options": 0.25, "containers": 0.1}
+
+MOST_ATTEMPTS = 200
+
+
+class Run:
+    """Counts of one kind of input, and the violations that were seen."""
+
+    def __init__(self, kind: str, known: set[tuple[str, str]]) -> None:
+        self.kind, self.known = kind, known
+        self.tried: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
+        self.violations: Counter[str] = Counter()
+        self.last: tuple[dict[str, Any], ViolationError] | None = None
+        self.attempts = 0
+
+    def check(self, case: dict[str, Any]) -> None:
+        """Check a case; a violation that was seen before is counted but not raised."""
+        reader = case["reader"]
+        if self.last is not None:  # Hypothesis makes the violation smaller
+            self.attempts += 1
+            if self.attempts <= MOST_ATTEMPTS:
+                self._again(case)
+            return
+        self.tried[reader] += 1
+        try:
+            corpus.KINDS[self.kind].check(case)
+        except RefusedError:
+            self.refused[reader] += 1
+        except ViolationError as violation:
+            if violation.signature not in self.known:
+                self.last = case, violation
+                raise
+            self.violations[reader] += 1
+
+    def _again(self, case: dict[str, Any]) -> None:
+        """Raise where a smaller case has a new violation, too."""
+        violation = corpus.violation_of(self.kind, case)
+        if violation is not None and violation.signature not in self.known:
+            self.last = case, violation
+            raise violation
+
+    def until(self, end: float, numbers: random.Random) -> None:
+        """Try new cases until a time; store each new violation in its smallest form."""
+        while time.monotonic() < end:
+            self.last, self.attempts = None, 0
+
+            @seed(numbers.randrange(2**32))
+            @settings(
+                max_examples=200,
+                database=None,
+                deadline=None,
+                phases=[Phase.generate, Phase.shrink],
+                suppress_health_check=list(HealthCheck),
+                report_multiple_bugs=False,
+            )
+            @given(corpus.KINDS[self.kind].CASES)
+            def holds(case: dict[str, Any]) -> None:
+                if time.monotonic() < end:
+                    self.check(case)
+
+            # Beside the violation, Hypothesis reports a case that passes once the time is over.
+            with contextlib.suppress(ViolationError, Flaky), warnings.catch_warnings():
+                warnings.simplefilter("ignore", HypothesisWarning)
+                holds()
+            if self.last is not None:
+                case, violation = self.last
+                self.known.add(violation.signature)
+                self.violations[case["reader"]] += 1
+                say(f"{corpus.store(self.kind, case, violation)}: {violation}")
+
+
+def run_kinds(kinds: list[str], seconds: float, number: int) -> dict[str, tuple[Counter[str], ...]]:
+    """Try each kind for its share of the time; return the counts of inputs tried, refused and in violation."""
+    numbers, known = random.Random(number), corpus.known()
+    whole = sum(SHARES[kind] for kind in kinds)
+    found = {}
+    for kind in kinds:
+        run = Run(kind, known)
+        run.until(time.monotonic() + seconds * SHARES[kind] / whole, numbers)
+        found[kind] = run.tried, run.refused, run.violations
+    return found
+
+
+def say(text: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
