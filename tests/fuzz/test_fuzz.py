@@ -75,7 +75,7 @@ def test_the_rule_notices_a_hang():
 
 
 def test_wrong_numbers_are_violations():
-    case = {"reader": "csv", "bytes": "a,b\n121,2\n3,4\n", "pandas": {"sep": ",", "thousands": "2"}}
+    case = {"reader": "csv", "bytes": "a,b\n121,5\n3,4\n", "pandas": {"sep": ",", "thousands": "2"}}
     violation = corpus.violation_of("tables", case)
     assert violation is not None
     assert violation.signature == ("values differ from pandas", "thousands")

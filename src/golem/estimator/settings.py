@@ -11,6 +11,7 @@ import numpy as np
 
 from golem.data.inputs import require_shape
 from golem.runtime.devices import Placement, gpu_is_there
+from golem.runtime.messages import shown
 from golem.runtime.types import Matrix
 from golem.score.acyclicity import Acyclicity, Expm, LogDet, Polynomial
 from golem.solvers import LBFGS, Adam, Order
@@ -88,7 +89,7 @@ def _require_useful(model: Golem, solver: Order | Adam | LBFGS) -> None:
             useless["lambda_sparsity"] = "a criterion needs solver='order'. Use a number"
     for name, remedy in useless.items():
         if getattr(model, name) is not None:
-            raise ValueError(f"{name}={getattr(model, name)!r} cannot be used here: {remedy}.")
+            raise ValueError(f"{name}={shown(getattr(model, name))} cannot be used here: {remedy}.")
 
 
 def _require_usable_device(model: Golem, solver: Order | Adam | LBFGS) -> None:
@@ -99,7 +100,7 @@ def _require_usable_device(model: Golem, solver: Order | Adam | LBFGS) -> None:
     if (model.device not in ("cpu", "auto") or model.dtype != "float64") and not on_device:
         name = "dtype" if model.device in ("cpu", "auto") else "device"
         raise ValueError(
-            f"{name}={getattr(model, name)!r} needs solver='adam', or solver='order' with noise='ev'. Other "
+            f"{name}={shown(getattr(model, name))} needs solver='adam', or solver='order' with noise='ev'. Other "
             "solvers run on the CPU in float64."
         )
     if isinstance(solver, Adam) and solver.accelerate:

@@ -178,11 +178,13 @@ def weight_matrix(rows: Any, names: Sequence[Any], what: str = "the weights") ->
     weights = np.empty((len(names), len(names)))
     for i, row in enumerate(rows):
         if not isinstance(row, list) or len(row) != len(names):
-            raise ValueError(f"row {names[i]!r} of {what} must have {counted(len(names), 'number')}, one per name")
+            raise ValueError(
+                f"row {quoted([names[i]])} of {what} must have {counted(len(names), 'number')}, one per name"
+            )
         try:
             weights[i] = row
         except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"row {names[i]!r} of {what} has a value that is not a finite number") from None
+            raise ValueError(f"row {quoted([names[i]])} of {what} has a value that is not a finite number") from None
     return weights
 
 

@@ -67,6 +67,8 @@ class Run:
         document = read_graph_document(path)
         if document.settings is None:
             raise ValueError(f"{path} contains no settings. Use the graph.json that golem fit wrote")
+        if not document.graph().weighted:
+            raise ValueError(f"{path} contains edges without weights. Use the graph.json that golem fit wrote")
         return cls(Path(path), document)
 
     def model(self) -> Golem:

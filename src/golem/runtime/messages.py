@@ -39,6 +39,12 @@ def counted(count: int, one: str, written: Callable[[int], str] = str) -> str:
     return f"{written(count)} {one if count == 1 else one + 's'}"
 
 
+def shown(value: object) -> str:
+    """Return the representation of a value, shortened if it is long."""
+    text = repr(value)
+    return text if len(text) <= _LONG else f"{text[:_LONG]}..."
+
+
 def quoted(names: Sequence[str], most: int = 8) -> str:
     """Join quoted names for a message; of long ones, show the beginning."""
     return shortened([repr(name if len(name) <= _LONG else f"{name[:_LONG]}...") for name in names], most)

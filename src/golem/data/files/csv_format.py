@@ -13,7 +13,8 @@ from golem.data.table_input import parsed
 from golem.runtime.files import DECIMAL_COMMA
 from golem.runtime.messages import quoted
 
-_SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
+# If two fit equally well, the first wins: names and numbers can contain commas, but hardly ever tabs.
+_SEPARATORS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", " ": "blanks"}
 _SEPARATOR_LINE = re.compile(r'"?sep=([,;|\t])"?', re.IGNORECASE)
 _LINES = 50
 THOUSANDS_REMEDY = "If commas separate thousands, write the numbers without commas"
@@ -146,7 +147,8 @@ def _refuse_thousands(names: list[str], rows: list[list[str]]) -> None:
         whole = [cell for cell in column if re.fullmatch(r"[+-]?\d+", cell)]
         if marked and whole:
             raise ValueError(
-                f"Column {number if is_number(name, True) else repr(name)} contains {marked[0]!r} and {whole[0]!r}. "
+                f"Column {number if is_number(name, True) else quoted([name])} contains {marked[0]!r} and "
+                f"{whole[0]!r}. "
                 f"{THOUSANDS_REMEDY}. If they are decimal commas, write {whole[0]!r} with decimals, too."
             )
 
@@ -229,7 +231,8 @@ def is_number(field: str, decimal_comma: bool, na: Sequence[str] = ()) -> bool:
 def split_line(line: str, separator: str) -> list[str]:
     """Split a line into fields; a blank as separator matches any run of white space."""
     if separator == " ":
-        return [field.strip('"') for field in re.findall(BETWEEN_BLANKS, line)] if '"' in line else line.split()
+        fields = re.findall(BETWEEN_BLANKS, line) if '"' in line else line.split()
+        return [field.strip('"') for field in fields] or [""]
     if separator not in line:
         return [line.strip().strip('"')]
     if '"' not in line:  # also avoids the size limit of fields in the csv module

@@ -10,6 +10,7 @@ from typing import Any
 
 from golem.data.files.batches import Batch, Piece, as_floats, batch_rows, first_line, is_numeric, piece_bytes
 from golem.data.table_errors import not_numeric
+from golem.runtime.messages import shown
 
 MAGIC = b"PAR1"
 _WINDOWS, _SMALLEST_WINDOW = 1 << 24, 1 << 14
@@ -47,8 +48,11 @@ class ParquetFile:
     def _example(self, file: Any, column: int) -> str:
         """Describe a value of a column, if the first batch has one."""
         for batch in file.iter_batches(1024, columns=[self.names[column]]):
-            values = [value for value in batch.column(0).to_pylist() if value is not None]
-            return f", such as {values[0]!r}" if values else ""
+            values = batch.column(0).drop_null()
+            try:
+                return f", such as {shown(values[0].as_py())}" if len(values) else ""
+            except (OverflowError, ValueError):  # a date that Python cannot represent
+                return ""
         return ""
 
     def memory(self, d: int) -> int:
