@@ -81,7 +81,7 @@ class NoiseChoice:
         if self.kind == "equal":
             return "The noise variances may all be equal. So the scales of the columns help to find directions."
         # Two draws from N(mu, tau^2) differ by 0.95 tau in the median.
-        factor = f"a typical pair differs by a factor of {np.exp(0.95 * self.tau):.3g}"
+        factor = f"in the fitted model, a typical pair differs by a factor of {np.exp(0.95 * self.tau):.3g}"
         if self.kind == "tied":
             return f"The noise variances are similar ({factor}). So the scales of the columns help to find directions."
         if self.standardized:
