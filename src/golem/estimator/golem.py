@@ -18,28 +18,25 @@ from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice, require_choice
 from golem.data.moments import Moments
 from golem.directions.equivalence_class import open_directions, without_evidence
+from golem.estimator.gradient_fit import round_solution, run_recipe
 from golem.estimator.name_order import NameOrder
+from golem.estimator.order_fit import run_search
 from golem.estimator.settings import (
-    ACYCLICITIES,
     PAPER_THRESHOLD,
     chosen_solver,
     named,
-    placement_for,
     plain_number,
-    start_matrix,
 )
 from golem.graphs.dag import cpdag
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.types import Array, BoolMatrix, Matrix
 from golem.score.acyclicity import Acyclicity
-from golem.score.likelihood import GaussianEV
 from golem.score.objective import PAPER_PENALTIES, graph_scores
 from golem.score.regression import residual_variances
 from golem.score.sparsity import L0, Criterion
 from golem.solvers import LBFGS, Adam, Callback, Order, Solution
-from golem.solvers.likelihood_ratio import ChosenEdges, choose_edges
-from golem.solvers.paper_recipe import NOISE_MODELS, NoiseModel, PaperRecipe
-from golem.solvers.rounding import CycleRemoval, Rounded, round_to_dag, with_required
+from golem.solvers.paper_recipe import NOISE_MODELS, NoiseModel
+from golem.solvers.rounding import CycleRemoval, with_required
 
 
 class Golem(TableEstimator):
@@ -235,11 +232,8 @@ class Golem(TableEstimator):
         noise, solver = self.check_settings()
         rows = self._prepare(X, solver)
         if isinstance(solver, Order):
-            return self._conclude(*self._search(solver, noise))
-        init = start_matrix(self, self.moments_.d)
-        recipe = self._recipe(solver, self.moments_.d)
-        covariance, n = self.moments_.covariance, self.moments_.n
-        return self._conclude(*recipe.run(covariance, n, self._penalized(noise), self.noise, init, rows))
+            return self._conclude(*run_search(self, solver, noise))
+        return self._conclude(*run_recipe(self, solver, noise, rows))
 
     def _prepare(self, X: Any, solver: Order | Adam | LBFGS) -> Array | None:
         """Read and check the data; return the rows if there are any."""
@@ -269,7 +263,7 @@ class Golem(TableEstimator):
             else self.noise_choice_.likelihood
         )
         self.threshold_: float | None = None
-        self._describe(solution.weights if is_counted(self) else self._round())
+        self._describe(solution.weights if is_counted(self) else round_solution(self))
         if not self.solution_.status.is_final:
             stage = " (in the solve of GOLEM-EV for the start)" if solution is start else ""
             warnings.warn(self.solution_.status.value + stage, ConvergenceWarning, stacklevel=3)
@@ -299,7 +293,7 @@ class Golem(TableEstimator):
         model.set_params(threshold=threshold)
         model.check_settings()
         model._forget()
-        model._describe(model._round())
+        model._describe(round_solution(model))
         return model
 
     def certify(self, tolerance: float = 1e-6) -> Any:
@@ -332,73 +326,6 @@ class Golem(TableEstimator):
         """Return the penalty per edge of the order solver; for other solvers the default, for comparison."""
         counted = isinstance(solver, Order) and self.lambda_sparsity is not None
         return L0(plain_number(self.lambda_sparsity)) if counted else L0()
-
-    def _search(self, solver: Order, noise: NoiseModel) -> tuple[Solution, Solution | None]:
-        """Search over orders of the columns, which are sorted by name for this; return the solution and its start."""
-        start: Solution | None = None
-        knowledge, sparsity, init = self.knowledge_, self.edge_penalty_, self.init
-        order = NameOrder(self.moments_.names)
-        moments, allowed, required = self.moments_.reordered(order.names), None, None
-        if not knowledge.is_empty:
-            allowed, required = order.sort(knowledge.allowed), order.sort(knowledge.required)
-        placed = dataclasses.replace(solver, placement=placement_for(self, solver, moments.d))
-        placed.placement.require_memory(placed.peak_matrices, moments.d, "The order")
-        if isinstance(init, str):
-            if init != "ev" or self.noise == "ev":
-                raise ValueError(
-                    f"init={init!r} does not fit solver='order' with noise={self.noise!r}. Use an order or a graph."
-                )
-            start = solver.solve(moments, GaussianEV(), sparsity, allowed=allowed, required=required)
-            init, start = start.weights, order.restore_solution(start)
-            if start.status.is_cut_short:
-                return start, start
-        elif init is not None:
-            init = order.sort_start(np.asarray(init))
-        solution = placed.solve(
-            moments,
-            noise.likelihood(moments.n),
-            sparsity,
-            init,
-            allowed=allowed,
-            required=required,
-            random_state=self.random_state,
-            callback=self.callback,
-            stage="order" if self.noise == "auto" else f"order-{self.noise}",
-        )
-        return order.restore_solution(solution), start
-
-    def _recipe(self, solver: Adam | LBFGS, d: int, stack: int = 1) -> PaperRecipe:
-        """Return the procedure of the gradient solvers."""
-        acyclicity = "expm" if self.acyclicity is None else self.acyclicity
-        h = named(ACYCLICITIES, acyclicity, "acyclicity") if isinstance(acyclicity, str) else acyclicity
-        placement = placement_for(self, solver, d)
-        if isinstance(solver, Adam):
-            lambda_dag = self._penalized(NOISE_MODELS[self.noise]).lambda_dag
-            peak = solver.peak_matrices(h, lambda_dag, d, on_cpu=placement.device == "cpu")
-            placement.require_memory(peak, d, "Adam", stack)
-        else:
-            placement.require_memory(solver.peak_matrices, d, "L-BFGS")
-        return PaperRecipe(solver, h, self.knowledge_, placement, self.random_state, self.callback)
-
-    def _round(self) -> Matrix:
-        """Round the raw weights to a graph, and record how many edges were removed to break cycles."""
-        raw, required = self.solution_.weights, self.knowledge_.required
-        rounded: ChosenEdges | Rounded
-        if self.threshold == "lr":
-            rounded = choose_edges(
-                raw, self.moments_, self.likelihood_, self.edge_penalty_, required, self.cycles or "gentle"
-            )
-            self.threshold_ = rounded.threshold
-        else:
-            self.threshold_ = PAPER_THRESHOLD if self.threshold is None else float(self.threshold)
-            rounded = round_to_dag(raw, self.threshold_, required, self.cycles or "paper")
-        self.solution_ = dataclasses.replace(self.solution_, cut_edges=rounded.cut)
-        return rounded.weights
-
-    def _penalized(self, noise: NoiseModel) -> NoiseModel:
-        """Return the noise model with the user's penalties in place of the paper's."""
-        penalties = {name: plain_number(getattr(self, name)) for name in ("lambda_sparsity", "lambda_dag")}
-        return dataclasses.replace(noise, **{name: value for name, value in penalties.items() if value is not None})
 
     def _describe(self, weights: Matrix) -> None:
         """Set the attributes that follow from the rounded weights."""

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from golem.data.moments import Moments
 from golem.estimator.golem import Golem
+from golem.estimator.gradient_fit import penalized, recipe_of
 from golem.estimator.settings import start_matrix
 from golem.runtime.types import Matrix
 from golem.solvers import Adam
@@ -67,8 +68,8 @@ def fit_stacked(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | 
     d, stack = sizes[0], np.stack([m.covariance for m in moments])
     init = start_matrix(model, d) if starts is None else np.stack(starts)
     init = None if init is None else np.broadcast_to(init, stack.shape)
-    recipe = models[0]._recipe(solver, d, len(models))
-    noise = model._penalized(NOISE_MODELS[model.noise])
+    recipe = recipe_of(models[0], solver, d, len(models))
+    noise = penalized(model, NOISE_MODELS[model.noise])
     solution, start = recipe.run(stack, moments[0].n, noise, model.noise, init)
     first = [None] * len(models) if start is None else start.split()
     for number, (one, *parts) in enumerate(zip(models, solution.split(), first, strict=True)):

@@ -1,0 +1,62 @@
+"""Fit by Adam or L-BFGS: the paper's recipe with the settings of an estimator, and the rounding of its weights."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from golem.estimator.settings import ACYCLICITIES, PAPER_THRESHOLD, named, placement_for, plain_number, start_matrix
+from golem.runtime.types import Array, Matrix
+from golem.solvers import LBFGS, Adam, Solution
+from golem.solvers.likelihood_ratio import ChosenEdges, choose_edges
+from golem.solvers.paper_recipe import NOISE_MODELS, NoiseModel, PaperRecipe
+from golem.solvers.rounding import Rounded, round_to_dag
+
+if TYPE_CHECKING:
+    from golem.estimator.golem import Golem
+
+
+def run_recipe(
+    model: Golem, solver: Adam | LBFGS, noise: NoiseModel, rows: Array | None
+) -> tuple[Solution, Solution | None]:
+    """Minimize the score from the start that the settings ask for; return the solution and its start."""
+    moments = model.moments_
+    init = start_matrix(model, moments.d)
+    recipe = recipe_of(model, solver, moments.d)
+    return recipe.run(moments.covariance, moments.n, penalized(model, noise), model.noise, init, rows)
+
+
+def recipe_of(model: Golem, solver: Adam | LBFGS, d: int, stack: int = 1) -> PaperRecipe:
+    """Return the procedure of the gradient solvers, for a stack of problems with d columns."""
+    acyclicity = "expm" if model.acyclicity is None else model.acyclicity
+    h = named(ACYCLICITIES, acyclicity, "acyclicity") if isinstance(acyclicity, str) else acyclicity
+    placement = placement_for(model, solver, d)
+    if isinstance(solver, Adam):
+        lambda_dag = penalized(model, NOISE_MODELS[model.noise]).lambda_dag
+        peak = solver.peak_matrices(h, lambda_dag, d, on_cpu=placement.device == "cpu")
+        placement.require_memory(peak, d, "Adam", stack)
+    else:
+        placement.require_memory(solver.peak_matrices, d, "L-BFGS")
+    return PaperRecipe(solver, h, model.knowledge_, placement, model.random_state, model.callback)
+
+
+def penalized(model: Golem, noise: NoiseModel) -> NoiseModel:
+    """Return the noise model with the user's penalties in place of the paper's."""
+    penalties = {name: plain_number(getattr(model, name)) for name in ("lambda_sparsity", "lambda_dag")}
+    return dataclasses.replace(noise, **{name: value for name, value in penalties.items() if value is not None})
+
+
+def round_solution(model: Golem) -> Matrix:
+    """Round the raw weights to a graph, and record how many edges were removed to break cycles."""
+    raw, required = model.solution_.weights, model.knowledge_.required
+    rounded: ChosenEdges | Rounded
+    if model.threshold == "lr":
+        rounded = choose_edges(
+            raw, model.moments_, model.likelihood_, model.edge_penalty_, required, model.cycles or "gentle"
+        )
+        model.threshold_ = rounded.threshold
+    else:
+        model.threshold_ = PAPER_THRESHOLD if model.threshold is None else float(model.threshold)
+        rounded = round_to_dag(raw, model.threshold_, required, model.cycles or "paper")
+    model.solution_ = dataclasses.replace(model.solution_, cut_edges=rounded.cut)
+    return rounded.weights

@@ -1,0 +1,52 @@
+"""Fit by a search over orders: the settings, data and knowledge of an estimator, with the columns sorted by name."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from golem.estimator.name_order import NameOrder
+from golem.estimator.settings import placement_for
+from golem.score.likelihood import GaussianEV
+from golem.solvers import Order, Solution
+from golem.solvers.paper_recipe import NoiseModel
+
+if TYPE_CHECKING:
+    from golem.estimator.golem import Golem
+
+
+def run_search(model: Golem, solver: Order, noise: NoiseModel) -> tuple[Solution, Solution | None]:
+    """Search over orders of the columns, which are sorted by name for this; return the solution and its start."""
+    start: Solution | None = None
+    knowledge, sparsity, init = model.knowledge_, model.edge_penalty_, model.init
+    order = NameOrder(model.moments_.names)
+    moments, allowed, required = model.moments_.reordered(order.names), None, None
+    if not knowledge.is_empty:
+        allowed, required = order.sort(knowledge.allowed), order.sort(knowledge.required)
+    placed = dataclasses.replace(solver, placement=placement_for(model, solver, moments.d))
+    placed.placement.require_memory(placed.peak_matrices, moments.d, "The order")
+    if isinstance(init, str):
+        if init != "ev" or model.noise == "ev":
+            raise ValueError(
+                f"init={init!r} does not fit solver='order' with noise={model.noise!r}. Use an order or a graph."
+            )
+        start = solver.solve(moments, GaussianEV(), sparsity, allowed=allowed, required=required)
+        init, start = start.weights, order.restore_solution(start)
+        if start.status.is_cut_short:
+            return start, start
+    elif init is not None:
+        init = order.sort_start(np.asarray(init))
+    solution = placed.solve(
+        moments,
+        noise.likelihood(moments.n),
+        sparsity,
+        init,
+        allowed=allowed,
+        required=required,
+        random_state=model.random_state,
+        callback=model.callback,
+        stage="order" if model.noise == "auto" else f"order-{model.noise}",
+    )
+    return order.restore_solution(solution), start
