@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from golem.graphs.dag import cpdag, is_dag, meek_closure, member_of_class, topological_order
+from golem.graphs.edges import Edges
 from golem.simulate import random_dag
 
 
@@ -111,3 +112,13 @@ def test_cpdag_is_fast_at_3200_nodes():
 def test_a_matrix_that_is_no_graph_is_refused(bad):
     with pytest.raises(ValueError, match=r"square|NaN"):
         is_dag(bad)
+
+
+def test_lists_of_edges_and_matrices_say_the_same():
+    for seed in range(20):
+        dag = random_dag(12, ["ER1", "ER2", "ER4", "SF2"][seed % 4], seed)
+        shuffled = np.random.default_rng(seed).permutation(np.argwhere(dag))
+        edges = Edges(shuffled[:, 0], shuffled[:, 1], len(dag))
+        np.testing.assert_array_equal(edges.matrix(), dag)
+        np.testing.assert_array_equal(edges.matrix(edges.reversible()), dag & cpdag(dag).T)
+        np.testing.assert_array_equal(edges.order(), topological_order(dag))

@@ -11,10 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
-from golem.runtime.types import Matrix, Vector
+from golem.runtime.types import Indices, Matrix, Vector
 from golem.score.regression import regressions
-
-Indices = NDArray[np.intp]
 
 
 def require_more_rows_than_columns(moments: Moments, method: str) -> None:

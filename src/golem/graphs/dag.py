@@ -6,14 +6,14 @@ edge with both directions set is undirected: the members of the class disagree a
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from golem.graphs.pdag import Pdag, bits_to_columns, column_bits
+from golem.graphs.edges import Edges
+from golem.graphs.pdag import Pdag, bits_to_columns
 from golem.runtime.types import BoolMatrix
 
 
@@ -99,31 +99,13 @@ def topological_order(matrix: ArrayLike, preferred: NDArray[np.integer] | None =
     >>> topological_order(edge_from_2_to_1, np.array([3, 1, 2, 0])).tolist()
     [3, 2, 1, 0]
     """
-    adjacency = as_adjacency(matrix)
-    nodes = np.arange(len(adjacency)) if preferred is None else preferred
-    rank = np.argsort(nodes)
-    unplaced_parents = adjacency.sum(axis=0)
-    children = [np.nonzero(row)[0] for row in adjacency]
-    ready = sorted(int(place) for place in rank[unplaced_parents == 0])
-    order: list[int] = []
-    while ready:
-        node = int(nodes[heapq.heappop(ready)])
-        order.append(node)
-        for child in children[node]:
-            unplaced_parents[child] -= 1
-            if unplaced_parents[child] == 0:
-                heapq.heappush(ready, int(rank[child]))
-    if len(order) < len(adjacency):
-        raise ValueError("the graph has a directed cycle, so its nodes have no topological order")
-    return np.array(order, dtype=np.intp)
+    return Edges.from_matrix(as_adjacency(matrix)).order(preferred)
 
 
 def cpdag(matrix: ArrayLike) -> BoolMatrix:
     """Return the CPDAG of a DAG: edges in both directions where the members of its equivalence class disagree.
 
-    This is Chickering's (1995) labelling of compelled edges. Nodes are visited in topological order, and the latest
-    parent of a node labels all edges into it. Parent sets are the bits of Python integers, so the work is O(d^2 / 64)
-    words even for dense graphs. A graph with a cycle is refused.
+    `golem.graphs.edges.Edges.reversible` has the algorithm. A graph with a cycle is refused.
 
     Examples
     --------
@@ -139,23 +121,10 @@ def cpdag(matrix: ArrayLike) -> BoolMatrix:
            [0, 0, 0]])
     """
     adjacency = as_adjacency(matrix)
-    order = topological_order(adjacency)
-    # Bit p of parents[y] is the node at position p of the order.
-    parents = column_bits(adjacency[np.ix_(order, order)])
-    compelled = [0] * len(order)
-    for y, parents_of_y in enumerate(parents):
-        if not parents_of_y:
-            continue
-        x = parents_of_y.bit_length() - 1
-        forced_into_x_only = compelled[x] & ~parents_of_y
-        unshielded = parents_of_y & ~parents[x] & ~(1 << x)
-        # With w -> x -> y and w, y not adjacent, or with a collider x -> y <- z, every edge into y is compelled.
-        # Otherwise only edges that close a triangle over a compelled edge w -> x are.
-        compelled[y] = parents_of_y if forced_into_x_only or unshielded else compelled[x]
-    directed = np.zeros_like(adjacency)
-    directed[np.ix_(order, order)] = bits_to_columns(compelled)
-    reversible = adjacency & ~directed
-    return directed | reversible | reversible.T
+    edges = Edges.from_matrix(adjacency)
+    reversible, graph = edges.reversible(), adjacency.copy()
+    graph[edges.children[reversible], edges.causes[reversible]] = True
+    return graph
 
 
 def member_of_class(pdag: BoolMatrix) -> BoolMatrix:

@@ -12,3 +12,5 @@ Array = Any
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 BoolMatrix = NDArray[np.bool_]
+BoolVector = NDArray[np.bool_]
+Indices = NDArray[np.intp]

@@ -12,9 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.runtime.types import BoolMatrix, Matrix, Vector
-
-Indices = NDArray[np.intp]
+from golem.runtime.types import BoolMatrix, Indices, Matrix, Vector
 
 _STACK_NUMBERS = 1 << 22
 # From this number of nodes on, weights are so sparse that dense matrix products are wasteful.
