@@ -120,5 +120,5 @@ def test_lists_of_edges_and_matrices_say_the_same():
         shuffled = np.random.default_rng(seed).permutation(np.argwhere(dag))
         edges = Edges(shuffled[:, 0], shuffled[:, 1], len(dag))
         np.testing.assert_array_equal(edges.matrix(), dag)
-        np.testing.assert_array_equal(edges.matrix(edges.reversible()), dag & cpdag(dag).T)
+        np.testing.assert_array_equal(edges.matrix(edges.find_reversible()), dag & cpdag(dag).T)
         np.testing.assert_array_equal(edges.order(), topological_order(dag))

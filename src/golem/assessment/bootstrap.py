@@ -12,6 +12,7 @@ Three things differ from the usual bootstrap; docs/confidence.md has the measure
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
@@ -32,9 +33,9 @@ from golem.estimator.settings import plain_number
 from golem.runtime.machine import available_cores
 from golem.runtime.progress import Counter
 from golem.runtime.threads import interruptible_map
-from golem.runtime.types import BoolMatrix, Matrix
+from golem.runtime.types import BoolMatrix, BoolVector, Matrix
 from golem.score.likelihood import GaussianNV
-from golem.score.regression import regressions
+from golem.score.regression import Regressions, regress_edges, regressions
 from golem.solvers import Status
 
 # A resample that cannot be fitted, for example because a rare value is missing, is drawn again up to this often.
@@ -205,12 +206,14 @@ class _Replica(Golem):
     tie-break; and a gradient solver stays at the member that it reaches first.
     """
 
-    def _explain(self, open_directions: BoolMatrix) -> None:
+    def _explain(self, fit: Regressions, undirected: BoolVector) -> None:
         if is_counted(self) and not isinstance(self.likelihood_, GaussianNV):
-            self.undecided_ = np.zeros_like(open_directions)
+            weak = np.zeros_like(undirected)
         else:
             S, n = self.moments_.covariance, self.moments_.n
-            self.undecided_ = without_evidence(self.adjacency_, S, n, self.likelihood_, open_directions)
+            least_squares = fit if is_counted(self) else regress_edges(fit.children, fit.causes, S)
+            weak = without_evidence(least_squares, S, n, self.likelihood_, undirected)
+        self.graph_ = dataclasses.replace(self.graph_, undecided=weak)
 
 
 class _Work:

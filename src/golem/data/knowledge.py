@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import reprlib
 from collections.abc import Iterable, Sequence
@@ -78,6 +79,9 @@ class Knowledge:
         Edges from a later tier to an earlier one are forbidden; nodes without a tier are not restricted. Self-loops
         and the reverses of required edges are forbidden, too.
         """
+        forbidden, required, tiers = list(forbidden), list(required), list(tiers)
+        if not (forbidden or required or tiers):
+            return _NoKnowledge(d)
         forbidden_mask, required_mask = np.eye(d, dtype=bool), np.zeros((d, d), dtype=bool)
         for mask, edges in ((forbidden_mask, forbidden), (required_mask, required)):
             for i, j in edges:
@@ -157,6 +161,25 @@ class Knowledge:
     def is_empty(self) -> bool:
         """Whether nothing is known except that there are no self-loops."""
         return not self.required.any() and np.array_equal(self.forbidden, np.eye(len(self.forbidden), dtype=bool))
+
+
+class _NoKnowledge(Knowledge):
+    """The masks of nothing known, made when they are first read: they take as much memory as d^2 / 8 numbers."""
+
+    def __init__(self, d: int) -> None:
+        vars(self).update(d=d)
+
+    @functools.cached_property
+    def forbidden(self) -> BoolMatrix:
+        return np.eye(vars(self)["d"], dtype=bool)
+
+    @functools.cached_property
+    def required(self) -> BoolMatrix:
+        return np.zeros_like(self.forbidden)
+
+    @property
+    def is_empty(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True)

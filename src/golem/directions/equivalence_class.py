@@ -2,102 +2,149 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
+import itertools
+import math
+from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from golem.data.knowledge import Knowledge
-from golem.graphs.dag import meek_closure, member_of_class
-from golem.runtime.types import BoolMatrix, Matrix, Vector
-from golem.score.likelihood import GaussianNV, Likelihood
-from golem.score.regression import regressions, residual_variance
+from golem.graphs.dag import member_of_class
+from golem.graphs.edges import Edges
+from golem.graphs.pdag import Pdag
+from golem.runtime.types import BoolMatrix, BoolVector, Indices, Matrix, Vector
+from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
+from golem.score.regression import Regressions, residual_variance
 
 _LEAST_EVIDENCE = 2.0
 _MOST_MEMBERS = 100
 
 
-def open_directions(adjacency: BoolMatrix, equivalence_class: BoolMatrix, knowledge: Knowledge) -> BoolMatrix:
-    """Return the edges whose direction neither the equivalence class nor knowledge decides."""
-    graph = equivalence_class
-    if not knowledge.is_empty:
-        known = adjacency & (knowledge.required | knowledge.forbidden.T)
-        graph = meek_closure(graph & ~(graph & graph.T & known.T))
-    return adjacency & graph & graph.T
+def open_edges(edges: Edges, reversible: BoolVector, knowledge: Knowledge) -> BoolVector:
+    """Tell for each edge whether its direction is decided neither by the equivalence class nor by knowledge."""
+    if knowledge.is_empty:
+        return reversible
+    causes, children = edges.causes, edges.children
+    known = knowledge.required[causes, children] | knowledge.forbidden[children, causes]
+    graph = Pdag.from_edges(edges, reversible & ~known)
+    graph.close(fourth=True)
+    ends = zip(causes.tolist(), children.tolist(), strict=True)
+    return np.array([bool(graph.neighbours[i] >> j & 1) for i, j in ends], dtype=bool)
 
 
 def without_evidence(
-    adjacency: BoolMatrix, S: Matrix, n: int, likelihood: Likelihood, undirected: BoolMatrix
-) -> BoolMatrix:
-    """Return the edges among the `undirected` ones for whose direction the noise model has no evidence.
+    fit: Regressions, S: Matrix, n: int, likelihood: Likelihood, undirected: BoolVector, rank: Indices | None = None
+) -> BoolVector:
+    """Tell for each edge whether it is `undirected` and the noise model has no evidence for its direction.
 
     Free noise variances have no evidence for any direction. With equal or tied ones, an edge lacks evidence if it
     points the other way in a member of the equivalence class whose deviance is less than 2 higher (odds of e to 1).
     Each connected component of undirected edges is searched separately, by reversing covered edges, lowest deviance
     first. The number of members visited is limited, so that some undecided edges of a large component can be missed.
+
+    Parameters
+    ----------
+    fit : Regressions
+        The edges, and the residual variances at the least-squares weights.
+    S : ndarray of shape (d, d)
+        The covariance.
+    n : int
+        Number of rows.
+    likelihood : Likelihood
+        The noise model.
+    undirected : ndarray of shape (e,), bool
+        The edges to judge; see `open_edges`.
+    rank : ndarray of shape (d,), optional
+        The order of the nodes in which members are visited; by default the given one.
     """
     if isinstance(likelihood, GaussianNV) or not undirected.any():
         return undirected.copy()
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    weak = np.zeros_like(adjacency)
-    r = regressions(adjacency, S).residual_variances
-    _, labels = connected_components(csr_array(undirected), directed=False)
-    for label in np.nonzero(np.bincount(labels) > 1)[0]:
-        nodes = np.nonzero(labels == label)[0]
-        block = np.ix_(nodes, nodes)
-        weak[block] |= _undecided_within(nodes, adjacency, undirected[block], S, n, likelihood, r)
+    parents: dict[int, frozenset[int]] = {}
+    for j in np.unique([fit.causes[undirected], fit.children[undirected]]).tolist():
+        first, last = np.searchsorted(fit.children, [j, j + 1])
+        parents[j] = frozenset(fit.causes[first:last].tolist())
+    places = np.arange(len(S)) if rank is None else rank
+    reversed_edges: set[tuple[int, int]] = set()
+    for pairs in _components(fit.causes[undirected], fit.children[undirected], places):
+        nodes = sorted({node for pair in pairs for node in pair}, key=places.__getitem__)
+        deviance = _deviance_of(nodes, fit.residual_variances, n, likelihood)
+        start = {j: parents[j] for j in nodes}
+        reversed_edges |= _undecided_within(start, pairs, S, fit.residual_variances, deviance)
+    weak = undirected.copy()
+    ends = zip(fit.causes[undirected].tolist(), fit.children[undirected].tolist(), strict=True)
+    weak[undirected] = [end in reversed_edges for end in ends]
     return weak
 
 
+def _components(causes: Indices, children: Indices, rank: Indices) -> list[list[tuple[int, int]]]:
+    """Return the edges of each connected component, sorted by the ranks of their ends."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(causes), dtype=bool), (causes, children)), shape=(len(rank), len(rank)))
+    _, labels = connected_components(graph, directed=False)
+    order = np.lexsort((rank[children], rank[causes], labels[causes]))
+    begins = np.flatnonzero(np.diff(labels[causes[order]])) + 1
+    pairs = list(zip(causes[order].tolist(), children[order].tolist(), strict=True))
+    return [pairs[i:j] for i, j in itertools.pairwise([0, *begins.tolist(), len(pairs)])]
+
+
+def _deviance_of(nodes: list[int], r: Vector, n: int, likelihood: Likelihood) -> Callable[[Vector], float]:
+    """Return the deviance, up to a constant, as a function of the residual variances of some nodes."""
+    if isinstance(likelihood, GaussianEV):
+        rest = float(r.sum() - r[nodes].sum())
+        return lambda some: n * len(r) * math.log(rest + float(some.sum()))
+    if isinstance(likelihood, GaussianTied) and likelihood.is_fixed:
+        return lambda some: 2 * n * float(likelihood.on_dag(some))
+
+    def of_all_nodes(some: Vector) -> float:
+        changed = r.copy()
+        changed[nodes] = some
+        return 2 * n * float(likelihood.on_dag(changed))
+
+    return of_all_nodes
+
+
 def _undecided_within(
-    nodes: NDArray[np.intp],
-    adjacency: BoolMatrix,
-    undirected: BoolMatrix,
+    graph: dict[int, frozenset[int]],
+    pairs: list[tuple[int, int]],
     S: Matrix,
-    n: int,
-    likelihood: Likelihood,
     r: Vector,
-) -> BoolMatrix:
-    """Return the edges within one component that point the other way in a member with a similar score."""
-    graph = adjacency[np.ix_(nodes, nodes)]
-    elsewhere = adjacency[:, nodes].T
-    elsewhere[:, nodes] = False
-    outside = [np.nonzero(parents)[0] for parents in elsewhere]
+    deviance: Callable[[Vector], float],
+) -> set[tuple[int, int]]:
+    """Return the edges of one component that point the other way in a member with a similar score.
 
-    def variance(j: int, parents: BoolMatrix) -> float:
-        where = np.concatenate([outside[j], nodes[parents]])
-        return residual_variance(S, nodes[j], where)
-
-    def cost(r: Vector) -> float:
-        return 2 * n * float(likelihood.on_dag(r))
-
-    weak = np.zeros_like(graph)
-    waiting = [(cost(r), 0, graph, r)]
-    limit, seen = cost(r) + _LEAST_EVIDENCE, {graph.tobytes()}
+    `graph` has the parents of each node of the component, `pairs` the edges that may be reversed.
+    """
+    nodes = list(graph)
+    place = {j: k for k, j in enumerate(nodes)}
+    variance = functools.cache(lambda j, parents: residual_variance(S, j, np.array(sorted(parents), dtype=np.intp)))
+    weak: set[tuple[int, int]] = set()
+    first = tuple(graph.values())
+    waiting = [(deviance(r[nodes]), 0, first, r[nodes])]
+    limit, seen = waiting[0][0] + _LEAST_EVIDENCE, {first}
     for _ in range(_MOST_MEMBERS):
         if not waiting:
             break
-        deviance, _, member, variances = heapq.heappop(waiting)
-        if deviance < limit:
-            weak |= graph & ~member
-        for i, j in np.argwhere(member & (undirected | undirected.T)):
-            parents = member[:, i].copy()
-            parents[i] = True
-            if not (np.array_equal(parents, member[:, j]) and np.array_equal(outside[i], outside[j])):
+        value, _, member, variances = heapq.heappop(waiting)
+        if value < limit:
+            weak |= {(i, j) for i, j in pairs if i not in member[place[j]]}
+        arrows = [(place[i], place[j]) if i in member[place[j]] else (place[j], place[i]) for i, j in pairs]
+        for i, j in sorted(arrows):
+            if member[j] != member[i] | {nodes[i]}:
                 continue  # not covered
-            parents[i] = False
-            turned, changed = member.copy(), variances.copy()
-            turned[:, j] = parents
-            changed[nodes[j]] = variance(j, parents)
-            parents[j] = True
-            turned[:, i] = parents
-            changed[nodes[i]] = variance(i, parents)
-            if turned.tobytes() not in seen:
-                seen.add(turned.tobytes())
-                # Rounded, because rounding errors must not decide which members are visited.
-                heapq.heappush(waiting, (round(cost(changed), 6), len(seen), turned, changed))
+            turned, changed = list(member), variances.copy()
+            turned[j], turned[i] = member[i], member[i] | {nodes[j]}
+            if tuple(turned) in seen:
+                continue
+            seen.add(tuple(turned))
+            # Reversing a covered edge keeps the product of the two residual variances.
+            changed[j] = variance(nodes[j], member[i])
+            changed[i] = variances[i] * variances[j] / changed[j]
+            # Rounded, because rounding errors must not decide which members are visited.
+            heapq.heappush(waiting, (round(deviance(changed), 6), len(seen), tuple(turned), changed))
     return weak
 
 

@@ -17,9 +17,10 @@ from golem.data.inputs import TableEstimator, read_data, read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice, require_choice
 from golem.data.moments import Moments
-from golem.directions.equivalence_class import open_directions, without_evidence
+from golem.directions.equivalence_class import open_edges, without_evidence
 from golem.estimator.gradient_fit import round_solution, run_recipe
-from golem.estimator.name_order import NameOrder
+from golem.estimator.learned_graph import MATRICES, GraphMatrices, LearnedGraph
+from golem.estimator.name_order import name_order
 from golem.estimator.order_fit import run_search
 from golem.estimator.settings import (
     PAPER_THRESHOLD,
@@ -27,19 +28,17 @@ from golem.estimator.settings import (
     named,
     plain_number,
 )
-from golem.graphs.dag import cpdag
-from golem.model.linear_sem import LinearSEM
-from golem.runtime.types import Array, BoolMatrix, Matrix
+from golem.runtime.types import Array, BoolVector
 from golem.score.acyclicity import Acyclicity
 from golem.score.objective import PAPER_PENALTIES, graph_scores
-from golem.score.regression import residual_variances
+from golem.score.regression import Regressions, regress_edges, weighted_edges
 from golem.score.sparsity import L0, Criterion
 from golem.solvers import LBFGS, Adam, Callback, Order, Solution
 from golem.solvers.paper_recipe import NOISE_MODELS, NoiseModel
 from golem.solvers.rounding import CycleRemoval, with_required
 
 
-class Golem(TableEstimator):
+class Golem(TableEstimator, GraphMatrices):
     """Learn a linear directed acyclic graph by penalized Gaussian likelihood.
 
     Minimizes S(B) = L(B) + R_sparse(B) + R_DAG(B) (Ng, Ghassami and Zhang 2020, eq. 1). `weights_[i, j] != 0` means
@@ -100,6 +99,9 @@ class Golem(TableEstimator):
 
     Attributes
     ----------
+    graph_ : LearnedGraph
+        The learned graph as a list of edges, with weights and what decides each direction. The matrices below and
+        `sem_` are made from it when they are first read; graphs of many thousand columns need no matrices.
     weights_ : ndarray of shape (d, d)
         Weights of the learned graph.
     raw_weights_ : ndarray of shape (d, d)
@@ -249,12 +251,12 @@ class Golem(TableEstimator):
         return rows
 
     def _forget(self) -> None:
-        """Delete attributes of an earlier fit that a cyclic graph does not have."""
-        for attribute in ("sem_", "cpdag_", "undecided_", "by_variance_", "selection_"):
+        """Delete the attributes of an earlier fit that this one may not set."""
+        for attribute in (*MATRICES, "selection_"):
             self.__dict__.pop(attribute, None)
 
     def _conclude(self, solution: Solution, start: Solution | None) -> Self:
-        """Set the fitted attributes; round the weights first unless the solver counts edges."""
+        """Set the fitted attributes."""
         self.solution_, self.start_solution_ = solution, start
         self.noise_choice_ = solution.noise_choice
         self.likelihood_ = (
@@ -263,7 +265,7 @@ class Golem(TableEstimator):
             else self.noise_choice_.likelihood
         )
         self.threshold_: float | None = None
-        self._describe(solution.weights if is_counted(self) else round_solution(self))
+        self._describe()
         if not self.solution_.status.is_final:
             stage = " (in the solve of GOLEM-EV for the start)" if solution is start else ""
             warnings.warn(self.solution_.status.value + stage, ConvergenceWarning, stacklevel=3)
@@ -293,7 +295,7 @@ class Golem(TableEstimator):
         model.set_params(threshold=threshold)
         model.check_settings()
         model._forget()
-        model._describe(round_solution(model))
+        model._describe()
         return model
 
     def certify(self, tolerance: float = 1e-6) -> Any:
@@ -312,14 +314,14 @@ class Golem(TableEstimator):
         """Draw the learned graph, or the weight matrix of a large one; see `golem.plots.plot_model`."""
         from golem.output.figures import plot_model
 
-        check_is_fitted(self, "weights_")
+        check_is_fitted(self, "graph_")
         return plot_model(self, **options)
 
     def report(self, path: Any, **options: Any) -> Any:
         """Write a page to explore the graph in a browser; see `golem.output.report.report_document`."""
         from golem.output.report import report_model
 
-        check_is_fitted(self, "weights_")
+        check_is_fitted(self, "graph_")
         return report_model(self, path, **options)
 
     def _edge_penalty(self, solver: Order | Adam | LBFGS) -> L0:
@@ -327,31 +329,35 @@ class Golem(TableEstimator):
         counted = isinstance(solver, Order) and self.lambda_sparsity is not None
         return L0(plain_number(self.lambda_sparsity)) if counted else L0()
 
-    def _describe(self, weights: Matrix) -> None:
-        """Set the attributes that follow from the rounded weights."""
-        knowledge = self.knowledge_
-        self.raw_weights_ = self.solution_.weights
+    def _describe(self) -> None:
+        """Set the attributes that follow from the solution."""
+        fit = self._rounded()
         self.n_iter_ = max(1, self.solution_.iterations)
-        self.weights_ = weights = with_required(weights, knowledge.required)
-        self.adjacency_: BoolMatrix = weights != 0
+        self.graph_ = LearnedGraph(fit.causes, fit.children, self.moments_.d, fit.weights, fit.residual_variances)
         try:
-            self.cpdag_ = cpdag(self.adjacency_)
+            reversible = self.graph_.find_reversible()
         except ValueError:
             return  # a cycle (cycles="none"): there is no equivalence class and no model
-        self._explain(open_directions(self.adjacency_, self.cpdag_, knowledge))
+        self.graph_ = dataclasses.replace(self.graph_, reversible=reversible)
+        self._explain(fit, open_edges(self.graph_, reversible, self.knowledge_))
 
-    def _explain(self, open_directions: BoolMatrix) -> None:
-        """Set the attributes beyond the graph itself; the bootstrap leaves them out."""
-        moments, weights = self.moments_, self.weights_
-        r = residual_variances(weights, moments.covariance)
-        scores = graph_scores(weights, r, moments.n)
+    def _rounded(self) -> Regressions:
+        """Return the edges of the learned graph; round the weights first unless the solver counts edges."""
+        raw, known, S = self.solution_.raw, self.knowledge_, self.moments_.covariance
+        if isinstance(raw, Regressions) and known.is_empty and raw.weights.all():
+            return raw
+        weights = self.solution_.weights if is_counted(self) else round_solution(self)
+        return weighted_edges(with_required(weights, known.required), S)
+
+    def _explain(self, fit: Regressions, undirected: BoolVector) -> None:
+        """Score the graph, and judge the directions of the edges that are still undirected."""
+        moments, S = self.moments_, self.moments_.covariance
+        scores = graph_scores(fit.weights, fit.residual_variances, moments.n)
         self.solution_ = dataclasses.replace(self.solution_, graph_scores=scores)
-        order = NameOrder(moments.names)
-        by_name = order.sort(self.adjacency_), order.sort(moments.covariance)
-        weak = without_evidence(*by_name, moments.n, self.likelihood_, order.sort(open_directions))
-        self.undecided_ = order.restore(weak)
-        self.by_variance_ = open_directions & ~self.undecided_
-        self.sem_ = LinearSEM.from_moments(weights, self.likelihood_.noise_variances(r), moments)
+        least_squares = fit if is_counted(self) else regress_edges(fit.children, fit.causes, S)
+        rank = name_order(moments.names).place
+        weak = without_evidence(least_squares, S, moments.n, self.likelihood_, undirected, rank)
+        self.graph_ = dataclasses.replace(self.graph_, undecided=weak, by_variance=undirected & ~weak)
 
 
 def is_counted(model: Golem) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from golem.score.regression import Regressions
 from golem.solvers import Solution
 from golem.solvers.order.solver import as_order
 
@@ -29,7 +31,7 @@ class NameOrder:
 
     def __init__(self, names: Sequence[str]) -> None:
         self._index = np.array(sorted(range(len(names)), key=lambda j: _key(names[j])), dtype=np.intp)
-        self._place = np.argsort(self._index)
+        self.place = np.argsort(self._index)  # of each column among the sorted ones
         self._is_sorted = bool(np.all(self._index[:-1] < self._index[1:]))
         self.names = tuple(names[j] for j in self._index)
 
@@ -39,12 +41,12 @@ class NameOrder:
 
     def restore(self, matrix: NDArray[Any]) -> NDArray[Any]:
         """Undo `sort`."""
-        return matrix if self._is_sorted else matrix[np.ix_(self._place, self._place)]
+        return matrix if self._is_sorted else matrix[np.ix_(self.place, self.place)]
 
     def sort_start(self, init: NDArray[Any]) -> NDArray[Any]:
         """Return a start of a search, an order (d,) or a graph (d, d), for the sorted columns."""
         d = len(self._index)
-        return self.sort(init) if init.shape == (d, d) else self._place[as_order(init, d)]
+        return self.sort(init) if init.shape == (d, d) else self.place[as_order(init, d)]
 
     def restore_solution(self, solution: Solution) -> Solution:
         """Return a solution for the sorted columns as one for the original columns."""
@@ -54,7 +56,18 @@ class NameOrder:
         if choice is not None:
             graphs = {kind: self.restore(graph) for kind, graph in choice.graphs.items()}
             choice = dataclasses.replace(choice, graphs=graphs)
-        return dataclasses.replace(solution, weights=self.restore(solution.weights), noise_choice=choice)
+        raw = (
+            solution.raw.renumbered(self._index)
+            if isinstance(solution.raw, Regressions)
+            else self.restore(solution.raw)
+        )
+        return dataclasses.replace(solution, raw=raw, noise_choice=choice)
+
+
+@functools.lru_cache(maxsize=4)
+def name_order(names: tuple[str, ...]) -> NameOrder:
+    """Return the order of some columns by name; cached, because a fit needs it twice and a bootstrap often."""
+    return NameOrder(names)
 
 
 def _key(name: str) -> tuple[list[tuple[int, str]], str]:

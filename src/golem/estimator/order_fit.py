@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from golem.estimator.name_order import NameOrder
+from golem.estimator.name_order import name_order
 from golem.estimator.settings import placement_for
 from golem.score.likelihood import GaussianEV
 from golem.solvers import Order, Solution
@@ -21,7 +21,7 @@ def run_search(model: Golem, solver: Order, noise: NoiseModel) -> tuple[Solution
     """Search over orders of the columns, which are sorted by name for this; return the solution and its start."""
     start: Solution | None = None
     knowledge, sparsity, init = model.knowledge_, model.edge_penalty_, model.init
-    order = NameOrder(model.moments_.names)
+    order = name_order(model.moments_.names)
     moments, allowed, required = model.moments_.reordered(order.names), None, None
     if not knowledge.is_empty:
         allowed, required = order.sort(knowledge.allowed), order.sort(knowledge.required)

@@ -105,7 +105,7 @@ def topological_order(matrix: ArrayLike, preferred: NDArray[np.integer] | None =
 def cpdag(matrix: ArrayLike) -> BoolMatrix:
     """Return the CPDAG of a DAG: edges in both directions where the members of its equivalence class disagree.
 
-    `golem.graphs.edges.Edges.reversible` has the algorithm. A graph with a cycle is refused.
+    `golem.graphs.edges.Edges.find_reversible` has the algorithm. A graph with a cycle is refused.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def cpdag(matrix: ArrayLike) -> BoolMatrix:
     """
     adjacency = as_adjacency(matrix)
     edges = Edges.from_matrix(adjacency)
-    reversible, graph = edges.reversible(), adjacency.copy()
+    reversible, graph = edges.find_reversible(), adjacency.copy()
     graph[edges.children[reversible], edges.causes[reversible]] = True
     return graph
 

@@ -20,7 +20,7 @@ class Edges:
     Examples
     --------
     >>> chain = Edges(np.array([0, 1]), np.array([1, 2]), 3)
-    >>> chain.order().tolist(), chain.reversible().tolist()
+    >>> chain.order().tolist(), chain.find_reversible().tolist()
     ([0, 1, 2], [True, True])
     """
 
@@ -71,7 +71,7 @@ class Edges:
             raise ValueError("the graph has a directed cycle, so its nodes have no topological order")
         return np.array(order, dtype=np.intp)
 
-    def reversible(self) -> BoolVector:
+    def find_reversible(self) -> BoolVector:
         """Tell for each edge whether members of the equivalence class disagree about its direction.
 
         This is Chickering's (1995) labelling of compelled edges. Nodes are visited in topological order, and the latest

@@ -12,7 +12,8 @@ from typing import Self
 
 import numpy as np
 
-from golem.runtime.types import BoolMatrix
+from golem.graphs.edges import Edges
+from golem.runtime.types import BoolMatrix, BoolVector
 
 # For a pair (middle, end): the other ends of the unshielded triples that may or may not be colliders.
 Ambiguity = Mapping[tuple[int, int], int]
@@ -78,6 +79,17 @@ class Pdag:
         graph.children = column_bits((matrix & ~matrix.T).T)
         graph.neighbours = column_bits(matrix & matrix.T)
         graph.adjacent = column_bits(matrix | matrix.T)
+        return graph
+
+    @classmethod
+    def from_edges(cls, edges: Edges, undirected: BoolVector) -> Self:
+        """Return the graph of a list of edges, some of which are undirected."""
+        graph = cls(edges.d)
+        for a, b, is_line in zip(edges.causes.tolist(), edges.children.tolist(), undirected.tolist(), strict=True):
+            if is_line:
+                graph.add_line(a, b)
+            else:
+                graph.add_arrow(a, b)
         return graph
 
     def matrix(self) -> BoolMatrix:

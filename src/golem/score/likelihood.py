@@ -79,6 +79,11 @@ class GaussianTied:
     tau: float | None = None
     centre: float | None = None
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether mu and tau are given, so that the value on a DAG is a sum over the nodes."""
+        return self.tau is not None and self.centre is not None
+
     def value_and_grad(self, B: Array, S: Array) -> tuple[Array, Array]:
         """Return the value `(...,)` and the gradient `(..., d, d)` at B."""
         xp = namespace(B)

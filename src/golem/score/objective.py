@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from array_api_compat import device
+from numpy.typing import NDArray
 
 from golem.runtime.arrays import namespace
 from golem.runtime.in_place import absorb, add_entrywise, clear_diagonal
@@ -147,18 +148,18 @@ PAPER_PENALTIES = {"ev": (2e-2, 5.0), "nv": (2e-3, 5.0)}
 def graph_bic(adjacency: BoolMatrix, S: Matrix, n: int) -> float:
     """Return the BIC of a DAG at its best weights, with free noise variances."""
     found = regressions(adjacency, S)
-    return graph_scores(found.matrix, found.residual_variances, n)["bic_nv"]
+    return graph_scores(found.weights, found.residual_variances, n)["bic_nv"]
 
 
-def graph_scores(B: Matrix, r: Vector, n: int) -> dict[str, float]:
+def graph_scores(weights: NDArray[np.float64], r: Vector, n: int) -> dict[str, float]:
     """Return scores of a DAG that are comparable between solvers, whatever each solver minimizes.
 
     For equal (ev) and free (nv) noise variances these are the likelihood, the paper's S(B), and the BIC, which is
     -2 log-likelihood + (edges + noise variances + intercepts) log n. On a DAG h = 0 and log|det(I - B)| = 0. The
-    residual variances r are those of `golem.score.regression.residual_variances`.
+    weights are a matrix or a list; the residual variances r are those of `golem.score.regression.residual_variances`.
     """
-    d = len(B)
-    edges, size = np.count_nonzero(B), np.abs(B).sum()
+    d = len(r)
+    edges, size = np.count_nonzero(weights), np.abs(weights).sum()
     likelihood = {"ev": d / 2 * np.log(r.sum()), "nv": np.log(r).sum() / 2}
     deviance = {"ev": n * d * np.log(r.mean()), "nv": n * np.log(r).sum()}
     variances = {"ev": 1, "nv": d}

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from golem.graphs.edges import Edges
 from golem.runtime.types import BoolMatrix, Indices, Matrix, Vector
 
 _STACK_NUMBERS = 1 << 22
@@ -38,19 +39,27 @@ class Regressions(NamedTuple):
         return np.bincount(self.children, minlength=len(self.residual_variances))
 
     @property
+    def edges(self) -> Edges:
+        """The edges without their weights."""
+        return Edges(self.causes, self.children, len(self.residual_variances))
+
+    @property
     def graph(self) -> BoolMatrix:
         """Adjacency matrix: entry [i, j] is true if there is an edge i -> j."""
-        graph = np.zeros((len(self.residual_variances),) * 2, dtype=bool)
-        graph[self.causes, self.children] = True
-        return graph
+        return self.edges.matrix()
 
     @property
     def matrix(self) -> Matrix:
         """Weights B: entry [i, j] is the weight of the edge i -> j, or zero."""
-        # The pages of np.zeros take up memory only once something is written to them.
-        B = np.zeros((len(self.residual_variances),) * 2)
-        B[self.causes, self.children] = self.weights
-        return B
+        return self.edges.matrix(self.weights)
+
+    def renumbered(self, numbers: Indices) -> Regressions:
+        """Return the same regressions with node j called `numbers[j]`; edges are sorted by child, then cause."""
+        children, causes = numbers[self.children], numbers[self.causes]
+        order = np.lexsort((causes, children))
+        r = np.empty_like(self.residual_variances)
+        r[numbers] = self.residual_variances
+        return Regressions(children[order], causes[order], self.weights[order], r)
 
 
 def regressions(adjacency: BoolMatrix, S: Matrix) -> Regressions:
@@ -72,8 +81,16 @@ def regress_edges(children: Indices, causes: Indices, S: Matrix) -> Regressions:
     return Regressions(children, causes, weights, np.maximum(r, _LEAST_VARIANCE))
 
 
+def weighted_edges(B: Matrix, S: Matrix) -> Regressions:
+    """Return any weights B as a list of edges, with the residual variances that they leave."""
+    children, causes = _edges(B != 0)
+    return Regressions(children, causes, B[causes, children], residual_variances(B, S))
+
+
 def residual_variance(S: Matrix, j: int, parents: Indices) -> float:
     """Return the variance of node j given its parents."""
+    if not len(parents):
+        return float(max(S[j, j], _LEAST_VARIANCE))
     return float(max(_regress(S, np.array([j]), parents[None, :])[1][0], _LEAST_VARIANCE))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import numpy as np
 from golem.runtime.arrays import to_numpy
 from golem.runtime.types import Array
 from golem.score.objective import Objective
+from golem.score.regression import Regressions
 
 if TYPE_CHECKING:
     from golem.solvers.order.noise_choice import NoiseChoice
@@ -76,12 +78,12 @@ class Solution:
 
     Parameters
     ----------
-    weights : array of shape (..., d, d)
-        Raw weights, before rounding.
+    raw : array of shape (..., d, d), or Regressions
+        Raw weights, before rounding, as matrices or as a list of edges.
     status : Status
         How the solve ended.
     terms : mapping of str to float
-        The terms of the objective at `weights` (see `Objective.terms`); arrays for a stack.
+        The terms of the objective at the weights (see `Objective.terms`); arrays for a stack.
     trace : tuple of TracePoint
         The terms at earlier iterations.
     iterations : int
@@ -89,7 +91,7 @@ class Solution:
     seconds : float
         Wall-clock time.
     stationarity : float
-        The largest violation of the optimality conditions at `weights`; an array for a stack.
+        The largest violation of the optimality conditions at the weights; an array for a stack.
     statuses : tuple of Status, optional
         How each problem of a stack ended. `status` is then the worst of these.
     cut_edges : int, optional
@@ -100,7 +102,7 @@ class Solution:
         The noise variances that the solver chose, and why.
     """
 
-    weights: Array
+    raw: Array | Regressions
     status: Status
     terms: Mapping[str, float]
     trace: tuple[TracePoint, ...]
@@ -112,6 +114,11 @@ class Solution:
     graph_scores: Mapping[str, float] | None = None
     noise_choice: NoiseChoice | None = None
 
+    @functools.cached_property
+    def weights(self) -> Array:
+        """Raw weights of shape (..., d, d)."""
+        return self.raw.matrix if isinstance(self.raw, Regressions) else self.raw
+
     def split(self) -> list[Solution]:
         """Split the solution of a stack `(m, d, d)` into the solutions of its problems."""
 
@@ -121,7 +128,7 @@ class Solution:
         return [
             dataclasses.replace(
                 self,
-                weights=self.weights[i],
+                raw=self.weights[i],
                 status=self.status if self.statuses is None else self.statuses[i],
                 statuses=None,
                 terms=part(self.terms, i),
@@ -199,7 +206,7 @@ class Recorder:
             status, statuses = Status.INTERRUPTED, None
         residual = self._objective.stationarity(B, self._objective.smooth_value_and_grad(B)[1])
         return Solution(
-            weights=to_numpy(B),
+            raw=to_numpy(B),
             status=status,
             statuses=statuses,
             terms=terms,

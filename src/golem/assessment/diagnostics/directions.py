@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from golem.assessment.diagnostics.finding import Finding
-from golem.directions.equivalence_class import open_directions
-from golem.graphs.dag import cpdag
+from golem.directions.equivalence_class import open_edges
+from golem.graphs.edges import Edges
 from golem.runtime.messages import counted, shortened
 from golem.score.likelihood import GaussianNV
 
@@ -52,7 +52,8 @@ def find_noise_choice(model: Golem) -> Finding:
     arrows, names = model.adjacency_ & ~model.undecided_, model.moments_.names
     for kind in sorted(choice.scores, key=lambda kind: choice.scores[kind])[1:]:
         behind, graph = choice.scores[kind] - choice.scores[choice.kind], choice.graphs[kind]
-        undecided = open_directions(graph, cpdag(graph), model.knowledge_) & (kind == "free")
+        edges = Edges.from_matrix(graph)
+        undecided = edges.matrix(open_edges(edges, edges.find_reversible(), model.knowledge_) & (kind == "free"))
         changed = np.argwhere(arrows & ~(graph & ~undecided))
         if behind >= _CLOSE or not len(changed):
             continue

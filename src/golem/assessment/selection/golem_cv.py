@@ -19,6 +19,7 @@ from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import are_shards, merged, read_sample
 from golem.estimator.golem import Golem, is_counted
+from golem.estimator.learned_graph import MATRICES
 from golem.runtime.progress import Counter
 from golem.runtime.types import BoolMatrix
 from golem.score.sparsity import L0, Criterion
@@ -178,6 +179,12 @@ class GolemCV(TableEstimator):
         if self.select == "stability":
             self.stable_: BoolMatrix = self.adjacency_ & (self.adjacency_frequency_ >= self._own("stable"))
         return self
+
+    def __getattr__(self, name: str) -> Any:
+        # The matrices of the chosen model are made when they are first read.
+        if name in MATRICES and "estimator_" in vars(self):
+            return getattr(self.estimator_, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def choose(self, X: Any) -> Selection:
         """Learn the path and choose parameters for `Golem.set_params`."""

@@ -125,7 +125,7 @@ class Order:
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
         return Solution(
-            weights=found.weights,
+            raw=found.regressions,
             status=status,
             terms=terms,
             trace=trace,

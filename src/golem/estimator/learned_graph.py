@@ -1,0 +1,107 @@
+"""The learned graph as a list of edges, and the matrices of a fitted model, which are made on first access."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from golem.graphs.edges import Edges
+from golem.model.linear_sem import LinearSEM
+from golem.runtime.types import BoolMatrix, BoolVector, Matrix, Vector
+
+if TYPE_CHECKING:
+    from golem.data.moments import Moments
+    from golem.score.likelihood import Likelihood
+    from golem.solvers import Solution
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedGraph(Edges):
+    """A learned graph with e edges on d nodes; its size is O(d + e).
+
+    Parameters
+    ----------
+    causes, children : ndarray of shape (e,)
+        Edge k leads from `causes[k]` to `children[k]`. Edges are grouped by child.
+    d : int
+        Number of nodes.
+    weights : ndarray of shape (e,)
+        The weights of the edges.
+    residual_variances : ndarray of shape (d,)
+        The variances of the nodes given their parents.
+    reversible, undecided, by_variance : ndarray of shape (e,), bool, or None
+        For each edge: whether the equivalence class leaves its direction open, whether its direction has no evidence,
+        and whether it rests only on the noise variances. None if the graph has a cycle.
+    """
+
+    weights: Vector
+    residual_variances: Vector
+    reversible: BoolVector | None = None
+    undecided: BoolVector | None = None
+    by_variance: BoolVector | None = None
+
+
+class GraphMatrices:
+    """The fitted attributes of an estimator that are made from `graph_` when they are first read.
+
+    A matrix takes d^2 numbers. So a fit of thousands of columns makes none that nobody reads.
+    """
+
+    graph_: LearnedGraph
+    solution_: Solution
+    likelihood_: Likelihood
+    moments_: Moments
+
+    @functools.cached_property
+    def weights_(self) -> Matrix:
+        """Weights of the learned graph, shape (d, d)."""
+        return self.graph_.matrix(self.graph_.weights)
+
+    @functools.cached_property
+    def raw_weights_(self) -> Matrix:
+        """Weights before rounding, shape (d, d)."""
+        raw: Matrix = self.solution_.weights
+        return raw
+
+    @functools.cached_property
+    def adjacency_(self) -> BoolMatrix:
+        """Edges of the learned graph, shape (d, d)."""
+        return self.graph_.matrix()
+
+    @functools.cached_property
+    def cpdag_(self) -> BoolMatrix:
+        """Equivalence class of the learned graph, shape (d, d)."""
+        graph, reversible = self.graph_, _known(self.graph_.reversible)
+        matrix = graph.matrix()
+        matrix[graph.children[reversible], graph.causes[reversible]] = True
+        return matrix
+
+    @functools.cached_property
+    def undecided_(self) -> BoolMatrix:
+        """Edges whose direction has no evidence, shape (d, d)."""
+        return self.graph_.matrix(_known(self.graph_.undecided))
+
+    @functools.cached_property
+    def by_variance_(self) -> BoolMatrix:
+        """Edges whose direction rests only on the noise variances, shape (d, d)."""
+        return self.graph_.matrix(_known(self.graph_.by_variance))
+
+    @functools.cached_property
+    def sem_(self) -> LinearSEM:
+        """The fitted model over the named variables."""
+        _known(self.graph_.reversible)
+        noise_variances = self.likelihood_.noise_variances(self.graph_.residual_variances)
+        return LinearSEM.from_moments(self.weights_, noise_variances, self.moments_)
+
+
+MATRICES = tuple(name for name, value in vars(GraphMatrices).items() if isinstance(value, functools.cached_property))
+
+
+def _known(values: BoolVector | None) -> BoolVector:
+    """Return the values; raise an AttributeError, as for an attribute that does not exist, if there are none."""
+    if values is None:
+        raise AttributeError(
+            "The learned graph has a cycle (cycles='none'), so it has no equivalence class and no model."
+        )
+    return values
