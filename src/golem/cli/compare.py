@@ -14,6 +14,7 @@ from golem.cli.running import fail, user_errors
 from golem.cli.terminal import out, print_comparison, showing_warnings
 from golem.runtime.files import require_writable
 from golem.runtime.interrupts import holding_interrupts, keep
+from golem.runtime.lazy_modules import skip_slow_imports
 from golem.runtime.result_folder import result_folder
 
 
@@ -57,6 +58,7 @@ def compare(
     folder; open `report.html` in a browser. A method that fails, exceeds its time limit or cannot use the given
     knowledge is reported in the table, and the others still run. Ctrl-C keeps the results so far (exit code 130).
     """
+    skip_slow_imports()
     from golem.comparison.registry import require_known
     from golem.comparison.report import report_comparison
     from golem.comparison.result import RESULT_FILES

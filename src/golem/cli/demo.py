@@ -17,6 +17,7 @@ from golem.cli.terminal import (
     showing_warnings,
 )
 from golem.runtime.files import require_writable
+from golem.runtime.lazy_modules import skip_slow_imports
 
 
 def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_json: Json = False) -> None:
@@ -31,6 +32,7 @@ def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_js
     `report.html` in a browser. The graph is learned from the logarithms of the intensities, because these have long
     right tails.
     """
+    skip_slow_imports()
     import numpy as np
 
     from golem.data.datasets import load_sachs

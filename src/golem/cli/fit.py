@@ -11,6 +11,7 @@ from golem.cli import options
 from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import user_errors
 from golem.cli.terminal import print_fit, print_fit_json, showing_warnings
+from golem.runtime.lazy_modules import skip_slow_imports
 
 # Options that go with --from; graph.json holds the values of all others.
 _WITH_FROM = ("data", "repeat", "output", "certificate", "diagnose", "bootstrap", "scheduler", "quiet", "as_json")
@@ -131,6 +132,7 @@ def fit(
     `--from` looks for the files of the earlier run in the folder where it was started, in the current folder, and next
     to the `graph.json`. It reports whether the data and the graph are the same.
     """
+    skip_slow_imports()
     from golem.estimator.golem import Golem
     from golem.workflow import fit_file, repeat_fit
 

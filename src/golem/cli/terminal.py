@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from golem.runtime.messages import counted, printable
-from golem.score.objective import graph_bic
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -179,6 +178,8 @@ def _print_score(model: Golem, terms: dict[str, float | None]) -> None:
     graph, moments = model.adjacency_, model.moments_
     # A node with as many parents as rows has no residual variance.
     if hasattr(model, "sem_") and graph.sum(axis=0).max() < moments.n - 1:
+        from golem.score.objective import graph_bic
+
         bic = graph_bic(graph, moments.covariance, moments.n)
         out.print(f"BIC {bic:.1f} (least-squares weights, free noise variances)")
 

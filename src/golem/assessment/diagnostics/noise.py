@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from golem.assessment.diagnostics.finding import Finding
+from golem.assessment.diagnostics.normality import normality_test, standardized_moments
 from golem.data.moments import Moments
 from golem.runtime.messages import quoted
 from golem.runtime.types import BoolMatrix, Matrix, Vector
@@ -61,7 +62,7 @@ def equal_variances_test(graph: BoolMatrix, moments: Moments, excess_kurtosis: f
     >>> equal_variances_test(np.zeros((4, 4), dtype=bool), Moments.from_rows(X)).p_value < 1e-6
     True
     """
-    from scipy.stats import chi2
+    from scipy.special import chdtrc
 
     n, d = moments.n, moments.d
     freedom = n - 1.0 - graph.sum(axis=0)
@@ -76,7 +77,7 @@ def equal_variances_test(graph: BoolMatrix, moments: Moments, excess_kurtosis: f
     statistic = float(ratio / correction / widening)
     spread = max(float(np.var(np.log(s2), ddof=1) - (2 * widening / freedom).mean()), 0.0)
     # Two draws from N(mu, tau^2) differ by 0.95 tau in the median.
-    return EqualVariances(statistic, float(chi2.sf(statistic, d - 1)), float(np.exp(0.95 * np.sqrt(spread))))
+    return EqualVariances(statistic, float(chdtrc(d - 1, statistic)), float(np.exp(0.95 * np.sqrt(spread))))
 
 
 def find_equal_variances(model: Golem, residuals: Matrix | None) -> Finding:
@@ -86,7 +87,7 @@ def find_equal_variances(model: Golem, residuals: Matrix | None) -> Finding:
         return Finding(name, "ok", "Equal noise variances were not assumed.")
     kurtosis = 0.0
     if residuals is not None and (varies := np.ptp(residuals, axis=0) > 0).any():
-        kurtosis = max(float(_standardized_moments(residuals[:, varies])[1].mean()), 0.0)
+        kurtosis = max(float(standardized_moments(residuals[:, varies])[1].mean()), 0.0)
     try:
         test = equal_variances_test(model.adjacency_, model.moments_, kurtosis)
     except ValueError as error:
@@ -107,8 +108,6 @@ def find_equal_variances(model: Golem, residuals: Matrix | None) -> Finding:
 
 def find_normality(model: Golem, residuals: Matrix, rows: Matrix) -> Finding:
     """Find residuals that are not normal, by the test of D'Agostino and Pearson with Holm's correction."""
-    from scipy.stats import normaltest
-
     name, names, n = "normal-residuals", model.moments_.names, len(residuals)
     # A column that varies in other rows can be constant in the complete ones.
     checked = np.nonzero(np.ptp(residuals, axis=0) > 0)[0]
@@ -116,7 +115,7 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix) -> Finding:
         reason = f"the test needs {_FEWEST_ROWS} rows, and there are {n}" if n < _FEWEST_ROWS else "none of them varies"
         return Finding(name, "note", f"Normality of the residuals was not checked: {reason}.", "Plot the residuals.")
     z = residuals[:, checked] / residuals[:, checked].std(axis=0)  # squares of large units would overflow
-    adjusted = _holm(np.asarray(normaltest(z, axis=0).pvalue))
+    adjusted = _holm(normality_test(z))
     bad = checked[adjusted < LEVEL]
     if not len(bad):
         rest = f" {len(names) - len(checked)} do not vary in the complete rows." if len(checked) < len(names) else ""
@@ -124,7 +123,7 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix) -> Finding:
         return Finding(name, "ok", f"All residuals are compatible with a normal distribution ({least}).{rest}")
     tailed = [names[j] for j in bad if _is_log_normal(rows[:, j])]
     logs = f"Take logarithms of {quoted(tailed, 3)}. " if tailed else ""
-    tails = _standardized_moments(rows)[1]
+    tails = standardized_moments(rows)[1]
     extreme = [j for j in np.argsort(-tails) if tails[j] > _EXTREME and not _is_log_normal(rows[:, j])]
     if extreme:
         column = rows[:, extreme[0]]
@@ -137,7 +136,7 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix) -> Finding:
             "hide edges.",
             f"{logs}Check whether these values are codes for missing values, errors or a long tail.",
         )
-    skewness, kurtosis = _standardized_moments(residuals)
+    skewness, kurtosis = standardized_moments(residuals)
     worst = int(bad[np.argmax(np.abs(skewness[bad]) + np.abs(kurtosis[bad]))])
     return Finding(
         name,
@@ -155,20 +154,10 @@ def _holm(p: Vector) -> Vector:
     return np.asarray(np.minimum(stepped, 1.0)[np.argsort(order)])
 
 
-def _standardized_moments(residuals: Matrix) -> tuple[Vector, Vector]:
-    """Return the skewness and excess kurtosis of every column; NaN for a column that does not vary."""
-    with np.errstate(invalid="ignore"):
-        z = (residuals - residuals.mean(axis=0)) / residuals.std(axis=0)
-    square = z * z
-    return np.mean(square * z, axis=0), np.mean(square * square, axis=0) - 3
-
-
 def _is_log_normal(column: Vector) -> bool:
     """Return whether a column is positive with a long right tail that its logarithm does not have."""
     if column.min() <= 0:
         return False
-    from scipy.stats import skew
-
     # Exponential noise does not count, as its logarithm is skewed as well (2 and -1.1).
-    before, after = float(skew(column)), float(skew(np.log(column)))
-    return before > _LONG_TAIL and abs(after) < _SHARE_LEFT * before
+    before, after = standardized_moments(np.column_stack([column, np.log(column)]))[0]
+    return bool(before > _LONG_TAIL and abs(after) < _SHARE_LEFT * before)
