@@ -249,7 +249,8 @@ def test_every_method_has_its_name():
     assert METHODS["notears-l1"].model().l1 == 0.1
     assert METHODS["golem-nv"].model().solver == "adam"
     assert METHODS["order-nv"].model().solver == "order"
-    assert set(default_methods()) | set(packages_not_installed()) == set(METHODS) | set(OTHER_PACKAGES)
+    by_default = set(default_methods())
+    assert by_default | set(packages_not_installed()) == (set(METHODS) | set(OTHER_PACKAGES)) - {"golem-ev", "golem-nv"}
     assert golem.compare is compare
 
 
@@ -263,7 +264,37 @@ def test_a_class_without_a_member_has_no_bic(drawn):
     assert row.shd == row.shd_c == 0
 
 
+def test_columns_that_the_truth_does_not_name_are_isolated_there_and_named(drawn):
+    names = tuple(drawn.sem.names)
+    kept = np.nonzero(drawn.sem.adjacency.any(axis=0) | drawn.sem.adjacency.any(axis=1))[0][:-1]
+    inner = drawn.sem.adjacency[np.ix_(kept, kept)]
+    truth = NamedGraph.from_class(inner, tuple(names[k] for k in kept))
+    result = compare(pd.DataFrame(drawn.data, columns=names), "sort-regress-var", truth=truth)
+    assert result.truth.sum() == inner.sum()
+    (sentence,) = (text for text in result.warnings if text.startswith("The truth does not name"))
+    assert all((repr(name) in sentence) == (k not in kept) for k, name in enumerate(names))
+
+
 run = CliRunner()
+
+
+def test_the_papers_recipe_runs_only_on_request(drawn, tmp_path, monkeypatch):
+    asked = []
+
+    def fake(table, methods, **options):
+        asked.append(methods)
+        return Comparison(tuple(table.names), (Row("order"),), {"order": Estimate(truth, False, truth)}, None, {})
+
+    truth = drawn.sem.adjacency
+    monkeypatch.setattr("golem.comparison.run.compare_file", fake)
+    data = tmp_path / "data.csv"
+    np.savetxt(data, drawn.data, delimiter=",", header=",".join(drawn.sem.names), comments="")
+    for more in ([], ["--paper"], ["--methods", "pc", "--paper"], ["--methods", "golem-ev"]):
+        result = run.invoke(app, ["compare", str(data), "-o", str(tmp_path / "out"), *more])
+        assert result.exit_code == 0, result.output
+        assert ("golem-ev, golem-nv. Add them with --paper." in result.output) == (more == [])
+    assert asked[0] is None
+    assert asked[1:] == [["golem-ev", "golem-nv", *default_methods()], ["golem-ev", "golem-nv", "pc"], ["golem-ev"]]
 
 
 def test_the_command(drawn, tmp_path):

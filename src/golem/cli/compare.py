@@ -25,8 +25,13 @@ def compare(
     as_json: options.Json = False,
     methods: Annotated[
         list[str],
-        options.search(help="Methods, e.g. order,pc; may be repeated.  [default: all that are installed]"),
+        options.search(
+            help="Methods, e.g. order,pc; may be repeated.  [default: all that are installed except the paper's recipe]"
+        ),
     ] = [],  # noqa: B006
+    paper: Annotated[
+        bool, options.search("--paper", help="Also run the paper's recipe, golem-ev and golem-nv, which takes minutes.")
+    ] = False,
     time_limit: Annotated[float, options.search(help="Time limit per method, in seconds.", min=0.001)] = 120.0,
     forbid: options.Forbid = [],  # noqa: B006
     require: options.Require = [],  # noqa: B006
@@ -49,7 +54,7 @@ def compare(
 
     The methods:
 
-    - `golem-ev`, `golem-nv`: the recipe of the paper
+    - `golem-ev`, `golem-nv`: the recipe of the paper (slow; only with --paper or --methods)
     - `order`, `order-ev`, `order-nv`: golem's search over orders; `order` is the default of `golem fit`
     - `notears`, `notears-l1`, `fgs`, `pc`, `direct-lingam`, `sort-regress-var`, `sort-regress-r2`: other methods
     - `dagma`, `gcastle-notears`, `lingam`, `causal-learn-ges`, `causal-learn-pc`, `flopsearch`: other packages
@@ -59,16 +64,19 @@ def compare(
     knowledge is reported in the table, and the others still run. Ctrl-C keeps the results so far (exit code 130).
     """
     skip_slow_imports()
-    from golem.comparison.registry import require_known
+    from golem.comparison.registry import PAPER_RECIPE, require_known
     from golem.comparison.report import report_comparison
     from golem.comparison.result import RESULT_FILES
-    from golem.comparison.run import compare_file, packages_not_installed
+    from golem.comparison.run import compare_file, default_methods, packages_not_installed
     from golem.data.files.standard_input import spooled
     from golem.data.files.table_files import TableFiles
     from golem.data.knowledge import with_edges
     from golem.workflow import naming, require_kept, title_of
 
     chosen = [name for name in options.all_names(methods) if name]
+    everything = not chosen
+    if paper:
+        chosen = [*PAPER_RECIPE, *(chosen or default_methods())]
     with user_errors(), spooled([data]) as paths:
         require_known(chosen)
         require_writable(output)
@@ -106,9 +114,12 @@ def compare(
         print(json.dumps([vars(row) for row in result.rows]))  # noqa: T201
     elif not quiet:
         print_comparison(result, output)
-        if not chosen and packages_not_installed():
+        if everything and not paper:
+            listed = ", ".join(PAPER_RECIPE)
+            out.print(f"\nNot run because the paper's recipe takes minutes: {listed}. Add them with --paper.")
+        if everything and packages_not_installed():
             listed = ", ".join(f"{name} ({command})" for name, command in packages_not_installed().items())
-            out.print(f"\nNot run because they are not installed: {listed}", soft_wrap=True)
+            out.print(f"\nNot run because they are not installed: {listed}")
     if result.interrupted:
         raise KeyboardInterrupt
     if not result.estimates:

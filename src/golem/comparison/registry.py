@@ -49,6 +49,7 @@ def _compile_measure() -> None:
     most_exogenous(Z, Z, np.ones(1, dtype=bool))
 
 
+PAPER_RECIPE = ("golem-ev", "golem-nv")
 # golem-* is the paper's recipe; order-* searches over orders; order chooses the noise model from the data.
 METHODS: dict[str, Method] = {
     "golem-ev": Method(lambda: Golem.paper("ev")),

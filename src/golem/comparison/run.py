@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from golem.comparison.method_process import MethodProcess, Outcome
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
-from golem.comparison.registry import METHODS, named_table, require_known
+from golem.comparison.registry import METHODS, PAPER_RECIPE, named_table, require_known
 from golem.comparison.result import Comparison, Row, Step
 from golem.data.checks import require_learnable
 from golem.data.files.table_files import Paths, TableFiles
@@ -32,6 +32,7 @@ from golem.graphs.dag import as_adjacency
 from golem.graphs.formats import read_graph
 from golem.graphs.named_graph import NamedGraph
 from golem.output.settings_document import versions
+from golem.runtime.messages import quoted
 from golem.runtime.types import BoolMatrix
 from golem.runtime.version import __version__
 from golem.score.objective import graph_bic, graph_scores
@@ -61,9 +62,10 @@ def compare(
         Data of shape (n, d). Methods that need rows cannot use Moments.
     methods : str or sequence of str, optional
         Names of methods (`golem.comparison.registry`, `golem.comparison.other_packages`); by default all that are
-        installed.
+        installed except the paper's recipe ("golem-ev", "golem-nv"), which takes minutes.
     truth : array of shape (d, d), NamedGraph or DataFrame, optional
-        The true graph, as edges or weights [i, j] for i -> j.
+        The true graph, as edges or weights [i, j] for i -> j. Columns that it does not name are isolated in it; it must
+        not name other variables.
     knowledge : Knowledge or NamedKnowledge, optional
         Forbidden and required edges and tiers. Methods that cannot use them do not run, and their rows say so.
     missing : {"error", "drop", "em"}
@@ -104,12 +106,15 @@ def compare(
         warnings.simplefilter("always")
         require_learnable(moments, uses_scale=False)
     true_graph = None if truth is None else _true_graph(truth, moments.names)
+    unnamed = [name for name in moments.names if name not in truth.names] if isinstance(truth, NamedGraph) else []
     masks = read_knowledge(knowledge, moments.names)
     found: list[Row] = []
     estimates: dict[str, Estimate] = {}
     warned: dict[str, tuple[str, ...]] = {str(warning.message): () for warning in caught}
     if moments.missing is not None and moments.missing.cells:
         warned[moments.missing.sentence] = ()
+    if unnamed:
+        warned[f"The truth does not name the columns {quoted(unnamed)}; they count as isolated there."] = ()
     with MethodProcess(rows, moments, masks) as process:
         for number, name in enumerate(names):
             tick = None if callback is None else partial(_report, callback, name, number, len(names))
@@ -158,17 +163,18 @@ def compare_file(
     check_knowledge(options.get("knowledge"), table.names)
     graph = None
     if truth is not None:
-        named = read_graph(truth)
+        graph = read_graph(truth)
         try:
-            graph = named.aligned(table.names)
+            graph.aligned(table.names)
         except ValueError as error:
-            raise ValueError(f"{truth} does not match the table: {error}") from None
+            raise ValueError(f"{truth} does not match the table: {error}. Remove them from the truth.") from None
     return compare(named_table(rows_of(table).values, table.names), methods, truth=graph, **options)
 
 
 def default_methods() -> list[str]:
-    """Return the names of all methods that are installed."""
-    return [*METHODS, *(name for name, other in OTHER_PACKAGES.items() if other.is_installed)]
+    """Return the names of all methods that are installed, without the paper's recipe, which takes minutes."""
+    installed = [*METHODS, *(name for name, other in OTHER_PACKAGES.items() if other.is_installed)]
+    return [name for name in installed if name not in PAPER_RECIPE]
 
 
 def packages_not_installed() -> dict[str, str]:
