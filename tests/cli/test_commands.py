@@ -186,10 +186,30 @@ def test_graphs_that_cannot_be_compared_are_refused_with_their_edges(simulated):
     assert not page[1].exists()
 
 
-def test_score_tells_of_variables_that_the_estimate_does_not_name(tmp_path):
+def test_undecided_edges_count_as_drawn_and_are_undirected_in_a_class(tmp_path):
+    (tmp_path / "truth.csv").write_text("source,target\nb,a\nb,c\nd,c\n")
+    rows = [("a", "b", True), ("b", "c", False), ("c", "d", False)]
+    (tmp_path / "edges.csv").write_text("source,target,undecided\n" + "".join(f"{a},{b},{u}\n" for a, b, u in rows))
+    document = {"names": list("abcd"), "format_version": 2}
+    edges = [{"source": a, "target": b, "weight": 1.0, "undecided": u} for a, b, u in rows]
+    (tmp_path / "graph.json").write_text(json.dumps(document | {"edge_table": edges}))
+    for file in ("graph.json", "edges.csv"):
+        arguments = ["score", tmp_path / "truth.csv", tmp_path / file]
+        assert "1 true, 2 reversed (1 of them undecided), 0 extra, 0 missing" in golem(*arguments).output
+        assert "2 true, 1 reversed, 0 extra, 0 missing" in golem(*arguments, "--cpdag").output
+        drawn, favoured = (json.loads(golem(*arguments, "--json", *more).output) for more in ([], ["--cpdag"]))
+        assert (drawn["shd"], drawn["true"], favoured["shd"], favoured["true"]) == (2, 1, 1, 2)
+
+
+def test_score_tells_of_variables_that_one_graph_does_not_name(tmp_path):
     (tmp_path / "t.csv").write_text("source,target\na,b\nb,e\n")
     (tmp_path / "e.csv").write_text("source,target\na,b\nb,c\n")
-    assert "Note: The estimate does not name 'e'" in golem("score", tmp_path / "t.csv", tmp_path / "e.csv").output
+    output = golem("score", tmp_path / "t.csv", tmp_path / "e.csv").output
+    assert "Note: The estimate does not name 'e'" in output
+    assert "Note: The truth does not name 'c'" in output
+    assert "1 true, 0 reversed, 1 extra, 1 missing" in output
+    unshared = json.loads(golem("score", tmp_path / "t.csv", tmp_path / "e.csv", "--json").output)
+    assert (unshared["only_in_truth"], unshared["only_in_estimate"]) == (["e"], ["c"])
     assert "Note" not in golem("score", tmp_path / "t.csv", tmp_path / "e.csv", "--nodes", 4).output
     assert "Note" not in golem("score", tmp_path / "t.csv", tmp_path / "t.csv").output
 

@@ -52,6 +52,24 @@ def sid_by_definition(truth, estimate):
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["ER1", "ER2"]))
+def test_counts_of_edges_by_definition(seed, graph):
+    """Pair by pair, as drawn and with undirected edges, which are right in either direction."""
+    truth, drawn = random_dag(6, graph, seed), random_dag(6, graph, seed + 1)
+    for estimate, is_class in ((drawn, False), (cpdag(drawn), True)):
+        expected = dict.fromkeys(("true", "reversed", "extra", "missing"), 0)
+        for i, j in itertools.combinations(range(6), 2):
+            here, there = (estimate[i, j], estimate[j, i]), (truth[i, j], truth[j, i])
+            if any(here) and any(there):
+                expected["true" if here == there or all(here) else "reversed"] += 1
+            elif any(here) or any(there):
+                expected["extra" if any(here) else "missing"] += 1
+        counts = metrics.count_edges(truth, estimate, cpdag=is_class)
+        assert vars(counts) == expected
+        assert counts.reversed + counts.extra + counts.missing == metrics.shd(truth, estimate, cpdag=is_class)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["ER1", "ER2"]))
 def test_shd_and_sid_by_definition(seed, graph):
     truth, estimate = random_dag(6, graph, seed), random_dag(6, graph, seed + 1)
     assert metrics.shd(truth, estimate) == shortest_edit(truth, estimate)

@@ -4,6 +4,9 @@ Every function takes `(truth, estimate)` as adjacency or weight matrices of shap
 i -> j. The truth is a DAG. An estimate can have both directions of an edge. With `cpdag=True` it is a CPDAG, and this
 edge is undirected; it counts as right if the truth has an edge in either direction (the paper's favourable convention).
 Otherwise it is a directed graph with a cycle of length two.
+
+`golem score`, `golem compare` and the report share one rule for undecided edges: in a DAG they count as drawn; where
+they are undirected (`NamedGraph.partially_directed`), they count as right in either direction.
 """
 
 from __future__ import annotations
@@ -19,7 +22,10 @@ from golem.graphs.dag import as_adjacency, cycle_text, find_cycle, is_dag
 from golem.graphs.dag import cpdag as to_cpdag
 from golem.runtime.types import BoolMatrix
 
-__all__ = ["GraphScores", "as_estimate", "as_truth", "evaluate", "f1", "fdr", "precision", "shd", "shd_c", "sid", "tpr"]
+__all__ = [
+    "EdgeCounts", "GraphScores", "as_estimate", "as_truth", "count_edges", "evaluate", "f1", "fdr", "precision", "shd",
+    "shd_c", "sid", "tpr",
+]  # fmt: skip
 
 
 def shd(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False, normalize: bool = False) -> float:
@@ -82,6 +88,32 @@ def f1(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> float:
     """Return the harmonic mean of precision and TPR; NaN if both graphs are empty."""
     true, found, right = _counts(truth, estimate, cpdag)
     return _ratio(2 * right, true + found)
+
+
+@dataclass(frozen=True)
+class EdgeCounts:
+    """Pairs of variables that two graphs connect alike, in other directions, or only in one of them."""
+
+    true: int
+    reversed: int
+    extra: int
+    missing: int
+
+
+def count_edges(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> EdgeCounts:
+    """Count the true, reversed, extra and missing edges of an estimate.
+
+    Examples
+    --------
+    >>> count_edges([[0, 1, 1], [0, 0, 0], [0, 0, 0]], [[0, 0, 0], [1, 0, 1], [0, 0, 0]])
+    EdgeCounts(true=0, reversed=1, extra=1, missing=1)
+    """
+    T, E = _pair(truth, estimate)
+    E = _favoured(T, E) if cpdag else E
+    joined = T | T.T, E | E.T
+    extra, missing = (int(np.sum(np.triu(a & ~b))) for a, b in (joined[::-1], joined))
+    reversed_ = _differing_pairs(T, E) - extra - missing
+    return EdgeCounts(int(T.sum()) - missing - reversed_, reversed_, extra, missing)
 
 
 @dataclass(frozen=True)

@@ -151,6 +151,14 @@ class NamedGraph:
         weights[np.ix_(index, index)] = np.where(self.adjacency & (self.weights == 0), 1.0, self.weights)
         return weights
 
+    def partially_directed(self) -> NamedGraph:
+        """Return the graph with its undecided edges undirected, that is in both directions, without weights."""
+        graph = self.adjacency.copy()
+        if "undecided" in self.edge_columns:
+            sources, targets = np.argwhere(self.adjacency)[self.edge_columns["undecided"] != 0].T
+            graph[targets, sources] = True
+        return NamedGraph.from_class(graph, self.names)
+
     def equivalence_class(self) -> NamedGraph:
         """Return the CPDAG of the graph, without weights."""
         return NamedGraph.from_class(cpdag(self.adjacency), self.names)
