@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from golem import Golem
-from golem.cli import app
+from golem.cli import app, terminal
 from golem.data import table_source
 from golem.diagnostics import Diagnosis, Finding, diagnose
 from golem.readers import read_table
@@ -91,11 +91,13 @@ def test_few_rows_are_told_once(tmp_path):
     assert {f["name"]: f["level"] for f in found}["rows"] == "warning"
 
 
-def test_the_first_five_findings_are_printed(chain, monkeypatch):
+def test_a_terminal_shows_the_first_five_findings_and_a_file_all(chain, monkeypatch):
     levels = ["warning", "warning", "note", "note", "note", "note", "note", "ok"]
     found = Diagnosis([Finding(f"f{k}", level, f"Finding {k}.", "Do it.") for k, level in enumerate(levels)])
     monkeypatch.setattr("golem.workflow.diagnose", lambda *arguments: found)
-    printed = golem("fit", chain / "data.csv", "-o", chain / "out").splitlines()
-    expected = [f"{level.title()}: Finding {k}. Do it." for k, level in enumerate(levels[:5])]
-    start = printed.index(expected[0])
-    assert printed[start : start + 7] == [*expected, "2 more findings in report.html", ""]
+    expected = [f"{level.title()}: Finding {k}. Do it." for k, level in enumerate(levels[:7])]
+    for is_terminal, lines in ((True, [*expected[:5], "2 more findings in report.html", ""]), (False, [*expected, ""])):
+        monkeypatch.setattr(terminal.out, "_force_terminal", is_terminal)
+        printed = golem("fit", chain / "data.csv", "-o", chain / "out").splitlines()
+        start = printed.index(expected[0])
+        assert printed[start : start + len(lines)] == lines

@@ -50,8 +50,25 @@ def test_escapes_in_arguments_are_shown_as_text(arguments):
 
 
 @pytest.mark.parametrize("name", ["v1", "a_very_long_name_of_a_column"])
-def test_a_narrow_terminal_shows_edges_with_their_numbers(fit, name):
+def test_a_narrow_terminal_shows_edges_with_their_numbers(fit, name, monkeypatch):
+    monkeypatch.setattr(terminal.out, "_force_terminal", True)
     lines = [line.split() for line in fit(name, 20).splitlines()]
     assert ["edge", "weight", "standardized"] in [line[:3] for line in lines]
     start = {"v0", name[:12]}
     assert any({line[0], line[2]} == start and float(line[3]) for line in lines if line[1:2] == ["->"])
+
+
+def test_redirected_output_is_neither_wrapped_nor_truncated(tmp_path, monkeypatch):
+    d = 61  # a chain with more edges than a terminal shows
+    names = [f"the measurement of the quantity with the number {k:02d}" for k in range(d)]
+    rows = np.random.default_rng(0).normal(size=(400, d)).cumsum(axis=1)
+    np.savetxt(tmp_path / "data.csv", rows, delimiter=",", header=",".join(names), comments="")
+    monkeypatch.setattr(terminal.out, "_width", 60)
+    arguments = ["fit", str(tmp_path / "data.csv"), "-o", str(tmp_path / "out"), "--no-diagnose", "--noise", "ev"]
+    lines = run.invoke(app, arguments).output.splitlines()
+    shown = [line for line in lines if "->" in line]
+    assert len(shown) == d - 1
+    assert all(sum(name in line for name in names) == 2 for line in shown)
+    assert "more in edges.csv" not in "".join(lines)
+    monkeypatch.setattr(terminal.out, "_force_terminal", True)
+    assert "... and 10 more in edges.csv" in run.invoke(app, arguments).output

@@ -115,9 +115,9 @@ def experiment(
     if name is None or list_all:
         for known in EXPERIMENTS:
             listed = load(known)
-            out.print(f"{listed.name}  ({listed.reproduces})", style="bold", soft_wrap=True)
+            out.print(f"{listed.name}  ({listed.reproduces})", style="bold")
             for claim in listed.claims:
-                out.print(f"  - {claim}", soft_wrap=True)
+                out.print(f"  - {claim}")
         return
     folder = output or Path("golem-experiments") / (f"{name}-quick" if quick else name)
     chosen = options.names(methods)
@@ -193,12 +193,12 @@ def _print_verdicts(one: Experiment, published: Published, folder: Path, quiet: 
     if quiet:
         return
     short = "" if published.mode == "full" else f" - {published.mode} run, too small to decide the claims"
-    out.print(f"{one.name}: {one.reproduces}{short}", style="bold", soft_wrap=True)
+    out.print(f"{one.name}: {one.reproduces}{short}", style="bold")
     for verdict in published.verdicts:
         style = {True: "green", False: "red", None: "yellow"}[verdict.holds]
-        out.print(f"{verdict.word.capitalize()}: {verdict.claim}", style=style, soft_wrap=True)
-        out.print(f"  {verdict.measured}", soft_wrap=True)
-    out.print(f"\nSaved {folder}/{', '.join(published.files)}", soft_wrap=True)
+        out.print(f"{verdict.word.capitalize()}: {verdict.claim}", style=style)
+        out.print(f"  {verdict.measured}")
+    out.print(f"\nSaved {folder}/{', '.join(published.files)}")
 
 
 def _print_summary(summary: Summary) -> None:
@@ -215,4 +215,4 @@ def _print_summary(summary: Summary) -> None:
     if summary.lost:
         lines.append(f"Batches lost with their workers: {summary.lost}. Run the same command again.")
     for line in lines:
-        out.print(line, soft_wrap=True)
+        out.print(line)

@@ -70,4 +70,4 @@ def export(
         output.parent.mkdir(parents=True, exist_ok=True)
         export_graph(content, output, name, cpdag=cpdag)
         keep(f"The graph is saved in {output}.")
-        out.print(f"Saved {output}", soft_wrap=True)
+        out.print(f"Saved {output}")

@@ -39,7 +39,7 @@ def guarded(typed: Sequence[str], commands: Collection[str], debug: bool) -> Ite
 
 
 def _end_interrupted() -> None:
-    err.print(f"Interrupted. {interrupts.kept()}", soft_wrap=True)
+    err.print(f"Interrupted. {interrupts.kept()}")
     raise typer.Exit(128 + (interrupts.received() or 2)) from None
 
 
@@ -65,7 +65,6 @@ def _end_failed(error: BaseException, typed: Sequence[str], commands: Collection
         f"Error: golem failed unexpectedly ({type(error).__name__}: {error}). {interrupts.kept()}{attach} The option "
         "--debug shows the traceback.",
         style="red",
-        soft_wrap=True,
     )
     raise typer.Exit(_CRASH_EXIT_CODE) from None
 

@@ -30,7 +30,7 @@ class ProgressBars(Progress):
     def note(self, sentence: str) -> None:
         """Print a sentence."""
         if self._notes:
-            terminal.err.print(sentence, soft_wrap=True)
+            terminal.err.print(sentence)
 
     @contextlib.contextmanager
     def waiting(self, text: str) -> Iterator[None]:
@@ -142,11 +142,11 @@ def _line_per_minute() -> Callable[[RunProgress], None]:
     def log(run: RunProgress) -> None:
         nonlocal printed
         if not run.latest:
-            terminal.err.print(f"{run.ended} of {run.total} tasks, {_COMPILING}", soft_wrap=True)
+            terminal.err.print(f"{run.ended} of {run.total} tasks, {_COMPILING}")
         elif time.monotonic() - printed > _LOG_EVERY or run.ended == run.total:
             printed = time.monotonic()
             text = f"{run.ended} of {run.total} tasks, {run.failed} failed, {_left(run)}"
-            terminal.err.print(text, soft_wrap=True)
+            terminal.err.print(text)
 
     return log
 

@@ -53,4 +53,4 @@ def report(
         )
         keep(f"The report is saved in {output}.")
     if not quiet:
-        out.print(f"Open the report in a browser: {output}", soft_wrap=True)
+        out.print(f"Open the report in a browser: {output}")

@@ -39,5 +39,5 @@ def _sentence(error: Exception) -> str:
 
 def fail(message: str) -> NoReturn:
     """Print an error message and end with exit code 1."""
-    err.print(f"Error: {message}", style="red", soft_wrap=True)
+    err.print(f"Error: {message}", style="red")
     raise typer.Exit(1)

@@ -79,12 +79,11 @@ def simulate(
             if noise_std is None
             else f"{drawn.sem.noise}, standard deviations {noise_std[0]:g} to {noise_std[1]:g}"
         )
-        out.print(f"{n} rows of {d} variables, {edges} edges ({named.upper()}, {law}, seed {seed})", soft_wrap=True)
+        out.print(f"{n} rows of {d} variables, {edges} edges ({named.upper()}, {law}, seed {seed})")
         asked = parse_graph(named)[1] * d
         if asked > pairs:
             out.print(
                 f"Note: {named.upper()} asks for {asked:g} edges, but {d} variables have only {pairs} pairs. All pairs "
                 "are connected.",
-                soft_wrap=True,
             )
-        out.print(f"Saved {data} and {truth}", soft_wrap=True)
+        out.print(f"Saved {data} and {truth}")

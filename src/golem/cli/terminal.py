@@ -29,11 +29,19 @@ if TYPE_CHECKING:
 
 
 class _Terminal(Console):
-    """A console for text that contains names from files, which must not control the terminal."""
+    """A console for text that contains names from files, which must not control the terminal.
+
+    It leaves it to the terminal to wrap long lines, so that redirected text has them whole.
+    """
 
     def print(self, *objects: Any, **how: Any) -> None:
         """Print text with control characters escaped."""
-        super().print(*(printable(one) if isinstance(one, str) else one for one in objects), **how)
+        texts = [printable(one) if isinstance(one, str) else one for one in objects]
+        super().print(*texts, **{"soft_wrap": all(isinstance(one, str) for one in objects)} | how)
+
+    def most(self, count: int) -> int | None:
+        """Return how many lines of a list to print: all of them if the output is redirected."""
+        return count if self.is_terminal else None
 
 
 # No markup: column names are the user's text, and "[red]" is a valid name.
@@ -54,7 +62,7 @@ def showing_warnings(quiet: bool) -> Iterator[None]:
 
     def show(message: Warning | str, *about: Any) -> None:
         if not quiet:
-            err.print(f"Warning: {message}", style="yellow", soft_wrap=True)
+            err.print(f"Warning: {message}", style="yellow")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -82,13 +90,16 @@ def _name(text: str) -> Text:
 
 
 def _print_table(table: Table) -> None:
-    """Print a table. A narrow terminal folds names down to 12 characters, and wraps lines that are still too long."""
+    """Print a table. A narrow terminal folds names down to 12 characters, and wraps lines that are still too long.
+
+    Redirected output has no width, so nothing is folded.
+    """
     from rich.cells import cell_len
 
     needed = 2 * (len(table.columns) - 1)
     for column in table.columns:
         width = max(cell_len(str(cell)) for cell in (column.header, *column.cells))
-        needed += min(width, _NAME_WIDTH) if column.overflow == "fold" else width
+        needed += min(width, _NAME_WIDTH) if column.overflow == "fold" and out.is_terminal else width
     if needed > out.width:
         table.width = needed
     out.print(table, crop=False)
@@ -105,7 +116,7 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
     rows = about["n"] if missing is None or missing.method == "drop" else missing.rows_read
     out.print(f"{counted(about['edges'], 'edge')} among {about['d']} variables, from {rows} rows")
     if missing is not None:
-        out.print(missing.sentence, soft_wrap=True)
+        out.print(missing.sentence)
     if found:
         _print_edges(found, supplement.bootstrap)
     out.print()
@@ -118,7 +129,7 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
     _print_score(model, about["objective"])
     step = "perturbed order" if model.solver == "order" else "iteration"
     steps = f" {counted(about['iterations'], step)}," if about["iterations"] else ""
-    out.print(f"{about['status']['message']}{steps} {about['seconds']:.1f} s", soft_wrap=True)
+    out.print(f"{about['status']['message']}{steps} {about['seconds']:.1f} s")
 
 
 def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
@@ -127,7 +138,8 @@ def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
     numbers = ("standardized",) if bootstrap is None else (f"{bootstrap.level:.0%} interval", "connected", "directed")
     table = _table("weight", *numbers)
     table.add_column("direction" if any(edge.undecided or edge.by_variance for edge in found) else "")
-    for edge in found[:_MOST_EDGES]:
+    shown = found[: out.most(_MOST_EDGES)]
+    for edge in shown:
         cells: tuple[str, ...] = (f"{edge.standardized_weight:+.2f}",)
         if bootstrap is not None:
             interval = f"({edge.weight_low:+.3g}, {edge.weight_high:+.3g})"
@@ -135,8 +147,8 @@ def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
         note = "undecided" if edge.undecided else "by variance" if edge.by_variance else ""
         table.add_row(_name(edge.source), "->", _name(edge.target), f"{edge.weight:+.3g}", *cells, note)
     _print_table(table)
-    if len(found) > _MOST_EDGES:
-        out.print(f"... and {len(found) - _MOST_EDGES} more in edges.csv")
+    if len(found) > len(shown):
+        out.print(f"... and {len(found) - len(shown)} more in edges.csv")
     undecided, by_variance = sum(edge.undecided for edge in found), sum(edge.by_variance for edge in found)
     if undecided:
         out.print(f"undecided: {undecided} of {len(found)} directions have no evidence; the reverse fits equally well")
@@ -158,13 +170,13 @@ def _print_bootstrap(bootstrap: Bootstrap) -> None:
         f"The consensus (pairs that most of these graphs connect) has {consensus}; see graph.json.",
         "The numbers show how stable an edge is, not errors that all graphs share, e.g. from hidden common causes.\n",
     ):
-        out.print(line, soft_wrap=True)
+        out.print(line)
 
 
 def _print_noise_choice(model: Golem) -> None:
     """Print which noise variances were chosen, and why."""
     if model.noise_choice_ is not None:
-        out.print(model.noise_choice_.reason, soft_wrap=True)
+        out.print(model.noise_choice_.reason)
 
 
 def _print_score(model: Golem, terms: dict[str, float | None]) -> None:
@@ -173,7 +185,6 @@ def _print_score(model: Golem, terms: dict[str, float | None]) -> None:
     out.print(
         f"Score {_number(terms['score'])} = likelihood term {_number(terms['likelihood'])} + penalty on edges "
         f"{_number(terms['sparsity'])}{cycles} (lower is better)",
-        soft_wrap=True,
     )
     graph, moments = model.adjacency_, model.moments_
     # A node with as many parents as rows has no residual variance.
@@ -191,38 +202,39 @@ def print_findings(diagnosis: Diagnosis | None) -> None:
     # The fit has already warned of few rows.
     found = [finding for finding in diagnosis.at("warning", "note") if finding.name != "rows"]
     out.print()
-    for finding in found[:_MOST_FINDINGS]:
+    shown = found[: out.most(_MOST_FINDINGS)]
+    for finding in shown:
         style = "yellow" if finding.level == "warning" else None
-        out.print(f"{finding.level.title()}: {finding}", style=style, soft_wrap=True)
-    if len(found) > _MOST_FINDINGS:
-        out.print(f"{counted(len(found) - _MOST_FINDINGS, 'more finding')} in report.html")
+        out.print(f"{finding.level.title()}: {finding}", style=style)
+    if len(found) > len(shown):
+        out.print(f"{counted(len(found) - len(shown), 'more finding')} in report.html")
 
 
 def print_comparison(comparison: Comparison, output: Path) -> None:
     """Print the table of a comparison, the warnings, and the edges on which the methods agree."""
-    out.print(str(comparison), soft_wrap=True)
+    out.print(str(comparison))
     if comparison.estimates:
-        out.print("\nBIC: with least-squares weights and free noise variances; lower is better.", soft_wrap=True)
+        out.print("\nBIC: with least-squares weights and free noise variances; lower is better.")
     if comparison.estimates and comparison.truth is not None:
         out.print(
             "SHD: edges to add, remove or reverse; SHD-C: the same between equivalence classes. SID (only for DAGs): "
             "pairs of variables whose effect would be computed wrongly. TPR: share of the true edges that were found.",
-            soft_wrap=True,
         )
     for warning, methods in comparison.warnings.items():
         source = f" ({', '.join(methods)})" if methods else ""
-        out.print(f"Warning{source}: {warning}", style="yellow", soft_wrap=True)
+        out.print(f"Warning{source}: {warning}", style="yellow")
     found, learned = comparison.agreement(), list(comparison.estimates)
     if len(learned) > 1 and found:
         table = _table(f"methods (of {len(learned)})")
         table.add_column("other directions (-- is undirected)", overflow="fold")
-        for edge in found[:_MOST_COMPARED_EDGES]:
+        shown = found[: out.most(_MOST_COMPARED_EDGES)]
+        for edge in shown:
             others = ", ".join(f"{edge[name]} {name}" for name in learned if edge[name] in ("<-", "--"))
             table.add_row(_name(edge["source"]), "->", _name(edge["target"]), str(edge["methods"]), others)
         out.print("\nPairs that the methods connect:")
         _print_table(table)
-        if len(found) > _MOST_COMPARED_EDGES:
-            out.print(f"... and {len(found) - _MOST_COMPARED_EDGES} more in agreement.csv")
+        if len(found) > len(shown):
+            out.print(f"... and {len(found) - len(shown)} more in agreement.csv")
     _print_files(output, ["comparison.csv", "agreement.csv", "distances.csv", "comparison.png"], bool(learned))
 
 
@@ -239,7 +251,7 @@ def print_consensus(scores: GraphScores, truth: Any, model: Golem) -> None:
         f"With the arrows as drawn, the SHD is {scores.shd:.0f}: edges to add, remove or reverse to get the "
         f"consensus (empty graph: {edges}). SHD-C {scores.shd_c:.0f}, SID {scores.sid:.0f} (see docs/glossary.md).",
     ):
-        out.print(line, soft_wrap=True)
+        out.print(line)
 
 
 def print_saved(output: Path, more: Sequence[str] = ()) -> None:
@@ -248,9 +260,9 @@ def print_saved(output: Path, more: Sequence[str] = ()) -> None:
 
 
 def _print_files(output: Path, files: Sequence[str], report: bool = True) -> None:
-    out.print(f"\nSaved in {output}: {', '.join(files)}", soft_wrap=True)
+    out.print(f"\nSaved in {output}: {', '.join(files)}")
     if report:
-        out.print(f"Open the report in a browser: {output / 'report.html'}", soft_wrap=True)
+        out.print(f"Open the report in a browser: {output / 'report.html'}")
 
 
 def print_fit(result: FitResult) -> None:
@@ -263,10 +275,9 @@ def print_fit(result: FitResult) -> None:
         out.print(
             "Certificate: started from this graph, the paper's score (l1 and DAG penalties) decreases to "
             f"{proof.score:.6g}. Its optimality conditions hold there up to {proof.stationarity:.1e}.",
-            soft_wrap=True,
         )
     if result.repeat is not None:
-        out.print(result.repeat.sentence, soft_wrap=True)
+        out.print(result.repeat.sentence)
     print_findings(result.diagnosis)
     print_saved(result.output, () if result.selection is None else ("path.csv", "path.png"))
 
@@ -292,7 +303,7 @@ def print_path(selection: Selection) -> None:
         "stability": ("agreement", "agreement between halves of the rows (sparsest graph close to the best)"),
     }[selection.method]
     words = {"edge_penalty": "penalty per edge", "expected_false": "expected false edges", "score": score}
-    out.print(f"Penalty chosen by {rule}", soft_wrap=True)
+    out.print(f"Penalty chosen by {rule}")
     hidden = {"chosen"} | ({"lambda_sparsity"} if "edge_penalty" in selection.path[0] else set())
     columns = [name for name in selection.path[0] if name not in hidden]
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -304,7 +315,7 @@ def print_path(selection: Selection) -> None:
     _print_table(table)
     options = " ".join(f"--{name.replace('_', '-')} {_setting(value)}" for name, value in selection.chosen.items())
     unit = " (penalty per edge / 2n, for n rows)" if "lambda_sparsity" in hidden else ""
-    out.print(f"To repeat this choice: {options}{unit}\n", soft_wrap=True)
+    out.print(f"To repeat this choice: {options}{unit}\n")
 
 
 def print_json(document: GraphDocument, more: dict[str, Any]) -> None:
