@@ -19,9 +19,12 @@ PUBLIC = {
     "golem.datasets": "Dataset load_sachs",
     "golem.diagnostics": (
         "LARGEST_REFIT CarriedEdge Diagnosis EdgeLoss EqualVariances Finding Level Survival carried_edges certify "
-        "diagnose drop_losses edge_loss equal_variances_test sortability standardized_refit survival"
+        "diagnose drop_losses edge_loss equal_variances_test find_outside_intervals sortability "
+        "standardized_refit survival"
     ),
-    "golem.metrics": "GraphScores as_estimate as_truth evaluate f1 fdr precision shd shd_c sid tpr",
+    "golem.metrics": (
+        "EdgeCounts GraphScores as_estimate as_truth count_edges evaluate f1 fdr precision shd shd_c sid tpr"
+    ),
     "golem.plots": "plot_comparison plot_graph plot_model plot_path plot_weights",
     "golem.readers": (
         "NamedGraph Paths Table TableFiles moments_from_dask moments_from_file read_graph read_table rows_of "

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from sklearn.base import clone
 
 from golem.assessment.bootstrap import Bootstrap, bootstrap
-from golem.assessment.diagnostics import Diagnosis, diagnose
+from golem.assessment.diagnostics import Diagnosis, diagnose, find_outside_intervals
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.files.standard_input import source_name, spooled
 from golem.data.files.table_files import TableFiles, listed
@@ -188,6 +188,8 @@ def fit_file(
                     checked = check(model, lambda: source.few_rows, progress)
                 except KeyboardInterrupt:
                     interrupted, kept = True, "The graph, without the checks, is"
+            if checked is not None and found is not None:
+                checked = Diagnosis.of([*checked.findings, find_outside_intervals(model, found)])
             supplement = dataclasses.replace(supplement, bootstrap=found, diagnosis=checked)
             document = describe(model, supplement)
             write(model, folder, document, kept if interrupted else "The results are", title=title)

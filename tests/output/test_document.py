@@ -10,7 +10,7 @@ import pytest
 
 import golem
 from golem import Golem, Knowledge
-from golem.output.document import list_edges
+from golem.output.document import describe, list_edges
 from golem.output.result_files import save
 from golem.output.settings_document import settings
 from golem.readers import read_graph
@@ -48,6 +48,38 @@ def test_graph_json_holds_all_that_is_promised(model, tmp_path):
     assert content["status"]["name"] == "converged"
     assert content["n"] == 500
     assert content["bic"] == pytest.approx(model.sem_.bic(model.moments_))
+
+
+def test_standard_errors_and_r2_are_those_of_least_squares():
+    X = simulate(6, 200, "ER2", random_state=2).data
+    model = Golem("nv").fit(X)
+    document = describe(model)
+    for edge in document.edge_table:
+        i, j = int(edge["source"][1:]), int(edge["target"][1:])
+        parents = np.nonzero(model.adjacency_[:, j])[0]
+        design = np.column_stack([np.ones(200), X[:, parents]])
+        fitted, (rss,), _, _ = np.linalg.lstsq(design, X[:, j])
+        errors = np.sqrt(np.diagonal(rss / (200 - len(fitted)) * np.linalg.inv(design.T @ design)))
+        assert edge["standard_error"] == pytest.approx(errors[1 + list(parents).index(i)])
+        assert document.r2[j] == pytest.approx(1 - rss / ((X[:, j] - X[:, j].mean()) ** 2).sum())
+
+
+def test_weights_that_are_not_least_squares_have_no_standard_error(model):
+    assert all(edge.standard_error is None for edge in list_edges(model))
+
+
+def test_directions_from_knowledge_are_called_so():
+    X = np.random.default_rng(0).normal(size=(400, 4)).cumsum(axis=1) * [1, 3, 0.2, 5]
+
+    def sources(**given):
+        found = list_edges(Golem("nv", knowledge=Knowledge.of(4, **given)).fit(X))
+        return {frozenset((edge.source, edge.target)): edge.direction_from for edge in found}
+
+    chain = [frozenset(("x0", "x1")), frozenset(("x1", "x2")), frozenset(("x2", "x3"))]
+    assert sources() == dict.fromkeys(chain, "none")
+    # x0 -> x1 directs the edges after it; a required edge at the end directs no other.
+    assert sources(required=[(0, 1)]) == dict.fromkeys(chain, "knowledge")
+    assert sources(forbidden=[(3, 2)]) == dict.fromkeys(chain[:2], "none") | {chain[2]: "knowledge"}
 
 
 def test_edges_are_sorted_by_strength(model):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from golem.runtime.messages import counted, printable
+from golem.runtime.messages import counted, printable, quoted, shortened
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -52,6 +52,13 @@ _FEW_REPLICATES = 20
 _MOST_FINDINGS = 5
 _MOST_EDGES = 50
 _MOST_COMPARED_EDGES = 30
+_DIRECTION_MEANINGS = {
+    "undecided": "have no evidence; the reverse fits equally well",
+    "by variance": "depend only on the noise variances (units)",
+    "by shape": "depend only on the shape of the noise",
+    "by knowledge": "were given or follow from the knowledge",
+    "by intervention": "depend on the interventions",
+}
 # The least width of a name in a table; in a narrow terminal the lines of the table are wrapped instead.
 _NAME_WIDTH = 12
 
@@ -117,12 +124,15 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
     out.print(f"{counted(about['edges'], 'edge')} among {about['d']} variables, from {rows} rows")
     if missing is not None:
         out.print(missing.sentence)
+    if about["knowledge"]:
+        out.print(_knowledge_sentence(about["knowledge"]))
     if found:
         _print_edges(found, supplement.bootstrap)
     out.print()
     if supplement.bootstrap is not None:
         _print_bootstrap(supplement.bootstrap)
     if found:
+        _print_r2(about["names"], about["r2"])
         _print_noise_choice(model)
     if about["cut_edges"]:
         out.print(f"{counted(about['cut_edges'], 'edge')} removed to break cycles.")
@@ -134,26 +144,54 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
 
 def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
     """Print the table of edges."""
+    from golem.output.document import DIRECTIONS
+
     # A narrow terminal has no room for both; edges.csv has the standardized weights too.
-    numbers = ("standardized",) if bootstrap is None else (f"{bootstrap.level:.0%} interval", "connected", "directed")
+    numbers: tuple[str, ...] = ("std. error", "standardized")
+    if bootstrap is not None:
+        numbers = (f"{bootstrap.level:.0%} interval", "connected", "directed")
     table = _table("weight", *numbers)
-    table.add_column("direction" if any(edge.undecided or edge.by_variance for edge in found) else "")
+    words = [DIRECTIONS.get(edge.direction_from or "", "") for edge in found]
+    table.add_column("direction" if any(words) else "")
     shown = found[: out.most(_MOST_EDGES)]
-    for edge in shown:
-        cells: tuple[str, ...] = (f"{edge.standardized_weight:+.2f}",)
+    for edge, word in zip(shown, words, strict=False):
+        error = "" if edge.standard_error is None else f"{edge.standard_error:.2g}"
+        cells: tuple[str, ...] = (error, f"{edge.standardized_weight:+.2f}")
         if bootstrap is not None:
             interval = f"({edge.weight_low:+.3g}, {edge.weight_high:+.3g})"
             cells = (interval, f"{edge.adjacency_frequency:.0%}", f"{edge.direction_frequency:.0%}")
-        note = "undecided" if edge.undecided else "by variance" if edge.by_variance else ""
-        table.add_row(_name(edge.source), "->", _name(edge.target), f"{edge.weight:+.3g}", *cells, note)
+        table.add_row(_name(edge.source), "->", _name(edge.target), f"{edge.weight:+.3g}", *cells, word)
     _print_table(table)
     if len(found) > len(shown):
         out.print(f"... and {len(found) - len(shown)} more in edges.csv")
-    undecided, by_variance = sum(edge.undecided for edge in found), sum(edge.by_variance for edge in found)
-    if undecided:
-        out.print(f"undecided: {undecided} of {len(found)} directions have no evidence; the reverse fits equally well")
-    if by_variance:
-        out.print(f"by variance: {by_variance} of {len(found)} directions depend only on the noise variances (units)")
+    if bootstrap is None and any(edge.standard_error is not None for edge in found):
+        out.print(
+            "std. error: of the weight if the graph is right and the rows are independent; standardized: weight in SDs"
+        )
+    for word, meaning in _DIRECTION_MEANINGS.items():
+        if count := words.count(word):
+            out.print(f"{word}: {count} of {len(found)} directions {meaning}")
+
+
+def _print_r2(names: list[str], r2: list[float | None]) -> None:
+    """Print how much of the variables their parents explain."""
+    known = sorted((value, name) for name, value in zip(names, r2, strict=True) if value)
+    if known:
+        median, (highest, best) = known[len(known) // 2][0], known[-1]
+        few = f"{counted(len(known), 'variable')} with parents"
+        out.print(f"R2 (explained by the parents): median {median:.2f} of {few}, highest {highest:.2f} ({best!r})")
+
+
+def _knowledge_sentence(knowledge: dict[str, list[list[str]]]) -> str:
+    """Return the knowledge that the fit obeyed, in one line."""
+    parts = []
+    for key in ("required", "forbidden"):
+        edges = [f"{cause!r} -> {effect!r}" for cause, effect in knowledge.get(key) or []]
+        if edges:
+            parts.append(f"{key} {shortened(edges, 3)}")
+    if tiers := knowledge.get("tiers"):
+        parts.append(f"{counted(len(tiers), 'tier')} " + ", then ".join(quoted(tier, 3) for tier in tiers))
+    return f"Knowledge used: {'; '.join(parts)}"
 
 
 def _print_bootstrap(bootstrap: Bootstrap) -> None:

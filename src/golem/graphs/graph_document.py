@@ -91,6 +91,7 @@ class TraceRecord(msgspec.Struct, kw_only=True):
 class GraphDocument(msgspec.Struct, kw_only=True):
     """The content of graph.json.
 
+    `r2` is the share of the variance of each variable that its parents explain.
     `raw_weights` are the weights before rounding as (source, target, weight), with variables by number; null if nothing
     was rounded.
     """
@@ -125,6 +126,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     diagnostics: list[FindingRecord] | None = None
     names: list[str]
     weighted: bool = True
+    r2: list[float | None] | None = None
     noise_variances: list[float] | None = None
     intercepts: list[float] | None = None
     edge_table: list[EdgeRow] = []
@@ -141,7 +143,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
             name for ends in (*map(_ends, self.edge_table), *consensus) for name in ends if name not in known
         ]:
             raise ValueError(f"an edge has the end {quoted(unknown[:1])}, which is not a node")
-        for name in ("noise_variances", "intercepts"):
+        for name in ("r2", "noise_variances", "intercepts"):
             if len(getattr(self, name) or self.names) != d:
                 raise ValueError(f"{name} must have {counted(d, 'number')}, one per name")
 

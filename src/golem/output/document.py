@@ -12,6 +12,7 @@ import numpy as np
 from golem.assessment.bootstrap import Bootstrap
 from golem.assessment.diagnostics import Diagnosis, drop_losses
 from golem.assessment.selection import Selection
+from golem.directions.equivalence_class import open_directions
 from golem.estimator.golem import Golem, is_counted
 from golem.graphs.graph_document import (
     BootstrapRecord,
@@ -29,6 +30,7 @@ from golem.runtime.messages import quoted
 from golem.runtime.types import BoolMatrix
 from golem.runtime.version import __version__
 from golem.score.likelihood import GaussianEV
+from golem.score.regression import regressions, residual_variances, standard_errors
 from golem.solvers import Status, TracePoint
 from golem.solvers.paper_recipe import NOISE_MODELS
 
@@ -38,15 +40,21 @@ _MOST_POINTS = 200
 
 @dataclasses.dataclass(frozen=True)
 class Edge:
-    """One edge of a fitted model; the last six fields are None without a bootstrap."""
+    """One edge of a fitted model; the last six fields are None without a bootstrap.
+
+    `standard_error` is that of least squares with the graph as given; None if the weights are not least squares.
+    `direction_from` is what the direction rests on, a key of `DIRECTIONS`; None if the graph has a cycle.
+    """
 
     source: str
     target: str
     weight: float
     standardized_weight: float
+    standard_error: float | None
     undecided: bool
     by_variance: bool
     drop_loss: float | None
+    direction_from: str | None
     adjacency_frequency: float | None = None
     direction_frequency: float | None = None
     weight_low: float | None = None
@@ -56,6 +64,15 @@ class Edge:
 
 
 FROM_BOOTSTRAP = [field.name for field in dataclasses.fields(Edge) if field.default is None]
+# What a direction can rest on, in the words of tables and pages.
+DIRECTIONS = {
+    "structure": "",
+    "variances": "by variance",
+    "shape": "by shape",
+    "knowledge": "by knowledge",
+    "interventions": "by intervention",
+    "none": "undecided",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,15 +110,19 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
     # A cyclic graph has no model, and a baseline has no penalty per edge.
     scored = hasattr(model, "sem_") and hasattr(model, "edge_penalty_")
     losses = drop_losses(model) if scored else np.full_like(model.weights_, np.nan)
+    errors, decided = _standard_errors(model), hasattr(model, "undecided_")
+    sources = {"knowledge": _by_knowledge(model), "none": undecided, "variances": by_variance}
     found = [
         Edge(
             names[i],
             names[j],
             float(model.weights_[i, j]),
             float(model.weights_[i, j] * scale[i] / scale[j]),
+            errors.get((int(i), int(j))),
             bool(undecided[i, j]),
             bool(by_variance[i, j]),
             _number(losses[i, j]),
+            next((source for source, edges in sources.items() if edges[i, j]), "structure" if decided else None),
             **({} if bootstrap is None else _confidence(bootstrap, i, j)),
         )
         for i, j in np.argwhere(model.adjacency_)
@@ -112,6 +133,31 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
 def _directions(model: Golem, name: str) -> BoolMatrix:
     """Return the edges with a direction that is undecided or decided only by variances; none for a cyclic graph."""
     return np.asarray(getattr(model, name, model.adjacency_ & False))
+
+
+def _by_knowledge(model: Golem) -> BoolMatrix:
+    """Return the edges that knowledge requires or directs, or whose direction follows from such edges."""
+    graph, knowledge = model.adjacency_, model.knowledge_
+    if knowledge.is_empty or not hasattr(model, "cpdag_"):
+        return np.zeros_like(graph)
+    decided = graph & ~open_directions(graph, model.cpdag_, knowledge)
+    return np.asarray(graph & (knowledge.required | knowledge.forbidden.T | (decided & model.cpdag_.T)))
+
+
+def _standard_errors(model: Golem) -> dict[tuple[int, int], float | None]:
+    """Return the standard errors of the weights by edge; none if they are not those of least squares."""
+    found = regressions(model.adjacency_, model.moments_.covariance)
+    if not np.allclose(found.weights, model.weights_[found.causes, found.children], rtol=1e-6, atol=0):
+        return {}
+    edges = zip(found.causes.tolist(), found.children.tolist(), strict=True)
+    errors = standard_errors(found, model.moments_.covariance, model.moments_.n)
+    return dict(zip(edges, map(_number, errors), strict=True))
+
+
+def _r2(model: Golem) -> list[float | None]:
+    """Return the share of the variance of each variable that its parents explain."""
+    covariance = model.moments_.covariance
+    return [_number(1 - r) for r in residual_variances(model.weights_, covariance) / np.diagonal(covariance)]
 
 
 def _confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, float]:
@@ -163,6 +209,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         bootstrap=None if bootstrap is None else _bootstrap(bootstrap),
         diagnostics=None if diagnosis is None else [FindingRecord(**row) for row in diagnosis.records()],
         names=list(moments.names),
+        r2=_r2(model),
         noise_variances=None if sem is None else sem.noise_variances.tolist(),
         intercepts=None if sem is None else sem.intercepts.tolist(),
         edge_table=[dataclasses.asdict(edge) for edge in list_edges(model, bootstrap)],

@@ -104,6 +104,25 @@ def variances_without_each(S: Matrix, j: int, parents: Indices) -> Vector:
     return np.asarray(residual_variance(S, j, parents) + b**2 / np.diagonal(inverse))
 
 
+def standard_errors(found: Regressions, S: Matrix, n: int) -> Vector:
+    """Return the standard error of every weight: sqrt(s_j^2 (S_PP^-1)_ii / n), with s_j^2 = n r_j / (n - 1 - |P|).
+
+    They take the parents as given and the rows as independent, with noise of the same variance in all rows. NaN where
+    the parents are collinear or as many as the rows.
+    """
+    errors, freedom = np.full(len(found.weights), np.nan), n - 1.0 - found.number_of_parents
+    for nodes, edges in _stacks(found.children, len(S)):
+        blocks, _ = _blocks(S, nodes, found.causes[edges])
+        try:
+            inverse = np.linalg.inv(blocks)
+        except np.linalg.LinAlgError:
+            continue
+        with np.errstate(invalid="ignore", divide="ignore"):
+            spread = found.residual_variances[nodes] / np.where(freedom[nodes] > 0, freedom[nodes], np.nan)
+            errors[edges] = np.sqrt(spread[:, None] * np.diagonal(inverse, axis1=1, axis2=2))
+    return errors
+
+
 def residual_variances(B: Matrix, S: Matrix) -> Vector:
     """Return the residual variances r_j = (M'SM)_jj, with M = I - B, for any weights B; positive even if n <= d."""
     d = len(B)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from golem import Golem
 from golem.diagnostics import certify, drop_losses, edge_loss
+from golem.graphs.dag import cpdag, is_dag
 from golem.score.likelihood import GaussianEV
 from golem.score.objective import PAPER_PENALTIES, Objective
+from golem.score.regression import regressions
 from golem.simulate import simulate
 from golem.solvers import Order
 
@@ -67,13 +71,44 @@ def test_drop_is_the_likelihood_ratio_less_the_penalty(frame):
 
 def test_a_turned_edge_that_closes_a_cycle_has_no_loss():
     rng = np.random.default_rng(1)
-    a = rng.normal(size=2000)
+    a, z = rng.normal(size=(2, 2000))
     b = a + rng.normal(size=2000)
-    c = a + b + rng.normal(size=2000)
-    model = Golem("ev").fit(np.column_stack([a, b, c]))
-    assert model.adjacency_.sum() == 3
+    c = a + b + z + rng.normal(size=2000)  # the collider c directs a -> c and b -> c in the whole class
+    model = Golem("ev").fit(np.column_stack([a, b, c, z]))
+    assert model.adjacency_.sum() == 4
     assert np.isnan(edge_loss(model, 0, 2).reverse)
     assert np.isfinite(edge_loss(model, 0, 1).reverse)
+
+
+@pytest.mark.parametrize("noise", ["nv", "auto", "ev"])
+@pytest.mark.parametrize("seed", range(4))
+def test_reversing_costs_the_least_over_the_class_and_the_edge_alone(noise, seed):
+    """Against all members of the class; an undecided edge costs less than the evidence that a direction needs."""
+    model = Golem(noise).fit(simulate(6, 300, "ER2", "gaussian-nv", random_state=seed).data)
+    n, graph, lines = 300, model.adjacency_, np.argwhere(np.triu(model.cpdag_ & model.cpdag_.T))
+
+    def deviance(member):
+        r = regressions(member, model.moments_.covariance).residual_variances
+        return 2 * n * float(model.likelihood_.on_dag(r))
+
+    members = []
+    for turned in itertools.product((False, True), repeat=len(lines)):
+        member = model.cpdag_ & ~model.cpdag_.T
+        for (i, j), turn in zip(lines, turned, strict=True):
+            member[(j, i) if turn else (i, j)] = True
+        if is_dag(member) and np.array_equal(cpdag(member), model.cpdag_):
+            members.append(member)
+    for i, j in np.argwhere(graph):
+        alone = graph.copy()
+        alone[i, j], alone[j, i] = False, True
+        losses = [deviance(member) - deviance(graph) for member in members if member[j, i]]
+        if is_dag(alone):
+            penalties = model.edge_penalty_.penalties(n, 6)
+            change = penalties[alone.sum(axis=0)].sum() - penalties[graph.sum(axis=0)].sum()
+            losses.append(deviance(alone) - deviance(graph) + change)
+        found = edge_loss(model, int(i), int(j)).reverse
+        assert found == pytest.approx(min(losses, default=np.nan), abs=1e-6, nan_ok=True)
+        assert not model.undecided_[i, j] or found < 2
 
 
 def test_unknown_edges_are_refused(frame):

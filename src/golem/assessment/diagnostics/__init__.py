@@ -1,5 +1,6 @@
 """Checks of a fitted model: what the graph depends on, the value of each edge, influential rows."""
 
+from golem.assessment.diagnostics.density import find_outside_intervals
 from golem.assessment.diagnostics.diagnosis import LARGEST_REFIT, diagnose
 from golem.assessment.diagnostics.edges import EdgeLoss, certify, drop_losses, edge_loss
 from golem.assessment.diagnostics.finding import Diagnosis, Finding, Level
@@ -22,6 +23,7 @@ __all__ = [
     "drop_losses",
     "edge_loss",
     "equal_variances_test",
+    "find_outside_intervals",
     "sortability",
     "standardized_refit",
     "survival",

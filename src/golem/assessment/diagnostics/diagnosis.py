@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from golem.assessment.diagnostics import columns, directions, influence, noise, odd_values, search, units
+from golem.assessment.diagnostics import columns, density, directions, influence, noise, odd_values, search, units
 from golem.assessment.diagnostics.finding import Diagnosis, Finding
 from golem.data.table_input import is_table, rows_and_names
 from golem.estimator.golem import Golem, plain_model
@@ -26,10 +26,11 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     """Check what a learned graph depends on.
 
     The findings are sorted: warnings first, then notes, then what is fine, each in the order of importance. In this
-    order they are "odd-values" (codes for missing values, row numbers), "influential-rows", "rows" (too few),
-    "equal-variances", "units" (how much remains when the columns are standardized), "search" (edges that a second
-    search does not find), "directions" (undecided ones), "noise-choice" (arrows that another noise model would change),
-    "normal-residuals", "near-duplicates", "deterministic", "near-constant", "conditioning", and always "limits".
+    order they are "odd-values" (codes for missing values, row numbers), "influential-rows", "rows" (too few), "density"
+    (too many edges), "equal-variances", "units" (how much remains when the columns are standardized), "search" (edges
+    that a second search does not find), "directions" (undecided ones), "noise-choice" (arrows that another noise model
+    would change), "normal-residuals", "near-duplicates", "deterministic", "near-constant", "conditioning", and always
+    "limits". `golem fit --bootstrap` adds "intervals" (weights outside their own bootstrap intervals).
     Without rows, "rows-needed" names the checks that were left out. docs/diagnostics.md explains them.
 
     Parameters
@@ -73,6 +74,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
         findings.append(influence.find_influence(graph, rows, model.edge_penalty_, moments.names, numbers))
     findings += [
         columns.find_rows(moments),
+        density.find_density(model),
         noise.find_equal_variances(model, residuals),
         units.find_units(model, refit, LARGEST_REFIT),
         search.find_search(model, refit),
@@ -85,7 +87,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
         columns.find_conditioning(moments),
         directions.LIMITS,
     ]
-    return Diagnosis(sorted(findings, key=lambda finding: ("warning", "note", "ok").index(finding.level)))
+    return Diagnosis.of(findings)
 
 
 def _rows_needed(complete: NDArray[np.intp] | None) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,9 @@ from golem.solvers.certificate import certify as certify_objective
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
 
+# Members of an equivalence class that are compared; larger classes are searched only in part.
+_MOST_MEMBERS = 200
+
 
 @dataclass(frozen=True)
 class EdgeLoss:
@@ -30,9 +34,11 @@ class EdgeLoss:
     drop : float
         Loss when the edge is removed and its target regressed on the other parents. Positive for a useful edge.
     reverse : float
-        Loss when only this edge is reversed: about 0 if it can be reversed without further changes. NaN if the reversed
-        edge would close a cycle. A chain a -> b -> c can be reversed as a whole at no loss, but reversing only b -> c
-        makes b a collider and costs much; `model.undecided_` has the directions that are really undecided.
+        Loss when the edge is reversed, alone or together with other edges of the equivalence class, whichever costs
+        less: a chain a -> b -> c can be reversed as a whole at no loss, although reversing only b -> c makes b a
+        collider and costs much. Members of the class have the same number of edges, so only their fit counts. Less than
+        2 for an undecided edge, and 0 with free noise variances. NaN if the class has only this direction and the
+        reversed edge would close a cycle.
     """
 
     drop: float
@@ -65,11 +71,12 @@ def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
     dropped[i, j] = False
     turned = dropped.copy()
     turned[j, i] = True
-    now = _deviance(model, graph)
-    return EdgeLoss(
-        drop=_deviance(model, dropped) - now,
-        reverse=_deviance(model, turned) - now if is_dag(turned) else float("nan"),
-    )
+    now, losses = _deviance(model, graph), [np.nan]
+    if is_dag(turned):
+        losses.append(_deviance(model, turned) - now)
+    if model.cpdag_[j, i]:
+        losses.append(_least_deviance_in_class(model, (j, i)))
+    return EdgeLoss(drop=_deviance(model, dropped) - now, reverse=float(np.fmin.reduce(losses)))
 
 
 def drop_losses(model: Golem) -> Matrix:
@@ -124,8 +131,35 @@ def certify(model: Golem, tolerance: float = 1e-6) -> Certificate:
     return certify_objective(objective, model.weights_, tolerance)
 
 
-def _deviance(model: Golem, graph: BoolMatrix) -> float:
-    """Return 2 n L(B) + the penalty on the edges, at the best weights for a graph."""
+def _least_deviance_in_class(model: Golem, edge: tuple[int, int]) -> float:
+    """Return the lowest deviance of the members of the equivalence class that have an edge; NaN if none was found.
+
+    Members are visited by reversing covered edges, which leads to all of them (Chickering 1995), best first.
+    """
+    lines = model.cpdag_ & model.cpdag_.T
+    start = model.adjacency_.copy()
+    waiting, seen = [(0.0, 0, start)], {start.tobytes()}
+    least, base = np.nan, _deviance(model, start, penalized=False)
+    for _ in range(_MOST_MEMBERS):
+        if not waiting:
+            break
+        deviance, _, member = heapq.heappop(waiting)
+        if member[edge]:
+            least = np.fmin(least, deviance)
+        parents = [frozenset(np.flatnonzero(column).tolist()) for column in member.T]
+        for i, j in np.argwhere(member & lines).tolist():
+            if parents[j] != parents[i] | {i}:
+                continue
+            turned = member.copy()
+            turned[i, j], turned[j, i] = False, True
+            if turned.tobytes() not in seen:
+                seen.add(turned.tobytes())
+                heapq.heappush(waiting, (_deviance(model, turned, penalized=False) - base, len(seen), turned))
+    return float(least)
+
+
+def _deviance(model: Golem, graph: BoolMatrix, *, penalized: bool = True) -> float:
+    """Return 2 n L(B), at the best weights for a graph, and the penalty on its edges if `penalized`."""
     n, penalties = model.moments_.n, model.edge_penalty_.penalties(model.moments_.n, model.moments_.d)
     r = regressions(graph, model.moments_.covariance).residual_variances
-    return float(2 * n * model.likelihood_.on_dag(r) + penalties[graph.sum(axis=0)].sum())
+    return float(2 * n * model.likelihood_.on_dag(r) + penalized * penalties[graph.sum(axis=0)].sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,6 +40,11 @@ class Diagnosis:
     """All findings about a model, the most important first; `print` shows those that are not "ok"."""
 
     findings: list[Finding]
+
+    @classmethod
+    def of(cls, findings: Iterable[Finding]) -> Diagnosis:
+        """Sort findings: warnings, then notes, then what is fine."""
+        return cls(sorted(findings, key=lambda finding: ("warning", "note", "ok").index(finding.level)))
 
     def __getitem__(self, name: str) -> Finding:
         """Return a finding by its name."""

@@ -1,0 +1,66 @@
+"""Checks of the edges as a whole: too many for the rows, and weights outside their own bootstrap intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from golem.assessment.diagnostics.finding import Finding
+from golem.runtime.messages import counted, shortened
+
+if TYPE_CHECKING:
+    from golem.assessment.bootstrap import Bootstrap
+    from golem.estimator.golem import Golem
+
+# Sparse graphs have up to four parents per node. Beyond, a graph is dense if it has this share of all pairs, or fewer
+# rows per parent than regressions need.
+_MANY_PARENTS = 4.0
+_LARGE_SHARE = 0.3
+_FEW_ROWS_PER_PARENT = 50
+
+
+def find_density(model: Golem) -> Finding:
+    """Check that the graph is sparse, as the penalty assumes."""
+    n, d, edges = model.moments_.n, model.moments_.d, int(model.adjacency_.sum())
+    parents = edges / d
+    share = edges / max(d * (d - 1) / 2, 1)
+    few_rows = n < _FEW_ROWS_PER_PARENT * parents
+    numbers = f"{counted(edges, 'edge')} among {d} variables ({parents:.1f} per variable, {share:.0%} of all pairs)"
+    if parents <= _MANY_PARENTS or not (few_rows or share > _LARGE_SHARE):
+        return Finding("density", "ok", f"The graph is sparse enough for {n} rows: {numbers}.")
+    return Finding(
+        "density",
+        "warning" if few_rows else "note",
+        f"The graph is dense for {n} rows: {numbers}. Dependent rows, nonlinear effects, long tails and nearly "
+        "identical columns all cause many weak edges.",
+        "Look for a sparser graph: --select stability chooses a higher penalty per edge if the edges differ between "
+        "halves of the rows.",
+    )
+
+
+def find_outside_intervals(model: Golem, bootstrap: Bootstrap) -> Finding:
+    """Find weights outside their own bootstrap intervals, and explain them."""
+    name, names, weights = "intervals", model.moments_.names, model.weights_
+    low, high = bootstrap.weight_interval
+    outside = model.adjacency_ & ((weights < low) | (weights > high))
+    if not outside.any():
+        return Finding(name, "ok", "All weights are within their bootstrap intervals.")
+    rare = outside & (bootstrap.direction_frequency <= 0.5)
+    parts = []
+    for edges, reason in (
+        (rare, "most of the resampled graphs lack or reverse this edge, which counts as 0"),
+        (outside & ~rare, "most of the resampled graphs have the edge but give its effect other parents, and a weight "
+         "depends on the other parents"),
+    ):  # fmt: skip
+        listed = [f"{names[i]!r} -> {names[j]!r}" for i, j in np.argwhere(edges)]
+        if listed:
+            parts.append(f"of {shortened(listed, 3)}, because {reason}")
+    count = int(outside.sum())
+    are = "1 weight is outside its" if count == 1 else f"{count} weights are outside their"
+    return Finding(
+        name,
+        "note",
+        f"{are} bootstrap interval: {'; '.join(parts)}.",
+        "Do not rely on these weights; the frequencies show how often such an edge is found.",
+    )

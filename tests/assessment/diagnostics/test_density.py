@@ -1,0 +1,59 @@
+"""Findings about all edges together: density, and weights outside their bootstrap intervals."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from golem import Golem, bootstrap
+from golem.assessment.diagnostics.density import find_density, find_outside_intervals
+from golem.simulate import simulate
+
+
+def graph_model(d, parents, n):
+    """Make a stand-in for a fitted model: every node has this many parents, as far as there are earlier nodes."""
+    model = Golem()
+    graph = np.zeros((d, d), dtype=bool)
+    for j in range(d):
+        graph[max(0, j - parents) : j, j] = True
+    rows = np.random.default_rng(0).normal(size=(n, d))
+    model.fit(rows)
+    model.adjacency_ = graph
+    return model
+
+
+@pytest.mark.parametrize(
+    ("d", "parents", "n", "level"),
+    [
+        (77, 13, 372, "warning"),  # 900 edges for 372 rows
+        (20, 12, 5000, "note"),  # many rows, but most pairs are connected
+        (20, 4, 1000, "ok"),
+        (8, 7, 400, "ok"),  # a complete graph of few nodes has few parents per node
+        (77, 2, 372, "ok"),
+    ],
+)
+def test_a_dense_graph_is_called_so(d, parents, n, level):
+    finding = find_density(graph_model(d, parents, n))
+    assert finding.level == level
+    assert ("--select" in finding.remedy) == (level != "ok")
+
+
+def test_a_weight_outside_its_interval_is_explained():
+    X = simulate(5, 300, "ER1", random_state=3).data
+    model = Golem("ev").fit(X)
+    found = bootstrap(model, X, 10, random_state=0)
+    i, j = np.argwhere(model.adjacency_)[0]
+    inside = dataclasses.replace(found, weight_interval=np.stack([model.weights_ - 1, model.weights_ + 1]))
+    assert find_outside_intervals(model, inside).level == "ok"
+    interval = inside.weight_interval.copy()
+    interval[:, i, j] = 0.0
+    for share, reason in ((0.3, "lack or reverse this edge"), (0.9, "other parents")):
+        frequency = found.direction_frequency.copy()
+        frequency[i, j] = share
+        changed = dataclasses.replace(inside, weight_interval=interval, direction_frequency=frequency)
+        finding = find_outside_intervals(model, changed)
+        assert finding.level == "note"
+        assert finding.finding.startswith(f"1 weight is outside its bootstrap interval: of 'x{i}' -> 'x{j}'")
+        assert reason in finding.finding
