@@ -28,6 +28,7 @@ from golem.data.moments import Moments
 from golem.data.resampling import Sample
 from golem.data.table_source import TableSource
 from golem.estimator.golem import Golem, is_counted
+from golem.estimator.settings import checkpoint_path
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import Supplement, describe
 from golem.output.figures import plot_model, plot_path
@@ -111,6 +112,7 @@ def fit_file(
     diagnose: bool = True,
     certificate: bool = False,
     scheduler: str | None = None,
+    checkpoint: str | Path | None = None,
     random_state: int = 0,
     progress: Progress = _SILENT,
 ) -> FitResult:
@@ -139,6 +141,9 @@ def fit_file(
         Whether to find a stationary point of the paper's score (noise="ev"); see `Golem.certify`.
     scheduler : str, optional
         Address of a Dask scheduler whose workers read the files, or "local".
+    checkpoint : path, optional
+        File that keeps the state of a long solve of the graph of all rows, so that the same call can continue it; see
+        `Golem.fit`.
     random_state : int
         Random seed of the selection and the bootstrap.
     progress : Progress
@@ -157,6 +162,7 @@ def fit_file(
     reading: dict[str, Any] = {"columns": chosen, "drop": listed(drop), "header": header, "na": listed(na)}
     search = None if select is None else GolemCV(model, select, random_state=random_state)
     _require_consistent(model, search, bootstrap, certificate, folder)
+    _require_useful_checkpoint(model, search, checkpoint)
     with contextlib.ExitStack() as stack:
         table = TableFiles.open(stack.enter_context(spooled(paths)), **reading)
         require_kept([file.path for file in table.files], folder, RESULT_FILES)
@@ -172,10 +178,11 @@ def fit_file(
             selection = None
             if search is not None:
                 selection = choose(search, model, moments if select == "bic" else source.sample, progress)
-            learn(model, moments, progress)
+            learn(model, moments, progress, checkpoint)
             if selection is not None:
                 model.selection_ = selection
             interrupted, found, kept = was_interrupted(model), None, "The best graph so far is"
+            more = f" The same command continues from {checkpoint}." if interrupted and checkpoint else ""
             if bootstrap and not interrupted:
                 # So that the graph survives a failed bootstrap.
                 write(model, folder, describe(model, supplement), "The graph, without the bootstrap, is", title=title)
@@ -192,7 +199,7 @@ def fit_file(
                 checked = Diagnosis.of([*checked.findings, find_outside_intervals(model, found)])
             supplement = dataclasses.replace(supplement, bootstrap=found, diagnosis=checked)
             document = describe(model, supplement)
-            write(model, folder, document, kept if interrupted else "The results are", title=title)
+            write(model, folder, document, kept if interrupted else "The results are", more, title=title)
     return FitResult(
         model,
         folder,
@@ -213,6 +220,7 @@ def repeat_fit(
     diagnose: bool = True,
     certificate: bool = False,
     scheduler: str | None = None,
+    checkpoint: str | Path | None = None,
     progress: Progress = _SILENT,
 ) -> FitResult:
     """Repeat the run of a graph.json with its settings, on its files or on others, and compare.
@@ -221,7 +229,7 @@ def repeat_fit(
     ----------
     document : path
         The graph.json.
-    output, data, bootstrap, diagnose, certificate, scheduler, progress
+    output, data, bootstrap, diagnose, certificate, scheduler, checkpoint, progress
         As for `fit_file`; by default the files and the number of resamples of the earlier run.
     """
     run = Run.read(document)
@@ -238,6 +246,7 @@ def repeat_fit(
         diagnose=diagnose,
         certificate=certificate,
         scheduler=scheduler,
+        checkpoint=checkpoint,
         progress=progress,
     )
     return dataclasses.replace(result, repeat=run.compare(result.model))
@@ -255,6 +264,13 @@ def _require_consistent(
     if search is not None:
         search.check_settings()
     require_writable(output)
+
+
+def _require_useful_checkpoint(model: Golem, search: GolemCV | None, checkpoint: str | Path | None) -> None:
+    """Raise a ValueError if a checkpoint would not keep most of the work, before the rows are read."""
+    checkpoint_path(model, model.check_settings()[1], checkpoint)
+    if checkpoint is not None and search is not None:
+        raise ValueError(f"A checkpoint keeps one solve and cannot be combined with select={search.select!r}.")
 
 
 def require_kept(inputs: Sequence[Path], output: Path, results: Collection[str]) -> None:
@@ -285,7 +301,7 @@ def choose(search: GolemCV, model: Golem, data: Moments | Sample, progress: Prog
     return selection
 
 
-def learn(model: Golem, moments: Moments, progress: Progress = _SILENT) -> None:
+def learn(model: Golem, moments: Moments, progress: Progress = _SILENT, checkpoint: str | Path | None = None) -> None:
     """Compile the search, then fit with progress."""
     compile_kernels(model, moments.d, progress)
     before = model.callback
@@ -298,7 +314,7 @@ def learn(model: Golem, moments: Moments, progress: Progress = _SILENT) -> None:
 
         model.set_params(callback=call_all if listeners else None)
         try:
-            model.fit(moments)
+            model.fit(moments, checkpoint=checkpoint)
         finally:
             model.set_params(callback=before)
 
@@ -338,10 +354,12 @@ def _resample(
         ) from None
 
 
-def write(model: Golem, output: Path, document: GraphDocument, kept: str, **report_options: Any) -> None:
+def write(
+    model: Golem, output: Path, document: GraphDocument, kept: str, more: str = "", **report_options: Any
+) -> None:
     """Write the result files, the figures and the report; Ctrl-C waits until they are written.
 
-    `kept` begins the sentence for Ctrl-C that ends with "saved in `output`".
+    `kept` begins the sentence for Ctrl-C that ends with "saved in `output`"; `more` follows it.
     """
     selection = getattr(model, "selection_", None)
     with holding_interrupts():
@@ -352,7 +370,7 @@ def write(model: Golem, output: Path, document: GraphDocument, kept: str, **repo
             if selection is not None:
                 write_text(folder / "path.csv", path_text(selection))
                 save_figure(lambda figure: plot_path(selection, figure), folder / "path.png")
-        keep(f"{kept} saved in {output}.")
+        keep(f"{kept} saved in {output}.{more}")
 
 
 def was_interrupted(model: Golem) -> bool:

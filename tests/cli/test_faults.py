@@ -20,6 +20,8 @@ import numpy as np
 import pytest
 
 import golem
+from golem import Golem
+from golem.workflow import fit_file
 
 RUNS = int(os.environ.get("GOLEM_FAULT_RUNS", "2"))
 SEED = int(os.environ.get("GOLEM_FAULT_SEED", "0"))
@@ -113,6 +115,22 @@ def write_table(path, d):
     rows[:, 1] += 2 * rows[:, 0]
     np.savetxt(path, rows, delimiter=",", header=",".join(f"v{k}" for k in range(d)), comments="")
     return path.parent
+
+
+def test_the_same_command_continues_after_sigterm_with_the_same_result(table):
+    options = ("fit", "data.csv", "-q", "--solver=adam", "--noise=nv", "--max-iter=200", "--no-diagnose")
+    checkpointed = (*options, "--checkpoint=run.npz")
+    program = slowly(table, "golem.solvers.adam.minus_ratio", 0.01, *checkpointed)
+    time.sleep(1.5)  # the state is copied every second
+    program.process.send_signal(signal.SIGTERM)
+    error = program.end(expect=128 + signal.SIGTERM)
+    assert "saved in golem-output. The same command continues from run.npz." in error
+    with np.load(table / "run.npz", allow_pickle=False) as archive:
+        assert int(archive["golem-ev (start)/step"]) > 0
+    Program(table, *checkpointed).end(expect=0)
+    fit_file(table / "data.csv", table / "whole", Golem("nv", "adam", max_iter=200), diagnose=False)
+    written = [(table / folder / "weights.csv").read_text() for folder in ("golem-output", "whole")]
+    assert written[0] == written[1]
 
 
 @pytest.mark.parametrize(

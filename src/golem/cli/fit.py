@@ -14,7 +14,9 @@ from golem.cli.terminal import print_fit, print_fit_json, showing_warnings
 from golem.runtime.lazy_modules import skip_slow_imports
 
 # Options that go with --from; graph.json holds the values of all others.
-_WITH_FROM = ("data", "repeat", "output", "certificate", "diagnose", "bootstrap", "scheduler", "quiet", "as_json")
+_WITH_FROM = (
+    "data", "repeat", "output", "certificate", "diagnose", "bootstrap", "scheduler", "checkpoint", "quiet", "as_json",
+)  # fmt: skip
 
 
 def fit(
@@ -70,6 +72,14 @@ def fit(
         options.search(help="Maximum number of iterations.  [default: 10000 (lbfgs), 100000 (adam)]", min=1),
     ] = None,
     time_limit: Annotated[float | None, options.search(help="Time limit per graph, in seconds.", min=0.001)] = None,
+    checkpoint: Annotated[
+        Path | None,
+        options.search(
+            metavar="FILE",
+            help="Keep the state of a long solve in this file, so that the same command continues after Ctrl-C, a time "
+            "limit or a crash (only adam).",
+        ),
+    ] = None,
     device: Annotated[
         str, options.search(help="cpu, cuda, or auto: a GPU if it is faster (only adam, and order with ev).")
     ] = "cpu",
@@ -143,6 +153,7 @@ def fit(
         "diagnose": diagnose,
         "certificate": certificate,
         "scheduler": scheduler,
+        "checkpoint": checkpoint,
         "progress": ProgressBars(bars=not (quiet or as_json), notes=not quiet),
     }
     with user_errors(), showing_warnings(quiet):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import warnings
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from golem.estimator.name_order import name_order
 from golem.estimator.order_fit import run_search
 from golem.estimator.settings import (
     PAPER_THRESHOLD,
+    checkpoint_path,
     chosen_solver,
     named,
     plain_number,
@@ -221,7 +223,7 @@ class Golem(TableEstimator, GraphMatrices):
         }
         return cls(**(recipe | changes))
 
-    def fit(self, X: Any, y: None = None) -> Self:
+    def fit(self, X: Any, y: None = None, *, checkpoint: str | Path | None = None) -> Self:
         """Learn a graph.
 
         Parameters
@@ -230,12 +232,17 @@ class Golem(TableEstimator, GraphMatrices):
             Data of shape (n, d), or their moments.
         y : None
             Ignored, for scikit-learn.
+        checkpoint : path, optional
+            File that keeps the state of a long solve (Adam). If a fit is interrupted, reaches its time limit or is
+            killed, the same call continues where it stopped, with the same result as a fit without a break. A file of
+            other data or settings is refused. A fit that has ended returns at once.
         """
         noise, solver = self.check_settings()
+        file = checkpoint_path(self, solver, checkpoint)
         rows = self._prepare(X, solver)
         if isinstance(solver, Order):
             return self._conclude(*run_search(self, solver, noise))
-        return self._conclude(*run_recipe(self, solver, noise, rows))
+        return self._conclude(*run_recipe(self, solver, noise, rows, file))
 
     def _prepare(self, X: Any, solver: Order | Adam | LBFGS) -> Array | None:
         """Read and check the data; return the rows if there are any."""

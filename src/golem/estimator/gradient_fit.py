@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from golem.estimator.settings import ACYCLICITIES, PAPER_THRESHOLD, named, placement_for, plain_number, start_matrix
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def run_recipe(
-    model: Golem, solver: Adam | LBFGS, noise: NoiseModel, rows: Array | None
+    model: Golem, solver: Adam | LBFGS, noise: NoiseModel, rows: Array | None, checkpoint: Path | None
 ) -> tuple[Solution, Solution | None]:
     """Minimize the score from the start that the settings ask for; return the solution and its start."""
     moments = model.moments_
     init = start_matrix(model, moments.d)
     recipe = recipe_of(model, solver, moments.d)
-    return recipe.run(moments.covariance, moments.n, penalized(model, noise), model.noise, init, rows)
+    return recipe.run(moments.covariance, moments.n, penalized(model, noise), model.noise, init, rows, checkpoint)
 
 
 def recipe_of(model: Golem, solver: Adam | LBFGS, d: int, stack: int = 1) -> PaperRecipe:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import reprlib
 from numbers import Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,6 +132,18 @@ def start_matrix(model: Golem, d: int) -> Matrix | None:
     if np.linalg.slogdet(np.eye(d) - start)[0] == 0:
         raise ValueError("The score is infinite at the start matrix, because I - B is singular. Choose another start.")
     return start
+
+
+def checkpoint_path(model: Golem, solver: Order | Adam | LBFGS, checkpoint: str | Path | None) -> Path | None:
+    """Return the path of a checkpoint; raise a ValueError if the solver cannot continue from one."""
+    if checkpoint is None:
+        return None
+    if not isinstance(solver, Adam):
+        name = "lbfgs" if isinstance(solver, LBFGS) else "order"
+        raise ValueError(f"A checkpoint needs solver='adam'; solver='{name}' cannot continue a solve that was stopped.")
+    if solver.batch_size is not None and isinstance(model.random_state, np.random.Generator):
+        raise ValueError("A checkpoint of minibatches needs a whole number as random_state, not a Generator.")
+    return Path(checkpoint)
 
 
 def placement_for(model: Golem, solver: Order | Adam | LBFGS, d: int) -> Placement:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,19 @@ from sklearn.base import clone
 from golem.data.moments import Moments
 from golem.estimator.golem import Golem
 from golem.estimator.gradient_fit import penalized, recipe_of
-from golem.estimator.settings import start_matrix
+from golem.estimator.settings import checkpoint_path, start_matrix
 from golem.runtime.types import Matrix
 from golem.solvers import Adam
 from golem.solvers.paper_recipe import NOISE_MODELS
 
 
-def fit_stacked(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | None = None) -> list[Golem]:
+def fit_stacked(
+    model: Golem,
+    tables: Sequence[Any],
+    starts: Sequence[Matrix] | None = None,
+    *,
+    checkpoint: str | Path | None = None,
+) -> list[Golem]:
     """Fit clones of a model to tables with the same number of columns, all in one solve by Adam.
 
     On a GPU the steps of many small problems take little longer than those of one. Each problem ends where it would
@@ -33,6 +40,8 @@ def fit_stacked(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | 
         Data as for `Golem.fit`.
     starts : sequence of ndarray of shape (d, d), optional
         Weights to start from, one matrix per table, instead of the model's `init`.
+    checkpoint : path, optional
+        File that keeps the state of the solve; see `Golem.fit`.
 
     Examples
     --------
@@ -50,6 +59,7 @@ def fit_stacked(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | 
     _, solver = model.check_settings()
     if not isinstance(solver, Adam) or solver.batch_size is not None:
         raise ValueError("A batch needs solver='adam' without minibatches. Fit other models one by one.")
+    file = checkpoint_path(model, solver, checkpoint)
     moments: list[Moments] = []
     for number, (one, table) in enumerate(zip(models, tables, strict=True)):
         with _warning_of(number):
@@ -70,7 +80,7 @@ def fit_stacked(model: Golem, tables: Sequence[Any], starts: Sequence[Matrix] | 
     init = None if init is None else np.broadcast_to(init, stack.shape)
     recipe = recipe_of(models[0], solver, d, len(models))
     noise = penalized(model, NOISE_MODELS[model.noise])
-    solution, start = recipe.run(stack, moments[0].n, noise, model.noise, init)
+    solution, start = recipe.run(stack, moments[0].n, noise, model.noise, init, checkpoint=file)
     first = [None] * len(models) if start is None else start.split()
     for number, (one, *parts) in enumerate(zip(models, solution.split(), first, strict=True)):
         with _warning_of(number):

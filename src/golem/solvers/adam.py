@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Array
 from golem.score.acyclicity import Acyclicity
 from golem.score.objective import Objective
+from golem.solvers.checkpoint import Arrays, Checkpoint, StageWriter
 from golem.solvers.replayed_adam import ReplayedAdam, is_replayable, pays_to_replay
 from golem.solvers.solution import Callback, Recorder, Solution, Status
 
@@ -92,42 +93,62 @@ class Adam:
         random_state: int | np.random.Generator | None = None,
         callback: Callback | None = None,
         stage: str = "",
+        checkpoint: Checkpoint | None = None,
     ) -> Solution:
-        """Minimize the objective; `rows` (centred) and `random_state` are for minibatches."""
+        """Minimize the objective; `rows` (centred) and `random_state` are for minibatches.
+
+        With a checkpoint, continue the stage of that name where an earlier call has stopped.
+        """
         if self.batch_size is not None and rows is None:
             raise ValueError("Minibatches need the rows of the data. Pass `rows`, or leave out batch_size.")
+        if checkpoint is not None and (ended := checkpoint.solution(stage)) is not None:
+            return ended
+        writer = StageWriter(checkpoint, stage)
+        earlier = writer.restored
         # Steps that overflow are detected and halved.
         with blas_threads_for(objective.d), np.errstate(all="ignore"):
-            recorder = Recorder(objective, self.max_iter, self.time_limit, callback, stage)
-            return self._descend(objective, init, rows, random_state, recorder)
+            recorder = Recorder(objective, self.max_iter, self.time_limit, callback, stage, earlier=earlier)
+            solution = self._descend(
+                objective, init, self._covariances(rows, objective.S, random_state), recorder, writer
+            )
+        if checkpoint is not None:
+            checkpoint.end(stage, solution)
+        return solution
 
     def _descend(
         self,
         objective: Objective,
         init: Array | None,
-        rows: Array | None,
-        random_state: int | np.random.Generator | None,
+        covariances: _Covariances,
         recorder: Recorder,
+        writer: StageWriter,
     ) -> Solution:
-        xp = namespace(objective.S)
-        covariances = self._covariances(rows, objective.S, random_state)
-        last = B = (xp.zeros_like(objective.S) if init is None else init) * objective.free
-        m, v = xp.zeros_like(B), xp.zeros_like(B)
+        B, m, v, step = self._start(objective, init, covariances, writer.restored)
+        ended = _Ended(B, writer.restored)
+        last = B
         functions = accelerated_functions(B) if self.accelerate else EXACT
         replayed = None
         if self.batch_size is None and pays_to_replay(objective):
             replayed = ReplayedAdam(objective, self._moved, self.beta1, self.beta2)
-        status, step, ended = Status.MAX_ITER if self.tolerance else Status.COMPLETED, 0, _Ended(B)
+        status = Status.MAX_ITER if self.tolerance else Status.COMPLETED
+
+        def state() -> dict[str, Array]:
+            # B is replaced in each step, the moments change in place.
+            copies = {"B": B, "m": _copied(m), "v": _copied(v), "step": np.array(step)}
+            return copies | ended.arrays() | covariances.arrays() | recorder.arrays()
+
         try:
             while step <= self.max_iter:
-                B, grad = self._finite(objective, B, last, next(covariances), functions, ended)
+                B, grad = self._finite(objective, B, last, covariances.draw(), functions, ended)
                 last = B
                 if step == self.max_iter or ended.all():
                     break
-                recorder.observe(step, B)
-                if recorder.out_of_time():
+                stopping = recorder.out_of_time()
+                writer.offer(state, last=stopping)
+                if stopping:
                     status = Status.TIME_LIMIT
                     break
+                recorder.observe(step, B)
                 if self.tolerance and step % _CHECK_EVERY == 0:
                     residual = to_numpy(objective.stationarity(B, objective.smooth_value_and_grad(B)[1]))
                     ended.note(residual <= self.tolerance, B, Status.CONVERGED)
@@ -144,10 +165,24 @@ class Adam:
                 B = ended.restored(B)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
+            writer.flush()
         finally:
             if replayed is not None:
                 replayed.close()
         return recorder.solution(last, ended.statuses(status), step)
+
+    def _start(
+        self, objective: Objective, init: Array | None, covariances: _Covariances, earlier: Arrays
+    ) -> tuple[Array, Array, Array, int]:
+        """Return B, the two moments and the number of the step: at the start, or where an earlier call has stopped."""
+        xp, S = namespace(objective.S), objective.S
+        if not earlier:
+            B = (xp.zeros_like(S) if init is None else init) * objective.free
+            return B, xp.zeros_like(B), xp.zeros_like(B), 0
+        step = int(earlier["step"])
+        covariances.restore(step, earlier)
+        B, m, v = (xp.asarray(earlier[name], dtype=S.dtype, device=device(S)) for name in ("B", "m", "v"))
+        return B, m, v, step
 
     def _moved(self, B: Array, m: Array, v: Array, grad: Array, decay1: Any, decay2: Any) -> Array:
         """Update the moments m and v, overwriting the gradient, and return B after the step."""
@@ -184,30 +219,84 @@ class Adam:
 
     def _covariances(
         self, rows: Array | None, S: Array, random_state: int | np.random.Generator | None
-    ) -> Iterator[Array]:
-        """Yield the covariance for each step: of all rows, or of the next minibatch."""
+    ) -> _Covariances:
+        """Return the covariances of the steps: of all rows, or of minibatches."""
         if self.batch_size is None or rows is None:
-            while True:
-                yield S
-        xp, n = namespace(rows), rows.shape[0]
-        rng = np.random.default_rng(0 if random_state is None else random_state)
-        size = min(self.batch_size, n)
-        while True:
-            order = rng.permutation(n)
-            for start in range(0, n - size + 1, size):
-                where = xp.asarray(order[start : start + size], device=device(rows))
-                batch = xp.take(rows, where, axis=0)
-                yield xp.matrix_transpose(batch) @ batch / size
+            return _Covariances(S)
+        return _Minibatches(S, rows, self.batch_size, random_state)
+
+
+def _copied(array: Array) -> Array:
+    return namespace(array).asarray(array, copy=True)
+
+
+class _Covariances:
+    """The covariance for each step: of all rows."""
+
+    def __init__(self, S: Array) -> None:
+        self._S = S
+
+    def draw(self) -> Array:
+        """Return the covariance for the next step."""
+        return self._S
+
+    def arrays(self) -> dict[str, Array]:
+        """Return what a checkpoint has to keep."""
+        return {}
+
+    def restore(self, step: int, earlier: Arrays) -> None:
+        """Continue at a step with what a checkpoint has kept."""
+
+
+class _Minibatches(_Covariances):
+    """The covariance for each step: of the next minibatch. The rows are shuffled in every epoch."""
+
+    def __init__(self, S: Array, rows: Array, size: int, random_state: int | np.random.Generator | None) -> None:
+        super().__init__(S)
+        self._rows, self._size = rows, min(size, rows.shape[0])
+        self._rng = np.random.default_rng(0 if random_state is None else random_state)
+        self._drawn, self._order, self._epoch = 0, np.zeros(0, dtype=int), self._rng.bit_generator.state
+
+    def draw(self) -> Array:
+        xp, n, size = namespace(self._rows), self._rows.shape[0], self._size
+        begin = self._drawn % (n // size) * size
+        if begin == 0 or not len(self._order):
+            self._epoch = self._rng.bit_generator.state
+            self._order = self._rng.permutation(n)
+        self._drawn += 1
+        where = xp.asarray(self._order[begin : begin + size], device=device(self._rows))
+        batch = xp.take(self._rows, where, axis=0)
+        return xp.matrix_transpose(batch) @ batch / size
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the state of the generator before it shuffled the rows for the present epoch."""
+        return {"generator": np.array(json.dumps(self._epoch))}
+
+    def restore(self, step: int, earlier: Arrays) -> None:
+        self._rng.bit_generator.state = json.loads(str(earlier["generator"]))
+        self._drawn = step
 
 
 class _Ended:
     """The problems of a stack that have ended while others continue: which, at which weights, and with which status."""
 
-    def __init__(self, B: Array) -> None:
+    def __init__(self, B: Array, earlier: Arrays) -> None:
         self._which = np.zeros(B.shape[:-2], dtype=bool)
         self._how = np.empty(B.shape[:-2], dtype=object)
         self._mask: Array | None = None  # `_which` on the device of B
         self._weights = B
+        if "ended" in earlier:
+            names = earlier["ended"]
+            weights = namespace(B).asarray(earlier["ended_weights"], dtype=B.dtype, device=device(B))
+            for name in set(names.reshape(-1).tolist()) - {""}:
+                self.note(names == name, weights, Status[name])
+
+    def arrays(self) -> dict[str, Array]:
+        """Return what a checkpoint has to keep: the names of the statuses, and the weights."""
+        if self._mask is None:
+            return {}
+        names = [how.name if how else "" for how in self._how.reshape(-1).tolist()]
+        return {"ended": np.array(names).reshape(self._how.shape), "ended_weights": self._weights}
 
     def all(self) -> bool:
         """Return whether all problems have ended."""

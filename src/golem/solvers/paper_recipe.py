@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from golem.score.acyclicity import Acyclicity
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 from golem.score.objective import PAPER_PENALTIES, Objective
 from golem.solvers import LBFGS, Adam, Callback, Solution
+from golem.solvers.checkpoint import Checkpoint, hash_of
 
 
 @dataclass(frozen=True)
@@ -57,33 +60,69 @@ class PaperRecipe:
         )
 
     def run(
-        self, covariance: Matrix, n: int, noise: NoiseModel, name: str, init: Matrix | None, rows: Array | None = None
+        self,
+        covariance: Matrix,
+        n: int,
+        noise: NoiseModel,
+        name: str,
+        init: Matrix | None,
+        rows: Array | None = None,
+        checkpoint: Path | None = None,
     ) -> tuple[Solution, Solution | None]:
-        """Minimize the score from `init`, by default the solution of GOLEM-EV; return the solution and that start."""
+        """Minimize the score from `init`, by default the solution of GOLEM-EV; return the solution and that start.
+
+        With a checkpoint file (Adam only), continue where an earlier call with the same data and settings has stopped.
+        """
         start: Solution | None = None
         objective = self.objective(covariance, n, noise)
+        rows = rows if isinstance(self.solver, Adam) and self.solver.batch_size is not None else None
+        file = None
+        if checkpoint is not None:
+            file = Checkpoint(checkpoint, self._identity(covariance, n, noise, name, init, rows))
         if init is None:
             golem_ev = self.objective(covariance, n, NOISE_MODELS["ev"])
-            start = self._solve(golem_ev, None, rows, stage="golem-ev (start)")
+            start = self._solve(golem_ev, None, rows, "golem-ev (start)", file)
             if start.status.is_cut_short:
                 return start, start
             init = start.weights
         elif not np.isfinite(float(objective.value_and_grad(self.placement.put(init))[0].sum())):
             raise ValueError("The score is not finite at the start matrix 'init'. Choose smaller weights.")
-        return self._solve(objective, init, rows, stage=f"golem-{name}"), start
+        return self._solve(objective, init, rows, f"golem-{name}", file), start
 
-    def _solve(self, objective: Objective, init: Matrix | None, rows: Array | None, stage: str) -> Solution:
-        """Run the solver; pass it the rows if it uses minibatches."""
+    def _solve(
+        self, objective: Objective, init: Matrix | None, rows: Array | None, stage: str, checkpoint: Checkpoint | None
+    ) -> Solution:
+        """Run the solver."""
         if isinstance(self.solver, LBFGS):
             return self.solver.solve(objective, init, callback=self.callback, stage=stage)
         return self.solver.solve(
             objective,
             None if init is None else self.placement.put(init),
-            rows=None if rows is None or self.solver.batch_size is None else self.placement.put(_centred(rows)),
+            rows=None if rows is None else self.placement.put(_centred(rows)),
             random_state=self.random_state,
             callback=self.callback,
             stage=stage,
+            checkpoint=checkpoint,
         )
+
+    def _identity(
+        self, covariance: Matrix, n: int, noise: NoiseModel, name: str, init: Matrix | None, rows: Array | None
+    ) -> dict[str, str]:
+        """Return what the result depends on; the device and the time limit may change between calls."""
+        settings = {
+            "noise": name,
+            "lambda_sparsity": noise.lambda_sparsity,
+            "lambda_dag": noise.lambda_dag,
+            "solver": dataclasses.replace(self.solver, time_limit=None),
+            "acyclicity": self.acyclicity,
+            "dtype": self.placement.dtype,
+            "random_state": None if rows is None else self.random_state or 0,
+        }
+        return {name: str(value) for name, value in settings.items()} | {
+            "data": f"{n} rows, {hash_of(covariance, rows)}",
+            "start": hash_of(init),
+            "knowledge": hash_of(self.knowledge.forbidden, self.knowledge.required),
+        }
 
 
 def _centred(rows: Array) -> Array:

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from golem.runtime.arrays import to_numpy
 from golem.runtime.types import Array
@@ -143,7 +144,7 @@ class Recorder:
     """Keeps the trace and the clock of a running solve, and reports progress.
 
     Trace points are at fixed iterations, so that equal runs have equal traces. Callbacks are made at most five times
-    per second and take at most a few per cent of the time.
+    per second and take at most a few per cent of the time. `earlier` is the record of a call that was stopped.
     """
 
     def __init__(
@@ -155,23 +156,29 @@ class Recorder:
         stage: str = "",
         points: int = 200,
         spacing: int = 100,
+        earlier: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
         self._objective, self._max_iter, self._time_limit = objective, max_iter, time_limit
         self._callback, self._stage = callback, stage
         # A trace point costs as much as one or two steps. Adam checks its steps at multiples of the spacing.
         self._every = spacing * max(1, max_iter // (points * spacing))
         self._start = time.perf_counter()
-        self._next_call = 0.0
-        self._trace: list[TracePoint] = []
+        self._trace = _trace_from(earlier or {})
+        self._before = float(earlier["seconds"]) if earlier else 0.0
+        self._next_call = self._before
 
     @property
     def seconds(self) -> float:
-        """Seconds since the solve began."""
-        return time.perf_counter() - self._start
+        """Seconds that the solve has taken, also in earlier calls."""
+        return self._before + time.perf_counter() - self._start
 
     def out_of_time(self) -> bool:
-        """Return whether the time limit has passed."""
-        return self._time_limit is not None and self.seconds >= self._time_limit
+        """Return whether the time limit of this call has passed."""
+        return self._time_limit is not None and self.seconds - self._before >= self._time_limit
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the trace and the clock as arrays, for the `earlier` of a recorder that continues this one."""
+        return _trace_arrays(self._trace) | {"seconds": np.array(self.seconds)}
 
     def observe(self, iteration: int, B: Array) -> None:
         """Record the state at the start of an iteration, if it is due."""
@@ -219,5 +226,61 @@ class Recorder:
 
 def _as_numbers(terms: Mapping[str, Array]) -> dict[str, Any]:
     """Convert the terms to floats, or to NumPy arrays for a stack of problems."""
-    arrays = {name: to_numpy(value) for name, value in terms.items()}
-    return {name: float(value) if value.ndim == 0 else value for name, value in arrays.items()}
+    return {name: _plain(to_numpy(value)) for name, value in terms.items()}
+
+
+def _plain(value: NDArray[Any]) -> Any:
+    """Return a number for one problem, an array for a stack."""
+    return float(value) if value.ndim == 0 else value
+
+
+def solution_arrays(solution: Solution) -> dict[str, NDArray[Any]]:
+    """Return the solution of a gradient solver as plain arrays; `solution_from` is the inverse."""
+    statuses = [one.name for one in solution.statuses or ()]
+    return {
+        "weights": solution.weights,
+        "status": np.array(solution.status.name),
+        "iterations": np.array(solution.iterations),
+        "seconds": np.array(solution.seconds),
+        "stationarity": np.asarray(solution.stationarity),
+        **({"statuses": np.array(statuses)} if statuses else {}),
+        **_trace_arrays(solution.trace),
+    }
+
+
+def solution_from(arrays: Mapping[str, NDArray[Any]]) -> Solution:
+    """Return the solution that `solution_arrays` describes; its terms are the last of the trace."""
+    trace, stationarity = tuple(_trace_from(arrays)), arrays["stationarity"]
+    return Solution(
+        weights=arrays["weights"],
+        status=Status[str(arrays["status"])],
+        statuses=tuple(Status[name] for name in arrays["statuses"].tolist()) if "statuses" in arrays else None,
+        terms=trace[-1].terms,
+        trace=trace,
+        iterations=int(arrays["iterations"]),
+        seconds=float(arrays["seconds"]),
+        stationarity=_plain(stationarity),
+    )
+
+
+def _trace_arrays(trace: Sequence[TracePoint]) -> dict[str, NDArray[Any]]:
+    """Return a trace as arrays, one per term with a row per point."""
+    if not trace:
+        return {}
+    return {
+        "trace.iteration": np.array([point.iteration for point in trace]),
+        "trace.seconds": np.array([point.seconds for point in trace]),
+        **{f"trace.terms.{name}": np.array([point.terms[name] for point in trace]) for name in trace[0].terms},
+    }
+
+
+def _trace_from(arrays: Mapping[str, NDArray[Any]]) -> list[TracePoint]:
+    """Undo `_trace_arrays`."""
+    start = "trace.terms."
+    terms = {name.removeprefix(start): values for name, values in arrays.items() if name.startswith(start)}
+    return [
+        TracePoint(int(iteration), float(seconds), {name: _plain(values[k]) for name, values in terms.items()})
+        for k, (iteration, seconds) in enumerate(
+            zip(arrays.get("trace.iteration", ()), arrays.get("trace.seconds", ()), strict=True)
+        )
+    ]
