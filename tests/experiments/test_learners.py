@@ -5,8 +5,11 @@ import pytest
 
 from golem.experiments import Task, learners, load
 from golem.experiments.analysis.outputs import verdict_text
+from golem.experiments.engine.checkpoints import keeping_in
 from golem.experiments.learners import build, learn, learn_batch
+from golem.score.objective import Objective
 from golem.simulate import simulate
+from golem.solvers import checkpoint
 
 CELL = {"d": 6, "steps": 300}
 
@@ -43,7 +46,9 @@ def test_golem_ev_is_solved_once_for_all_that_start_there(tables, monkeypatch):
     solved = []
     fit_stacked = learners.fit_stacked
     monkeypatch.setattr(
-        learners, "fit_stacked", lambda model, *rest: (solved.append(model.noise), fit_stacked(model, *rest))[1]
+        learners,
+        "fit_stacked",
+        lambda model, *rest, **more: (solved.append(model.noise), fit_stacked(model, *rest, **more))[1],
     )
     for method in ("golem-nv", "golem-nv-l1", "golem-ev"):
         learn_batch(method, CELL, tables, "cpu")
@@ -78,3 +83,36 @@ def test_fgs_has_the_score_of_the_paper_and_says_so():
     assert Task("identifiable", cell, 0, "fgs").key != Task("identifiable", cell, 0, "fgs-bic").key
     row = {"experiment": "identifiable", **cell, "method": "fgs", "seed": 0, "status": "done", "seconds": 1.0}
     assert "FGS(structure_prior=1)" in verdict_text(load("identifiable"), [row], [], [])
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_recipe_that_was_killed_continues_in_the_next_process(tables, batch, tmp_path, monkeypatch):
+    def learned():
+        monkeypatch.setattr(learners, "_golem_ev_solved", {})  # as in a new process
+        if batch:
+            return [one.model.raw_weights_ for one in learn_batch("golem-nv", CELL, tables, "cpu")]
+        return [learn("golem-nv", CELL, tables[0]).model.raw_weights_]
+
+    whole = learned()
+    monkeypatch.setattr(checkpoint, "_INTERVAL", 0.0)
+    monkeypatch.setattr(checkpoint, "_COPY_INTERVAL", 0.0)
+    monkeypatch.setattr(checkpoint, "_SHARE", 0)
+    plain, left = Objective.add_sparsity, [0]
+
+    def add_sparsity(*arguments):
+        left[0] -= 1
+        if left[0] < 0:
+            raise RuntimeError("killed")
+        return plain(*arguments)
+
+    monkeypatch.setattr(Objective, "add_sparsity", add_sparsity)
+    with keeping_in(str(tmp_path / "checkpoints")):
+        for moment in (100, 250, 90):  # in the first stage, at the start of the second, and inside it
+            left[0] = moment
+            with pytest.raises(RuntimeError, match="killed"):
+                learned()
+        left[0] = 180  # too few for all steps
+        found = learned()
+    assert all(np.array_equal(one, two) for one, two in zip(found, whole, strict=True))
+    if not batch:
+        assert list((tmp_path / "checkpoints").iterdir()) == []

@@ -104,8 +104,8 @@ def experiment(
     Writes `table.csv`, `figure.png`, `figure.svg` and `verdict.md` into the output folder. `verdict.md` lists each
     claim, the measured numbers, and whether the claim holds.
 
-    Each finished task is saved at once. After Ctrl-C or a crash, the same command continues. Concurrent runs share the
-    work.
+    Each finished task is saved at once. After Ctrl-C or a crash, the same command continues, also inside long runs of
+    the paper's recipe and past their time limit. Concurrent runs share the work.
     """
     from golem.experiments import EXPERIMENTS, Grid, Options, load, run
     from golem.experiments.analysis.outputs import publish, republish
@@ -208,7 +208,9 @@ def _print_summary(summary: Summary) -> None:
         f"{counted(summary.total, 'task')}: {summary.found} done before, {summary.ran} run now. {unfinished} of these "
         "failed or ran out of time."
     ]
-    if unfinished:
+    if summary.resumable:
+        lines.append(f"The same command continues {counted(summary.resumable, 'task')} that reached the time limit.")
+    if unfinished > summary.resumable:
         lines.append(f"table.csv shows why. Add --retry to run {'it' if unfinished == 1 else 'them'} again.")
     if summary.elsewhere or summary.held:
         lines.append(f"A concurrent run has finished {summary.elsewhere} tasks and is working on {summary.held}.")

@@ -67,6 +67,8 @@ class Experiment:
         Takes tasks of one shape and the name of a device, and returns their measurements.
     has_sizes : bool
         Whether the numbers of variables can be chosen; False if the data fix them.
+    resumes : callable, optional
+        Takes a task and returns whether it keeps checkpoints. If it reaches the time limit, the next run continues it.
     """
 
     name: str
@@ -80,3 +82,4 @@ class Experiment:
     shape: Callable[[Task], Hashable] | None = None
     run_batch: Callable[[list[Task], str], list[Row]] | None = None
     has_sizes: bool = True
+    resumes: Callable[[Task], bool] | None = None

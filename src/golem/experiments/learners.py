@@ -25,11 +25,13 @@ from golem.comparison.registry import METHODS
 from golem.data.moments import Moments
 from golem.estimator.golem import Golem
 from golem.estimator.stacked_fits import fit_stacked
+from golem.experiments.engine.checkpoints import checkpoint_file
 from golem.experiments.engine.task import Row, Value
 from golem.graphs import metrics
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.objective import PAPER_PENALTIES
-from golem.solvers import Status
+from golem.solvers import Adam, Status
+from golem.solvers.checkpoint import hash_of, seconds_in
 
 VARIANTS: dict[str, Callable[[], Any]] = {
     "golem-ev-l1": lambda: Golem.paper("ev", lambda_dag=0.0),
@@ -113,10 +115,9 @@ def learn(method: str, cell: Mapping[str, Value], rows: Matrix) -> Learned:
             began = time.perf_counter()
             estimate, model = OTHER_PACKAGES[method].learn(rows), None
         else:
-            model = build(method, cell)
+            model, estimate = build(method, cell), None
             began = time.perf_counter()
-            model.fit(rows)
-            estimate = None
+            began -= _fit(model, rows)
         seconds = time.perf_counter() - began
     return Learned(estimate or _estimate(model), model, seconds, _sentences(caught))
 
@@ -137,6 +138,25 @@ def learn_batch(method: str, cell: Mapping[str, Value], tables: Sequence[Matrix]
     return [Learned(_estimate(one), one, share, text) for one, text in zip(solved.models, solved.warned, strict=True)]
 
 
+def _fit(model: Any, rows: Matrix) -> float:
+    """Fit a model, with a checkpoint if it can continue from one; return the seconds of earlier calls."""
+    uses_adam = isinstance(model, Golem) and isinstance(model.check_settings()[1], Adam)
+    file = checkpoint_file(_identity(model, [rows])) if uses_adam else None
+    if file is None:
+        model.fit(rows)
+        return 0.0
+    earlier = seconds_in(file)
+    model.fit(rows, checkpoint=file)
+    file.unlink()
+    return earlier
+
+
+def _identity(model: Golem, arrays: Sequence[Matrix]) -> str:
+    """Return a name for the solve of a model, determined by its settings and data."""
+    settings = sorted((name, repr(value)) for name, value in model.get_params().items())
+    return hashlib.sha256(f"{settings} {hash_of(*arrays)}".encode()).hexdigest()[:32]
+
+
 class _Solved(NamedTuple):
     """Models fitted as one stack, with the seconds of all and the warnings of each."""
 
@@ -147,10 +167,12 @@ class _Solved(NamedTuple):
 
 def _solve(model: Golem, moments: Sequence[Moments], starts: Sequence[Matrix] | None = None) -> _Solved:
     began = time.perf_counter()
+    file = checkpoint_file(_identity(model, [*(one.scatter for one in moments), *(starts or ())]))
+    earlier = 0.0 if file is None else seconds_in(file)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        models = fit_stacked(model, moments, starts)
-    seconds = time.perf_counter() - began
+        models = fit_stacked(model, moments, starts, checkpoint=file)
+    seconds = time.perf_counter() - began + earlier
     about: list[list[warnings.WarningMessage]] = [[] for _ in models]
     for warning in caught:
         number = getattr(warning.message, "table", None)
@@ -167,10 +189,7 @@ _MOST_KEPT = 2
 def _golem_ev(model: Golem, moments: Sequence[Moments]) -> _Solved:
     """Return GOLEM-EV on a stack, with the settings of a model except for its noise and penalties."""
     golem_ev = clone(model).set_params(noise="ev", init="zeros", lambda_sparsity=None, lambda_dag=None)
-    data = hashlib.sha256()
-    for one in moments:
-        data.update(str(one.n).encode() + np.ascontiguousarray(one.scatter).tobytes())
-    key = f"{data.hexdigest()} {sorted((name, repr(value)) for name, value in golem_ev.get_params().items())}"
+    key = _identity(golem_ev, [one.scatter for one in moments])
     if key not in _golem_ev_solved:
         solved = _solve(golem_ev, moments)
         if any(one.solution_.status is Status.INTERRUPTED for one in solved.models):

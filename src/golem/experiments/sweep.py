@@ -116,5 +116,8 @@ def experiment(
     def prepare_task(task: Task) -> None:
         prepare(task.method)
 
-    parts = (tasks, run, figure, verdicts(claims), prepare_task, shape, run_batch, has_sizes)
+    def resumes(task: Task) -> bool:
+        return is_paper_recipe(task.method)
+
+    parts = (tasks, run, figure, verdicts(claims), prepare_task, shape, run_batch, has_sizes, resumes)
     return Experiment(name, reproduces, tuple(claims), *parts)

@@ -166,10 +166,10 @@ def wait_for_rows(folder, count, process):
         time.sleep(0.01)
 
 
-def test_a_sweep_killed_three_times_ends_like_one_that_was_not(tmp_path):
+def test_a_sweep_killed_twice_ends_like_one_that_was_not(tmp_path):
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     before = 0
-    for _ in range(3):
+    for _ in range(2):
         process = start(killed)
         wait_for_rows(killed, before + 8, process)
         process.send_signal(signal.SIGKILL)
@@ -177,9 +177,9 @@ def test_a_sweep_killed_three_times_ends_like_one_that_was_not(tmp_path):
         present = len(Store(killed).keys())
         assert before + 8 <= present < 48  # each run got on, and none came to its end
         before = present
+    assert start(killed).wait(timeout=60) == 0
+    run(load(TOY), Grid(seeds=12, methods=("square", "slow")), whole, Options(Local(2)))
     for folder in (killed, whole):
-        process = start(folder)
-        assert process.wait(timeout=60) == 0
         publish(load(TOY), folder)
     table = read_csv(killed / "table.csv")
     assert len(table) == 48
@@ -290,3 +290,26 @@ def test_a_run_continues_from_a_published_table(tmp_path):
     publish(load(TOY), tmp_path)
     assert (tmp_path / "table.csv").read_text() == before
     assert run(load(TOY), Grid(tiny=True, methods=("square", "talk")), tmp_path).ran == 1
+
+
+def test_a_recipe_longer_than_the_time_limit_continues_at_the_next_call(tmp_path):
+    experiment = load("toys.long_experiment")
+    grid = Grid(methods=("golem-nv",))
+    tasks = experiment.tasks(grid)
+    began = time.monotonic()
+    whole = experiment.run_batch(tasks, "cpu")
+    limit = 0.6 * (time.monotonic() - began) / len(tasks)
+    calls = 0
+    while calls < 30:
+        summary = run(experiment, grid, tmp_path, Options(Local(1), time_limit=limit, batch=2))
+        if not summary.resumable:
+            break
+        calls += 1
+        stopped = [row for row in read_store(tmp_path) if row["status"] == "timeout"]
+        assert len(stopped) == summary.resumable
+        assert all(row["reason"].endswith("; the same command continues it") for row in stopped)
+    assert calls > 0
+    found = {row["key"]: row["measured"] for row in Store(tmp_path).read()}
+    assert timeless([found[task.key] for task in tasks]) == timeless(whole)
+    assert min(one["fit_seconds"] for one in found.values()) > limit  # with those of the earlier calls
+    assert not (tmp_path / "checkpoints").exists()

@@ -24,11 +24,14 @@ class Batch:
         Maximum seconds per task.
     device : str
         Where batches are solved: "cpu" or a torch device.
+    checkpoints : str, optional
+        Folder in which long solves keep their states.
     """
 
     tasks: tuple[Task, ...]
     time_limit: float | None = None
     device: str = "cpu"
+    checkpoints: str | None = None
 
     @property
     def seconds(self) -> float | None:
@@ -53,7 +56,8 @@ class Child:
         ValueError
             If the device of the batch cannot be used.
         """
-        request = {"tasks": [task.as_dict() for task in batch.tasks], "device": batch.device}
+        tasks = [task.as_dict() for task in batch.tasks]
+        request = {"tasks": tasks, "device": batch.device, "checkpoints": batch.checkpoints}
         rows: list[dict[str, Any]] | str
         try:
             rows = self._process.ask(request, batch.seconds)

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from golem.experiments.engine.checkpoints import folder_of, remove_all
 from golem.experiments.engine.child import Batch
 from golem.experiments.engine.executors import Executor, Local
 from golem.experiments.engine.leases import Leases
-from golem.experiments.engine.store import DONE, Store
+from golem.experiments.engine.store import DONE, TIMEOUT, Store
 from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Experiment
 
@@ -72,6 +73,8 @@ class Summary:
         Tasks that had a row before, and those of them that failed or timed out.
     ran, failed : int
         Tasks whose row this run added, and those of them that failed or timed out.
+    resumable : int
+        Tasks at the time limit that the next run of the same command continues.
     lost : int
         Batches that were lost with their workers.
     elsewhere, held : int
@@ -86,6 +89,7 @@ class Summary:
     found_failed: int = 0
     elsewhere: int = 0
     held: int = 0
+    resumable: int = 0
 
 
 def run(
@@ -97,7 +101,8 @@ def run(
 ) -> Summary:
     """Run the tasks of an experiment that have no row in the folder's store yet.
 
-    A kill at any moment loses only the tasks in progress; the same call continues from there.
+    A kill at any moment loses only the tasks in progress; the same call continues from there. Long solves by Adam keep
+    checkpoints: the same call continues them too, also after they have reached the time limit.
 
     Raises
     ------
@@ -116,7 +121,7 @@ def run(
         raise ValueError("There are no tasks with these sizes and methods. Choose others with --sizes and --methods.")
     rows = store.read()
     _require_same_kind(rows, experiment.name, grid.mode, folder)
-    if options.retry and store.set_aside_failures(tasks):
+    if _set_aside(experiment, tasks, store, options.retry):
         rows = store.read()
     found = {row["key"]: row["status"] for row in rows if row["key"] in tasks}
     # All cells of one seed first, so that the rows of a stopped run cover the whole figure.
@@ -131,11 +136,13 @@ def run(
         progress(RunProgress(clock.ended, len(tasks), 0, None, ""))
     with contextlib.ExitStack() as ending:
         leases = ending.enter_context(Leases(folder))
-        batches = _free(_batches(experiment, pending, options), store, leases, held, clock)
+        batches = _free(_batches(experiment, pending, options, folder), store, leases, held, clock)
         # Closed before the leases are released, so that no lease is taken after that.
         for batch_rows in ending.enter_context(contextlib.closing(options.executor.run(batches))):
             lost += not batch_rows
             for row in batch_rows:
+                if _can_resume(experiment, tasks[row["key"]], row):
+                    row["reason"] += "; the same command continues it"
                 if store.add(row | {"mode": grid.mode}):
                     added[row["key"]] = row["status"]
                 leases.release(row["key"])
@@ -143,6 +150,9 @@ def run(
                 if progress is not None:
                     failed = _failures(added)
                     progress(RunProgress(clock.ended, len(tasks), failed, clock.seconds_left(), _label(row)))
+    resumable = sum(_can_resume(experiment, tasks[row["key"]], row) for row in store.read() if row["key"] in tasks)
+    if not resumable and all(store.has(key) for key in tasks):
+        remove_all(folder)
     return Summary(
         total=len(tasks),
         found=len(found),
@@ -152,7 +162,26 @@ def run(
         found_failed=_failures(found),
         elsewhere=sum(task.key not in added and store.has(task.key) for task in pending),
         held=sum(not store.has(key) for key in held),
+        resumable=resumable,
     )
+
+
+def _set_aside(experiment: Experiment, tasks: Mapping[str, Task], store: Store, retry: bool) -> int:
+    """Set aside the rows of tasks to run again: all that failed, or those with a checkpoint; return their number."""
+    if retry:
+        return store.set_aside(tasks)
+    if not folder_of(store.folder).exists():
+        return 0
+    keep_checkpoints = [key for key, task in tasks.items() if _keeps_checkpoints(experiment, task)]
+    return store.set_aside(keep_checkpoints, (TIMEOUT,))
+
+
+def _keeps_checkpoints(experiment: Experiment, task: Task) -> bool:
+    return experiment.resumes is not None and experiment.resumes(task)
+
+
+def _can_resume(experiment: Experiment, task: Task, row: Mapping[str, Any]) -> bool:
+    return row["status"] == TIMEOUT and _keeps_checkpoints(experiment, task)
 
 
 def _failures(statuses: Mapping[str, str]) -> int:
@@ -170,7 +199,7 @@ def _require_same_kind(rows: list[dict[str, Any]], name: str, mode: str, folder:
             )
 
 
-def _batches(experiment: Experiment, pending: list[Task], options: Options) -> Iterator[Batch]:
+def _batches(experiment: Experiment, pending: list[Task], options: Options, folder: Path) -> Iterator[Batch]:
     """Yield batches of tasks of one shape."""
     groups: dict[Hashable, list[Task]] = defaultdict(list)
     stacking = options.batch > 1 or options.device != "cpu"
@@ -182,7 +211,7 @@ def _batches(experiment: Experiment, pending: list[Task], options: Options) -> I
         for shape, group in groups.items():
             device = options.device if isinstance(shape, tuple) else "cpu"
             if some := group[start : start + options.batch]:
-                yield Batch(tuple(some), options.time_limit, device)
+                yield Batch(tuple(some), options.time_limit, device, str(folder_of(folder)))
 
 
 def _free(batches: Iterable[Batch], store: Store, leases: Leases, held: set[str], clock: _Clock) -> Iterator[Batch]:

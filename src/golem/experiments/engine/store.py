@@ -61,14 +61,14 @@ class Store:
         """
         return [_read(path) for path in sorted(self._paths())]
 
-    def set_aside_failures(self, keys: Collection[str]) -> int:
-        """Move the rows of failed and timed out tasks to `folder/retried`, so that they run again; return their number.
+    def set_aside(self, keys: Collection[str], statuses: Collection[str] = (FAILED, TIMEOUT)) -> int:
+        """Move the rows of tasks that ended in one of these ways to `folder/retried`, so that they run again.
 
-        Only tasks with these keys are considered.
+        Only tasks with these keys are considered. Return the number of rows that were moved.
         """
         moved = 0
         for path in sorted(self._paths()):
-            if path.stem in keys and _read(path)["status"] != DONE:
+            if path.stem in keys and _read(path)["status"] in statuses:
                 aside = self.folder / "retried"
                 aside.mkdir(exist_ok=True)
                 number = sum(1 for _ in aside.glob(f"{path.stem}-*.json"))

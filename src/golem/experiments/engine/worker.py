@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from golem.experiments.engine.checkpoints import keeping_in
 from golem.experiments.engine.child import row_of
 from golem.experiments.engine.provenance import about
 from golem.experiments.engine.store import DONE, FAILED
@@ -21,7 +22,10 @@ from golem.runtime.devices import Placement
 def answer(request: dict[str, Any], start_clock: Callable[[], None]) -> list[dict[str, Any]] | str:
     """Return the rows of the tasks of a request, or why its device cannot be used."""
     tasks = [Task(**task) for task in request["tasks"]]
-    return _obstacle(request["device"]) or (_rows(tasks, request["device"], start_clock) if tasks else [])
+    if obstacle := _obstacle(request["device"]):
+        return obstacle
+    with keeping_in(request["checkpoints"]):
+        return _rows(tasks, request["device"], start_clock) if tasks else []
 
 
 @functools.cache
