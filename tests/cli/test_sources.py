@@ -54,7 +54,8 @@ def test_a_marker_is_read_as_a_missing_value(marker, rows, tmp_path):
     expected = Moments.from_rows(rows, NAMES, missing="drop")
     for source in (path, tmp_path / "data.csv.gz"):
         found = moments_from_file(source, na=[marker], missing="drop")
-        assert found.missing == expected.missing
+        assert found.missing.columns == expected.missing.columns
+        assert found.missing.markers == {name: {marker: count} for name, count in expected.missing.columns.items()}
         np.testing.assert_allclose(found.covariance, expected.covariance)
     shards = shards_from_file(path, 3, na=[marker], missing="drop")
     assert sum(shard.n for shard in shards) == expected.n
@@ -66,7 +67,7 @@ def test_a_number_stands_for_all_cells_of_its_value(tmp_path):
     np.testing.assert_array_equal(np.isnan(values[:, 1]), [True, True, True, False])
     table = pa.table({"a": [1, 2, 3], "b": [-999, 5, 6], "c": [0.5, -999.0, None]})
     pq.write_table(table, tmp_path / "data.parquet")
-    values = read_table(tmp_path / "data.parquet", na=["-999", "."]).values
+    values = read_table(tmp_path / "data.parquet", na=["-999"]).values
     np.testing.assert_array_equal(values, [[1, np.nan, 0.5], [2, 5, np.nan], [3, 6, np.nan]])
 
 
@@ -75,15 +76,51 @@ def test_a_first_row_of_markers_is_no_header(tmp_path):
     assert read_table(tmp_path / "data.csv", na=["."]).values.shape == (3, 3)
 
 
-@pytest.mark.parametrize("marker", [".", "-", "?", "#DIV/0!"])
-def test_what_looks_like_a_missing_value_is_named_with_the_way_out(marker, rows, tmp_path):
+@pytest.mark.parametrize("marker", ["*", "?", ".", "-", "NA", "N/A", "null"])
+def test_usual_marks_are_missing_values_and_one_message_offers_the_choice(marker, rows, tmp_path):
     path = tmp_path / "data.csv"
     path.write_text(text(rows, marker))
     said = golem("fit", path, "-o", tmp_path / "out", expect=1).output
+    written = f", written {marker!r}" if len(marker) == 1 else ""
+    assert f"'a' ({np.isnan(rows[:, 0]).sum()}{written})" in said
+    assert "Drop those rows (--missing drop), use Gaussian EM (--missing em)" in said
+    said = golem("fit", path, "-o", tmp_path / "out", "--missing", "em").output
+    assert (f"'a': {marker!r} in " in said) == (len(marker) == 1)
+    np.testing.assert_array_equal(read_table(path).values, rows)
+    # Among other text, the column is refused.
+    path.write_text(text(rows, marker).replace("\n", "\ntall,1,2\n", 60))
+    assert "'a' ('tall' in line 2 and 59 more)" in golem("fit", path, "-o", tmp_path / "out", expect=1).output
+
+
+def test_a_rare_marker_is_named_with_the_way_out(rows, tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(text(rows, "#DIV/0!"))
+    said = golem("fit", path, "-o", tmp_path / "out", expect=1).output
     assert "3 of 3 columns are not numeric" in said
-    assert f"If {marker!r} means a missing value, use na=[{marker!r}] (--na " in said
+    assert "If '#DIV/0!' means a missing value, use --na '#DIV/0!' with --missing drop or em." in said
     path.write_text(text(rows, "tall"))
     assert "--na" not in golem("fit", path, "-o", tmp_path / "out", expect=1).output
+
+
+@pytest.mark.parametrize("marker", ["-999", "none given"])
+def test_a_marker_of_one_column_does_not_apply_to_others(marker, rows, tmp_path):
+    path, cells = tmp_path / "data.csv", np.isnan(rows[:, 1])
+    path.write_text(text(np.where(np.isnan(rows) & (np.arange(3) != 1), 0.5, rows), marker))
+    found = read_table(path, na=[f"b={marker}"])
+    np.testing.assert_array_equal(np.isnan(found.values), np.column_stack([0 * cells, cells, 0 * cells]))
+    assert found.markers == {"b": {marker: cells.sum()}}
+    with pytest.raises(ValueError, match=r"The marker 'a=.*' \(--na\) matches no value|'b' \('none given' in line"):
+        read_table(path, na=[f"a={marker}"])
+
+
+def test_a_marker_that_matches_nothing_is_an_error(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("height,b\n" + "1,2\n3,1\n5,7\n" * 5)
+    for missing in ("error", "drop", "em"):
+        said = golem("fit", path, "--na", "-9", "--missing", missing, "-o", tmp_path / "out", expect=1).output
+        assert "The marker '-9' (--na) matches no value of the columns used. Remove it." in said
+    said = golem("fit", path, "--na", "heigt=0", "-o", tmp_path / "out", expect=1).output
+    assert "There is no column 'heigt'. Did you mean 'height'?" in said
 
 
 def test_markers_are_recorded_and_repeated(rows, tmp_path, monkeypatch):

@@ -13,7 +13,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from golem import Golem, Moments
-from golem.data.missing import Missing, fit_gaussian, observed_log_likelihood, rows_in_common
+from golem.data.gaussian_em import fit_gaussian, observed_log_likelihood
+from golem.data.missing import Missing, rows_in_common
 from golem.output.result_files import save
 from golem.simulate import simulate
 
@@ -67,7 +68,7 @@ def test_the_likelihood_rises_and_is_that_of_the_observed_values(rng, rows):
 
 @pytest.mark.parametrize("most", [*range(1, 25), 5000])
 def test_wherever_em_stops_the_answer_has_the_highest_likelihood(rng, rows, monkeypatch, most):
-    monkeypatch.setattr("golem.data.missing._MOST_ITERATIONS", most)
+    monkeypatch.setattr("golem.data.gaussian_em._MOST_ITERATIONS", most)
     X = with_holes(rng, rows, 0.4)[:300]
     with contextlib.nullcontext() if most == 5000 else pytest.warns(ConvergenceWarning, match="EM stopped"):
         fit = fit_gaussian(X, "abcdef")
@@ -160,8 +161,30 @@ def test_the_number_of_rows_is_the_harmonic_mean_over_pairs(rng):
     counts = [np.sum(~absent[:, i] & ~absent[:, j]) for i, j in ((0, 1), (0, 2), (1, 2))]
     assert rows_in_common(absent, "abc") == round(3 / sum(1 / count for count in counts))
     absent[:, 0] = ~absent[:, 1]
-    with pytest.raises(ValueError, match="'a' and 'b' are never observed together"):
+    with pytest.raises(ValueError, match=r"'a' and 'b' are never observed together.* --drop b$"):
         rows_in_common(absent, "abc")
+
+
+def test_dropping_the_named_columns_leaves_no_pair_that_is_never_observed(rng):
+    # Columns of two surveys without a common person, and two columns that both have.
+    absent = np.zeros((100, 7), dtype=bool)
+    absent[:50, :2] = absent[50:, 2:5] = True
+    with pytest.raises(ValueError, match=r"'a' and 'c' \(and 5 other pairs\) .* --drop a,b$"):
+        Moments.from_rows(np.where(absent, np.nan, rng.normal(size=absent.shape)), list("abcdefg"), missing="em")
+    assert rows_in_common(absent[:, 2:], "cdefg") == round(10 / (9 / 50 + 1 / 100))
+
+
+def test_em_reports_its_steps_and_stops_when_it_stalls(rng, rows, monkeypatch):
+    X = with_holes(rng, rows, 0.3)
+    seen = []
+    whole = Moments.from_rows(X, missing="em", progress=lambda *step: seen.append(step))
+    assert [step for step, _ in seen] == list(range(len(seen)))
+    # With an impossible tolerance it would go on; the likelihood then no longer grows.
+    monkeypatch.setattr("golem.data.gaussian_em._TOLERANCE", 0.0)
+    with pytest.warns(ConvergenceWarning, match="Gaussian EM stalled: its last 100 steps improved"):
+        stalled = Moments.from_rows(X, missing="em")
+    assert stalled.missing.iterations < 400
+    np.testing.assert_allclose(stalled.covariance, whole.covariance, rtol=1e-6)
 
 
 def test_dropping_equals_dropping_by_hand(rng, rows):
@@ -232,7 +255,7 @@ def test_what_was_done_is_in_the_result(rng, rows, tmp_path):
     [
         ({"missing": "mean"}, None, "missing must be one of 'error', 'drop', 'em'; got 'mean'"),
         ({}, (slice(None), 0), "Columns without any value: 'x0'"),
-        ({}, (slice(0, 496), 0), "missing"),
+        ({}, (slice(0, 496), 0), "Constant columns: 'x1', .* Drop them: --drop x1,x2,x3,x4,x5 "),
         ({"missing": "drop"}, (slice(None, 499), 0), "n_samples = 1 after dropping 499 rows with missing values"),
     ],
 )
@@ -248,6 +271,9 @@ def test_hopeless_tables_are_refused(change, missing, message, rows):
 def test_infinite_and_collinear_values_are_no_missing_ones(rng, rows):
     X = with_holes(rng, rows, 0.05)
     copy = np.column_stack([X, 2 * rows[:, 0] - rows[:, 1]])
+    with pytest.raises(ValueError, match=r"'x6' is a linear combination of 'x0', 'x1'\.* .*--drop x6 "):
+        Golem(missing="em").fit(copy)
+    copy[::3, 2] = copy[1::3, 3] = copy[2::3, 4] = np.nan  # no complete row to find it in
     with pytest.raises(ValueError, match="covariance is singular"):
         Golem(missing="em").fit(copy)
     with pytest.raises(ValueError, match="needs more rows than columns"):

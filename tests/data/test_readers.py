@@ -93,11 +93,11 @@ NUMBERS = "1.5,2,3\n" * 60
         ),
         (("a,b,c\n" + NUMBERS) * 3, r"The header is repeated: remove lines 62, 123\.$"),
         (
-            "a,b,c\n" + NUMBERS + "1,2,.\n",
-            r"If '\.' means a missing value, use na=\['\.'\] \(--na \.\)\. Otherwise: Correct line 62",
+            "a,b,c\n" + NUMBERS + "1,2,n.a.\n",
+            r"If 'n\.a\.' means a missing value, use --na n\.a\. with --missing .* Otherwise: Correct line 62",
         ),
-        ("a,b,c\n" + "1,2,u\n" * 60, r"'u' in line 2 and 59 more\)\. Drop such columns \(--drop\)"),
-        ("a,b,c\n" + "1,2,\n" * 60 + "1,2,late\n", r"'late' in line 62\)\. Drop such columns \(--drop\)"),
+        ("a,b,c\n" + "1,2,u\n" * 60, r"'u' in line 2 and 59 more\)\. Encode it as numbers, or drop it: --drop c\."),
+        ("a,b,c\n" + "1,2,\n" * 60 + "1,2,late\n", r"'late' in line 62\)\. Encode it as numbers, or drop it: --drop c\."),
     ],
 )
 def test_text_in_few_lines_of_numbers_is_a_fault_of_the_lines(tmp_path, text, message):
@@ -338,7 +338,7 @@ def test_pandas_numbers_of_columns_are_names(tmp_path):
         (f"a,b\n1,2\n3,{'x' * 200_000}\n2,5\n", r"'b' \('x{100}\.\.\.' in line 3\)"),
         (f'a,b\n1,2\n3,"{"x" * 200_000}"\n2,5\n', r"The line '3,\"x+\.\.\.' cannot be divided into fields"),
         (f"a,{'n' * 200_000}\n1,2\n3,4\n2,5\n", r"at most 1000 characters\. Shorten those of column 2 \(200000\)"),
-        ("1,?\n3,2\n5,7\n4,4\n", "If '.' means a missing value"),
+        ("1,?\n3,2\n5,7\n4,4\n", r"'x1' \(1, written '\?'\)\. The first is in line 1\. Drop those rows"),
         ('"dose\n(mg)",resp\n1,2\n3,5\n4,1\n', "a line break within the quotes of line 1"),
         ("a,b\n1,n.a.\n2,3\n4,5\n", "--na n.a."),
     ],

@@ -7,14 +7,10 @@ import warnings
 import numpy as np
 
 from golem.data.moments import Moments
-from golem.data.table_errors import constant
-from golem.runtime.messages import counted, quoted, shortened
+from golem.data.unusable import COLLINEAR, is_constant, unusable_columns, unusable_error
+from golem.runtime.messages import quoted
 from golem.runtime.types import Matrix
 
-# A column counts as a linear combination of others if at most this share of its variance remains given the others.
-# Noisy data leave far more (the paper's densest graphs 1e-6), rounding far less.
-_COLLINEAR = 1e-11
-_CONSTANT = 1e-14
 _WIDEST_SCALES = 1e8
 _FEW_ROWS = 1.5
 
@@ -88,35 +84,20 @@ def _warn_of_few_rows(moments: Moments, stacklevel: int) -> None:
 
 def _require_variation(moments: Moments) -> None:
     """Raise a ValueError for constant columns."""
-    # Rounding leaves a constant column of size c with a variance of about (1e-16 c)^2; below 1e-150 squares underflow.
-    flat = moments.variances <= np.maximum(_CONSTANT**2 * moments.mean**2, 1e-300)
-    if flat.any():
-        raise constant([moments.names[j] for j in np.nonzero(flat)[0]])
+    if is_constant(moments).any():
+        raise unusable_error(unusable_columns(moments))
 
 
 def _require_distinct(R: Matrix, moments: Moments) -> None:
     """Raise a ValueError for pairs of columns that are equal up to shift and scale."""
-    copies = np.argwhere(np.triu(np.abs(R) >= 1 - _COLLINEAR, k=1))
-    if len(copies):
-        pairs = [f"{moments.names[i]!r} and {moments.names[j]!r}" for i, j in copies]
-        raise ValueError(f"Columns are copies of each other, apart from units: {shortened(pairs)}. Keep one per pair.")
+    if np.triu(np.abs(R) >= 1 - COLLINEAR, k=1).any():
+        raise unusable_error(unusable_columns(moments))
 
 
 def _require_independent(R: Matrix, moments: Moments) -> None:
     """Raise a ValueError if a column is a linear combination of others."""
     from scipy.linalg import lapack
 
-    factor, pivots, rank, _ = lapack.dpstrf(R, tol=_COLLINEAR)
-    if rank == moments.d:
-        return
-    order = pivots - 1
-    L = np.triu(factor).T  # R = L L' in the order of the pivots; LAPACK does not clear the triangle below U
-    basis, dependent = order[:rank], int(order[rank])
-    coefficients = np.linalg.solve(L[:rank, :rank].T, L[rank, :rank])
-    used = [moments.names[basis[k]] for k in np.nonzero(np.abs(coefficients) > 1e-6)[0]]
-    others = moments.d - rank - 1
-    more = f" ({counted(others, 'further column')} of this kind)" if others else ""
-    raise ValueError(
-        f"Column {moments.names[dependent]!r} is a linear combination of {quoted(used)}{more}. Drop one of them. A "
-        "common cause is a total next to its parts."
-    )
+    _, _, rank, _ = lapack.dpstrf(R, tol=COLLINEAR)
+    if rank < moments.d:
+        raise unusable_error(unusable_columns(moments))

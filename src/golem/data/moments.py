@@ -9,19 +9,22 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from golem.data.missing import Missing, MissingChoice, fit_gaussian, require_choice, rows_in_common
+from golem.data.gaussian_em import fit_gaussian
+from golem.data.missing import Missing, MissingChoice, require_choice, rows_in_common
 from golem.data.table_errors import TOO_LARGE, require_finite, row_number, too_few_rows
 from golem.data.table_input import float_rows, real_matrix, rows_and_names
+from golem.data.unusable import unusable_error, unusable_in_rows
 from golem.runtime.arrays import divided, is_tensor, to_numpy
 from golem.runtime.messages import quoted
 from golem.runtime.names import column_names, positions
+from golem.runtime.progress import Counter
 from golem.runtime.types import Matrix, Vector
 
 _BLOCK_BYTES = 2**30
@@ -73,12 +76,13 @@ class Moments:
         names: Sequence[str] | None = None,
         shift: ArrayLike | None = None,
         missing: MissingChoice = "error",
+        progress: Counter | None = None,
     ) -> Moments:
         """Return the moments of an array of shape (n, d), samples in rows; `shift` defaults to the first row.
 
         The products of a torch tensor are computed on its device, in double precision. Missing values (NaN) are an
         error, their rows are dropped ("drop"), or the moments are estimated by Gaussian EM ("em"), with the number of
-        rows of `golem.data.missing.rows_in_common`.
+        rows of `golem.data.missing.rows_in_common`. `progress` is called with the number of EM steps and their maximum.
         """
         require_choice(missing)
         if is_tensor(rows):
@@ -89,7 +93,7 @@ class Moments:
         X = float_rows(rows)
         names = column_names(names, X.shape[1])
         if missing != "error":
-            return cls._despite_missing(X, names, shift, missing)
+            return cls._despite_missing(X, names, shift, missing, progress)
         require_finite(X, names)
         shift = np.array(X[0] if shift is None else shift, dtype=float)
         centred = X - shift
@@ -99,7 +103,12 @@ class Moments:
 
     @classmethod
     def _despite_missing(
-        cls, X: Matrix, names: tuple[str, ...], shift: ArrayLike | None, missing: MissingChoice
+        cls,
+        X: Matrix,
+        names: tuple[str, ...],
+        shift: ArrayLike | None,
+        missing: MissingChoice,
+        progress: Counter | None,
     ) -> Moments:
         """Return the moments of the complete rows, or of all rows by EM."""
         absent = np.isnan(X)
@@ -110,15 +119,23 @@ class Moments:
             if complete.sum() < 2:
                 raise too_few_rows(int(complete.sum()), record.rows)
             return replace(cls.from_rows(X[complete], names, shift), missing=record)
-        return cls.by_em(X, names)
+        return cls.by_em(X, names, progress=progress)
 
     @classmethod
-    def by_em(cls, X: Matrix, names: tuple[str, ...], start: Moments | None = None) -> Moments:
-        """Return the moments of rows with missing values (NaN) by EM; `start`: moments of all rows if X is a part."""
+    def by_em(
+        cls, X: Matrix, names: tuple[str, ...], start: Moments | None = None, progress: Counter | None = None
+    ) -> Moments:
+        """Return the moments of rows with missing values (NaN) by EM; `start`: moments of all rows if X is a part.
+
+        What makes EM impossible is an error before the first step: columns that cannot be used, and pairs of columns
+        that no row has together.
+        """
         absent = np.isnan(X)
-        some = ~absent.all(axis=1)  # a row without any value has no information
-        fit = fit_gaussian(X[some], names, None if start is None else (start.mean, start.covariance))
+        if start is None and (found := unusable_in_rows(X, names)):
+            raise unusable_error(found)
         n = rows_in_common(absent, names)
+        some = ~absent.all(axis=1)  # a row without any value has no information
+        fit = fit_gaussian(X[some], names, None if start is None else (start.mean, start.covariance), progress)
         record = Missing.of("em", absent, names, rows_used=n, iterations=len(fit.log_likelihoods))
         return cls(n, fit.mean, np.zeros(len(names)), fit.covariance * n, names, record)
 
@@ -159,12 +176,14 @@ class Moments:
         names: tuple[str, ...],
         place: Callable[[int], str] = row_number,
         missing: Literal["error", "drop"] = "error",
+        markers: Mapping[str, Mapping[str, int]] | None = None,
     ) -> Moments:
         """Return the moments of a batch of at least one row, given as d columns, to be merged with other batches.
 
         The rows are read once, in blocks that fit into the processor's cache. The scatter is the sum of outer products
         about a shift near the first rows, minus n times the outer product of the offset. `place` describes the place of
-        a row for messages. With missing="drop", rows with NaN are dropped, possibly all of them.
+        a row for messages, and `markers` how missing cells are written, with their number per column and marker. With
+        missing="drop", rows with NaN are dropped, possibly all of them.
         """
         n, d = len(columns[0]), len(columns)
         if missing == "drop":
@@ -174,7 +193,7 @@ class Moments:
             if len(kept):
                 columns = [column[kept] for column in columns] if len(kept) < n else columns
                 whole = cls.from_columns(columns, names, lambda row: place(int(kept[row])))
-            return replace(whole, missing=Missing.of("drop", absent, names))
+            return replace(whole, missing=Missing.of("drop", absent, names, markers=markers or {}))
         with np.errstate(invalid="ignore", over="ignore"):
             shift = np.array([column[:_FIRST_ROWS].mean(dtype=float) for column in columns])
             length = min(n, max(_CACHED_NUMBERS // d, d))
@@ -188,7 +207,7 @@ class Moments:
             offset = total / n
             scatter -= np.outer(offset, offset) * n
         if not np.isfinite(total).all():
-            require_finite(np.column_stack(columns), names, place)
+            require_finite(np.column_stack(columns), names, place, markers)
         if not np.isfinite(np.diagonal(scatter)).all():
             raise ValueError(TOO_LARGE)
         return cls(n, shift, offset, scatter, names)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ from golem.data.files.cluster import moments_from_dask as moments_from_dask
 from golem.data.files.cluster import read_on_cluster
 from golem.data.files.streaming import KeptRows, RoomForRows, moments_of_shards, plan, read_here
 from golem.data.files.table_files import Paths, TableFiles
-from golem.data.missing import MissingChoice, require_choice
+from golem.data.missing import MissingChoice, add_markers, require_choice
 from golem.data.moments import Moments
 from golem.runtime.progress import Counter
 from golem.runtime.types import Matrix
@@ -22,15 +23,19 @@ if TYPE_CHECKING:
     from distributed import Client
 
 # EM works on copies of the rows.
-_COPIES_OF_EM = 4
+COPIES_OF_EM = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Numeric rows with column names."""
+    """Numeric rows with column names.
+
+    `markers` has the number of missing cells per column and marker, for those that are neither empty nor a usual word.
+    """
 
     values: Matrix
     names: tuple[str, ...]
+    markers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 def read_table(
@@ -48,15 +53,18 @@ def read_table(
 def rows_of(table: TableFiles, *, copies: int = 2, progress: Counter | None = None) -> Table:
     """Read all rows of opened files into memory; raise a ValueError if so many copies of them do not fit."""
     values, room, done = [np.empty((0, len(table.names)))], RoomForRows(table.size, copies), 0
+    markers: Mapping[str, Mapping[str, int]] = {}
     for task in plan(table):
         with naming(task.file.path):
             for batch in task.file.batches(task.piece, task.columns):
                 room.require(batch)
                 values += [np.column_stack(batch.columns)] if batch.columns else []
+                markers = add_markers(markers, batch.markers)
                 done += batch.end - batch.begin
                 if progress is not None:
                     progress(done, table.size)
-    return Table(np.concatenate(values), table.names)
+    table.na.require_found(markers, table.names)
+    return Table(np.concatenate(values), table.names, markers)
 
 
 def moments_from_file(
@@ -85,10 +93,11 @@ def moments_from_file(
     header : bool, optional
         Whether CSV files have a header line; detected by default.
     na : sequence of str
-        Further markers of missing values, such as "." or "-999", in addition to empty cells, NA, NaN and null. A number
-        matches all cells with that value.
+        Further markers of missing values, such as "unknown" or "-999", in addition to empty cells, NA, NaN, null, `*`,
+        `?`, `.` and `-`. "age=-999" applies to the column `age` only. A number matches all cells with that value. A
+        marker that matches nothing is an error.
     missing : {"error", "drop", "em"}
-        Treatment of missing values: an error, dropped rows, or Gaussian EM (see `golem.data.missing`). EM needs all
+        Treatment of missing values: an error, dropped rows, or Gaussian EM (see `golem.data.gaussian_em`). EM needs all
         rows in memory, several times.
     progress : callable, optional
         Called with the number of bytes read and of all bytes, from any thread.
@@ -166,11 +175,10 @@ def shards_of(
             raise ValueError(
                 "missing='em' needs all rows in memory and supports neither shards nor clusters. Use missing='drop'."
             )
-        rows = rows_of(table, copies=_COPIES_OF_EM, progress=progress)
+        rows = rows_of(table, copies=COPIES_OF_EM, progress=progress)
         if keep is not None:
             keep.take(rows.values)
-        with naming(table.files[0].path):
-            return [Moments.from_rows(rows.values, rows.names, missing=missing)]
+        return [moments_by_em(table, rows)]
     tasks = plan(table, shards, missing)
     if not tasks:
         parts = {}
@@ -179,4 +187,15 @@ def shards_of(
     else:
         parts = read_on_cluster(tasks, scheduler, progress)
     with naming(table.files[0].path):
+        # If missing values are an error, no marker was found.
+        gaps = [part.missing.markers for part in parts.values() if part.missing is not None]
+        table.na.require_found(functools.reduce(add_markers, gaps, {}), table.names)
         return moments_of_shards(parts, shards)
+
+
+def moments_by_em(table: TableFiles, rows: Table, progress: Counter | None = None) -> Moments:
+    """Return the moments of all rows of opened files by EM; `progress` is called with the number of steps."""
+    with naming(table.files[0].path):
+        moments = Moments.from_rows(rows.values, rows.names, missing="em", progress=progress)
+    assert moments.missing is not None  # EM always records what it found
+    return replace(moments, missing=replace(moments.missing, markers=rows.markers))

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from golem.runtime.messages import counted, quoted, shortened
+from golem.runtime.messages import counted, quoted, shortened, typed_names
 from golem.runtime.types import Matrix
 
 TOO_LARGE = "Values beyond 1e150 have no finite variance in floating point. Rescale the columns."
-ENCODE_OR_DROP = "Drop such columns (--drop) or encode them as numbers."
 
 
-def not_numeric(found: Sequence[str], columns: int, remedy: str = ENCODE_OR_DROP) -> ValueError:
-    """Return the error for columns that are not numeric; `found` describes each of them."""
+def not_numeric(found: Mapping[str, str], columns: int, remedy: str = "") -> ValueError:
+    """Return the error for columns that are not numeric; `found` describes what each of them contains."""
     verb = "is" if len(found) == 1 else "are"
-    return ValueError(f"{len(found)} of {columns} columns {verb} not numeric: {shortened(found)}. {remedy}")
+    listed = shortened([f"{name!r} ({content})" for name, content in found.items()])
+    return ValueError(
+        f"{len(found)} of {columns} columns {verb} not numeric: {listed}. {remedy or encode_or_drop(list(found))}"
+    )
+
+
+def encode_or_drop(names: Sequence[str]) -> str:
+    """Return what to do about columns of text."""
+    which = "it" if len(names) == 1 else "them"
+    return f"Encode {which} as numbers, or drop {which}: --drop {typed_names(names)}"
 
 
 def constant(names: Sequence[str]) -> ValueError:
     """Return the error for columns without variance."""
-    return ValueError(f"Constant columns: {quoted(names)}. Drop them (--drop).")
+    return ValueError(f"Constant columns: {quoted(names)}. Drop them: --drop {typed_names(names)}")
 
 
 def too_few_rows(n: int, dropped: int = 0) -> ValueError:
@@ -40,8 +48,16 @@ def row_number(row: int) -> str:
     return f"row {row + 1}"
 
 
-def require_finite(X: Matrix, names: Sequence[str], place: Callable[[int], str] = row_number) -> None:
-    """Raise a ValueError if values are infinite or NaN; it counts them per column and gives the place of the first."""
+def require_finite(
+    X: Matrix,
+    names: Sequence[str],
+    place: Callable[[int], str] = row_number,
+    markers: Mapping[str, Mapping[str, int]] | None = None,
+) -> None:
+    """Raise a ValueError if values are infinite or NaN; it counts them per column and gives the place of the first.
+
+    `markers` has the number of missing cells per column and marker, for those that are written in an unusual way.
+    """
     if np.isfinite(X).all():
         return
     infinite = np.isinf(X)
@@ -50,7 +66,13 @@ def require_finite(X: Matrix, names: Sequence[str], place: Callable[[int], str] 
     else:
         what, wrong = "Missing values (NaN)", np.isnan(X)
         remedy = "Drop those rows (missing='drop'), use Gaussian EM (missing='em'), or impute the values first."
-    found = [f"{name!r} ({count})" for name, count in zip(names, wrong.sum(axis=0), strict=True) if count]
+    found, unusual = [], {} if markers is None else markers
+    for name, count in zip(names, wrong.sum(axis=0), strict=True):
+        written = f", written {quoted(sorted(unusual[name]))}" if name in unusual else ""
+        found += [f"{name!r} ({count}{written})"] if count else []
+    empty = [name for name, column in zip(names, wrong.T, strict=True) if column.all()]
+    if empty:
+        remedy = f"Drop columns without values (--drop {typed_names(empty)}). For others: {remedy}"
     first = place(int(wrong.any(axis=1).argmax()))
     raise ValueError(
         f"{what} in {len(found)} of {len(names)} columns: {shortened(found)}. The first is in {first}. {remedy}"

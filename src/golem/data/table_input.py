@@ -56,14 +56,14 @@ def rows_and_names(table: Any) -> tuple[Matrix, tuple[str, ...]]:
 
         frame = nw.from_native(from_dataframe(table), eager_only=True)
     names = column_names(frame.columns, len(frame.columns))
-    columns, text = [], []
+    columns, text = [], {}
     for series, name in zip(frame.iter_columns(), names, strict=True):
         try:
             columns.append(_float_column(series))
         except OverflowError:
             raise ValueError(f"Column {name!r}: {TOO_LARGE}") from None
         except (ValueError, TypeError) as error:
-            text.append(f"{name!r} ({error})")
+            text[name] = str(error)
     if text:
         raise not_numeric(text, len(names))
     return np.column_stack(columns) if columns else np.empty((len(frame), 0)), names

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
+import io
 import re
+import shlex
 from collections.abc import Callable, Sequence
 
 _LONG = 100
@@ -48,6 +51,19 @@ def shown(value: object) -> str:
 def quoted(names: Sequence[str], most: int = 8) -> str:
     """Join quoted names for a message; of long ones, show the beginning."""
     return shortened([repr(name if len(name) <= _LONG else f"{name[:_LONG]}...") for name in names], most)
+
+
+def typed_names(names: Sequence[str]) -> str:
+    r"""Return names as one value of an option, to be pasted into a shell.
+
+    Examples
+    --------
+    >>> typed_names(["age", "blood pressure", "a,b"])
+    '\'age,blood pressure,"a,b"\''
+    """
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return shlex.quote(line.getvalue())
 
 
 def suggestion(name: str, known: Sequence[str], what: str) -> str:

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from golem.data.checks import DataWarning
-from golem.data.missing import observed_log_likelihood
+from golem.data.gaussian_em import observed_log_likelihood
 from golem.data.moments import Moments
 from golem.estimator.golem import Golem, is_counted
 from golem.runtime.types import BoolMatrix, Matrix

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from golem.data.files.markers import Markers
 from golem.data.files.standard_input import source_name
-from golem.data.table_input import parsed
+from golem.data.missing import add_markers
 from golem.runtime.types import Vector
 
 _BYTES, _MOST_ROWS, _LARGEST_BLOCK = 1 << 25, 1 << 16, 1 << 27
@@ -47,27 +45,45 @@ class Piece:
 class Batch:
     """Some rows of a file as columns (NaN is missing), and their share of the file in bytes.
 
-    `place` describes where a row is, such as "line 17". There are no columns if no line begins in this part.
+    `place` describes where a row is, such as "line 17". There are no columns if no line begins in this part. `markers`
+    has the number of missing cells per column and marker (see `golem.data.missing.Missing`).
     """
 
     columns: list[Vector]
     begin: int
     end: int
     place: Callable[[int], str]
+    markers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
-def as_floats(column: Any, na: Sequence[str] = ()) -> Vector:
-    """Turn an Arrow column of numbers into NumPy floats, if possible without a copy.
-
-    Nulls and the numbers among the markers of missing values, such as -999, become NaN.
-    """
+def as_floats(column: Any) -> Vector:
+    """Turn an Arrow column of numbers into NumPy floats, nulls into NaN, if possible without a copy."""
     import pyarrow as pa
 
     if column.type != pa.float64():
         column = column.cast(pa.float64(), safe=False)  # integers beyond 2^53 are rounded
     values: Vector = column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(zero_copy_only=False)
-    numbers = [number for marker in na if (number := parsed(marker)) is not None and math.isfinite(number)]
-    return np.where(np.isin(values, numbers), np.nan, values) if numbers else values
+    return values
+
+
+def make_batch(
+    table: Any,
+    names: Sequence[str],
+    na: Markers,
+    begin: int,
+    end: int,
+    place: Callable[[int], str],
+    marks: Mapping[str, Mapping[str, int]] | None = None,
+) -> Batch:
+    """Return the batch of an Arrow table whose columns have these names; `marks` counts the markers that are text."""
+    columns = []
+    markers: Mapping[str, Mapping[str, int]] = marks or {}
+    for column, name in zip(table.columns, names, strict=True):
+        values, codes = na.without_codes(as_floats(column), name)
+        columns.append(values)
+        if codes:
+            markers = add_markers(markers, {name: codes})
+    return Batch(columns, begin, end, place, markers)
 
 
 def is_numeric(kind: Any) -> bool:

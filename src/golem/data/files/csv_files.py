@@ -9,19 +9,17 @@ import itertools
 import re
 import shlex
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from golem.data.files.batches import Batch, Piece, as_floats, block_bytes, first_line, piece_bytes
+from golem.data.files.batches import Batch, Piece, block_bytes, first_line, make_batch, piece_bytes
 from golem.data.files.csv_format import (
     BETWEEN_BLANKS,
-    MISSING_WORDS,
     THOUSANDS,
     THOUSANDS_REMEDY,
-    USUAL_MARKERS,
     CsvFormat,
     is_number,
     named_separator,
@@ -29,7 +27,15 @@ from golem.data.files.csv_format import (
     split_line,
     without_blanks_around_fields,
 )
-from golem.data.table_errors import ENCODE_OR_DROP, not_numeric
+from golem.data.files.markers import (
+    MISSING_MARKS,
+    MISSING_WORDS,
+    NO_MARKERS,
+    USUAL_MARKERS,
+    Markers,
+    count_marks,
+)
+from golem.data.table_errors import encode_or_drop, not_numeric
 from golem.runtime.messages import quoted, shortened
 from golem.runtime.names import column_names
 
@@ -58,19 +64,18 @@ class CsvFile:
     form: CsvFormat
     start: int
     is_compressed: bool
-    na: tuple[str, ...] = ()
+    na: Markers = NO_MARKERS
 
     @classmethod
-    def open(
-        cls, path: Path, file: BinaryIO, header: bool | None, like: CsvFile | None, na: tuple[str, ...]
-    ) -> CsvFile:
+    def open(cls, path: Path, file: BinaryIO, header: bool | None, like: CsvFile | None, na: Sequence[str]) -> CsvFile:
         """Detect the format of an open file from its beginning; `like` is an earlier file of the same table."""
         file.seek(0)
         is_compressed = file.read(len(_GZIP)) == _GZIP
         file.seek(0)
         with _decompressed(file) if is_compressed else contextlib.nullcontext(file) as text:
             sample, truncated = _sample(text)
-        form = sniff_csv(sample, truncated, na)
+        # Until the names are known, `age=unknown` may be a marker, or `unknown` in the column `age`.
+        form = sniff_csv(sample, truncated, [part for text in na for part in (text, text.rpartition("=")[2])])
         begin = len(_BYTE_ORDER_MARK) if sample.startswith(_BYTE_ORDER_MARK) else 0
         lines = sample[begin:].splitlines(keepends=True)
         first = next(
@@ -85,15 +90,16 @@ class CsvFile:
         if like is not None and like.form.separator == form.separator:
             decimal_comma |= like.form.decimal_comma  # the first lines may contain no decimal mark
         has_header = form.has_header if header is None else header
+        columns = tuple(names) if has_header else column_names(None, len(names))
         return cls(
             path,
             path.stat().st_size,
-            tuple(names) if has_header else column_names(None, len(names)),
+            columns,
             not has_header,
             dataclasses.replace(form, has_header=has_header, decimal_comma=decimal_comma),
             begin + (len(lines[first]) if has_header else 0),
             is_compressed,
-            na,
+            Markers.of(na, columns),
         )
 
     def require_numeric(self, columns: Sequence[int]) -> None:
@@ -112,11 +118,13 @@ class CsvFile:
 
     def batches(self, piece: Piece, columns: Sequence[int]) -> Iterator[Batch]:
         """Read the columns at these positions, in this order, from the lines that begin in the piece."""
-        size = block_bytes(len(columns))
+        size, names = block_bytes(len(columns)), [self.names[j] for j in columns]
         for block in self._stream(size) if self.is_compressed else self._lines(piece, size):
-            is_blank = not block.text or block.text.isspace()
-            found = [] if is_blank else self._parsed(block, columns).columns
-            yield Batch([as_floats(column, self.na) for column in found], block.begin, block.end, block.place)
+            if not block.text or block.text.isspace():
+                yield Batch([], block.begin, block.end, block.place)
+                continue
+            table, marks = self._parsed(block, columns)
+            yield make_batch(table, names, self.na, block.begin, block.end, block.place, marks)
 
     def _lines(self, piece: Piece, size: int) -> Iterator[_Block]:
         """Read the lines that begin in the piece, in blocks of about `size` bytes."""
@@ -153,8 +161,11 @@ class CsvFile:
                 yield _Block(block, begin, end, partial(int, lines))
                 begin, lines = end, lines + block.count(b"\n")
 
-    def _parsed(self, block: _Block, columns: Sequence[int]) -> Any:
-        """Parse a block as numbers; if that fails, with the types that PyArrow infers, such as Booleans."""
+    def _parsed(self, block: _Block, columns: Sequence[int]) -> tuple[Any, dict[str, dict[str, int]]]:
+        """Parse a block as numbers; also return the number of cells per column and marker.
+
+        If the fast way fails, the block has blanks around fields, markers of missing values, or Booleans.
+        """
         import pyarrow as pa
 
         positions = [str(j) for j in columns]
@@ -162,18 +173,37 @@ class CsvFile:
         # PyArrow is fastest if its blocks fit into the cache.
         step = max(_PARSED_BYTES, _PARSED_LINES * (block.text.find(b"\n") + 1))
         try:
-            return self._read(block.text, positions, numbers, step)
+            return self._read(block.text, positions, numbers, step, MISSING_WORDS), {}
         except pa.ArrowInvalid as error:
-            trimmed = self._trimmed(block.text)
-            if trimmed != block.text:
-                with contextlib.suppress(pa.ArrowInvalid):
-                    return self._read(trimmed, positions, numbers, step)
+            trimmed, missing = self._trimmed(block.text), {*MISSING_WORDS, *MISSING_MARKS, *self.na.texts}
+            with contextlib.suppress(pa.ArrowInvalid):
+                return self._with_marks(self._read(trimmed, positions, numbers, step, missing), trimmed, block, columns)
             with contextlib.suppress(pa.ArrowInvalid):
                 # PyArrow reads 0x10 as an integer, but not among decimals: here integers must be decimal numbers, too.
-                schema = self._read(trimmed, positions, {}, len(trimmed) + 1).schema
+                schema = self._read(trimmed, positions, {}, len(trimmed) + 1, missing).schema
                 types = {field.name: field.type for field in schema if pa.types.is_boolean(field.type)}
-                return self._read(trimmed, positions, numbers | types, len(trimmed) + 1)
+                table = self._read(trimmed, positions, numbers | types, len(trimmed) + 1, missing)
+                return self._with_marks(table, trimmed, block, columns)
             raise self._error(block, columns) or _unexplained(block, error) from None
+
+    def _with_marks(
+        self, table: Any, text: bytes, block: _Block, columns: Sequence[int]
+    ) -> tuple[Any, dict[str, dict[str, int]]]:
+        """Return a table with the numbers of its markers; raise a ValueError for a marker of another column."""
+        import pyarrow as pa
+
+        marks = {}
+        for j in columns:
+            if not table[str(j)].null_count:
+                continue
+            # PyArrow has one list of null values for all columns: read the cells again, as text.
+            cells = self._read(text, [str(j)], {str(j): pa.string()}, len(text) + 1, ())[str(j)]
+            absent = cells.filter(table[str(j)].combine_chunks().is_null()).to_pylist()
+            if not all(self.na.is_missing(cell, self.names[j]) for cell in set(absent)):
+                raise self._error(block, columns) or ValueError(f"Column {self.names[j]!r} cannot be read.")
+            if found := count_marks(absent):
+                marks[self.names[j]] = found
+        return table, marks
 
     def _trimmed(self, text: bytes) -> bytes:
         """Remove the blanks around fields: PyArrow takes blanks without a number for text."""
@@ -183,7 +213,9 @@ class CsvFile:
         trimmed = without_blanks_around_fields(decoded, self.form.separator)
         return trimmed.encode(self.form.encoding, "surrogateescape")
 
-    def _read(self, text: bytes, positions: list[str], types: dict[str, Any], step: int) -> Any:
+    def _read(
+        self, text: bytes, positions: list[str], types: dict[str, Any], step: int, missing: Collection[str]
+    ) -> Any:
         import pyarrow as pa
         import pyarrow.csv as pacsv
 
@@ -191,7 +223,7 @@ class CsvFile:
         if separator == " ":  # any run of blanks separates, but PyArrow supports only single characters
             text, separator = b"\n".join(b"\t".join(_fields(line)) for line in text.splitlines()), "\t"
         names = [str(j) for j in range(len(self.names) + self.form.padding)]
-        nothing = dict.fromkeys(names[len(self.names) :], pa.null())
+        nothing = dict.fromkeys(names[len(self.names) :] if missing else (), pa.null())
         # Columns are named by position, because names in files can be anything. Other blocks keep the cores busy.
         table = pacsv.read_csv(
             pa.BufferReader(text),
@@ -206,7 +238,7 @@ class CsvFile:
             convert_options=pacsv.ConvertOptions(
                 include_columns=[*positions, *nothing],
                 column_types=types | nothing,  # a value in a column that should be empty is an error
-                null_values=[*sorted(MISSING_WORDS), *self.na],
+                null_values=sorted(missing),
                 decimal_point="," if self.form.decimal_comma else ".",
             ),
         )
@@ -215,7 +247,7 @@ class CsvFile:
     def _error(self, block: _Block, columns: Sequence[int]) -> ValueError | None:
         """Return the error for a line with a wrong number of fields, or for cells that are not numbers, if any."""
         text: dict[int, list[tuple[int, str]]] = {}
-        have_numbers, d = set(), len(self.names)
+        have_numbers, absent, d = set(), set(), len(self.names)
         wanted = d + self.form.padding
         for number, line in block.numbered_lines():
             fields = split_line(line.decode(self.form.encoding, "replace"), self.form.separator)
@@ -224,28 +256,35 @@ class CsvFile:
                     f"Line {number} has {len(fields)} fields instead of {wanted}. The file may be truncated or damaged."
                 )
             for j, field in enumerate(fields[d:], start=d + 1):
-                if field not in self.na and field not in MISSING_WORDS:
+                if field not in self.na.texts and field not in MISSING_WORDS:
                     return ValueError(
                         f"Column {j} has no name, but the value {quoted([field])} in line {number}. Name the column in "
                         "the first line, or remove the value."
                     )
             for j in columns:
-                if not self._is_readable(fields[j]):
-                    text.setdefault(j, []).append((number, fields[j]))
-                elif fields[j]:
+                if self.na.is_missing(fields[j], self.names[j]):
+                    absent.add(j)
+                elif self._is_readable(fields[j]):
                     have_numbers.add(j)
+                else:
+                    text.setdefault(j, []).append((number, fields[j]))
+        if not text:
+            return None
         at_least = "" if block.begin == 0 and block.end == self.size else "at least "
-        found = []
+        found = {}
         for j, cells in sorted(text.items()):
             more = f" and {at_least}{len(cells) - 1} more" if len(cells) > 1 else ""
-            found.append(f"{self.names[j]!r} ({quoted([cells[0][1]])} in line {cells[0][0]}{more})")
+            found[self.names[j]] = f"{quoted([cells[0][1]])} in line {cells[0][0]}{more}"
         remedy = self._remedy(text, among_numbers=have_numbers.issuperset(text))
-        return not_numeric(found, len(columns), remedy) if found else None
+        if gaps := [self.names[j] for j in columns if j in absent and j not in text]:
+            # So that the next attempt is the last one.
+            remedy += f" Values of {quoted(gaps, 4)} are missing: also choose --missing drop or --missing em."
+        return not_numeric(found, len(columns), remedy)
 
     def _is_readable(self, field: str) -> bool:
-        """Tell whether a field is a number, with the decimal mark of this file, or a missing value."""
-        other_mark = self.form.decimal_comma and "." in field and field not in self.na
-        return is_number(field, self.form.decimal_comma, self.na) and not other_mark
+        """Tell whether a field is a number, with the decimal mark of this file."""
+        other_mark = self.form.decimal_comma and "." in field
+        return is_number(field, self.form.decimal_comma) and not other_mark
 
     def _remedy(self, text: dict[int, list[tuple[int, str]]], among_numbers: bool) -> str:
         """Return what to do about cells that are not numbers, given per column as (line, cell)."""
@@ -259,13 +298,16 @@ class CsvFile:
             return f"Numbers in this file have a decimal {mark}: write all of them with a {mark}."
         if among_numbers and all(cell == self.names[j] for j, found in text.items() for _, cell in found):
             return f"The header is repeated: remove {named_lines}."
-        remedy = ENCODE_OR_DROP
+        markers = sorted(cell for cell in cells if cell.lower() in USUAL_MARKERS)
+        is_marked = {j: all(cell in markers for _, cell in found) for j, found in text.items()}
+        others = [self.names[j] for j in sorted(text) if not is_marked[j]]
+        remedy = f"{encode_or_drop(others)}." if others else ""
         if among_numbers and len(lines) <= _FEW_LINES:
             remedy = f"Correct {named_lines}, or remove what is not data, such as units or totals."
-        markers = sorted(cell for cell in cells if cell.lower() in USUAL_MARKERS)
         if markers:
             options = " ".join(f"--na {shlex.quote(marker)}" for marker in markers)
-            remedy = f"If {quoted(markers)} means a missing value, use na={markers} ({options}). Otherwise: {remedy}"
+            means = f"If {quoted(markers)} means a missing value, use {options} with --missing drop or em."
+            remedy = f"{means} {f'Otherwise: {remedy}' if len(lines) <= _FEW_LINES else remedy}".rstrip()
         return remedy
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from golem.data.files.markers import MISSING_MARKS, MISSING_WORDS, USUAL_MARKERS
 from golem.data.table_input import parsed
 from golem.runtime.files import DECIMAL_COMMA
 from golem.runtime.messages import quoted
@@ -18,11 +19,6 @@ _SEPARATORS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", " ":
 _SEPARATOR_LINE = re.compile(r'"?sep=([,;|\t])"?', re.IGNORECASE)
 _LINES = 50
 THOUSANDS_REMEDY = "If commas separate thousands, write the numbers without commas"
-_WORDS = ("", "na", "nan", "n/a", "null", "none", "#n/a")
-MISSING_WORDS = frozenset({"NaN", *(spelling for word in _WORDS for spelling in (word, word.upper(), word.title()))})
-# Markers of missing values in other programs, in lower case: Stata, statistical offices, databases, spreadsheets.
-USUAL_MARKERS = (".", "..", "-", "--", "?", "*", "missing", "unknown", "nil", "(null)", r"\n", "n.a.", "<na>", "#na",
-                 "#div/0!", "#value!", "#ref!", "#num!")  # fmt: skip
 # A field between blanks, in quotes or not; a quote followed by another character does not end a field.
 BETWEEN_BLANKS = r'"[^"]*"(?=\s|$)|\S+'
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
@@ -225,7 +221,7 @@ def is_number(field: str, decimal_comma: bool, na: Sequence[str] = ()) -> bool:
     if "_" in field or not field.isascii():  # 1_000 and the digits of other scripts are numbers only in Python
         return False
     number = field.replace(",", ".") if decimal_comma and DECIMAL_COMMA.fullmatch(field) else field
-    return parsed(number) is not None or field in MISSING_WORDS
+    return parsed(number) is not None or field in MISSING_WORDS or field in MISSING_MARKS
 
 
 def split_line(line: str, separator: str) -> list[str]:

@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from golem.data.files.batches import Batch, Piece, as_floats, batch_rows, first_line, is_numeric, piece_bytes
+from golem.data.files.batches import Batch, Piece, batch_rows, first_line, is_numeric, make_batch, piece_bytes
+from golem.data.files.markers import NO_MARKERS, Markers
 from golem.data.table_errors import not_numeric
 from golem.runtime.messages import shown
 
@@ -25,14 +26,15 @@ class ParquetFile:
     path: Path
     size: int
     names: tuple[str, ...]
-    na: tuple[str, ...] = ()
+    na: Markers = NO_MARKERS
     made_up_names = False
 
     @classmethod
-    def open(cls, path: Path, na: tuple[str, ...] = ()) -> ParquetFile:
+    def open(cls, path: Path, na: Sequence[str] = ()) -> ParquetFile:
         """Read the schema."""
         with _opened(path) as file:
-            return cls(path, path.stat().st_size, tuple(file.schema_arrow.names), na)
+            names = tuple(file.schema_arrow.names)
+        return cls(path, path.stat().st_size, names, Markers.of(na, names))
 
     def require_numeric(self, columns: Sequence[int]) -> None:
         """Raise a ValueError if columns are not numeric."""
@@ -42,7 +44,7 @@ class ParquetFile:
             # Only the first ones are shown with an example.
             examples = [self._example(file, j) if k < 8 else "" for k, j in enumerate(text)]
         if text:
-            found = [f"{self.names[j]!r} (type {kinds[j]}{example})" for j, example in zip(text, examples, strict=True)]
+            found = {self.names[j]: f"type {kinds[j]}{example}" for j, example in zip(text, examples, strict=True)}
             raise not_numeric(found, len(columns))
 
     def _example(self, file: Any, column: int) -> str:
@@ -89,7 +91,7 @@ class ParquetFile:
                     place = partial(_place, start + done, f"row group {k + 1} of {metadata.num_row_groups}")
                     done += batch.num_rows
                     end = piece.begin + (piece.end - piece.begin) * done // rows_in_piece
-                    yield Batch([as_floats(batch.column(name), self.na) for name in names], begin, end, place)
+                    yield make_batch(batch.select(names), names, self.na, begin, end, place)
                     begin = end
 
     def _group(self, file: Any, k: int, names: list[str]) -> Iterator[Any]:

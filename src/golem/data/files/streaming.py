@@ -133,7 +133,10 @@ def part_moments(
             for shard, begin, end in _cut(batch, task):
                 columns = [column[begin:end] for column in batch.columns]
                 place = functools.partial(_place, batch, begin)
-                parts = merged(parts, {shard: Moments.from_columns(columns, task.names, place, task.missing)})
+                # Markers are counted per batch, so that a batch in several shards counts in the first.
+                markers = batch.markers if begin == 0 else None
+                part = Moments.from_columns(columns, task.names, place, task.missing, markers)
+                parts = merged(parts, {shard: part})
             if advance is not None:
                 advance(batch.end - batch.begin)
     return parts

@@ -15,6 +15,7 @@ from typing import Any
 from golem.data.checks import DataWarning
 from golem.data.files.batches import naming
 from golem.data.files.csv_files import SAVED_INDEX, CsvFile
+from golem.data.files.markers import NO_MARKERS, Markers
 from golem.data.files.parquet_files import MAGIC, ParquetFile
 from golem.data.files.standard_input import source_name
 from golem.runtime.messages import counted, quoted, suggestion
@@ -43,11 +44,14 @@ class TableFiles:
         The columns to use.
     positions : tuple of tuple of int
         Positions of these columns in each file.
+    na : Markers
+        The markers of missing values that the user named.
     """
 
     files: tuple[TableFile, ...]
     names: tuple[str, ...]
     positions: tuple[tuple[int, ...], ...]
+    na: Markers = NO_MARKERS
 
     @property
     def made_up_names(self) -> bool:
@@ -78,7 +82,7 @@ class TableFiles:
         wanted = None if columns is None else set(columns)
         for path in find_files(paths):
             with naming(path):
-                file = _open(path, header, tuple(na), files)
+                file = _open(path, header, na, files)
                 # Duplicate and empty names are errors only among the columns to use.
                 used = [name for name in file.names if wanted is None or name in wanted]
                 column_names(used, len(used))
@@ -89,7 +93,7 @@ class TableFiles:
                 positions.append(tuple(map({name: j for j, name in enumerate(file.names)}.__getitem__, names)))
                 file.require_numeric(positions[-1])
                 files.append(file)
-        return cls(tuple(files), names, tuple(positions))
+        return cls(tuple(files), names, tuple(positions), Markers.of(na, files[0].names))
 
 
 def listed(items: Any) -> list[Any]:
@@ -148,7 +152,7 @@ def _is_truth(path: Path) -> bool:
         return file.readline().strip() == b"source,target,weight"
 
 
-def _open(path: Path, header: bool | None, na: tuple[str, ...], before: Sequence[TableFile]) -> TableFile:
+def _open(path: Path, header: bool | None, na: Sequence[str], before: Sequence[TableFile]) -> TableFile:
     """Open a file as Parquet if its content or name says so, otherwise as text."""
     if path.is_fifo():
         raise ValueError("A pipe can be read only once. Save the table to a file.")

@@ -1,0 +1,138 @@
+"""Columns from which no graph can be learned: constant ones, copies, and linear combinations of others.
+
+The fast checks are in `golem.data.checks`. If one of them fails, `unusable_columns` finds all such columns at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golem.runtime.messages import quoted, shortened, typed_names
+from golem.runtime.types import Matrix, Vector
+
+if TYPE_CHECKING:
+    from golem.data.moments import Moments
+
+# A column counts as a linear combination of others if at most this share of its variance remains given the others.
+# Noisy data leave far more (the paper's densest graphs 1e-6), rounding far less.
+COLLINEAR = 1e-11
+_CONSTANT = 1e-14
+_USED = 1e-6
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """A column that cannot be used, and the columns that determine it; one that is constant or empty has none."""
+
+    name: str
+    determined_by: tuple[str, ...] = ()
+    is_empty: bool = False
+
+
+def is_constant(moments: Moments) -> NDArray[np.bool_]:
+    """Tell which columns have no variance, shape (d,)."""
+    # Rounding leaves a constant column of size c with a variance of about (1e-16 c)^2; below 1e-150 squares underflow.
+    return moments.variances <= np.maximum(_CONSTANT**2 * moments.mean**2, 1e-300)
+
+
+def unusable_columns(moments: Moments) -> list[Unusable]:
+    """Return the columns to drop so that a graph can be learned from the others.
+
+    Of columns that determine each other, the first ones are kept. With at most as many rows as columns, every column is
+    a combination of others; then only constant columns and copies are returned.
+
+    Examples
+    --------
+    >>> from golem.data.moments import Moments
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> table = np.column_stack([X, X.sum(axis=1), np.ones(50)])
+    >>> [column.name for column in unusable_columns(Moments.from_rows(table, ["a", "b", "total", "one"]))]
+    ['total', 'one']
+    """
+    flat = is_constant(moments)
+    varying = np.nonzero(~flat)[0]
+    scale = np.sqrt(moments.variances[varying])
+    R = moments.covariance[np.ix_(varying, varying)] / np.outer(scale, scale)
+    found = _copies(R)
+    if moments.n > len(R) - len(found):
+        found = _dependent(R)
+    names = [moments.names[j] for j in varying]
+    reasons = {moments.names[j]: Unusable(moments.names[j]) for j in np.nonzero(flat)[0]}
+    reasons |= {names[j]: Unusable(names[j], tuple(names[k] for k in basis)) for j, basis in found.items()}
+    return [reasons[name] for name in moments.names if name in reasons]
+
+
+def unusable_in_rows(X: Matrix, names: tuple[str, ...]) -> list[Unusable]:
+    """Return the columns to drop from rows with missing values (NaN), so that EM can estimate their covariances.
+
+    Linear combinations are found in the complete rows, if there are more of them than columns.
+    """
+    from golem.data.moments import Moments
+
+    absent = np.isnan(X)
+    lowest, highest = np.where(absent, np.inf, X).min(axis=0), np.where(absent, -np.inf, X).max(axis=0)
+    flat = lowest >= highest
+    found = {names[j]: Unusable(names[j], is_empty=bool(absent[:, j].all())) for j in np.nonzero(flat)[0]}
+    varying = np.nonzero(~flat)[0]
+    complete = X[~absent[:, varying].any(axis=1)][:, varying]
+    if len(complete) > len(varying):
+        among = unusable_columns(Moments.from_rows(complete, [names[j] for j in varying]))
+        found |= {column.name: column for column in among if column.determined_by}
+    return [found[name] for name in names if name in found]
+
+
+def unusable_error(found: list[Unusable]) -> ValueError:
+    """Return the error that lists all columns that cannot be used, with the option that drops them."""
+    empty = [column.name for column in found if column.is_empty]
+    constants = [column.name for column in found if not column.determined_by and not column.is_empty]
+    copies = [f"{c.determined_by[0]!r} and {c.name!r}" for c in found if len(c.determined_by) == 1]
+    combined = [column for column in found if len(column.determined_by) > 1]
+    parts = [f"Columns without any value: {quoted(empty)}."] if empty else []
+    parts += [f"Constant columns: {quoted(constants)}."] if constants else []
+    parts += [f"Columns are copies of each other, apart from units: {shortened(copies)}."] if copies else []
+    if len(combined) == 1:
+        parts.append(f"Column {combined[0].name!r} is a linear combination of {quoted(combined[0].determined_by)}.")
+    elif combined:
+        listed = [f"{column.name!r} (of {quoted(column.determined_by, 3)})" for column in combined]
+        parts.append(f"{len(combined)} columns are linear combinations of others: {shortened(listed, 3)}.")
+    parts += ["A common cause is a total next to its parts."] if combined else []
+    option = f"--drop {typed_names([column.name for column in found])}"
+    return ValueError(f"{' '.join(parts)} Drop {'it' if len(found) == 1 else 'them'}: {option} (or --drop-dependent).")
+
+
+def _copies(R: Matrix) -> dict[int, tuple[int, ...]]:
+    """Return the columns that are copies of earlier ones, with the first such column."""
+    same = np.triu(np.abs(R) >= 1 - COLLINEAR, k=1)
+    return {int(j): (int(same[:, j].argmax()),) for j in np.nonzero(same.any(axis=0))[0]}
+
+
+def _dependent(R: Matrix) -> dict[int, tuple[int, ...]]:
+    """Return the columns that are linear combinations of the columns kept, with those columns.
+
+    One column after the other is added to a Cholesky factor unless nothing remains of it. Rounding errors grow in this
+    order, so that the rest is checked again with pivots, as the fast check does.
+    """
+    from scipy.linalg import lapack, solve_triangular
+
+    found: dict[int, tuple[int, ...]] = {}
+    kept: list[int] = []
+    L = np.zeros_like(R)
+    for j in range(len(R)):
+        k = len(kept)
+        row: Vector = solve_triangular(L[:k, :k], R[kept, j], lower=True, check_finite=False) if k else np.empty(0)
+        rest = R[j, j] - row @ row
+        # A copy with correlation 1 - c leaves the share 2 c.
+        if rest <= 2 * COLLINEAR:
+            weights = solve_triangular(L[:k, :k], row, lower=True, trans=1, check_finite=False)
+            used = np.abs(weights) > _USED * np.abs(weights).max()
+            found[j] = tuple(kept[i] for i in np.nonzero(used)[0])
+        else:
+            L[k, :k], L[k, k] = row, np.sqrt(rest)
+            kept.append(j)
+    _, pivots, rank, _ = lapack.dpstrf(R[np.ix_(kept, kept)], tol=COLLINEAR)
+    basis = [kept[p] for p in sorted(pivots[:rank] - 1)]
+    return found | {kept[p]: tuple(basis) for p in pivots[rank:] - 1}
