@@ -8,7 +8,6 @@ import pytest
 from scipy import stats
 
 from golem import Golem, LinearSEM, Moments
-from golem.assessment.diagnostics.noise import _holm
 from golem.diagnostics import diagnose, equal_variances_test
 from golem.simulate import random_sem, simulate
 
@@ -114,20 +113,6 @@ def test_logarithms_are_advised_where_they_mend_a_tail():
 def test_few_rows_say_nothing_of_normality():
     X = np.random.default_rng(0).normal(size=(15, 2))
     assert "needs 20 rows" in diagnose(Golem().fit(X), X)["normal-residuals"].finding
-
-
-def test_holms_correction():
-    """Against the step-down procedure, p-value by p-value: adjusted p <= a exactly where the procedure rejects at a."""
-    rng = np.random.default_rng(3)
-    p = rng.uniform(size=7) ** 3
-    adjusted = _holm(p)
-    for level in np.linspace(0.01, 0.99, 50):
-        rejected, order = np.zeros(7, dtype=bool), np.argsort(p)
-        for step, k in enumerate(order):
-            if p[k] > level / (7 - step):
-                break
-            rejected[k] = True
-        np.testing.assert_array_equal(adjusted <= level, rejected)
 
 
 def test_codes_for_missing_values_and_other_extremes_are_a_warning():

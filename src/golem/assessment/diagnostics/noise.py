@@ -9,6 +9,7 @@ import numpy as np
 
 from golem.assessment.diagnostics.finding import Finding
 from golem.assessment.diagnostics.normality import normality_test, standardized_moments
+from golem.assessment.p_values import holm
 from golem.data.moments import Moments
 from golem.runtime.messages import quoted
 from golem.runtime.types import BoolMatrix, Matrix, Vector
@@ -115,7 +116,7 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix) -> Finding:
         reason = f"the test needs {_FEWEST_ROWS} rows, and there are {n}" if n < _FEWEST_ROWS else "none of them varies"
         return Finding(name, "note", f"Normality of the residuals was not checked: {reason}.", "Plot the residuals.")
     z = residuals[:, checked] / residuals[:, checked].std(axis=0)  # squares of large units would overflow
-    adjusted = _holm(normality_test(z))
+    adjusted = holm(normality_test(z))
     bad = checked[adjusted < LEVEL]
     if not len(bad):
         rest = f" {len(names) - len(checked)} do not vary in the complete rows." if len(checked) < len(names) else ""
@@ -145,13 +146,6 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix) -> Finding:
         f"{skewness[worst]:.1f}, excess kurtosis {kurtosis[worst]:.1f}).",
         f"{logs}Non-normal noise can reveal directions: try golem compare --methods order,direct-lingam.",
     )
-
-
-def _holm(p: Vector) -> Vector:
-    """Adjust p-values for their number (Holm 1979)."""
-    order = np.argsort(p)
-    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    return np.asarray(np.minimum(stepped, 1.0)[np.argsort(order)])
 
 
 def _is_log_normal(column: Vector) -> bool:

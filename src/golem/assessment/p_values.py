@@ -1,0 +1,48 @@
+"""P-values: corrections for their number, and their text."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from golem.runtime.types import Vector
+
+_LEAST_SHOWN = 1e-99
+
+
+def holm(p: Vector) -> Vector:
+    """Adjust p-values for their number, whatever their dependence (Holm 1979).
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.03]))
+    array([0.03, 0.06, 0.06])
+    """
+    order = np.argsort(p)
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    return np.asarray(np.minimum(stepped, 1.0)[np.argsort(order)])
+
+
+def smallest_of_independent(p: Vector) -> float:
+    """Return the p-value of the smallest of independent p-values, 1 - (1 - min p)^m (Tippett 1931); NaN for none.
+
+    Examples
+    --------
+    >>> round(smallest_of_independent(np.array([0.5, 0.1])), 3)
+    0.19
+    """
+    if not len(p):
+        return float("nan")
+    # The logarithm of 1 - p is -inf at p = 1, and the result is then 1.
+    with np.errstate(divide="ignore"):
+        return float(-np.expm1(len(p) * np.log1p(-p.min())))
+
+
+def p_text(p: float) -> str:
+    """Return a p-value as text.
+
+    Examples
+    --------
+    >>> p_text(0.0312), p_text(0.0)
+    ('p = 0.031', 'p < 1e-99')
+    """
+    return f"p = {p:.2g}" if p >= _LEAST_SHOWN else f"p < {_LEAST_SHOWN}"
