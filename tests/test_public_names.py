@@ -12,7 +12,7 @@ import golem
 
 PUBLIC = {
     "golem": (
-        "DataWarning Golem GolemCV Knowledge LinearSEM Moments __version__ baselines bootstrap compare datasets "
+        "DataWarning Golem GolemCV Knowledge LinearSEM Moments __version__ baselines bootstrap check compare datasets "
         "diagnose diagnostics export_graph fit_file metrics output plots readers score simulate solvers"
     ),
     # Short paths.
@@ -25,7 +25,7 @@ PUBLIC = {
     "golem.metrics": (
         "EdgeCounts GraphScores as_estimate as_truth count_edges evaluate f1 fdr precision shd shd_c sid tpr"
     ),
-    "golem.plots": "plot_comparison plot_graph plot_model plot_path plot_weights",
+    "golem.plots": "plot_check plot_comparison plot_graph plot_model plot_path plot_weights",
     "golem.readers": (
         "NamedGraph Paths Table TableFiles moments_from_dask moments_from_file read_graph read_table rows_of "
         "shards_from_file shards_of"

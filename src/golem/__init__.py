@@ -13,6 +13,7 @@ from golem.runtime.version import __version__
 if TYPE_CHECKING:
     from golem import baselines, datasets, diagnostics, metrics, output, plots, readers, score, simulate, solvers
     from golem.assessment.bootstrap import bootstrap
+    from golem.assessment.consistency import check
     from golem.assessment.diagnostics import diagnose
     from golem.assessment.selection import GolemCV
     from golem.comparison import compare
@@ -34,6 +35,7 @@ __all__ = [
     "__version__",
     "baselines",
     "bootstrap",
+    "check",
     "compare",
     "datasets",
     "diagnose",
@@ -57,6 +59,7 @@ _HOMES = {
     "LinearSEM": "golem.model.linear_sem",
     "Moments": "golem.data.moments",
     "bootstrap": "golem.assessment.bootstrap",
+    "check": "golem.assessment.consistency",
     "compare": "golem.comparison",
     "diagnose": "golem.assessment.diagnostics",
     "export_graph": "golem.output",

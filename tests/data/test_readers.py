@@ -97,7 +97,10 @@ NUMBERS = "1.5,2,3\n" * 60
             r"If 'n\.a\.' means a missing value, use --na n\.a\. with --missing .* Otherwise: Correct line 62",
         ),
         ("a,b,c\n" + "1,2,u\n" * 60, r"'u' in line 2 and 59 more\)\. Encode it as numbers, or drop it: --drop c\."),
-        ("a,b,c\n" + "1,2,\n" * 60 + "1,2,late\n", r"'late' in line 62\)\. Encode it as numbers, or drop it: --drop c\."),
+        (
+            "a,b,c\n" + "1,2,\n" * 60 + "1,2,late\n",
+            r"'late' in line 62\)\. Encode it as numbers, or drop it: --drop c\.",
+        ),
     ],
 )
 def test_text_in_few_lines_of_numbers_is_a_fault_of_the_lines(tmp_path, text, message):

@@ -321,10 +321,15 @@ class Moments:
     def reordered(self, names: Sequence[str]) -> Moments:
         """Return the same moments with the columns in another order; raise a ValueError for other names."""
         names = tuple(names)
-        if names == self.names:
-            return self
         if sorted(names) != sorted(self.names):
             raise ValueError(f"The columns are {quoted(self.names)}, not {quoted(names)}.")
+        return self.selected(names)
+
+    def selected(self, names: Sequence[str]) -> Moments:
+        """Return the moments of some of the columns, in the order of their names."""
+        names = tuple(names)
+        if names == self.names:
+            return self
         index = positions(names, self.names)
         shift, offset, scatter = self.shift[index], self.offset[index], self.scatter[np.ix_(index, index)]
         return Moments(self.n, shift, offset, scatter, names, self.missing)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from golem.assessment.p_values import p_text
 from golem.output.layout import causal_order, edge_curves, layered_layout
 from golem.runtime.messages import counted
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from golem.assessment.consistency import Consistency
     from golem.assessment.selection import Selection
     from golem.estimator.golem import Golem
     from golem.runtime.types import BoolMatrix
@@ -22,6 +24,8 @@ POSITIVE, NEGATIVE = "#2166ac", "#d6701c"
 UNDECIDED, BY_VARIANCE = (0, (4, 2)), (0, (1, 1))
 NODE_FILL, NODE_EDGE, TEXT = "#f4f1ea", "#5b5b5b", "#1d1d1d"
 LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES = 60, 500
+# The p-values of a check that get a label, and the smallest that is drawn.
+_MOST_LABELS, _LEAST_P = 4, 1e-15
 
 
 def plot_model(model: Golem, ax: Axes | Figure | None = None) -> Axes:
@@ -171,4 +175,31 @@ def plot_path(selection: Selection, ax: Axes | Figure | None = None) -> Axes:
     if others:
         ax.legend(frameon=False, fontsize=8)
     ax.set_title(f"{counted(chosen['edges'], 'edge')}, chosen by {way}", fontsize=11)
+    return ax
+
+
+def plot_check(result: Consistency, ax: Axes | Figure | None = None) -> Axes:
+    """Draw the p-values of `golem.check`, from the smallest, against those that chance would produce.
+
+    Both axes are logarithmic; p-values below 1e-15 are drawn there. Without violations the points lie near the line.
+    Points far above it are violations, and the smallest p-values have the names of their variables.
+    """
+    ax = _axes(ax, (5.6, 4.6))
+    observed = -np.log10(np.maximum(np.sort(result.p_values), _LEAST_P))
+    expected = -np.log10((np.arange(len(observed)) + 0.5) / max(len(observed), 1))
+    violated = np.arange(len(observed)) < result.violations
+    ax.plot([0, expected.max(initial=1)], [0, expected.max(initial=1)], color=NODE_EDGE, linewidth=1)
+    for chosen, color, label in ((~violated, POSITIVE, "as expected"), (violated, NEGATIVE, "violations (corrected)")):
+        ax.plot(expected[chosen], observed[chosen], "o", markersize=4, color=color, label=label)
+    for k, record in enumerate(result.records(min(result.violations, _MOST_LABELS))):
+        ax.annotate(
+            f"{record['source']}, {record['target']}  ", (expected[k], observed[k]), rotation=90, ha="center", va="top",
+            fontsize=8, color=TEXT, parse_math=False,
+        )  # fmt: skip
+    ax.set_xlabel("-log10 of the p-value expected by chance")
+    ax.set_ylabel("-log10 of the p-value observed")
+    ax.legend(frameon=False, fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2)
+    kind = " (descriptive)" if result.descriptive else ""
+    title = f"{len(observed)} implied independences, global {p_text(result.p_value)}{kind}"
+    ax.set_title(title if len(observed) else "No missing edge to test", fontsize=11)
     return ax

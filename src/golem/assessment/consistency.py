@@ -1,0 +1,272 @@
+"""Is a graph consistent with a table? Tests of the independences that the graph implies."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from golem.assessment.implied_zeros import implied_zeros
+from golem.assessment.p_values import holm, p_text, smallest_of_independent
+from golem.data.checks import DataWarning, require_learnable
+from golem.data.missing import MissingChoice
+from golem.data.moments import Moments
+from golem.data.table_input import is_table, rows_and_names
+from golem.graphs.dag import as_adjacency, cycle_text, find_cycle, member_of_class
+from golem.graphs.graph_document import GraphDocument
+from golem.graphs.named_graph import NamedGraph
+from golem.graphs.networkx_graphs import from_networkx
+from golem.model.linear_sem import LinearSEM
+from golem.runtime.messages import counted, quoted, suggestion
+from golem.runtime.types import BoolMatrix, Vector
+
+LEVEL = 0.05
+# Violations beyond this number, sorted by p-value, do not change the hints.
+_MOST_FOR_HINTS = 500
+_SMALLEST_CLUSTER = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Consistency:
+    """The result of `golem.check`.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The variables.
+    n : int
+        Number of rows.
+    graph : ndarray of shape (d, d), bool
+        The DAG that was tested: the given one, or a member of the given equivalence class.
+    p_value : float
+        The global p-value: uniform between 0 and 1 if the graph is right, was not learned from these rows, and the
+        model is linear with normal noise. NaN if the graph has no missing edge.
+    sources, targets : ndarray of shape (m,)
+        The ends of the missing edges. The graph implies that they are independent given the parents of the target.
+    correlations, p_values, adjusted : ndarray of shape (m,)
+        Their partial correlations, the p-values of these, and the p-values corrected for their number (Holm).
+    node_p_values : ndarray of shape (d,)
+        One test per target, of all its statements together; NaN for a target without any. Their smallest one, corrected
+        for their number, is the global p-value.
+    exact : bool
+        Whether there are enough rows for the global p-value to be uniform. Otherwise it is conservative.
+    descriptive : bool
+        Whether the graph was learned from these rows. Its p-values are then too large, because learning has chosen the
+        missing edges for their small correlations.
+    """
+
+    names: tuple[str, ...]
+    n: int
+    graph: BoolMatrix
+    p_value: float
+    sources: NDArray[np.int32]
+    targets: NDArray[np.int32]
+    correlations: Vector
+    p_values: Vector
+    adjusted: Vector
+    node_p_values: Vector
+    exact: bool
+    descriptive: bool
+
+    @property
+    def violations(self) -> int:
+        """Number of implied independences that the data contradict, after correction for the number of tests."""
+        return int((self.adjusted < LEVEL).sum())
+
+    @property
+    def _order(self) -> NDArray[np.intp]:
+        """The missing edges by p-value; by correlation where p-values are too small for a float."""
+        return np.lexsort((-np.abs(self.correlations), self.p_values))
+
+    def records(self, most: int | None = None) -> list[dict[str, Any]]:
+        """Return one record per missing edge, the smallest p-value first; `pandas.DataFrame` takes them."""
+        order = self._order[:most]
+        given = {int(j): [self.names[i] for i in np.nonzero(self.graph[:, j])[0]] for j in set(self.targets[order])}
+        return [
+            {
+                "source": self.names[self.sources[m]],
+                "target": self.names[self.targets[m]],
+                "given": given[int(self.targets[m])],
+                "partial_correlation": float(self.correlations[m]),
+                "p_value": float(self.p_values[m]),
+                "adjusted": float(self.adjusted[m]),
+            }
+            for m in order
+        ]
+
+    @property
+    def verdict(self) -> str:
+        """The result in a sentence or two."""
+        tests = len(self.p_values)
+        if not tests:
+            return "The graph implies no independence that these rows could contradict."
+        numbers = f"global {p_text(self.p_value)}; {self.violations} of {tests} implied independences violated"
+        if self.descriptive:
+            caution = "The graph was learned from these rows, so the p-values are too large: use other rows for a test."
+            return f"Descriptive only ({numbers}). {caution}"
+        if self.p_value < LEVEL:
+            return f"The data contradict the graph ({numbers})."
+        if self.violations:
+            return f"The data contradict the graph in {counted(self.violations, 'place')} ({numbers})."
+        return f"The data are consistent with the graph ({numbers})."
+
+    @property
+    def hints(self) -> list[str]:
+        """What the violations have in common, in sentences."""
+        worst = self._order[: min(self.violations, _MOST_FOR_HINTS)]
+        return _hints([(int(self.sources[m]), int(self.targets[m])) for m in worst], self.names)
+
+    def __repr__(self) -> str:
+        """Return the verdict, the worst violations and the hints."""
+        worst = [f"  {sentence}" for sentence in map(statement, self.records(min(self.violations, 5)))]
+        return "\n".join([self.verdict, *worst, *self.hints])
+
+
+def statement(record: dict[str, Any]) -> str:
+    """Return a record as text, such as "'a', 'c' given 'b': partial correlation 0.3, p = 2e-9 (corrected p = 1e-7)"."""
+    given = f" given {quoted(record['given'], 4)}" if record["given"] else ""
+    return (
+        f"{record['source']!r}, {record['target']!r}{given}: partial correlation {record['partial_correlation']:.2f}, "
+        f"{p_text(record['p_value'])} (corrected {p_text(record['adjusted'])})"
+    )
+
+
+def check(graph: Any, data: Any, *, missing: MissingChoice = "error") -> Consistency:
+    """Test whether a table is consistent with a graph.
+
+    A linear DAG implies a partial correlation of zero for every missing edge: between a node and each earlier node in a
+    topological order that is not its parent, given its parents. These are tested one by one (Fisher z) and together.
+    All members of an equivalence class imply the same, so undirected edges need no direction. A graph that passes can
+    still be wrong: other graphs imply the same independences, and graphs with more edges imply fewer.
+
+    Parameters
+    ----------
+    graph : fitted model, LinearSEM, NamedGraph, GraphDocument, networkx graph, or array of shape (d, d)
+        The graph. In an array, entry [i, j] is nonzero for i -> j, and nodes are the columns of the table. An edge in
+        both directions is undirected.
+    data : array, DataFrame (pandas, Polars), PyArrow table or Moments
+        Rows, or their moments. They should not be the rows from which the graph was learned. Columns that the graph
+        does not have are left out.
+    missing : {"error", "drop", "em"}
+        Treatment of missing values; see `Golem`.
+
+    Raises
+    ------
+    ValueError
+        If the graph has a cycle, or a variable that is not a column, or the columns are collinear.
+
+    Examples
+    --------
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(6, n=1000, graph="ER1", random_state=1)
+    >>> result = check(drawn.sem, drawn.data)
+    >>> result.p_value > 0.05, len(result.p_values)
+    (True, 11)
+    >>> check(np.zeros((6, 6)), drawn.data).p_value < 1e-9
+    True
+    """
+    given, names, fingerprint = _read(graph)
+    moments = data if isinstance(data, Moments) else _moments(data, names, missing)
+    names = moments.names if names is None else names
+    _require_columns(given, names, moments.names)
+    moments = moments.selected(names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # few rows make a graph uncertain, not these tests
+        require_learnable(moments, uses_scale=False)
+    dag = _directed(given, names)
+    zeros = implied_zeros(dag, moments)
+    return Consistency(
+        names,
+        moments.n,
+        dag,
+        smallest_of_independent(zeros.node_p_values[np.isfinite(zeros.node_p_values)]),
+        zeros.sources,
+        zeros.targets,
+        zeros.correlations,
+        zeros.p_values,
+        holm(zeros.p_values),
+        zeros.node_p_values,
+        zeros.exact,
+        descriptive=fingerprint is not None and fingerprint == moments.fingerprint,
+    )
+
+
+def _read(graph: Any) -> tuple[BoolMatrix, tuple[str, ...] | None, str | None]:
+    """Return the edges, the names if there are any, and the fingerprint of the rows behind the graph if it is known."""
+    graph = getattr(graph, "estimator_", graph)  # of a GolemCV
+    if isinstance(moments := getattr(graph, "moments_", None), Moments):
+        edges = graph.adjacency_ if hasattr(graph, "adjacency_") else graph.cpdag_
+        return edges, moments.names, moments.fingerprint
+    if isinstance(graph, BaseEstimator):
+        check_is_fitted(graph, "moments_")
+    if isinstance(graph, GraphDocument):
+        return graph.graph().adjacency, tuple(graph.names), graph.moments_hash
+    if isinstance(graph, LinearSEM | NamedGraph):
+        return graph.adjacency, graph.names, None
+    if hasattr(graph, "is_directed"):
+        named = from_networkx(graph)
+        return named.adjacency, named.names, None
+    return as_adjacency(graph), None, None
+
+
+def _moments(data: Any, names: tuple[str, ...] | None, missing: MissingChoice) -> Moments:
+    """Return the moments of a table; an array has the names of the graph, if it has as many columns."""
+    values, found = rows_and_names(data)
+    if names is not None and len(names) == len(found) and not is_table(data):
+        found = names
+    return Moments.from_rows(values, found, missing=missing)
+
+
+def _require_columns(graph: BoolMatrix, names: tuple[str, ...], columns: tuple[str, ...]) -> None:
+    """Raise a ValueError if the graph has other variables than the columns of the data."""
+    if len(graph) != len(names):
+        raise ValueError(f"The graph has {len(graph)} nodes, but the data have {len(names)} columns.")
+    known = set(columns)
+    if unknown := [name for name in names if name not in known]:
+        hint = suggestion(unknown[0], columns, "columns")
+        raise ValueError(f"The graph has variables that are not columns of the data: {quoted(unknown)}. {hint}")
+
+
+def _directed(graph: BoolMatrix, names: tuple[str, ...]) -> BoolMatrix:
+    """Return a DAG with the same independences: the graph itself, or a member of its class."""
+    arrows = graph & ~graph.T
+    if cycle := find_cycle(arrows) or [int(j) for j in np.nonzero(np.diagonal(graph))[0][:1]]:
+        raise ValueError(f"The graph has a cycle, {cycle_text(cycle, names)}, so it implies no independences.")
+    return graph if (arrows == graph).all() else member_of_class(graph)
+
+
+def _hints(pairs: Sequence[tuple[int, int]], names: tuple[str, ...]) -> list[str]:
+    """Describe clusters of violations, given as pairs in the order of their p-values."""
+    neighbours: dict[int, set[int]] = {}
+    for i, j in pairs:
+        neighbours.setdefault(i, set()).add(j)
+        neighbours.setdefault(j, set()).add(i)
+    cluster = max((_clique(i, j, neighbours) for i, j in pairs), key=len, default=[])
+    cluster, found = cluster if len(cluster) >= _SMALLEST_CLUSTER else [], []
+    if cluster:
+        found.append(
+            f"All pairs of {quoted([names[i] for i in cluster], 6)} violate the graph. A hidden common cause of them "
+            "would explain this, as would missing edges between them."
+        )
+    centre = max(neighbours, key=lambda node: len(neighbours[node]), default=-1)
+    if centre >= 0 and centre not in cluster and len(neighbours[centre]) >= max(_SMALLEST_CLUSTER, len(pairs) / 2):
+        found.append(
+            f"{len(neighbours[centre])} of the violations concern {names[centre]!r}. It may lack a parent or a child."
+        )
+    return found
+
+
+def _clique(i: int, j: int, neighbours: dict[int, set[int]]) -> list[int]:
+    """Grow a set of nodes, all pairs of which violate the graph, from one pair."""
+    members, candidates = [i, j], neighbours[i] & neighbours[j]
+    while candidates:
+        best = max(sorted(candidates), key=lambda node: len(neighbours[node] & candidates))
+        members.append(best)
+        candidates &= neighbours[best]
+    return members
