@@ -492,3 +492,34 @@ def test_errors_name_options_as_they_are_typed(tmp_path, options, sentence):
     assert ended.returncode in (1, 2)
     assert sentence in " ".join(ended.stderr.split())
     assert "Value error" not in ended.stderr
+
+
+def test_score_checks_a_graph_against_a_table(simulated):
+    truth, data = simulated / "truth.csv", simulated / "data.csv"
+    lines = truth.read_text().splitlines()
+    fewer = simulated / "fewer.csv"
+    fewer.write_text("\n".join([lines[0], *lines[2:]]) + "\n")
+    assert "The data are consistent with the graph" in golem("score", truth, "--data", data).output
+    result = golem("score", fewer, "--data", data, "--plot", simulated / "p.png")
+    assert "The data contradict the graph" in result.output
+    assert "partial correlation" in result.output
+    assert (simulated / "p.png").read_bytes().startswith(b"\x89PNG")
+    found = json.loads(golem("score", fewer, "--data", data, "--json").output)
+    assert found["p_value"] < 1e-6
+    assert found["violations"][0]["p_value"] < 1e-6
+    golem("fit", data, "-o", simulated / "out", "-q")
+    assert "Descriptive only" in golem("score", simulated / "out" / "graph.json", "--data", data).output
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        ([], "Give a second graph to compare with, or a table with --data"),
+        (["t.csv", "--data", "d.csv"], "Give a second graph to compare with, or a table with --data"),
+        (["--data", "d.csv", "--nodes", 3], "--nodes cannot be used with --data"),
+        (["t.csv", "--na", "-9"], "--na cannot be used without --data"),
+    ],
+)
+def test_score_takes_a_graph_or_a_table(tmp_path, extra, message):
+    (tmp_path / "t.csv").write_text("source,target\na,b\n")
+    assert message in golem("score", tmp_path / "t.csv", *extra, expect=1).output.replace("\n", " ")

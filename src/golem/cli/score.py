@@ -1,25 +1,39 @@
-"""golem score: compare an estimated graph with the truth."""
+"""golem score: compare an estimated graph with the truth, or a graph with a table."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from golem.cli.options import Json
+from golem.cli import options
+from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import user_errors
-from golem.cli.terminal import out
+from golem.cli.terminal import err, out, print_check, showing_warnings
 
 if TYPE_CHECKING:
+    from golem.assessment.consistency import Consistency
+    from golem.graphs.graph_document import GraphDocument
     from golem.graphs.named_graph import NamedGraph
     from golem.runtime.types import BoolMatrix
 
+# Options that need a second graph, and options that need a table.
+_WITH_GRAPH = ("--cpdag", "--normalize", "--nodes")
+_WITH_DATA = ("--plot", "--missing", "--na", "--columns", "--drop", "--header")
+
 
 def score(
-    truth: Annotated[Path, typer.Argument(help="True graph: graph.json, CSV, or any format of `golem export`.")],
-    estimate: Annotated[Path, typer.Argument(help="Estimated graph, in the same formats.")],
+    context: typer.Context,
+    graph: Annotated[
+        Path,
+        typer.Argument(metavar="GRAPH", help="True graph: graph.json, CSV, or any format of `golem export`."),
+    ],
+    estimate: Annotated[
+        Path | None,
+        typer.Argument(help="Estimated graph, in the same formats.  [default: with --data, none]"),
+    ] = None,
     cpdag: Annotated[
         bool,
         typer.Option(
@@ -34,36 +48,116 @@ def score(
     nodes: Annotated[
         int | None, typer.Option(help="Number of variables, if edge lists leave out isolated ones.", min=1)
     ] = None,
-    as_json: Json = False,
+    as_json: options.Json = False,
+    data: Annotated[
+        list[str],
+        options.data(
+            metavar="TABLE",
+            help="CSV or Parquet file to check the graph against, instead of a second graph; may be repeated.",
+        ),
+    ] = [],  # noqa: B006
+    plot: Annotated[
+        Path | None, options.data(metavar="FILE", help="Draw the p-values of the check, e.g. p.png.")
+    ] = None,
+    missing: options.Missing = "error",
+    na: options.NotAvailable = [],  # noqa: B006
+    columns: options.Columns = None,
+    drop: options.Drop = [],  # noqa: B006
+    header: options.Header = None,
 ) -> None:
-    """Compare an estimated graph with the true graph.
+    """Compare an estimated graph with the true graph, or check a graph against a table.
 
     For example:
 
         golem score sim/truth.csv out/edges.csv
         golem score sim/truth.csv out/graph.json --normalize --json
+        golem score sim/truth.csv --data sim/data.csv --plot p-values.png
 
-    A variable that only one of the graphs has is isolated in the other: its edges are missing or extra.
+    With two graphs, prints:
 
-    Prints:
-
-    - true, reversed, extra and missing edges
+    - true, reversed, extra and missing edges; a variable that only one of the graphs has is isolated in the other
     - SHD: edges to add, remove or reverse; SHD-C: the same between the equivalence classes
     - SID: pairs of variables whose effect would be computed wrongly
     - TPR: share of the true edges that were found; FDR: share of the found edges that are wrong
     - precision (1 - FDR) and F1, the harmonic mean of precision and TPR
+
+    With `--data`, tests the partial correlations that the graph implies to be zero, and prints a global p-value and the
+    worst violations by name. Use rows from which the graph was not learned.
     """
+    with user_errors():
+        given = options.given_options(context, ("graph", "estimate", "data", "as_json"))
+        refused = [name for name in given if name in (_WITH_GRAPH if data else _WITH_DATA)]
+        if (estimate is None) != bool(data):
+            raise ValueError("Give a second graph to compare with, or a table with --data, but not both.")
+        if refused:
+            raise ValueError(f"{', '.join(refused)} cannot be used {'with' if data else 'without'} --data.")
+        if data:
+            reading = {"columns": options.names(columns), "drop": options.all_names(drop), "header": header, "na": na}
+            _check(graph, data, missing, reading, plot, as_json)
+        elif estimate is not None:
+            _compare(graph, estimate, cpdag, normalize, nodes, as_json)
+
+
+def _check(
+    graph: Path, data: list[str], missing: Any, reading: dict[str, Any], plot: Path | None, as_json: bool
+) -> None:
+    """Check a graph against a table, and print the result."""
+    from golem.assessment.consistency import check
+    from golem.data.files.standard_input import spooled
+    from golem.data.files.table_files import TableFiles
+    from golem.data.readers import shards_of
+    from golem.output.figures import plot_check
+    from golem.output.result_files import save_figure
+    from golem.runtime.files import require_writable
+    from golem.runtime.messages import quoted
+
+    known = _graph_or_document(graph)
+    if plot is not None:
+        require_writable(plot.parent)
+    with spooled(data) as paths, showing_warnings(quiet=False):
+        table = TableFiles.open(paths, **reading)
+        with ProgressBars(not as_json).reading(table.size) as show:
+            moments = shards_of(table, 1, missing=missing, progress=show)[0]
+    result: Consistency = check(known, moments)
+    if plot is not None:
+        save_figure(lambda figure: plot_check(result, figure), plot)
+    if as_json:
+        summary = {"p_value": result.p_value if len(result.p_values) else None, "tests": len(result.p_values)}
+        flags = {"exact": result.exact, "descriptive": result.descriptive, "hints": result.hints}
+        rest = {"violations": result.records(result.violations), "verdict": result.verdict}
+        print(json.dumps({"n": result.n} | summary | flags | rest))  # noqa: T201
+        return
+    if unused := [name for name in moments.names if name not in set(result.names)]:
+        err.print(
+            f"Note: The graph does not name the columns {quoted(unused)}; they were left out. To test them as isolated "
+            "variables, use a format that lists them, such as graph.json.",
+            soft_wrap=True,
+        )
+    print_check(result)
+
+
+def _graph_or_document(path: Path) -> GraphDocument | NamedGraph:
+    """Read a graph.json with the hash of its data, or any other graph."""
+    from golem.graphs.formats import read_graph, read_graph_document
+
+    try:
+        return read_graph_document(path)
+    except ValueError:
+        return read_graph(path)
+
+
+def _compare(truth: Path, estimate: Path, cpdag: bool, normalize: bool, nodes: int | None, as_json: bool) -> None:
+    """Compare two graphs, and print the metrics."""
     from golem.graphs import metrics
     from golem.graphs.formats import read_graph
 
-    with user_errors():
-        first, second = read_graph(truth), read_graph(estimate)
-        names = _all_names(first, second, nodes)
-        T = metrics.as_truth(first.aligned(names), names)
-        opened = metrics.as_estimate(second.partially_directed().aligned(names), names)
-        E = opened if cpdag else metrics.as_estimate(second.aligned(names), names)
-        result = metrics.evaluate(T, E, cpdag=cpdag, normalize=normalize)
-        counts = metrics.count_edges(T, E, cpdag=cpdag)
+    first, second = read_graph(truth), read_graph(estimate)
+    names = _all_names(first, second, nodes)
+    T = metrics.as_truth(first.aligned(names), names)
+    opened = metrics.as_estimate(second.partially_directed().aligned(names), names)
+    E = opened if cpdag else metrics.as_estimate(second.aligned(names), names)
+    result = metrics.evaluate(T, E, cpdag=cpdag, normalize=normalize)
+    counts = metrics.count_edges(T, E, cpdag=cpdag)
     only = {
         "truth": [name for name in first.names if name not in second.names],
         "estimate": [name for name in second.names if name not in first.names],

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from golem.assessment.bootstrap import Bootstrap
+    from golem.assessment.consistency import Consistency
     from golem.assessment.diagnostics import Diagnosis
     from golem.assessment.selection import Selection
     from golem.comparison.result import Comparison
@@ -51,6 +52,7 @@ err = _Terminal(stderr=True, highlight=False, markup=False)
 _FEW_REPLICATES = 20
 _MOST_FINDINGS = 5
 _MOST_EDGES = 50
+_MOST_VIOLATIONS = 10
 _MOST_COMPARED_EDGES = 30
 _DIRECTION_MEANINGS = {
     "undecided": "have no evidence; the reverse fits equally well",
@@ -246,6 +248,19 @@ def print_findings(diagnosis: Diagnosis | None) -> None:
         out.print(f"{finding.level.title()}: {finding}", style=style)
     if len(found) > len(shown):
         out.print(f"{counted(len(found) - len(shown), 'more finding')} in report.html")
+
+
+def print_check(result: Consistency) -> None:
+    """Print the verdict of a check, the worst violations, and what they have in common."""
+    from golem.assessment.consistency import statement
+
+    out.print(result.verdict, soft_wrap=True)
+    for record in result.records(min(result.violations, _MOST_VIOLATIONS)):
+        out.print(f"  {statement(record)}", soft_wrap=True)
+    if result.violations > _MOST_VIOLATIONS:
+        out.print(f"  ... and {result.violations - _MOST_VIOLATIONS} more with --json")
+    for hint in result.hints:
+        out.print(hint, soft_wrap=True)
 
 
 def print_comparison(comparison: Comparison, output: Path) -> None:
