@@ -1,0 +1,97 @@
+"""A test whether the residual of a node is independent of its parents, as in a linear model with independent noise."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from golem.runtime.types import Matrix, Vector
+
+# Directions of a basis with a smaller share of the variance are rounding errors.
+_RANK_TOLERANCE = 1e-9
+
+
+class Dependence(NamedTuple):
+    """The dependence of a residual on each of k regressors.
+
+    Parameters
+    ----------
+    p_values : ndarray of shape (k,)
+        p-values of the tests of independence.
+    effects : ndarray of shape (k,)
+        Root of the sum of squared correlations between functions of both, corrected for sampling errors: about 0 under
+        independence, whatever the number of rows.
+    """
+
+    p_values: Vector
+    effects: Vector
+
+
+def dependence(residual: Vector, regressors: Matrix) -> Dependence:
+    """Test whether the residual of a least-squares regression is independent of each regressor.
+
+    A residual is never correlated with its regressors, but functions of the two are correlated if the linear model is
+    wrong: if the effect is not linear, the noise depends on the regressor, both have a hidden common cause, or the
+    direction is wrong and the noise not Gaussian. With u the residual and v a regressor, both standardized, the
+    functions are u, log cosh u, tanh u and v, log cosh v, tanh v. The statistic is n times the sum of their squared
+    correlations. It is close to chi squared if u is the residual of the true parents and independent of them.
+
+    That u was estimated matters only for two kinds of terms, and both are made insensitive to it: functions of v are
+    replaced by their residuals on all regressors; and for v itself, f(u) is replaced by f(u) - mean(f'(u)) u.
+
+    Parameters
+    ----------
+    residual : ndarray of shape (n,)
+        Residual of the regression on all `regressors` and an intercept.
+    regressors : ndarray of shape (n, k)
+        The parents of the node.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> cause, noise = rng.laplace(size=(2, 1000))
+    >>> effect = cause + noise
+    >>> slope, back = np.polyfit(cause, effect, 1)[0], np.polyfit(effect, cause, 1)[0]
+    >>> bool(dependence(effect - slope * cause, cause[:, None]).p_values[0] > 0.05)
+    True
+    >>> bool(dependence(cause - back * effect, effect[:, None]).p_values[0] < 1e-6)
+    True
+    """
+    from scipy.special import gammaincc
+
+    n, k = regressors.shape
+    u, V = _standardized(residual[:, None])[:, 0], _standardized(regressors)
+    bends = _bends(u)
+    slopes = np.array([np.tanh(u).mean(), 1 - np.mean(np.tanh(u) ** 2)])
+    insensitive, all_functions = _basis(bends - np.outer(u, slopes)), _basis(np.column_stack([u, bends]))
+    onto = _basis(V)
+    statistics, freedom = np.zeros(k), np.zeros(k)
+    for i, v in enumerate(V.T):
+        bent = _bends(v)
+        bent = _basis(bent - onto @ (onto.T @ bent))
+        linear, curved = insensitive.T @ v / np.sqrt(n), all_functions.T @ bent
+        statistics[i] = n * (np.sum(linear**2) + np.sum(curved**2))
+        freedom[i] = max(len(linear) + curved.size, 1)
+    p_values = gammaincc(freedom / 2, statistics / 2)  # the upper tail of chi squared
+    return Dependence(p_values, np.sqrt(np.maximum(statistics - freedom, 0) / n))
+
+
+def _standardized(columns: Matrix) -> Matrix:
+    """Return columns with mean 0 and variance 1; a constant column becomes 0."""
+    centred = columns - columns.mean(axis=0)
+    scale = centred.std(axis=0)
+    return np.asarray(centred / np.where(scale > 0, scale, 1.0))
+
+
+def _bends(u: Vector) -> Matrix:
+    """Return log cosh u and tanh u, centred, of shape (n, 2)."""
+    bends = np.column_stack([np.logaddexp(u, -u), np.tanh(u)])
+    return np.asarray(bends - bends.mean(axis=0))
+
+
+def _basis(columns: Matrix) -> Matrix:
+    """Return orthonormal columns with the same span."""
+    values, vectors = np.linalg.eigh(columns.T @ columns)
+    kept = values > _RANK_TOLERANCE * len(columns)
+    return np.asarray(columns @ (vectors[:, kept] / np.sqrt(values[kept])))
