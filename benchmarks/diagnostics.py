@@ -29,7 +29,7 @@ from golem.simulate import simulate
 Rows = np.ndarray
 CHECKED = (
     "units", "equal-variances", "directions", "rows", "conditioning", "near-duplicates", "deterministic",
-    "near-constant", "normal-residuals", "influential-rows",
+    "near-constant", "normal-residuals", "influential-rows", "outliers", "linearity", "independence",
 )  # fmt: skip
 CLEAN = {
     "equal variances": {"noise": "gaussian-ev"},
@@ -63,6 +63,23 @@ def with_outliers(X: Rows, rng: np.random.Generator) -> Rows:
     return np.column_stack([X, pair])
 
 
+def with_curve(X: Rows, rng: np.random.Generator) -> Rows:
+    """Add an effect x + 0.3 x^2 of a standardized column."""
+    x = (X[:, 0] - X[:, 0].mean()) / X[:, 0].std()
+    return np.column_stack([X, x + 0.3 * x**2 + rng.normal(size=len(X))])
+
+
+def with_growing_noise(X: Rows, rng: np.random.Generator) -> Rows:
+    """Add an effect of a standardized column with noise that grows with its size."""
+    x = (X[:, 0] - X[:, 0].mean()) / X[:, 0].std()
+    return np.column_stack([X, x + (0.5 + np.abs(x)) * rng.normal(size=len(X))])
+
+
+def with_one_percent_outliers(X: Rows, rng: np.random.Generator) -> Rows:
+    """Add noise of 5 standard deviations to all columns of 1% of the rows."""
+    return X + (rng.random((len(X), 1)) < 0.01) * rng.normal(size=X.shape) * 5 * X.std(axis=0)
+
+
 def with_switch(X: Rows, rng: np.random.Generator) -> Rows:
     """Add a column that is 0 in 98% of the rows."""
     return np.column_stack([X, rng.permutation(np.arange(len(X)) < 0.02 * len(X)).astype(float)])
@@ -89,6 +106,9 @@ PLANTED: dict[str, tuple[dict, Golem, Callable[[Rows, np.random.Generator], Rows
     "a switch": ({}, Golem(), with_switch, "near-constant"),
     "a log-normal column": ({}, Golem(), with_long_tail, "normal-residuals"),
     "three outlying rows": ({}, Golem(), with_outliers, "influential-rows"),
+    "1% of outlying rows": ({}, Golem(), with_one_percent_outliers, "outliers"),
+    "a curved effect": ({}, Golem(), with_curve, "linearity"),
+    "noise that grows with the parent": ({}, Golem(), with_growing_noise, "independence"),
 }
 
 

@@ -18,9 +18,9 @@ PUBLIC = {
     # Short paths.
     "golem.datasets": "Dataset load_sachs",
     "golem.diagnostics": (
-        "LARGEST_REFIT CarriedEdge Diagnosis EdgeLoss EqualVariances Finding Level Survival carried_edges certify "
-        "diagnose drop_losses edge_loss equal_variances_test find_outside_intervals sortability "
-        "standardized_refit survival"
+        "LARGEST_REFIT CarriedEdge Diagnosis EdgeAssumptions EdgeLoss EdgeScatter EqualVariances Finding Level "
+        "Survival carried_edges certify diagnose drop_losses edge_assumptions edge_loss edge_scatters "
+        "equal_variances_test find_outside_intervals outlying_rows sortability standardized_refit survival"
     ),
     "golem.metrics": (
         "EdgeCounts GraphScores as_estimate as_truth count_edges evaluate f1 fdr precision shd shd_c sid tpr"

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from golem.data.moments import Moments
 from golem.graphs.dag import topological_order
-from golem.runtime.types import BoolMatrix, Matrix, Vector
-from golem.score.regression import Indices
+from golem.runtime.types import BoolMatrix, Indices, Matrix, Vector
 
 
 class ImpliedZeros(NamedTuple):

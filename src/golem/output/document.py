@@ -12,8 +12,9 @@ import numpy as np
 from golem.assessment.bootstrap import Bootstrap
 from golem.assessment.diagnostics import Diagnosis, drop_losses
 from golem.assessment.selection import Selection
-from golem.directions.equivalence_class import open_directions
+from golem.directions.equivalence_class import open_edges
 from golem.estimator.golem import Golem, is_counted
+from golem.graphs.edges import Edges
 from golem.graphs.graph_document import (
     BootstrapRecord,
     FindingRecord,
@@ -140,8 +141,10 @@ def _by_knowledge(model: Golem) -> BoolMatrix:
     graph, knowledge = model.adjacency_, model.knowledge_
     if knowledge.is_empty or not hasattr(model, "cpdag_"):
         return np.zeros_like(graph)
-    decided = graph & ~open_directions(graph, model.cpdag_, knowledge)
-    return np.asarray(graph & (knowledge.required | knowledge.forbidden.T | (decided & model.cpdag_.T)))
+    edges = Edges.from_matrix(graph)
+    reversible = edges.find_reversible()
+    directed = edges.matrix(reversible & ~open_edges(edges, reversible, knowledge))
+    return np.asarray(graph & (knowledge.required | knowledge.forbidden.T | directed))
 
 
 def _standard_errors(model: Golem) -> dict[tuple[int, int], float | None]:

@@ -252,7 +252,7 @@ def solution_from(arrays: Mapping[str, NDArray[Any]]) -> Solution:
     """Return the solution that `solution_arrays` describes; its terms are the last of the trace."""
     trace, stationarity = tuple(_trace_from(arrays)), arrays["stationarity"]
     return Solution(
-        weights=arrays["weights"],
+        raw=arrays["weights"],
         status=Status[str(arrays["status"])],
         statuses=tuple(Status[name] for name in arrays["statuses"].tolist()) if "statuses" in arrays else None,
         terms=trace[-1].terms,

@@ -38,7 +38,7 @@ def frame():
 def test_everything_is_listed_with_and_without_rows(frame):
     model = Golem().fit(frame)
     with_rows, without = golem.diagnose(model, frame), model.diagnose()
-    from_rows = ["odd-values", "normal-residuals", "influential-rows"]
+    from_rows = ["odd-values", "normal-residuals", "influential-rows", "outliers", "linearity", "independence"]
     assert {f.name for f in with_rows.findings} == {*ALWAYS, *from_rows}
     assert {f.name for f in without.findings} == {*ALWAYS, "rows-needed"}
     for found in (with_rows, without):

@@ -1,18 +1,23 @@
 """Checks of a fitted model: what the graph depends on, the value of each edge, influential rows."""
 
+from golem.assessment.diagnostics.assumptions import EdgeAssumptions, edge_assumptions
 from golem.assessment.diagnostics.density import find_outside_intervals
 from golem.assessment.diagnostics.diagnosis import LARGEST_REFIT, diagnose
+from golem.assessment.diagnostics.edge_scatter import EdgeScatter, edge_scatters
 from golem.assessment.diagnostics.edges import EdgeLoss, certify, drop_losses, edge_loss
 from golem.assessment.diagnostics.finding import Diagnosis, Finding, Level
 from golem.assessment.diagnostics.influence import CarriedEdge, carried_edges
 from golem.assessment.diagnostics.noise import EqualVariances, equal_variances_test
+from golem.assessment.diagnostics.outliers import outlying_rows
 from golem.assessment.diagnostics.units import Survival, sortability, standardized_refit, survival
 
 __all__ = [
     "LARGEST_REFIT",
     "CarriedEdge",
     "Diagnosis",
+    "EdgeAssumptions",
     "EdgeLoss",
+    "EdgeScatter",
     "EqualVariances",
     "Finding",
     "Level",
@@ -21,9 +26,12 @@ __all__ = [
     "certify",
     "diagnose",
     "drop_losses",
+    "edge_assumptions",
     "edge_loss",
+    "edge_scatters",
     "equal_variances_test",
     "find_outside_intervals",
+    "outlying_rows",
     "sortability",
     "standardized_refit",
     "survival",

@@ -8,7 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from golem.assessment.diagnostics import columns, density, directions, influence, noise, odd_values, search, units
+from golem.assessment.diagnostics import (
+    assumptions,
+    columns,
+    density,
+    directions,
+    influence,
+    noise,
+    odd_values,
+    outliers,
+    search,
+    units,
+)
 from golem.assessment.diagnostics.finding import Diagnosis, Finding
 from golem.data.table_input import is_table, rows_and_names
 from golem.estimator.golem import Golem, plain_model
@@ -19,19 +30,23 @@ from golem.score.regression import regressions
 
 # With more columns the graph is not fitted again.
 LARGEST_REFIT = 500
-_FROM_ROWS = "odd values, influential rows, normal residuals, columns with nearly one value"
+_FROM_ROWS = (
+    "odd values, influential rows, outliers, linearity, independence of residuals, normal residuals, columns with "
+    "nearly one value"
+)
 
 
 def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagnosis:
     """Check what a learned graph depends on.
 
     The findings are sorted: warnings first, then notes, then what is fine, each in the order of importance. In this
-    order they are "odd-values" (codes for missing values, row numbers), "influential-rows", "rows" (too few), "density"
-    (too many edges), "equal-variances", "units" (how much remains when the columns are standardized), "search" (edges
-    that a second search does not find), "directions" (undecided ones), "noise-choice" (arrows that another noise model
-    would change), "normal-residuals", "near-duplicates", "deterministic", "near-constant", "conditioning", and always
-    "limits". `golem fit --bootstrap` adds "intervals" (weights outside their own bootstrap intervals).
-    Without rows, "rows-needed" names the checks that were left out. docs/diagnostics.md explains them.
+    order they are "odd-values" (codes for missing values, row numbers), "influential-rows", "outliers", "linearity",
+    "independence" (of residuals and parents), "rows" (too few), "density" (too many edges), "equal-variances", "units"
+    (how much remains when the columns are standardized), "search" (edges that a second search does not find),
+    "directions" (undecided ones), "noise-choice" (arrows that another noise model would change), "normal-residuals",
+    "near-duplicates", "deterministic", "near-constant", "conditioning", and always "limits". `golem fit --bootstrap`
+    adds "intervals" (weights outside their own bootstrap intervals). Without rows, "rows-needed" names the checks that
+    were left out. docs/diagnostics.md explains them.
 
     Parameters
     ----------
@@ -72,6 +87,10 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
         residuals = centred - centred @ regressions(graph, moments.covariance).matrix
         findings.append(odd_values.find_odd_values(moments.names, rows))
         findings.append(influence.find_influence(graph, rows, model.edge_penalty_, moments.names, numbers))
+        findings.append(outliers.find_outliers(graph, rows, residuals, moments.names, numbers))
+        edges = assumptions.edge_assumptions(graph, rows)
+        findings.append(assumptions.find_linearity(edges, moments.names))
+        findings.append(assumptions.find_independence(edges, moments.names))
     findings += [
         columns.find_rows(moments),
         density.find_density(model),

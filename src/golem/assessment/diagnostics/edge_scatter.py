@@ -1,0 +1,72 @@
+"""The numbers of a scatter plot per edge: a parent, its child without the effects of other parents, and the line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from golem.runtime.types import BoolMatrix, Matrix, Vector
+
+_MOST_POINTS = 300
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeScatter:
+    """Points and line of one edge.
+
+    Parameters
+    ----------
+    source, target : int
+        The edge.
+    x : ndarray of shape (m,)
+        Values of the source, in its units.
+    y : ndarray of shape (m,)
+        Values of the target minus the effects of its other parents (relative to their means), in its units.
+    slope, intercept : float
+        The fitted line; the slope is the weight of the edge.
+    """
+
+    source: int
+    target: int
+    x: Vector
+    y: Vector
+    slope: float
+    intercept: float
+
+    @property
+    def residuals(self) -> Vector:
+        """The residuals of the target on all its parents: the vertical distances of the points from the line."""
+        return self.y - self.intercept - self.slope * self.x
+
+
+def edge_scatters(weights: Matrix, graph: BoolMatrix, X: Matrix, most: int = _MOST_POINTS) -> list[EdgeScatter]:
+    """Return the scatter plots of all edges, at the same rows: all of them, or `most` at equal distances.
+
+    Parameters
+    ----------
+    weights, graph : ndarray of shape (d, d)
+        Weights and edges.
+    X : ndarray of shape (n, d)
+        Complete rows.
+    most : int
+        Largest number of points per edge.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(1000, 2)) @ [[1, 2], [0, 1]]
+    >>> (edge,) = edge_scatters(np.array([[0, 2.0], [0, 0]]), np.array([[0, 1], [0, 0]], dtype=bool), X)
+    >>> len(edge.x), edge.slope
+    (300, 2.0)
+    """
+    n = len(X)
+    rows = np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.intp)
+    mean, sample = X.mean(axis=0), X[rows]
+    residuals = (sample - mean) - (sample - mean) @ weights
+    found = []
+    for i, j in np.argwhere(graph):
+        slope = float(weights[i, j])
+        intercept = float(mean[j] - slope * mean[i])
+        x = sample[:, i]
+        found.append(EdgeScatter(int(i), int(j), x, residuals[:, j] + intercept + slope * x, slope, intercept))
+    return found

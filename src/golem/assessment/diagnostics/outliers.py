@@ -1,0 +1,78 @@
+"""Outliers: rows far beyond the tails of the others, and what the weights would be without them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golem.assessment.diagnostics.finding import Finding
+from golem.runtime.messages import counted, shortened
+from golem.runtime.types import BoolMatrix, Matrix
+from golem.score.regression import regressions
+
+# The tail of a residual is fitted between these quantiles, so that a few outliers do not change it.
+_BEGIN, _END = 0.8, 0.95
+_LEVEL = 0.01
+_FEWEST_ROWS = 100
+# A change of a standardized weight that matters.
+_CHANGE = 0.1
+
+
+def outlying_rows(residuals: Matrix) -> NDArray[np.intp]:
+    """Return the numbers of the rows with a residual far beyond what an exponential tail would produce.
+
+    The tail beyond the 80% quantile of each side of each column is fitted by the 95% quantile. A residual is an outlier
+    if fewer than 0.01 residuals of the whole table would be expected so far out. The tails of normal, uniform, Laplace,
+    exponential and Gumbel noise are not heavier than exponential, so that these produce few outliers.
+
+    Parameters
+    ----------
+    residuals : ndarray of shape (n, d)
+        Residuals of all nodes on their parents.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).exponential(size=(500, 3))
+    >>> noise[[7, 90], 1] = 40
+    >>> outlying_rows(noise)
+    array([ 7, 90])
+    """
+    n, d = residuals.shape
+    found = np.zeros(n, dtype=bool)
+    for side in (residuals, -residuals):
+        begin, end = np.quantile(side, [_BEGIN, _END], axis=0)
+        scale = (end - begin) / np.log((1 - _BEGIN) / (1 - _END))
+        # A column with few distinct values may have no tail to fit.
+        beyond = (side - begin) / np.where(scale > 0, scale, np.inf)
+        found |= (beyond > np.log(2 * n * d * (1 - _BEGIN) / _LEVEL)).any(axis=1)
+    return np.nonzero(found)[0]
+
+
+def find_outliers(
+    graph: BoolMatrix, rows: Matrix, residuals: Matrix, names: tuple[str, ...], numbers: NDArray[np.intp]
+) -> Finding:
+    """Find outlying rows, and say how much the weights depend on them; rows have their numbers in the table."""
+    if len(rows) < _FEWEST_ROWS:
+        return Finding("outliers", "ok", f"Not checked: there are fewer than {_FEWEST_ROWS} complete rows.")
+    found = outlying_rows(residuals)
+    if not len(found):
+        return Finding("outliers", "ok", "No row is far beyond the tails of the others.")
+    kept = np.delete(rows, found, axis=0)
+    scale = kept.std(axis=0)
+    listed = shortened([str(numbers[row] + 1) for row in found], 5)
+    sentence = f"{counted(len(found), 'row')} of {len(rows)} {'is an outlier' if len(found) == 1 else 'are outliers'}"
+    sentence, varies = f"{sentence} ({listed}), far beyond the tails of the others", scale > 0
+    before, after = (
+        regressions(graph, np.cov(part.T, ddof=0)).matrix * scale[:, None] / np.where(varies, scale, 1.0)
+        for part in (rows, kept)
+    )
+    change = np.where(varies, np.abs(after - before), 0.0)
+    i, j = np.unravel_index(int(change.argmax()), change.shape)
+    matters = bool(change[i, j] > _CHANGE)
+    if matters:
+        sentence += (
+            f". Without them the standardized weight of {names[i]!r} -> {names[j]!r} would be {after[i, j]:.2f} "
+            f"instead of {before[i, j]:.2f}"
+        )
+    remedy = "Check these rows (numbered from 1), and compare with a fit without them."
+    return Finding("outliers", "warning" if matters else "note", f"{sentence}.", remedy)
