@@ -246,7 +246,7 @@ def test_what_was_done_is_in_the_result(rng, rows, tmp_path):
     assert content["missing"]["method"] == "em"
     assert content["missing"]["cells"] == np.isnan(X).sum()
     assert content["missing"]["rows"] == np.isnan(X).any(axis=1).sum()
-    assert "with the precision of" in content["missing"]["sentence"]
+    assert "is about as precise as" in content["missing"]["sentence"]
     assert Golem().fit(rows).missing_ is None
 
 

@@ -87,20 +87,20 @@ def fit(
     diagnose: Annotated[
         bool,
         options.check(
-            "--diagnose/--no-diagnose", help="Check the graph: units, noise, near-duplicate columns, influential rows."
+            "--diagnose/--no-diagnose", help="Check the assumptions, the table and the stability of the graph."
         ),
     ] = True,
     bootstrap: Annotated[
         int | None,
         options.check(
             metavar="N",
-            help="Learn N more graphs from resampled rows (100 is usual; blocks of rows in files above 256 MB) and "
-            "count how often each edge and direction occurs.",
+            help="Learn N more graphs from resampled rows, e.g. 100, and count how often each edge and direction "
+            "occurs. Files above 256 MB are resampled in blocks.",
             min=1,
         ),
     ] = None,
     certificate: Annotated[
-        bool, options.check("--certificate", help="Also minimize the paper's score, starting at this graph (only ev).")
+        bool, options.check("--certificate", help="Also find a local minimum of the paper's score nearby (only ev).")
     ] = False,
     forbid: options.Forbid = [],  # noqa: B006
     require: options.Require = [],  # noqa: B006

@@ -77,8 +77,8 @@ class Missing:
         if self.method == "drop":
             return f"{missing}; these rows were dropped."
         return (
-            f"{missing}; means and covariances were estimated by Gaussian EM ({self.iterations} steps), with the "
-            f"precision of {self.rows_used} complete rows."
+            f"{missing}; means and covariances were estimated by Gaussian EM ({self.iterations} steps). The "
+            f"result is about as precise as that of {self.rows_used} complete rows."
         )
 
 

@@ -37,7 +37,7 @@ class Placement:
     def __post_init__(self) -> None:
         if not (isinstance(self.device, str) and _DEVICES.fullmatch(self.device)):
             raise ValueError(
-                f"Unknown device={self.device!r}. Use 'cpu', 'cuda', 'cuda:1' for the second GPU or, for a fit, 'auto'."
+                f"Unknown device={self.device!r}. Use 'cpu', 'cuda', 'cuda:1' for the second GPU, or 'auto'."
             )
 
     def put(self, array: Any) -> Array:

@@ -16,6 +16,7 @@ from golem.diagnostics import Diagnosis, Finding, diagnose
 from golem.simulate import simulate
 
 ALWAYS = [
+    "density",
     "rows",
     "equal-variances",
     "units",

@@ -109,7 +109,7 @@ def find_linearity(edges: Sequence[EdgeAssumptions], names: tuple[str, ...]) -> 
         "warning" if bad[0].curvature > _CURVED[1] else "note",
         f"{len(bad)} of {len(edges)} effects are not straight lines: {shortened(texts, 3)}. In brackets is the share "
         "of the remaining variance that a curve would explain.",
-        "Transform these columns, for example by logarithms, and do not rely on directions by noise shape.",
+        "Transform these columns, for example by logarithms or square roots.",
     )
 
 
@@ -123,10 +123,10 @@ def find_independence(edges: Sequence[EdgeAssumptions], names: tuple[str, ...]) 
     return Finding(
         "independence",
         "warning" if many else "note",
-        f"In {len(bad)} of {len(edges)} edges the residual depends on the parent: {shortened(texts, 3)}; 0 in brackets "
-        "would be independence. A curve, noise that grows with the parent, outliers, a hidden common cause or a wrong "
-        "direction can cause this.",
-        "Do not rely on directions by noise shape there. Look at these pairs in a scatter plot.",
+        f"In {len(bad)} of {len(edges)} edges the residual depends on the parent: {shortened(texts, 3)}. "
+        f"In brackets is the strength: 0 is independence, and above {_DEPENDENT[1]} it is strong. A curve, noise that "
+        "grows with the parent, outliers, a hidden common cause or a wrong direction can cause this.",
+        "Look at these pairs in a scatter plot. Do not use methods that take directions from the shape of the noise.",
     )
 
 
@@ -143,7 +143,9 @@ def _beyond(
 
 
 def _fine(name: str, edges: Sequence[EdgeAssumptions], sentence: str) -> Finding:
-    return Finding(name, "ok", sentence if edges else "There are no edges with enough rows to check.")
+    return Finding(
+        name, "ok", sentence if edges else f"No edge could be checked: this needs edges, and {_FEWEST_ROWS} rows."
+    )
 
 
 def _text(edge: EdgeAssumptions, names: tuple[str, ...]) -> str:

@@ -28,7 +28,7 @@ def find_density(model: Golem) -> Finding:
     few_rows = n < _FEW_ROWS_PER_PARENT * parents
     numbers = f"{counted(edges, 'edge')} among {d} variables ({parents:.1f} per variable, {share:.0%} of all pairs)"
     if parents <= _MANY_PARENTS or not (few_rows or share > _LARGE_SHARE):
-        return Finding("density", "ok", f"The graph is sparse enough for {n} rows: {numbers}.")
+        return Finding("density", "ok", f"The graph is not too dense for {n} rows: {numbers}.")
     return Finding(
         "density",
         "warning" if few_rows else "note",

@@ -35,7 +35,7 @@ def find_directions(model: Golem) -> Finding:
     names = model.moments_.names
     examples = [f"{names[i]!r} - {names[j]!r}" for i, j in np.argwhere(model.undecided_)]
     broken = isinstance(model.likelihood_, GaussianNV) and model.solver == "order"
-    tie_break = ". The arrows shown would fit best if all noise variances were equal" if broken else ""
+    tie_break = ". To draw them, arrows were chosen that fit equal noise variances best" if broken else ""
     return Finding(
         "directions",
         "note",

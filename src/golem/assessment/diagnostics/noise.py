@@ -93,7 +93,7 @@ def find_equal_variances(model: Golem, residuals: Matrix | None) -> Finding:
         test = equal_variances_test(model.adjacency_, model.moments_, kurtosis)
     except ValueError as error:
         return Finding(name, "note", f"Equal noise variances could not be tested: {error}.", "Use more rows.")
-    factor = f"the estimates of a typical pair differ by a factor of {test.factor:.2f}"
+    factor = f"corrected for sampling errors, a typical pair differs by a factor of {test.factor:.2f}"
     numbers = f"Bartlett's test: p = {test.p_value:.2g}; {factor}"
     if isinstance(model.likelihood_, GaussianTied):
         return Finding(name, "ok", f"The noise variances were assumed to be similar, not equal ({numbers}).")

@@ -53,20 +53,17 @@ def find_outliers(
 ) -> Finding:
     """Find outlying rows, and say how much the weights depend on them; rows have their numbers in the table."""
     if len(rows) < _FEWEST_ROWS:
-        return Finding("outliers", "ok", f"Not checked: there are fewer than {_FEWEST_ROWS} complete rows.")
+        sentence = f"Outliers were not checked: this needs {_FEWEST_ROWS} complete rows, and there are {len(rows)}."
+        return Finding("outliers", "note", sentence, "Plot the residuals.")
     found = outlying_rows(residuals)
     if not len(found):
         return Finding("outliers", "ok", "No row is far beyond the tails of the others.")
     kept = np.delete(rows, found, axis=0)
-    scale = kept.std(axis=0)
     listed = shortened([str(numbers[row] + 1) for row in found], 5)
     sentence = f"{counted(len(found), 'row')} of {len(rows)} {'is an outlier' if len(found) == 1 else 'are outliers'}"
-    sentence, varies = f"{sentence} ({listed}), far beyond the tails of the others", scale > 0
-    before, after = (
-        regressions(graph, np.cov(part.T, ddof=0)).matrix * scale[:, None] / np.where(varies, scale, 1.0)
-        for part in (rows, kept)
-    )
-    change = np.where(varies, np.abs(after - before), 0.0)
+    sentence = f"{sentence} ({listed}), far beyond the tails of the others"
+    before, after = (_standardized_weights(graph, part) for part in (rows, kept))
+    change = np.abs(after - before)
     i, j = np.unravel_index(int(change.argmax()), change.shape)
     matters = bool(change[i, j] > _CHANGE)
     if matters:
@@ -76,3 +73,10 @@ def find_outliers(
         )
     remedy = "Check these rows (numbered from 1), and compare with a fit without them."
     return Finding("outliers", "warning" if matters else "note", f"{sentence}.", remedy)
+
+
+def _standardized_weights(graph: BoolMatrix, rows: Matrix) -> Matrix:
+    """Return the least-squares weights for columns of unit variance; zero where a column does not vary."""
+    scale = rows.std(axis=0)
+    weights = regressions(graph, np.cov(rows.T, ddof=0)).matrix
+    return np.asarray(weights * scale[:, None] / np.where(scale > 0, scale, np.inf))
