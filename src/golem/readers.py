@@ -1,5 +1,6 @@
 """Files to tables, moments and graphs; a short path to `golem.data` and `golem.graphs.formats`."""
 
+from golem.data.files.covariance_files import read_covariance
 from golem.data.files.table_files import Paths, TableFiles
 from golem.data.readers import (
     Table,
@@ -20,6 +21,7 @@ __all__ = [
     "TableFiles",
     "moments_from_dask",
     "moments_from_file",
+    "read_covariance",
     "read_graph",
     "read_table",
     "rows_of",

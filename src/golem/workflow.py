@@ -21,12 +21,12 @@ from golem.assessment.bootstrap import Bootstrap, bootstrap
 from golem.assessment.diagnostics import Diagnosis, diagnose, find_outside_intervals
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.files.standard_input import source_name, spooled
-from golem.data.files.table_files import TableFiles, listed
+from golem.data.files.table_files import listed
 from golem.data.inputs import check_knowledge
-from golem.data.knowledge import Knowledge, with_edges
+from golem.data.knowledge import Knowledge, NamedKnowledge, with_edges
 from golem.data.moments import Moments
 from golem.data.resampling import Sample
-from golem.data.table_source import TableSource
+from golem.data.table_source import Reading, open_source
 from golem.estimator.golem import Golem, is_counted
 from golem.estimator.settings import checkpoint_path
 from golem.graphs.graph_document import GraphDocument
@@ -37,7 +37,7 @@ from golem.output.report import report_document
 from golem.output.result_files import RESULT_FILES, path_text, save_document, save_figure
 from golem.runtime.files import require_writable, write_text
 from golem.runtime.interrupts import holding_interrupts, keep
-from golem.runtime.messages import counted
+from golem.runtime.messages import counted, quoted
 from golem.runtime.progress import Progress
 from golem.runtime.result_folder import result_folder
 from golem.runtime.types import Matrix
@@ -105,6 +105,9 @@ def fit_file(
     drop: Sequence[str] = (),
     header: bool | None = None,
     na: Sequence[str] = (),
+    covariance: bool = False,
+    rows: int | None = None,
+    drop_dependent: bool = False,
     forbid: Sequence[str] = (),
     require: Sequence[str] = (),
     select: Literal["bic", "cv", "stability"] | None = None,
@@ -121,7 +124,8 @@ def fit_file(
     Parameters
     ----------
     data : path or list of paths
-        CSV or Parquet files, folders or patterns; their rows form one table. "-" is standard input.
+        CSV, Parquet or .npy files, folders or patterns; their rows form one table. "-" is standard input. Or the
+        covariance file of Tetrad.
     output : path
         Folder for graph.json, edges.csv, weights.csv, graph.png and report.html; with `select` also path.csv and
         path.png.
@@ -129,6 +133,12 @@ def fit_file(
         Settings, by default `Golem()`. It is not changed; the fitted model is in the result.
     columns, drop, header, na
         How the files are read; see `golem.readers.moments_from_file`.
+    covariance : bool
+        Whether the file is a covariance matrix; see `golem.readers.read_covariance`.
+    rows : int, optional
+        Number of rows behind the covariance matrix.
+    drop_dependent : bool
+        Drop columns that are constant, copies or linear combinations of earlier columns, instead of refusing the table.
     forbid, require : sequence of str
         Forbidden and required edges such as "A->B", in addition to the knowledge of the model.
     select : {"bic", "cv", "stability"}, optional
@@ -159,22 +169,26 @@ def fit_file(
     model = Golem() if model is None else clone(model)  # the fit changes it
     paths, folder = list(map(str, listed(data))), Path(output)
     chosen = None if columns is None else listed(columns)
-    reading: dict[str, Any] = {"columns": chosen, "drop": listed(drop), "header": header, "na": listed(na)}
+    reading = Reading(chosen, listed(drop), header, [str(marker) for marker in listed(na)], covariance, rows)
     search = None if select is None else GolemCV(model, select, random_state=random_state)
     _require_consistent(model, search, bootstrap, certificate, folder)
     _require_useful_checkpoint(model, search, checkpoint)
     with contextlib.ExitStack() as stack:
-        table = TableFiles.open(stack.enter_context(spooled(paths)), **reading)
-        require_kept([file.path for file in table.files], folder, RESULT_FILES)
-        if table.made_up_names:
-            progress.note(f"No header line found. The columns are named {', '.join(table.names[:2])}, ...")
-        _add_edges(model, listed(forbid), listed(require), table.names)
+        here = stack.enter_context(spooled(paths))
         divided = bool(bootstrap) or select in ("cv", "stability")
-        source = TableSource(table, divided, diagnose, scheduler)
+        how: dict[str, Any] = {"divided": divided, "checked": diagnose, "scheduler": scheduler}
+        source = open_source(here, reading, **how)
+        require_kept(source.paths, folder, RESULT_FILES)
+        if source.made_up_names:
+            progress.note(f"No header line found. The columns are named {', '.join(source.names[:2])}, ...")
+        if drop_dependent and (unusable := source.unusable(model.missing, progress)):
+            reading = reading.without(unusable, progress)
+            source = open_source(here, reading, **how)
+        _add_edges(model, listed(forbid), listed(require), source.names, source.all_names, progress)
         moments = source.read(model.missing, progress)
         with naming(paths):
             title = title_of(paths)
-            supplement = Supplement({"paths": paths, "folder": _path_to_here(folder)} | reading)
+            supplement = Supplement({"paths": paths, "folder": _path_to_here(folder)} | vars(reading))
             selection = None
             if search is not None:
                 selection = choose(search, model, moments if select == "bic" else source.sample, progress)
@@ -196,7 +210,9 @@ def fit_file(
                 except KeyboardInterrupt:
                     interrupted, kept = True, "The graph, without the checks, is"
             if checked is not None and found is not None:
-                checked = Diagnosis.of([*checked.findings, find_outside_intervals(model, found)])
+                checked = Diagnosis.of(
+                    [*checked.findings, find_outside_intervals(model, found)], checked.effective_rows
+                )
             supplement = dataclasses.replace(supplement, bootstrap=found, diagnosis=checked)
             document = describe(model, supplement)
             write(model, folder, document, kept if interrupted else "The results are", more, title=title)
@@ -241,6 +257,8 @@ def repeat_fit(
         drop=run.data.drop,
         header=run.data.header,
         na=run.data.na,
+        covariance=run.data.covariance,
+        rows=run.data.rows,
         bootstrap=bootstrap or run.resamples,
         random_state=run.seed,
         diagnose=diagnose,
@@ -281,13 +299,29 @@ def require_kept(inputs: Sequence[Path], output: Path, results: Collection[str])
             raise ValueError(f"The results would overwrite {str(path)!r}. Choose another folder for them with -o.")
 
 
-def _add_edges(model: Golem, forbid: Sequence[str], require: Sequence[str], columns: Sequence[str]) -> None:
-    """Add forbidden and required edges to the knowledge of the model, and check that all names are columns."""
+def _add_edges(
+    model: Golem,
+    forbid: Sequence[str],
+    require: Sequence[str],
+    columns: Sequence[str],
+    all_columns: Sequence[str],
+    progress: Progress,
+) -> None:
+    """Add forbidden and required edges to the knowledge of the model, and check that all names are columns.
+
+    What is known about columns of the file that are not used is left out, with a note.
+    """
     known = model.knowledge
     if forbid or require:
         known = known.by_name(columns) if isinstance(known, Knowledge) else known
-        model.set_params(knowledge=with_edges(known, forbid, require, columns))
-    check_knowledge(model.knowledge, columns)
+        known = with_edges(known, forbid, require, [*columns, *(name for name in all_columns if name not in columns)])
+    if isinstance(known, NamedKnowledge):
+        unused = [name for name in known.names if name in all_columns and name not in columns]
+        if unused:
+            progress.note(f"Knowledge about {quoted(unused)} is ignored, because these columns are not used.")
+            known = known.without(unused)
+        model.set_params(knowledge=known)
+    check_knowledge(known, columns)
 
 
 def choose(search: GolemCV, model: Golem, data: Moments | Sample, progress: Progress = _SILENT) -> Selection:

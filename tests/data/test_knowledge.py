@@ -135,9 +135,7 @@ def test_other_files_are_refused(text, message, tmp_path):
 def test_unknown_names_come_with_the_nearest():
     with pytest.raises(ValueError, match=r"refers to 'Incme', which is not a column\. Did you mean 'income'"):
         Knowledge.named([("Incme", "age")]).resolve(NAMES)
-    with pytest.raises(
-        ValueError, match=r"'zzz', .* \(1 more of its names are unknown\)\. The columns are 'age', 'sex'"
-    ):
+    with pytest.raises(ValueError, match=r"'zzz', 'yyy', which are not columns\. The columns are 'age', 'sex'"):
         Knowledge.named([("zzz", "yyy")]).resolve(NAMES)
 
 

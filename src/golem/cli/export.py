@@ -15,7 +15,9 @@ from golem.runtime.interrupts import keep
 from golem.runtime.messages import printable
 
 # The keys of `golem.graphs.formats.FORMATS`.
-Format = Literal["graphml", "gml", "dot", "pgmpy", "causal-learn", "json", "csv", "matrix"]
+Format = Literal[
+    "graphml", "gml", "dot", "dagitty", "lavaan", "bnlearn", "pcalg", "pgmpy", "causal-learn", "json", "csv", "matrix"
+]
 
 
 def export(
@@ -47,6 +49,10 @@ def export(
     - `.txt`: causal-learn, Tetrad
     - `.json`: only the graph of a `graph.json`
     - `.csv`: table of edges
+    - `--to dagitty`: the model code of DAGitty
+    - `--to lavaan`: regressions for the R package lavaan
+    - `--to bnlearn`: the model string of the R package bnlearn
+    - `--to pcalg`: adjacency matrix of the R package pcalg (amat.cpdag)
     - `--to pgmpy`: a `LinearGaussianBayesianNetwork` of pgmpy, as JSON
     - `--to matrix`: table of weights
 

@@ -24,8 +24,9 @@ def fit(
     data: Annotated[
         list[str] | None,
         typer.Argument(
-            help="CSV (also gzipped) or Parquet files, folders, or patterns such as 'part-*.parquet'; their rows form "
-            "one table. `-` is standard input.  [default: with --from, the files of that run]",
+            help="CSV (also gzipped), Parquet or .npy files, folders, or patterns such as 'part-*.parquet'; their rows "
+            "form one table. Or a covariance file. `-` is standard input.  [default: with --from, the files of that "
+            "run]",
         ),
     ] = None,
     output: options.OutputFolder = Path("golem-output"),
@@ -109,7 +110,10 @@ def fit(
     na: options.NotAvailable = [],  # noqa: B006
     columns: options.Columns = None,
     drop: options.Drop = [],  # noqa: B006
+    drop_dependent: options.DropDependent = False,
     header: options.Header = None,
+    covariance: options.Covariance = False,
+    rows: options.Rows = None,
     repeat: Annotated[
         Path | None,
         options.data(
@@ -186,6 +190,9 @@ def fit(
                 drop=options.all_names(drop),
                 header=header,
                 na=na,
+                covariance=covariance,
+                rows=rows,
+                drop_dependent=drop_dependent,
                 forbid=forbid,
                 require=require,
                 select=select,

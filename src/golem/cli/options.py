@@ -32,14 +32,14 @@ KnowledgeFile = Annotated[
         "--knowledge",
         metavar="FILE",
         help='JSON file with forbidden edges, required edges and tiers: {"forbidden": [["A", "B"]], "required": [], '
-        '"tiers": [["A"], ["B", "C"]]}.',
+        '"tiers": [["A"], ["B", "C"]]}. Or a knowledge file of Tetrad.',
     ),
 ]
 Missing = Annotated[
     Literal["error", "drop", "em"],
     data(
-        help="Treatment of missing values (empty cells, NA, NaN, null): stop (error), drop their rows (drop), or "
-        "estimate means and covariances by Gaussian EM (em)."
+        help="Treatment of missing values (empty cells, NA, NaN, null, and the marks * ? . -): stop (error), drop "
+        "their rows (drop), or estimate means and covariances by Gaussian EM (em)."
     ),
 ]
 NotAvailable = Annotated[
@@ -47,10 +47,22 @@ NotAvailable = Annotated[
     data(
         "--na",
         metavar="MARKER",
-        help="Additional marker of missing values, e.g. . or -999; may be repeated. Numbers match by value.",
+        help="Additional marker of missing values, e.g. unknown or -999, or of one column, e.g. age=-999; may be "
+        "repeated. Numbers match by value.",
     ),
 ]
 Columns = Annotated[str | None, data(help="Columns to use, in this order, e.g. a,b,c.  [default: all]")]
+DropDependent = Annotated[
+    bool,
+    data(
+        "--drop-dependent",
+        help="Leave out columns that are constant, copies or linear combinations of columns before them.",
+    ),
+]
+Covariance = Annotated[
+    bool, data("--covariance", help="The file is a covariance or correlation matrix with names; needs --rows.")
+]
+Rows = Annotated[int | None, data("--rows", metavar="N", help="Number of rows behind the covariance matrix.", min=2)]
 Drop = Annotated[list[str], data(help="Columns to leave out, e.g. a,b,c; may be repeated.")]
 Header = Annotated[
     bool | None,

@@ -133,6 +133,12 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
     out.print()
     if supplement.bootstrap is not None:
         _print_bootstrap(supplement.bootstrap)
+        if document.confidence_overstated:
+            out.print(
+                f"The frequencies and intervals are overstated, because the rows depend on the rows before them: they "
+                f"carry as much information as about {document.effective_rows} independent rows.\n",
+                soft_wrap=True,
+            )
     if found:
         _print_r2(about["names"], about["r2"])
         _print_noise_choice(model)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from golem.data.files.batches import naming
+from golem.data.tetrad_knowledge import BEGINS, parse_tetrad_knowledge
 from golem.graphs.dag import cycle_text, find_cycle
 from golem.runtime.messages import quoted, suggestion
 from golem.runtime.names import positions
@@ -121,7 +122,7 @@ class Knowledge:
 
     @classmethod
     def read(cls, path: str | Path) -> NamedKnowledge:
-        """Read knowledge by column names from a JSON file.
+        """Read knowledge by column names from a JSON file, or from a knowledge file of Tetrad.
 
         Example: `{"forbidden": [["A", "B"]], "required": [], "tiers": [["A"], ["B", "C"]]}`; every key is optional.
 
@@ -132,7 +133,10 @@ class Knowledge:
         """
         with naming(Path(path)):
             try:
-                content = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+                text = Path(path).read_text(encoding="utf-8-sig")
+                if BEGINS.match(text):
+                    return cls.named(**parse_tetrad_knowledge(text))
+                content = json.loads(text)
             except UnicodeDecodeError:
                 raise ValueError("The file is not text in UTF-8.") from None
             except RecursionError:
@@ -249,16 +253,23 @@ class NamedKnowledge:
             self.forbidden + other.forbidden, self.required + other.required, self.tiers or other.tiers
         )
 
+    def without(self, names: Sequence[str]) -> NamedKnowledge:
+        """Return the knowledge about the other names."""
+        gone = set(names)
+        forbidden, required = (
+            tuple(edge for edge in edges if gone.isdisjoint(edge)) for edges in (self.forbidden, self.required)
+        )
+        tiers = tuple(tuple(name for name in tier if name not in gone) for tier in self.tiers)
+        return NamedKnowledge(forbidden, required, tiers)
+
     def require_columns(self, names: Sequence[str]) -> None:
-        """Raise a ValueError if a name is not among the columns."""
+        """Raise a ValueError if names are not among the columns; it lists all of them."""
         columns = set(names)
         unknown = [name for name in self.names if name not in columns]
         if unknown:
-            others = f" ({len(unknown) - 1} more of its names are unknown)" if len(unknown) > 1 else ""
-            raise ValueError(
-                f"The knowledge refers to {unknown[0]!r}, which is not a column{others}. "
-                + suggestion(unknown[0], names, "columns")
-            )
+            what = "is not a column" if len(unknown) == 1 else "are not columns"
+            hint = suggestion(unknown[0], names, "columns")
+            raise ValueError(f"The knowledge refers to {quoted(unknown, 20)}, which {what}. {hint}")
 
     def resolve(self, names: Sequence[str]) -> Knowledge:
         """Return masks for columns of these names; raise a ValueError if a name is not among them."""

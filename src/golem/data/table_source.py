@@ -1,16 +1,24 @@
-"""A table in files that is read once, for a fit and for selection, bootstrap and checks after it."""
+"""Data in files, read once, for a fit and for selection, bootstrap and checks after it."""
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from golem.data.files.covariance_files import is_tetrad_covariance, read_covariance
+from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import KeptRows
-from golem.data.files.table_files import TableFiles
+from golem.data.files.table_files import TableFiles, find_files
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.data.readers import rows_of, shards_of
+from golem.data.readers import COPIES_OF_EM, Table, moments_by_em, rows_of, shards_of
 from golem.data.resampling import Sample, Shards, merged, rows_of_moments
+from golem.data.unusable import Unusable, unusable_columns, unusable_in_rows
+from golem.runtime.messages import counted, quoted
 from golem.runtime.progress import Progress
 from golem.runtime.types import Matrix
 
@@ -20,6 +28,72 @@ ROWS_UP_TO = 2**28
 SHARDS = 100
 # Tables with more numbers are not kept in memory for the checks that need rows.
 MOST_NUMBERS = 5_000_000
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read; see `golem.readers.moments_from_file` and `golem.readers.read_covariance`."""
+
+    columns: list[str] | None = None
+    drop: list[str] = field(default_factory=list)
+    header: bool | None = None
+    na: list[str] = field(default_factory=list)
+    covariance: bool = False
+    rows: int | None = None
+
+    def without(self, unusable: Sequence[Unusable], progress: Progress) -> Reading:
+        """Leave out columns that cannot be used, with a note."""
+        names = [column.name for column in unusable]
+        progress.note(f"Dropped {counted(len(names), 'column')}, constant or determined by others: {quoted(names)}.")
+        return replace(self, drop=[*self.drop, *names])
+
+
+def open_source(
+    paths: Sequence[str], reading: Reading, divided: bool, checked: bool, scheduler: str | None
+) -> TableSource | CovarianceSource:
+    """Open the files of a table, or a covariance matrix; see `TableSource` for the last three parameters."""
+    if reading.covariance or (len(paths) == 1 and is_tetrad_covariance(paths[0])):
+        return CovarianceSource(paths, reading, divided, scheduler)
+    if reading.rows is not None:
+        raise ValueError("--rows is the number of rows behind a covariance matrix. Add --covariance, or remove it.")
+    table = TableFiles.open(paths, columns=reading.columns, drop=reading.drop, header=reading.header, na=reading.na)
+    return TableSource(table, divided, checked, scheduler)
+
+
+class CovarianceSource:
+    """A covariance matrix in a file. It has no rows, which some steps after the fit need."""
+
+    made_up_names = False
+    few_rows = None
+
+    def __init__(self, paths: Sequence[str], reading: Reading, divided: bool, scheduler: str | None) -> None:
+        self.paths = find_files(paths)
+        needs_rows = {"--na": bool(reading.na), "--header": reading.header is not None}
+        needs_rows |= {"--bootstrap, --select cv or --select stability": divided, "--scheduler": scheduler is not None}
+        if wrong := [name for name, given in needs_rows.items() if given]:
+            raise ValueError(
+                f"{source_name(self.paths[0])}: A covariance matrix has no rows, so {' and '.join(wrong)} cannot be "
+                "used. Remove the option, or give the rows."
+            )
+        if len(self.paths) > 1:
+            raise ValueError(f"A covariance matrix is one file; got {quoted(list(map(str, self.paths)))}.")
+        self._moments = read_covariance(self.paths[0], reading.rows, columns=reading.columns, drop=reading.drop)
+        self.names, self.all_names = self._moments.names, read_covariance(self.paths[0], reading.rows).names
+
+    def read(self, missing: MissingChoice, progress: Progress) -> Moments:
+        """Return the moments."""
+        if missing != "error":
+            raise ValueError("A covariance matrix has no missing values. Remove --missing.")
+        return self._moments
+
+    def unusable(self, missing: MissingChoice, progress: Progress) -> list[Unusable]:
+        """Return the columns to drop so that a graph can be learned."""
+        return unusable_columns(self.read(missing, progress))
+
+    @property
+    def sample(self) -> Sample:
+        """Raise an error: there is nothing to draw from."""
+        raise ValueError("A covariance matrix has no rows to resample. Give the rows.")
 
 
 class TableSource:
@@ -39,18 +113,61 @@ class TableSource:
 
     def __init__(self, table: TableFiles, divided: bool, checked: bool, scheduler: str | None) -> None:
         self._table, self._scheduler = table, scheduler
+        self.names, self.all_names, self.made_up_names = table.names, table.files[0].names, table.made_up_names
+        self.paths = [file.path for file in table.files]
+        self._read: tuple[MissingChoice, Moments] | None = None
+        self._em_rows: Table | None = None
         self._by_rows = table.size <= ROWS_UP_TO and scheduler is None
         self._shards = SHARDS if divided and not self._by_rows else 1
         self._kept = KeptRows(math.inf if divided and self._by_rows else MOST_NUMBERS if checked else 0)
 
     def read(self, missing: MissingChoice, progress: Progress) -> Moments:
-        """Read the files and return the moments of all rows."""
-        with progress.reading(self._table.size) as show:
-            self._parts = shards_of(
-                self._table, self._shards, missing=missing, progress=show, scheduler=self._scheduler, keep=self._kept
-            )
+        """Read the files, unless they are read already, and return the moments of all rows."""
+        if self._read is not None and self._read[0] == missing:
+            return self._read[1]
+        if missing == "em" and self._shards == 1 and self._scheduler is None:
+            rows = self._rows_for_em(progress)
+            with progress.counting("Gaussian EM, steps") as count:
+                self._parts = [moments_by_em(self._table, rows, count)]
+        else:
+            with progress.reading(self._table.size) as show:
+                self._parts = shards_of(
+                    self._table,
+                    self._shards,
+                    missing=missing,
+                    progress=show,
+                    scheduler=self._scheduler,
+                    keep=self._kept,
+                )
         self._moments = merged(self._parts)
+        self._read = missing, self._moments
+        self._refuse_covariance()
         return self._moments
+
+    def unusable(self, missing: MissingChoice, progress: Progress) -> list[Unusable]:
+        """Return the columns to drop so that a graph can be learned."""
+        if missing == "em" and self._scheduler is None:
+            return unusable_in_rows(self._rows_for_em(progress).values, self.names)
+        return unusable_columns(self.read(missing, progress))
+
+    def _rows_for_em(self, progress: Progress) -> Table:
+        """Read all rows, unless they are read already."""
+        if self._em_rows is None:
+            with progress.reading(self._table.size) as show:
+                self._em_rows = rows_of(self._table, copies=COPIES_OF_EM, progress=show)
+            self._kept.take(self._em_rows.values)
+        return self._em_rows
+
+    def _refuse_covariance(self) -> None:
+        """Raise a ValueError if the rows are a symmetric matrix, which no table of observations is."""
+        if self._moments.n != self._moments.d or self.few_rows is None:
+            return
+        rows = self.few_rows
+        if np.allclose(rows, rows.T, rtol=1e-6, atol=0) and np.all(np.diagonal(rows) > 0):
+            raise ValueError(
+                f"{source_name(self.paths[0])}: The table is a symmetric matrix. If it is a covariance matrix, use "
+                "--covariance --rows N, where N is the number of rows behind it."
+            )
 
     @functools.cached_property
     def sample(self) -> Sample:

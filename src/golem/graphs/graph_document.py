@@ -31,6 +31,8 @@ class SourceRecord(msgspec.Struct, kw_only=True):
     drop: list[str] = []
     header: bool | None = None
     na: list[str] = []
+    covariance: bool = False
+    rows: int | None = None
 
 
 class NoiseRecord(msgspec.Struct, kw_only=True):
@@ -92,8 +94,9 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     """The content of graph.json.
 
     `r2` is the share of the variance of each variable that its parents explain.
-    `raw_weights` are the weights before rounding as (source, target, weight), with variables by number; null if nothing
-    was rounded.
+    `effective_rows` is null unless rows depend on the rows before them. Then there are only so many independent rows,
+    and frequencies, intervals and losses are overstated. `raw_weights` are the weights before rounding as (source,
+    target, weight), with variables by number; null if nothing was rounded.
     """
 
     format: Literal["golem-graph"] = "golem-graph"
@@ -124,6 +127,8 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     data: SourceRecord | None = None
     bootstrap: BootstrapRecord | None = None
     diagnostics: list[FindingRecord] | None = None
+    effective_rows: int | None = None
+    confidence_overstated: bool = False
     names: list[str]
     weighted: bool = True
     r2: list[float | None] | None = None

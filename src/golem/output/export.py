@@ -63,7 +63,8 @@ def export_graph(model: Any, path: str | Path, format: str | None = None, *, cpd
         What to write.
     path : str or Path
         The file, which is written atomically.
-    format : {"graphml", "gml", "dot", "pgmpy", "causal-learn", "json", "csv", "matrix"}, optional
+    format : str, optional
+        One of graphml, gml, dot, dagitty, lavaan, bnlearn, pcalg, pgmpy, causal-learn, json, csv and matrix.
         By default it follows from the file extension. docs/export.md lists what each format keeps.
     cpdag : bool
         Write the Markov equivalence class of the graph, without weights: an edge without a direction in the class is

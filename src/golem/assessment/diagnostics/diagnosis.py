@@ -12,6 +12,7 @@ from golem.assessment.diagnostics import (
     assumptions,
     columns,
     density,
+    dependence,
     directions,
     influence,
     noise,
@@ -31,8 +32,8 @@ from golem.score.regression import regressions
 # With more columns the graph is not fitted again.
 LARGEST_REFIT = 500
 _FROM_ROWS = (
-    "odd values, influential rows, outliers, linearity, independence of residuals, normal residuals, columns with "
-    "nearly one value"
+    "dependent rows, odd values, influential rows, outliers, linearity, independence of residuals, normal residuals, "
+    "columns with nearly one value"
 )
 
 
@@ -40,13 +41,14 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     """Check what a learned graph depends on.
 
     The findings are sorted: warnings first, then notes, then what is fine, each in the order of importance. In this
-    order they are "odd-values" (codes for missing values, row numbers), "influential-rows", "outliers", "linearity",
-    "independence" (of residuals and parents), "rows" (too few), "density" (too many edges), "equal-variances", "units"
-    (how much remains when the columns are standardized), "search" (edges that a second search does not find),
-    "directions" (undecided ones), "noise-choice" (arrows that another noise model would change), "normal-residuals",
-    "near-duplicates", "deterministic", "near-constant", "conditioning", and always "limits". `golem fit --bootstrap`
-    adds "intervals" (weights outside their own bootstrap intervals). Without rows, "rows-needed" names the checks that
-    were left out. docs/diagnostics.md explains them.
+    order they are "dependent-rows" (rows depend on the rows before them), "odd-values" (codes for missing values, row
+    numbers), "spikes" (at 0), "influential-rows", "outliers", "linearity", "independence" (of residuals and parents),
+    "rows" (too few), "density" (too many edges), "equal-variances", "units" (how much remains when the columns are
+    standardized), "search" (edges that a second search does not find), "directions" (undecided ones), "noise-choice"
+    (arrows that another noise model would change), "normal-residuals", "near-duplicates", "deterministic",
+    "near-constant", "conditioning", and always "limits". `golem fit --bootstrap` adds "intervals" (weights outside their
+    own bootstrap intervals). Without rows, "rows-needed" names the checks that were left out. docs/diagnostics.md
+    explains them.
 
     Parameters
     ----------
@@ -81,11 +83,15 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     if X is not None:
         complete, numbers = _complete_rows(X, moments.names)
         rows = complete if len(complete) > 1 else None
-    findings = []
+    findings: list[Finding] = []
+    effective_rows = None
     if rows is not None and numbers is not None:
         centred = rows - rows.mean(axis=0)
         residuals = centred - centred @ regressions(graph, moments.covariance).matrix
+        dependent, effective_rows = dependence.find_dependence(moments.names, rows)
+        findings += [] if dependent is None else [dependent]
         findings.append(odd_values.find_odd_values(moments.names, rows))
+        findings.append(odd_values.find_spikes(moments.names, rows))
         findings.append(influence.find_influence(graph, rows, model.edge_penalty_, moments.names, numbers))
         findings.append(outliers.find_outliers(graph, rows, residuals, moments.names, numbers))
         edges = assumptions.edge_assumptions(graph, rows)
@@ -106,7 +112,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
         columns.find_conditioning(moments),
         directions.LIMITS,
     ]
-    return Diagnosis.of(findings)
+    return Diagnosis.of(findings, effective_rows)
 
 
 def _rows_needed(complete: NDArray[np.intp] | None) -> Finding:

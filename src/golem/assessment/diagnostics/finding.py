@@ -37,14 +37,25 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """All findings about a model, the most important first; `print` shows those that are not "ok"."""
+    """All findings about a model, the most important first; `print` shows those that are not "ok".
+
+    Parameters
+    ----------
+    findings : list of Finding
+        The findings.
+    effective_rows : int, optional
+        If rows depend on the rows before them: the number of independent rows that have as much information. Everything
+        that measures confidence is then overstated.
+    """
 
     findings: list[Finding]
+    effective_rows: int | None = None
 
     @classmethod
-    def of(cls, findings: Iterable[Finding]) -> Diagnosis:
+    def of(cls, findings: Iterable[Finding], effective_rows: int | None = None) -> Diagnosis:
         """Sort findings: warnings, then notes, then what is fine."""
-        return cls(sorted(findings, key=lambda finding: ("warning", "note", "ok").index(finding.level)))
+        in_order = sorted(findings, key=lambda finding: ("warning", "note", "ok").index(finding.level))
+        return cls(in_order, effective_rows)
 
     def __getitem__(self, name: str) -> Finding:
         """Return a finding by its name."""

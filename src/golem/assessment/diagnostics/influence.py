@@ -140,5 +140,6 @@ def _gains(scatter: Matrix, n: int) -> NDArray[np.float64]:
     """
     inverse = np.linalg.inv(scatter[:-1, :-1])
     coefficients = inverse @ scatter[:-1, -1]
-    rss = max(float(scatter[-1, -1] - coefficients @ scatter[:-1, -1]), np.finfo(float).tiny)
+    # Of a perfect fit, only rounding remains.
+    rss = max(float(scatter[-1, -1] - coefficients @ scatter[:-1, -1]), np.finfo(float).eps * float(scatter[-1, -1]))
     return np.asarray(n * np.log1p(coefficients**2 / (np.diagonal(inverse) * rss)))

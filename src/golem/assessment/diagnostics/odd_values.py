@@ -1,7 +1,9 @@
-"""Values that are probably not measurements: codes for missing values, and row numbers."""
+"""Values that are probably not measurements: codes for missing values, spikes at 0, and row numbers."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -13,29 +15,31 @@ from golem.runtime.types import Matrix, Vector
 
 _FEWEST_OTHERS = 10
 _FEWEST_VALUES = 5
+# Numbers that often stand for missing values. Other values, such as 24 in the Boston data, must be much farther away.
+_USUAL_CODE = re.compile(r"-1|-?(9+|8+|7+)")
+_FAR_FOR_OTHERS = 10
+_ALWAYS_CODE = -99
+# A spike at 0 has so many times the cells of the next most frequent value, and at least these other values.
+_SPIKE, _VALUES_BESIDE_SPIKE, _FEWEST_ZEROS = 5, 10, 5
+_FAR_FROM_MEAN = 3.5
 
 
 def find_odd_values(names: tuple[str, ...], rows: Matrix) -> Finding:
     """Find values that may stand for missing ones, and columns that may number the rows.
 
     The first is a value that occurs more than once, at an end of its column, and is farther from all others than these
-    are from each other. The second is a column of equally spaced values, each of which occurs once.
+    are from each other (10 times as far, unless it is a usual code such as -999); or a 0 so far below the others that
+    it cannot be one of them. The second is a column of equally spaced values, each of which occurs once.
     """
-
-    def written(value: float) -> str:
-        return repr(float(value)).removesuffix(".0")  # every digit, as the user will search the file for it
-
-    codes: dict[float, dict[str, int]] = defaultdict(dict)
+    codes: dict[float, dict[str, float]] = defaultdict(dict)
     for name, column in zip(names, rows.T, strict=True):
-        for value, count in _codes(column):
-            codes[value][name] = count
+        for value, share in _codes(column):
+            codes[value][name] = share
     numbering = [name for name, column in zip(names, rows.T, strict=True) if _numbers_rows(column)]
     parts, remedies = [], []
     if codes:
-        cells = [f"{written(code)} in {sum(n.values())} cells of {quoted(list(n), 3)}" for code, n in codes.items()]
-        parts.append(f"{shortened(cells, 3)}, far from all other values")
-        options = " ".join(f"--na {written(value)}" for value in list(codes)[:3])
-        remedies.append(f"If they mark missing values, use {options} --missing em.")
+        parts.append(f"{shortened([_listed(code, shares) for code, shares in codes.items()], 3)}, far from all others")
+        remedies.append(f"If they mark missing values, use {_options(codes)} --missing em.")
     if numbering:
         parts.append(f"equally spaced values in {quoted(numbering, 3)}")
         remedies.append("Drop row numbers (--drop); if the column is time, the rows are not independent.")
@@ -46,15 +50,68 @@ def find_odd_values(names: tuple[str, ...], rows: Matrix) -> Finding:
     return Finding("odd-values", "warning", sentence, " ".join(remedies))
 
 
-def _codes(column: Vector) -> Iterator[tuple[float, int]]:
-    """Yield the smallest and the largest value of a column if it looks like a code, and how often it occurs."""
+def find_spikes(names: tuple[str, ...], rows: Matrix) -> Finding:
+    """Find columns with many zeros among many other values; a 0 that is an odd value is not named again."""
+    shares = {
+        name: float((column == 0).mean())
+        for name, column in zip(names, rows.T, strict=True)
+        if _has_spike(column) and not _zero_is_odd(column)
+    }
+    if not shares:
+        return Finding("spikes", "ok", "No column has far more zeros than other values.")
+    sentence = f"Zeros are far more frequent than any other value: {_listed(0.0, shares)}."
+    remedy = f"If they mark missing values, use {_options({0.0: shares})} --missing em."
+    return Finding("spikes", "note", sentence, remedy)
+
+
+def _listed(code: float, shares: dict[str, float]) -> str:
+    """Describe a value with its columns and shares."""
+    columns = [f"{name!r} ({share:.1%} of the rows)" for name, share in shares.items()]
+    return f"{_written(code)} in {shortened(columns, 5)}"
+
+
+def _options(codes: dict[float, dict[str, float]]) -> str:
+    """Return the options that declare the codes as markers of missing values, for their columns."""
+    typed = [f"{name}={_written(code)}" for code, shares in codes.items() for name in shares]
+    return " ".join(f"--na {shlex.quote(text)}" for text in typed)
+
+
+def _written(value: float) -> str:
+    return repr(float(value)).removesuffix(".0")  # every digit, as the user will search the file for it
+
+
+def _codes(column: Vector) -> Iterator[tuple[float, float]]:
+    """Yield the smallest and the largest value of a column if it looks like a code, and the share of its cells."""
     for value in (column.min(), column.max()):
         others = column[column != value]
         count = len(column) - len(others)
         if count < 2 or len(others) < _FEWEST_OTHERS or len(np.unique(others)) < _FEWEST_VALUES:
             continue
-        if np.abs(others - value).min() > others.max() - others.min():
-            yield float(value), count
+        gap, spread = np.abs(others - value).min(), others.max() - others.min()
+        usual = _USUAL_CODE.fullmatch(_written(value)) is not None
+        is_far = gap > spread * (1 if usual else _FAR_FOR_OTHERS)
+        if is_far or (usual and value <= _ALWAYS_CODE and others.min() >= 0) or (value == 0 and _zero_is_odd(column)):
+            yield float(value), count / len(column)
+
+
+def _zero_is_odd(column: Vector) -> bool:
+    """Tell whether several zeros lie so far from the other values, all of one sign, that they are not among them."""
+    others = np.abs(column[column != 0])
+    is_one_sided = column.min() >= 0 or column.max() <= 0
+    if not is_one_sided or len(column) - len(others) < 2 or len(np.unique(others)) < _VALUES_BESIDE_SPIKE:
+        return False
+    deviation = float(others.std())
+    return bool(others.min() > deviation and others.mean() > _FAR_FROM_MEAN * deviation)
+
+
+def _has_spike(column: Vector) -> bool:
+    """Tell whether 0 is far more frequent than any of many other values."""
+    others = column[column != 0]
+    zeros = len(column) - len(others)
+    if zeros < _FEWEST_ZEROS or not len(others):
+        return False
+    counts = np.unique(others, return_counts=True)[1]
+    return len(counts) >= _VALUES_BESIDE_SPIKE and zeros > _SPIKE * int(counts.max())
 
 
 def _numbers_rows(column: Vector) -> bool:

@@ -16,6 +16,8 @@ from golem.data.checks import DataWarning
 from golem.data.files.batches import naming
 from golem.data.files.csv_files import SAVED_INDEX, CsvFile
 from golem.data.files.markers import NO_MARKERS, Markers
+from golem.data.files.npy_files import MAGIC as NPY_MAGIC
+from golem.data.files.npy_files import NpyFile
 from golem.data.files.parquet_files import MAGIC, ParquetFile
 from golem.data.files.standard_input import source_name
 from golem.runtime.messages import counted, quoted, suggestion
@@ -24,12 +26,12 @@ from golem.runtime.names import column_names
 # Results of `golem fit` and `golem compare`, possibly written into the folder of the data.
 _RESULT_MARKS = ("graph.json", "comparison.csv")
 _RESULT_TABLES = ("edges.csv", "weights.csv", "path.csv", "comparison.csv", "agreement.csv", "distances.csv")
-ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".parquet", ".pq")
+ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".parquet", ".pq", ".npy")
 # Names that pandas gives to a row index saved as a column.
 _SAVED_INDEX = re.compile(rf"{SAVED_INDEX}(\.\d+)*|__index_level_\d+__")
 
 Paths = str | Path | Iterable[str | Path]
-TableFile = CsvFile | ParquetFile
+TableFile = CsvFile | ParquetFile | NpyFile
 
 
 @dataclass(frozen=True)
@@ -153,15 +155,17 @@ def _is_truth(path: Path) -> bool:
 
 
 def _open(path: Path, header: bool | None, na: Sequence[str], before: Sequence[TableFile]) -> TableFile:
-    """Open a file as Parquet if its content or name says so, otherwise as text."""
+    """Open a file as Parquet or as an array if its content or name says so, otherwise as text."""
     if path.is_fifo():
         raise ValueError("A pipe can be read only once. Save the table to a file.")
     if not path.stat().st_size:
         raise ValueError("The file is empty.")
     with path.open("rb") as file:
-        is_parquet = file.read(len(MAGIC)) == MAGIC
-        if is_parquet or path.suffix.lower() in (".parquet", ".pq"):
+        begin = file.read(len(NPY_MAGIC))
+        if begin.startswith(MAGIC) or path.suffix.lower() in (".parquet", ".pq"):
             return ParquetFile.open(path, na)
+        if begin == NPY_MAGIC or path.suffix.lower() == ".npy":
+            return NpyFile.open(path, na)
         return CsvFile.open(path, file, header, next((file for file in before if isinstance(file, CsvFile)), None), na)
 
 

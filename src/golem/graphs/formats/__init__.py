@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from golem.graphs.formats import bnlearn, dagitty, lavaan, pcalg
 from golem.graphs.formats.causal_learn import read_causal_learn, write_causal_learn
 from golem.graphs.formats.csv_tables import read_csv, write_edge_list, write_matrix
 from golem.graphs.formats.dot import read_dot, write_dot
@@ -59,6 +60,10 @@ FORMATS: dict[str, GraphFormat] = {
         read_dot,
         r'(?i:(?:strict\s+)?(?:di)?graph)\s*(?:"(?:\\.|[^"\\])*"|[\w.]*)\s*\{',
     ),
+    "dagitty": GraphFormat((), dagitty.write_dagitty, dagitty.read_dagitty, dagitty.BEGINS),
+    "lavaan": GraphFormat((), lavaan.write_lavaan, lavaan.read_lavaan, lavaan.BEGINS),
+    "bnlearn": GraphFormat((), bnlearn.write_bnlearn, bnlearn.read_bnlearn, bnlearn.BEGINS),
+    "pcalg": GraphFormat((), pcalg.write_pcalg, pcalg.read_pcalg, pcalg.BEGINS),
     # Never matches: `read_json` recognizes it by its keys.
     "pgmpy": GraphFormat((), write_pgmpy, read_json, "(?!)"),
     "causal-learn": GraphFormat((".txt",), write_causal_learn, read_causal_learn, "Graph Nodes:"),

@@ -7,13 +7,16 @@ import re
 from golem.graphs.named_graph import NamedGraph
 from golem.runtime.messages import quoted
 
-_EDGE = re.compile(r"\d+\. (\S+) ([-<o]-[->o]) (\S+)")
+_NUMBERED = re.compile(r"\d+\.\s")
+_EDGE = re.compile(r"\d+\.\s+(\S.*?)\s+([-<o]-[->o])\s+(\S.*)")
 
 
 def write_causal_learn(graph: NamedGraph) -> str:
     """Return the text of a graph; a pair with edges in both directions is undirected."""
     # causal-learn splits lines at blanks and lists of nodes at semicolons, without a way to quote.
-    if bad := [name for name in graph.names if ";" in name or name.split() != [name]]:
+    # A list of one node with a comma would be two nodes.
+    marks = ";" if len(graph.names) > 1 else ";,"
+    if bad := [name for name in graph.names if any(mark in name for mark in marks) or name.split() != [name]]:
         raise ValueError(
             f"the format of causal-learn cannot store names with blanks or semicolons: {quoted(bad)}. Rename them, or "
             "use golem.output.to_causal_learn, which returns a graph object."
@@ -29,17 +32,32 @@ def write_causal_learn(graph: NamedGraph) -> str:
 
 
 def read_causal_learn(text: str) -> NamedGraph:
-    """Read directed and undirected edges; refuse marks of hidden common causes (<->, o->)."""
+    """Read directed and undirected edges; refuse marks of hidden common causes (<->, o->).
+
+    Tetrad separates nodes by commas in older versions, and adds properties such as `dd nl` after edges in newer ones.
+    Names may have blanks.
+    """
     lines = [line.strip() for line in text.splitlines()]
-    nodes = lines[lines.index("Graph Nodes:") + 1].split(";")
+    begin = lines.index("Graph Edges:") if "Graph Edges:" in lines else len(lines)
+    listed = lines[lines.index("Graph Nodes:") + 1]
+    nodes = [name.strip() for name in listed.split(";" if ";" in listed else ",")]
     edges: list[tuple[str, str, dict[str, float]]] = []
-    for line in lines:
+    for line in lines[begin:]:
+        if _NUMBERED.match(line) is None:
+            continue
         found = _EDGE.fullmatch(line)
         if found is None:
-            continue
-        first, ends, second = found.groups()
+            raise ValueError(f"cannot read the edge {line!r}")
+        first, ends, rest = found.groups()
         if ends not in ("-->", "<--", "---"):
             raise ValueError(f"the edge {line!r} marks a hidden common cause, which a DAG cannot have")
+        second = _beginning(rest, nodes)
         edges += [(first, second, {})] if ends != "<--" else []
         edges += [(second, first, {})] if ends != "-->" else []
     return NamedGraph.from_lists(nodes, edges)
+
+
+def _beginning(text: str, nodes: list[str]) -> str:
+    """Return the longest name of a node with which a text begins, or its first word."""
+    fitting = [node for node in nodes if text == node or text.startswith(f"{node} ")]
+    return max(fitting, key=len) if fitting else text.split(maxsplit=1)[0]

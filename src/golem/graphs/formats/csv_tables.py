@@ -14,7 +14,7 @@ from golem.runtime.names import column_names
 
 def write_edge_list(graph: NamedGraph) -> str:
     """Return a CSV text with the columns source, target, weight and the further columns of the edges."""
-    _refuse_outer_blanks([*graph.names, *graph.edge_columns])
+    require_csv_names([*graph.names, *graph.edge_columns])
     edges = graph.edge_list()
     columns = [*(["weight"] if graph.weighted else []), *graph.edge_columns]
     rows = [[source, target, *(attributes.get(name, "") for name in columns)] for source, target, attributes in edges]
@@ -23,11 +23,11 @@ def write_edge_list(graph: NamedGraph) -> str:
 
 def write_matrix(graph: NamedGraph) -> str:
     """Return a CSV text with one row of weights per variable as the cause."""
-    _refuse_outer_blanks(graph.names)
+    require_csv_names(graph.names)
     return csv_text([["", *graph.names], *([name, *row] for name, row in zip(graph.names, graph.weights, strict=True))])
 
 
-def _refuse_outer_blanks(names: Sequence[str]) -> None:
+def require_csv_names(names: Sequence[str]) -> None:
     """Refuse names that `read_csv` would strip, so that two of them could become one."""
     if bad := [name for name in names if name != name.strip()]:
         raise ValueError(

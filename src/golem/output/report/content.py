@@ -63,6 +63,7 @@ def model_content(
         "terms": TERMS,
         "trace": rounded(shown["trace"]),
         "selection": rounded(shown["selection"]),
+        "effective_rows": document.effective_rows,
     }
 
 

@@ -1,0 +1,114 @@
+"""Dependent rows: whether rows depend on the rows before them, as in time series, and how many rows that leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import fft, stats
+
+from golem.assessment.diagnostics.finding import Finding
+from golem.runtime.types import Matrix
+
+_LEVEL = 1e-4
+# With fewer rows per lag, the test would reject too often.
+_LAGS, _ROWS_PER_LAG, _LAGS_OF_SUM = 10, 20, 1000
+_FEWEST_ROWS = 30
+# With a larger share of effective rows, the dependence is worth a note only.
+_HARMLESS = 0.9
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Autocorrelations of the columns, and what they mean for the number of rows.
+
+    Parameters
+    ----------
+    column, lag1 : str, float
+        The column with the largest autocorrelation at lag 1, in absolute value.
+    columns : int
+        Number of columns whose rows depend on those before them.
+    p_value : float
+        Smallest p-value of the portmanteau test over all columns, times their number.
+    rows, effective_rows : int
+        Number of rows, and of independent rows that would estimate correlations as precisely.
+    """
+
+    column: str
+    lag1: float
+    columns: int
+    p_value: float
+    rows: int
+    effective_rows: int
+
+
+def dependence(names: tuple[str, ...], rows: Matrix) -> Dependence | None:
+    """Test whether rows depend on the rows before them; None if there are too few rows.
+
+    The autocorrelations are those of ranks, because two outliers in neighbouring rows would dominate others. Of a table
+    that is sorted by a column, what this column explains is removed first: sorting does not make rows dependent. The
+    test is that of Ljung and Box (1978) on each column, with a Bonferroni correction. The correlation of two columns
+    with autocorrelations r_k and s_k has the variance of n / (1 + 2 sum_k r_k s_k) independent rows (Bartlett 1935).
+    The effective number of rows is the harmonic mean of these over all pairs of columns.
+    """
+    n = len(rows)
+    names, Z = _without_sorting(names, rows)
+    if n < _FEWEST_ROWS or len(names) < 2:
+        return None
+    r = _autocorrelations(Z, min(n // 4, _LAGS_OF_SUM))
+    lags = np.arange(1, min(_LAGS, n // _ROWS_PER_LAG) + 1)
+    Q = n * (n + 2) * np.sum(r[: len(lags)] ** 2 / (n - lags)[:, None], axis=0)
+    p = np.minimum(stats.chi2.sf(Q, len(lags)) * len(names), 1.0)
+    d, j = len(names), int(np.abs(r[0]).argmax())
+    products = (r.sum(axis=1) ** 2 - np.sum(r**2, axis=1)) / (d * (d - 1))
+    # Beyond the first lag without a dependence there is only noise.
+    end = int((products < 2 / n).argmax()) if (products < 2 / n).any() else len(products)
+    effective = n / max(1.0, 1 + 2 * float(products[:end].sum()))
+    return Dependence(names[j], float(r[0, j]), int((p < _LEVEL).sum()), float(p.min()), n, max(2, round(effective)))
+
+
+def find_dependence(names: tuple[str, ...], rows: Matrix) -> tuple[Finding | None, int | None]:
+    """Check whether rows depend on the rows before them; also return the effective number of rows if it is smaller."""
+    found = dependence(names, rows)
+    if found is None:
+        return None, None
+    if found.p_value >= _LEVEL:
+        sentence = f"The rows do not depend on the rows before them (portmanteau test, p = {found.p_value:.2g})."
+        return Finding("dependent-rows", "ok", sentence), None
+    is_harmless = found.effective_rows >= _HARMLESS * found.rows
+    p = "p < 1e-16" if found.p_value < 1e-16 else f"p = {found.p_value:.0e}"
+    sentence = (
+        f"Rows depend on the rows before them in {found.columns} of {len(names)} columns (portmanteau test, {p}; the "
+        f"autocorrelation of {found.column!r} at lag 1 is {found.lag1:.2f}). The {found.rows} rows carry as much "
+        f"information as about {found.effective_rows} independent ones"
+    )
+    sentence += "." if is_harmless else ", so the confidence in edges, frequencies and intervals is overstated."
+    remedy = (
+        "If the rows are a time series or come in groups, trust only strong edges, or use rows that are further apart. "
+        "If the rows are independent and were only sorted, ignore this finding."
+    )
+    finding = Finding("dependent-rows", "note" if is_harmless else "warning", sentence, remedy)
+    return finding, None if is_harmless else found.effective_rows
+
+
+def _without_sorting(names: tuple[str, ...], rows: Matrix) -> tuple[tuple[str, ...], Matrix]:
+    """Return the ranks of the columns with mean 0 and norm 1, without what columns that sort the rows explain."""
+    Z = stats.rankdata(rows, axis=0)
+    Z -= Z.mean(axis=0)
+    steps = np.diff(Z, axis=0)
+    is_sorted = (steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)
+    others = ~is_sorted
+    kept = Z[:, others]
+    if is_sorted.any():
+        by = Z[:, is_sorted]
+        kept = kept - by @ np.linalg.lstsq(by, kept, rcond=None)[0]
+    norm = np.linalg.norm(kept, axis=0)
+    varies = norm > 1e-8 * len(rows)
+    listed = [name for name, is_other in zip(names, others, strict=True) if is_other]
+    return tuple(name for name, v in zip(listed, varies, strict=True) if v), kept[:, varies] / norm[varies]
+
+
+def _autocorrelations(Z: Matrix, lags: int) -> Matrix:
+    """Return the autocorrelations of columns of norm 1 at lags 1 to `lags`, shape (lags, d)."""
+    size = fft.next_fast_len(len(Z) + lags, real=True)
+    return np.column_stack([fft.irfft(np.abs(fft.rfft(column, size)) ** 2, size)[1 : lags + 1] for column in Z.T])

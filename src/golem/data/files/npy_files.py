@@ -1,0 +1,87 @@
+"""NumPy's .npy files, mapped into memory and read in batches of rows."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from golem.data.files.batches import Batch, Piece, batch_rows, first_line, piece_bytes
+from golem.data.files.markers import NO_MARKERS, Markers
+from golem.data.missing import add_markers
+from golem.data.table_errors import row_number
+from golem.runtime.names import column_names
+
+MAGIC = b"\x93NUMPY"
+
+
+@dataclass(frozen=True)
+class NpyFile:
+    """An array of shape (rows, columns) in a .npy file, its size in bytes, and names made up for its columns."""
+
+    path: Path
+    size: int
+    names: tuple[str, ...]
+    rows: int
+    na: Markers = NO_MARKERS
+    made_up_names = True
+
+    @classmethod
+    def open(cls, path: Path, na: Sequence[str] = ()) -> NpyFile:
+        """Read the header of the file."""
+        array = _mapped(path)
+        names = column_names(None, array.shape[1])
+        return cls(path, path.stat().st_size, names, len(array), Markers.of(na, names))
+
+    def require_numeric(self, columns: Sequence[int]) -> None:
+        """Do nothing: an array of anything but numbers cannot be opened."""
+
+    def memory(self, d: int) -> int:
+        """Estimate the bytes of memory for reading d columns."""
+        return 8 * d * batch_rows(d)
+
+    def pieces(self, d: int) -> list[Piece]:
+        """Divide the file into pieces of consecutive rows."""
+        step = max(1, piece_bytes(d) * self.rows // self.size) if self.rows else 1
+        cuts = [*range(0, self.rows, step), self.rows]
+        return [Piece(first, last, self._bytes(first), self._bytes(last)) for first, last in itertools.pairwise(cuts)]
+
+    def batches(self, piece: Piece, columns: Sequence[int]) -> Iterator[Batch]:
+        """Read the columns at these positions, in this order, from the rows of a piece."""
+        array, step = _mapped(self.path), batch_rows(len(columns))
+        for begin in range(piece.first, piece.last, step):
+            end = min(piece.last, begin + step)
+            found = []
+            markers: dict[str, dict[str, int]] = {}
+            for j in columns:
+                values, codes = self.na.without_codes(np.array(array[begin:end, j], dtype=float), self.names[j])
+                found.append(values)
+                markers = add_markers(markers, {self.names[j]: codes}) if codes else markers
+            yield Batch(found, self._bytes(begin), self._bytes(end), partial(_place, begin), markers)
+
+    def _bytes(self, row: int) -> int:
+        """Return the share of the file before a row, in bytes."""
+        return self.size * row // self.rows if self.rows else 0
+
+
+def _place(begin: int, row: int) -> str:
+    return row_number(begin + row)
+
+
+def _mapped(path: Path) -> Any:
+    """Map the array of a file into memory; raise a ValueError unless it is a table of real numbers."""
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError, SyntaxError) as error:
+        raise ValueError(f"The .npy file cannot be read ({first_line(error)}). It may be damaged.") from None
+    if array.ndim != 2 or array.dtype.kind not in "biuf":
+        raise ValueError(
+            f"A table must be an array of real numbers of shape (rows, columns); the file has type {array.dtype} and "
+            f"shape {array.shape}. Save it with numpy.save(file, array.astype(float))."
+        )
+    return array

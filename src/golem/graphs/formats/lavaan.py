@@ -1,0 +1,86 @@
+"""Models of the R package lavaan: one regression per line, `b ~ a + c`, without weights, which lavaan estimates.
+
+lavaan needs names as in R. Others are replaced, and comments such as `# a_b is "a b"` keep the original.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from golem.graphs.named_graph import NamedGraph
+
+BEGINS = r'[^\n,;\t"~]*~'
+_R_NAME = re.compile(r"[A-Za-z.][A-Za-z0-9._]*")
+_RENAMED = re.compile(r'#\s*(\S+) is (".*")\s*')
+_OPERATOR = re.compile(r"=~|<~|~~|~\*~|~")
+
+
+def write_lavaan(graph: NamedGraph) -> str:
+    """Return the regressions of a graph, and a variance for each variable without edges."""
+    new = _r_names(graph.names)
+    edges = [edge[:2] for edge in graph.edge_list()]
+    if line := next(((a, b) for a, b in edges if (b, a) in set(edges)), None):
+        raise ValueError(
+            f"lavaan needs a direction for the edge between {line[0]!r} and {line[1]!r}; export without --cpdag, or "
+            "use dagitty or pcalg"
+        )
+    lines = [f"# {new[name]} is {json.dumps(name)}" for name in graph.names if new[name] != name]
+    for name in graph.names:
+        parents = [new[source] for source, target in edges if target == name]
+        if parents:
+            lines.append(f"{new[name]} ~ {' + '.join(parents)}")
+        elif all(name != source for source, _ in edges):
+            lines.append(f"{new[name]} ~~ {new[name]}")
+    return "\n".join(lines) + "\n"
+
+
+def _r_names(names: tuple[str, ...]) -> dict[str, str]:
+    """Return a name that R accepts for each name, all of them different."""
+    new: dict[str, str] = {}
+    taken = {name for name in names if _R_NAME.fullmatch(name)}
+    for name in names:
+        if name in taken:
+            new[name] = name
+            continue
+        word = re.sub(r"[^A-Za-z0-9._]", "_", name)
+        word = word if _R_NAME.fullmatch(word) else f"x{word}"
+        candidate, k = word, 1
+        while candidate in taken:
+            k += 1
+            candidate = f"{word}_{k}"
+        taken.add(candidate)
+        new[name] = candidate
+    return new
+
+
+def read_lavaan(text: str) -> NamedGraph:
+    """Read the regressions of a model; coefficients, labels, variances and intercepts are ignored."""
+    old: dict[str, str] = {}
+    names: dict[str, None] = {}
+    edges: dict[tuple[str, str], None] = {}
+    for line in text.splitlines():
+        if renamed := _RENAMED.fullmatch(line.strip()):
+            old[renamed[1]] = str(json.loads(renamed[2]))
+        for formula in re.split(r"[#!]", line, maxsplit=1)[0].split(";"):
+            if not formula.strip():
+                continue
+            operator = _OPERATOR.search(formula)
+            if operator is None or operator[0] not in ("~", "~~"):
+                raise ValueError(f"cannot read {formula.strip()!r}; expected regressions such as b ~ a + c")
+            sides = [[_variable(term, old) for term in side.split("+")] for side in formula.split(operator[0], 1)]
+            left, right = ([name for name in side if name not in ("", "0", "1")] for side in sides)
+            names |= dict.fromkeys([*left, *right])
+            if operator[0] == "~":
+                edges |= {(source, target): None for target in left for source in right}
+            elif left != right:
+                raise ValueError(f"{formula.strip()!r} means a hidden common cause, which a DAG cannot have")
+    return NamedGraph.from_lists(names, [(*edge, {}) for edge in edges])
+
+
+def _variable(term: str, old: dict[str, str]) -> str:
+    """Return the variable of a term such as `0.5*x`, by its original name."""
+    word = term.rpartition("*")[2].strip()
+    if word not in ("", "0", "1") and not _R_NAME.fullmatch(word):
+        raise ValueError(f"cannot read the term {term.strip()!r}; expected regressions such as b ~ a + c")
+    return old.get(word, word)
