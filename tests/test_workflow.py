@@ -158,10 +158,12 @@ def test_the_model_of_the_caller_is_left_as_it_is(data, tmp_path):
 
 
 def test_a_single_text_is_one_item_not_its_letters(data, tmp_path):
-    result = fit_file(data, tmp_path / "out", drop="e", na="-999", forbid="a->b", diagnose=False)
+    marker = data.read_text().splitlines()[1].split(",")[0]
+    how = {"drop": "e", "na": marker, "forbid": "a->b", "diagnose": False}
+    result = fit_file(data, tmp_path / "out", Golem(missing="drop"), **how)
     assert result.model.moments_.names == ("a", "b", "c", "d")
     assert result.model.knowledge_.forbidden[0, 1]
-    assert result.document.data.na == ["-999"]
+    assert result.document.data.na == [marker]
     with pytest.raises(ValueError, match="no column 'abc'"):
         fit_file(data, tmp_path / "out", columns="abc")
 

@@ -46,6 +46,8 @@ def test_graph_json_holds_what_a_repeat_needs(finished):
         "drop": [],
         "header": None,
         "na": [],
+        "covariance": False,
+        "rows": None,
     }
     assert content["knowledge"] == {"forbidden": [["a", "b"]], "required": [["b", "c"]], "tiers": []}
     assert content["settings"]["random_state"] == 5

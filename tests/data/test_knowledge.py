@@ -188,7 +188,7 @@ def test_an_estimator_resolves_names_against_the_columns_of_each_fit(rng):
         edges = {(columns[i], columns[j]) for i, j in np.argwhere(fitted.adjacency_)}
         assert ("c", "a") in edges
         assert not edges & {("a", "b"), ("b", "a")}
-    with pytest.raises(ValueError, match="refers to 'a', which is not a column"):
+    with pytest.raises(ValueError, match="refers to 'a', 'b', 'c', which are not columns"):
         model.fit(X)  # x0, x1, x2
     with pytest.raises(ValueError, match=r"Knowledge.named\(...\), .* got dict"):
         Golem(knowledge={"required": []}).fit(X)

@@ -52,12 +52,24 @@ def open_source(
     paths: Sequence[str], reading: Reading, divided: bool, checked: bool, scheduler: str | None
 ) -> TableSource | CovarianceSource:
     """Open the files of a table, or a covariance matrix; see `TableSource` for the last three parameters."""
-    if reading.covariance or (len(paths) == 1 and is_tetrad_covariance(paths[0])):
+    if reading.covariance:
         return CovarianceSource(paths, reading, divided, scheduler)
-    if reading.rows is not None:
+    if reading.rows is not None and not _is_covariance(paths):
         raise ValueError("--rows is the number of rows behind a covariance matrix. Add --covariance, or remove it.")
-    table = TableFiles.open(paths, columns=reading.columns, drop=reading.drop, header=reading.header, na=reading.na)
+    try:
+        table = TableFiles.open(paths, columns=reading.columns, drop=reading.drop, header=reading.header, na=reading.na)
+    except ValueError:
+        if _is_covariance(paths):
+            return CovarianceSource(paths, reading, divided, scheduler)
+        raise
+    # A triangle between blanks looks like one column of text.
+    if len(table.names) == 1 and _is_covariance(paths):
+        return CovarianceSource(paths, reading, divided, scheduler)
     return TableSource(table, divided, checked, scheduler)
+
+
+def _is_covariance(paths: Sequence[str]) -> bool:
+    return len(paths) == 1 and is_tetrad_covariance(paths[0])
 
 
 class CovarianceSource:

@@ -39,7 +39,16 @@ def frame():
 def test_everything_is_listed_with_and_without_rows(frame):
     model = Golem().fit(frame)
     with_rows, without = golem.diagnose(model, frame), model.diagnose()
-    from_rows = ["odd-values", "normal-residuals", "influential-rows", "outliers", "linearity", "independence"]
+    from_rows = [
+        "dependent-rows",
+        "odd-values",
+        "spikes",
+        "normal-residuals",
+        "influential-rows",
+        "outliers",
+        "linearity",
+        "independence",
+    ]
     assert {f.name for f in with_rows.findings} == {*ALWAYS, *from_rows}
     assert {f.name for f in without.findings} == {*ALWAYS, "rows-needed"}
     for found in (with_rows, without):
@@ -125,7 +134,7 @@ def test_rows_that_all_miss_a_value_are_no_rows(frame):
     assert "golem.diagnose(model, X)" in without["rows-needed"].remedy
     # That was just done, so it is not a remedy.
     assert "golem.diagnose" not in missing["rows-needed"].remedy
-    assert missing["rows-needed"].finding.startswith("Not checked because no row is complete: odd values")
+    assert missing["rows-needed"].finding.startswith("Not checked because no row is complete: dependent rows")
     one = frame.assign(a=frame["a"].iloc[:1])
     assert "only one row is complete" in diagnose(model, one)["rows-needed"].finding
 

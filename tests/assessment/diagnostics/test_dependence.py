@@ -1,0 +1,86 @@
+"""Dependent rows: against simulated series with known autocorrelations, and quiet on independent rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from golem import Golem
+from golem.assessment.diagnostics.dependence import dependence, find_dependence
+from golem.diagnostics import diagnose
+from golem.output.document import Supplement, describe
+
+NAMES = tuple("abcd")
+
+
+def series(rng, a, n, d):
+    """Return independent AR(1) series with autocorrelation a."""
+    X = rng.normal(size=(n, d))
+    for t in range(1, n):
+        X[t] = a * X[t - 1] + np.sqrt(1 - a * a) * X[t]
+    return X
+
+
+def test_the_effective_number_of_rows_is_that_of_independent_rows_with_equal_precision(rng):
+    n, a, pairs = 300, 0.7, 400
+    X = series(rng, a, n, 2 * pairs)
+    correlations = [np.corrcoef(X[:, k], X[:, k + pairs])[0, 1] for k in range(pairs)]
+    found = dependence(tuple(f"x{j}" for j in range(2 * pairs)), X)
+    assert found.columns == 2 * pairs
+    # The variance of a correlation of n independent rows is 1 / (n - 1); that of 400 correlations is known to 7%.
+    assert found.effective_rows == pytest.approx(1 / np.var(correlations), rel=0.25)
+    assert found.effective_rows == pytest.approx(n * (1 - a * a) / (1 + a * a), rel=0.15)
+
+
+def test_autocorrelation_and_portmanteau_test_against_their_formulas(rng):
+    X = series(rng, 0.25, 200, 4)
+    found = dependence(NAMES, X)
+    ranks = stats.rankdata(X, axis=0) - 100.5
+    r = np.array([(ranks[k:] * ranks[: 200 - k]).sum(axis=0) / (ranks**2).sum(axis=0) for k in range(11)])
+    assert found.lag1 == pytest.approx(r[1][np.abs(r[1]).argmax()])
+    assert found.column == NAMES[np.abs(r[1]).argmax()]
+    Q = 200 * 202 * sum(r[k] ** 2 / (200 - k) for k in range(1, 11))
+    assert found.p_value == pytest.approx(4 * stats.chi2.sf(Q, 10).min())
+
+
+@pytest.mark.parametrize("n", [40, 300])
+def test_independent_rows_raise_no_alarm(n):
+    for seed in range(40):
+        X = np.random.default_rng(seed).standard_t(2, size=(n, 8))  # outliers do not matter either
+        X[: n // 10] *= 1 if seed % 2 else 0.999
+        assert find_dependence(tuple("abcdefgh"), X)[0].level == "ok"
+
+
+def test_sorting_by_a_column_does_not_make_rows_dependent(rng):
+    X = rng.normal(size=(500, 4)) @ np.triu(np.ones((4, 4)))
+    X = X[np.argsort(X[:, 1])]
+    assert find_dependence(NAMES, X) == find_dependence(NAMES, X[::-1])
+    assert find_dependence(NAMES, X)[0].level == "ok"
+    # Rows in order of time stay dependent.
+    time = np.column_stack([np.arange(500.0), series(rng, 0.8, 500, 3)])
+    assert find_dependence(NAMES, time)[0].level == "warning"
+
+
+def test_dependence_is_the_first_finding_and_the_document_says_that_confidence_is_overstated(rng):
+    X = series(rng, 0.9, 300, 4)
+    X[rng.random(X.shape) < 0.05] = -999
+    model = Golem().fit(X)
+    found = diagnose(model, X)
+    assert [finding.name for finding in found.findings[:2]] == ["dependent-rows", "odd-values"]
+    document = describe(model, Supplement(diagnosis=found))
+    assert document.confidence_overstated
+    assert document.effective_rows == found.effective_rows < 270
+    assert f"as about {found.effective_rows} independent ones" in found.findings[0].finding
+    shuffled = rng.permutation(X)
+    document = describe(model, Supplement(diagnosis=diagnose(model, shuffled)))
+    assert (document.confidence_overstated, document.effective_rows) == (False, None)
+
+
+def test_a_weak_dependence_is_only_noted(rng):
+    finding, rows = find_dependence(NAMES, series(rng, 0.12, 5000, 4))
+    assert finding.level == "note"
+    assert "overstated" not in finding.finding
+    assert rows is None
+    assert find_dependence(NAMES, rng.normal(size=(20, 4))) == (None, None)
+    assert find_dependence(("a",), rng.normal(size=(50, 1))) == (None, None)
