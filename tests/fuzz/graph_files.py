@@ -18,6 +18,9 @@ from golem.graphs.named_graph import NamedGraph
 from golem.output.export import graph_text
 
 NAMES = ["a", "b c", "ä", "1", 'x"y', "<b>", "node", "a->b", "\\", "e,f"]
+TETRAD_KNOWLEDGE = '/knowledge\naddtemporal\n1* a "b c"\n2- c\n3 d\n\nforbiddirect\na c\n\nrequiredirect\na d\n'
+# These formats have no weights.
+UNWEIGHTED = ("causal-learn", "lavaan", "bnlearn", "pcalg")
 KNOWLEDGE = {"forbidden": [["a", "b"]], "required": [["b", "c"]], "tiers": [["a", "b"], ["c"]]}
 
 
@@ -54,6 +57,8 @@ def damaged_graphs(draw: st.DrawFn) -> dict[str, Any]:
         content = json.dumps(draw(mutated_json(KNOWLEDGE))).encode()
         if draw(st.booleans()):
             content = draw(mutated(json.dumps(KNOWLEDGE).encode()))
+        if draw(st.integers(0, 2)) == 0:
+            content = draw(mutated(TETRAD_KNOWLEDGE.encode()))
         return {"reader": "knowledge, damaged", "bytes": as_text(content)}
     case = draw(written_graphs())
     return {"reader": case["reader"] + ", damaged", "bytes": as_text(draw(mutated(as_bytes(case["bytes"]))))}
@@ -84,8 +89,8 @@ def check(case: dict[str, Any]) -> None:
 
 
 def _require_edges(graph: NamedGraph, case: dict[str, Any]) -> None:
-    """Raise a ViolationError unless the graph has the edges that were written; causal-learn has no weights."""
+    """Raise a ViolationError unless the graph has the edges that were written; some formats have no weights."""
     found = {f"{graph.names[i]}\n{graph.names[j]}": graph.weights[i, j] for i, j in np.argwhere(graph.adjacency)}
-    expected = case["edges"] if case["reader"] != "causal-learn" else dict.fromkeys(case["edges"], 1.0)
+    expected = case["edges"] if case["reader"] not in UNWEIGHTED else dict.fromkeys(case["edges"], 1.0)
     if found != expected:
         raise ViolationError("edges differ from those written", case["reader"], f"{found}, not {expected}")

@@ -144,6 +144,83 @@ def test_causal_learns_text_keeps_the_edges(graph):
         np.testing.assert_array_equal(found.adjacency, written.adjacency)
 
 
+STRUCTURE = {"dagitty": '"\\\n\r', "bnlearn": '[]|:"\n\r', "lavaan": "", "pcalg": ""}
+
+
+@pytest.mark.parametrize("name", STRUCTURE)
+@examples
+@given(graphs())
+def test_formats_of_r_packages_keep_the_edges(name, graph):
+    outer = name in ("bnlearn", "pcalg") and any(text != text.strip() for text in graph.names)
+    if outer or any(mark in text for text in graph.names for mark in STRUCTURE[name]):
+        with pytest.raises(ValueError, match="cannot store"):
+            FORMATS[name].write(graph)
+        return
+    found = FORMATS[name].read(FORMATS[name].write(graph))
+    assert sorted(found.names) == sorted(graph.names)
+    assert {edge[:2] for edge in found.edge_list()} == {edge[:2] for edge in graph.edge_list()}
+    if name == "dagitty":
+        np.testing.assert_array_equal(found.weights, graph.weights)
+    whole = graph.equivalence_class()
+    if name in ("dagitty", "pcalg"):  # the others have no lines
+        np.testing.assert_array_equal(FORMATS[name].read(FORMATS[name].write(whole)).adjacency, whole.adjacency)
+    elif (whole.adjacency != graph.adjacency).any():
+        with pytest.raises(ValueError, match="export without --cpdag"):
+            FORMATS[name].write(whole)
+
+
+def test_formats_of_r_packages_as_their_manuals_write_them():
+    names, edges = ["age", "blood pressure", "c"], [("age", "blood pressure", {}), ("blood pressure", "c", {})]
+    graph = NamedGraph.from_lists(names, edges)
+    assert FORMATS["bnlearn"].write(graph) == "[age][blood pressure|age][c|blood pressure]\n"
+    written = '# blood_pressure is "blood pressure"\nblood_pressure ~ age\nc ~ blood_pressure\n'
+    assert FORMATS["lavaan"].write(graph) == written
+    # In pcalg's amat.cpdag, a 1 in row b and column a is a -> b.
+    assert FORMATS["pcalg"].write(graph).splitlines()[2] == "blood pressure,1,0,0"
+    code = 'dag { bb="0,0,1,1" a [exposure,pos="0.1,0.2"] b [outcome] "c d"\na -> b; a -> {"c d" e} <- b }'
+    found = FORMATS["dagitty"].read(code)
+    assert found.names == ("a", "b", "c d", "e")
+    pairs = {("a", "b"), ("a", "c d"), ("a", "e"), ("b", "c d"), ("b", "e")}
+    assert {edge[:2] for edge in found.edge_list()} == pairs
+    assert FORMATS["dagitty"].read("dag { a <- b [beta=-.5] }").weights[1, 0] == -0.5
+    model = "# a comment\ny ~ 1 + b1*x1 + start(0.5)*x2; x2 ~~ x2\ny2 + y3 ~ x1 ! the rest"
+    pairs = {("x1", "y"), ("x2", "y"), ("x1", "y2"), ("x1", "y3")}
+    assert {edge[:2] for edge in FORMATS["lavaan"].read(model).edge_list()} == pairs
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("dagitty", "dag { a <-> b }"),
+        ("dagitty", "mag { a -> b }"),
+        ("dagitty", "dag { a -> "),
+        ("dagitty", "dag { a -> b } c"),
+        ("lavaan", "f =~ x1 + x2"),
+        ("lavaan", "x1 ~~ x2"),
+        ("lavaan", "y ~ x 1"),
+        ("bnlearn", "[a][b|c]"),
+        ("bnlearn", "[a][a]"),
+        ("pcalg", "amat.cpdag,a,b\na,0,1\n"),
+        ("causal-learn", "Graph Nodes:\na;b\n\nGraph Edges:\n1. a -> b\n"),
+        ("causal-learn", "Graph Nodes:\na;b\n\nGraph Edges:\n1. a --> c\n"),
+    ],
+)
+def test_what_is_no_dag_in_these_formats_is_refused(name, text, tmp_path):
+    (tmp_path / "graph").write_text(text)
+    with pytest.raises(ValueError, match=f"not a graph in the format {name}: "):
+        read_graph(tmp_path / "graph")
+
+
+@pytest.mark.parametrize("nodes", ["raf;blood pressure;akt", "raf,blood pressure,akt", "raf; blood pressure; akt"])
+def test_graphs_of_tetrad(nodes, tmp_path):
+    edges = "1. raf --> blood pressure dd nl\n2. blood pressure --- akt [akt --- x]:0.5;\n3. akt <-- raf"
+    text = f"Graph Nodes:\n{nodes}\n\nGraph Edges:\n{edges}\n\nGraph Attributes:\nBIC: -3.5\n"
+    (tmp_path / "graph.txt").write_text(text)
+    graph = read_graph(tmp_path / "graph.txt")
+    assert graph.names == ("raf", "blood pressure", "akt")
+    np.testing.assert_array_equal(graph.adjacency, [[0, 1, 1], [0, 0, 1], [0, 1, 0]])
+
+
 @examples
 @given(graphs())
 def test_tables_keep_weights_and_columns(graph):

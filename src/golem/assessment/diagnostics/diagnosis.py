@@ -46,8 +46,8 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     "rows" (too few), "density" (too many edges), "equal-variances", "units" (how much remains when the columns are
     standardized), "search" (edges that a second search does not find), "directions" (undecided ones), "noise-choice"
     (arrows that another noise model would change), "normal-residuals", "near-duplicates", "deterministic",
-    "near-constant", "conditioning", and always "limits". `golem fit --bootstrap` adds "intervals" (weights outside their
-    own bootstrap intervals). Without rows, "rows-needed" names the checks that were left out. docs/diagnostics.md
+    "near-constant", "conditioning", and always "limits". `golem fit --bootstrap` adds "intervals" (weights outside
+    their own bootstrap intervals). Without rows, "rows-needed" names the checks that were left out. docs/diagnostics.md
     explains them.
 
     Parameters

@@ -9,6 +9,7 @@ import json
 import re
 
 from golem.graphs.named_graph import NamedGraph
+from golem.runtime.messages import quoted
 
 BEGINS = r'[^\n,;\t"~]*~'
 _R_NAME = re.compile(r"[A-Za-z.][A-Za-z0-9._]*")
@@ -68,8 +69,7 @@ def read_lavaan(text: str) -> NamedGraph:
             operator = _OPERATOR.search(formula)
             if operator is None or operator[0] not in ("~", "~~"):
                 raise ValueError(f"cannot read {formula.strip()!r}; expected regressions such as b ~ a + c")
-            sides = [[_variable(term, old) for term in side.split("+")] for side in formula.split(operator[0], 1)]
-            left, right = ([name for name in side if name not in ("", "0", "1")] for side in sides)
+            left, right = (_variables(side, old) for side in formula.split(operator[0], 1))
             names |= dict.fromkeys([*left, *right])
             if operator[0] == "~":
                 edges |= {(source, target): None for target in left for source in right}
@@ -78,9 +78,10 @@ def read_lavaan(text: str) -> NamedGraph:
     return NamedGraph.from_lists(names, [(*edge, {}) for edge in edges])
 
 
-def _variable(term: str, old: dict[str, str]) -> str:
-    """Return the variable of a term such as `0.5*x`, by its original name."""
-    word = term.rpartition("*")[2].strip()
-    if word not in ("", "0", "1") and not _R_NAME.fullmatch(word):
-        raise ValueError(f"cannot read the term {term.strip()!r}; expected regressions such as b ~ a + c")
-    return old.get(word, word)
+def _variables(side: str, old: dict[str, str]) -> list[str]:
+    """Return the variables of terms such as `0.5*x`, by their original names, without intercepts."""
+    words = [term.rpartition("*")[2].strip() for term in side.split("+")]
+    words = [word for word in words if word not in ("", "0", "1")]
+    if wrong := [word for word in words if not _R_NAME.fullmatch(word)]:
+        raise ValueError(f"cannot read {quoted(wrong)}; expected regressions such as b ~ a + c")
+    return [old.get(word, word) for word in words]
