@@ -13,7 +13,11 @@ from numpy.typing import NDArray
 
 from golem.data.moments import Moments
 from golem.graphs.dag import topological_order
+from golem.runtime.machine import require_memory
 from golem.runtime.types import BoolMatrix, Indices, Matrix, Vector
+
+# Numbers of a pair here, and what the correction of p-values adds.
+_BYTES_PER_PAIR = 64
 
 
 class ImpliedZeros(NamedTuple):
@@ -47,6 +51,7 @@ def implied_zeros(graph: BoolMatrix, moments: Moments) -> ImpliedZeros:
     from scipy.special import ndtr
 
     n, d = moments.n, moments.d
+    require_memory(f"The check of {d} variables", _BYTES_PER_PAIR * d * (d - 1) // 2, "Check a part of the graph.")
     S, order = moments.standardized().covariance, topological_order(graph)
     pivots = _pivots(S[np.ix_(order, order)], n)
     sources, targets, correlations, p_values = [], [], [], []
