@@ -8,10 +8,12 @@ Parts, all simulated (free noise variances, weights of the paper):
   weight 0.2, drawn at random among the pairs of the order; and the share in which the worst violation is in its target
 - learned: the share of p-values below 0.05 and their mean for a graph learned from the same rows, and from other rows;
   with weak edges (weights x 0.2) the learned graph lacks some of them
+- hints: the share of tables with a hint at a hidden common cause, and the share in which it names three or four of its
+  four variables: with a hidden common cause (0.7 standard deviations of the noise), and with one omitted edge instead
 - cost: seconds of processor time, from moments
 
-    python benchmarks/check.py uniform power learned cost
-    python benchmarks/check.py uniform power learned cost --quick      # 40 tables instead of 100, d up to 100
+    python benchmarks/check.py uniform power learned hints cost
+    python benchmarks/check.py uniform power learned hints cost --quick      # 40 tables instead of 100, d up to 100
 """
 
 from __future__ import annotations
@@ -99,6 +101,28 @@ def learned(tables: int) -> None:
             print(f"weights x {scale:g}, {name} | {np.mean(np.less(found, LEVEL)):.2f} | {np.mean(found):.2f}")
 
 
+def hints(tables: int) -> None:
+    """Print how often a hidden common cause is suggested, where there is one and where an edge is missing."""
+    print(f"ER1 d=15, n = {N} | hint at a hidden common cause | it names at least 3 of its 4 variables")
+    found: dict[str, list[tuple[bool, bool]]] = {"hidden common cause": [], "one omitted edge": []}
+    for seed in range(tables):
+        rng = np.random.default_rng([seed, 9])
+        sem = random_sem(15, "ER1", "gaussian-nv", random_state=rng)
+        deviations, caused = np.sqrt(sem.noise_variances), rng.permutation(15)[:4]
+        noise, paths = rng.normal(size=(N, 15)) * deviations, np.linalg.inv(np.eye(15) - sem.weights)
+        fewer = sem.adjacency.copy()
+        fewer[tuple(rng.permutation(np.argwhere(fewer))[0])] = False
+        results = {"one omitted edge": golem.check(fewer, noise @ paths)}
+        noise[:, caused] += 0.7 * rng.normal(size=(N, 1)) * deviations[caused]
+        results["hidden common cause"] = golem.check(sem.adjacency, noise @ paths)
+        for case, result in results.items():
+            cluster = next((hint for hint in result.hints if "common cause" in hint), "")
+            found[case].append((bool(cluster), sum(f"'x{j}'" in cluster for j in caused) >= 3))
+    for case, outcomes in found.items():
+        hinted, named = np.mean(outcomes, axis=0)
+        print(f"{case} | {hinted:.2f} | {named:.2f}")
+
+
 def cost(largest: int) -> None:
     """Print the processor time of a check."""
     print("d | seconds of golem.check, from moments (smallest of 3)")
@@ -116,7 +140,7 @@ def cost(largest: int) -> None:
 def main() -> None:
     """Run the chosen parts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="+", choices=["uniform", "power", "learned", "cost"])
+    parser.add_argument("parts", nargs="+", choices=["uniform", "power", "learned", "hints", "cost"])
     parser.add_argument("--quick", action="store_true")
     chosen = parser.parse_args()
     tables = 40 if chosen.quick else 100
