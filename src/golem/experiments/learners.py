@@ -8,6 +8,7 @@ In addition to the names of `golem.comparison.registry` there are the variants o
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 import time
@@ -95,9 +96,15 @@ def is_paper_recipe(method: str) -> bool:
 
 def settings(method: str, cell: Mapping[str, Value]) -> dict[str, Any]:
     """Return all settings of a method that determine its result; empty for methods of other packages."""
+    # Thousands of tasks share a few settings.
+    return _settings(method, tuple((name, cell[name]) for name in (*_PARAMETERS, "steps") if name in cell))
+
+
+@functools.cache
+def _settings(method: str, values: tuple[tuple[str, Value], ...]) -> dict[str, Any]:
     if method not in METHODS and method not in VARIANTS:
         return {}
-    model = build(method, cell)
+    model = build(method, dict(values))
     # None means a default of another object; the defaults of the solver are part of its repr.
     chosen = {name: value for name, value in model.get_params(deep=False).items() if value is not None}
     chosen.pop("missing", None)  # changes nothing, because no value is missing
