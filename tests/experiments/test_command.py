@@ -33,7 +33,8 @@ def test_a_run_leaves_its_files_and_the_same_command_goes_on(tmp_path):
     assert result.exit_code == 0, result.output
     assert "8 tasks: 0 done before, 8 run now. 0 of these failed" in result.output
     assert {path.name for path in out.iterdir()} == {
-        "rows", "table.csv", "figure.png", "figure.svg", "verdict.md", "command.txt",
+        "rows", "table.csv", "figure.png", "figure.svg", "figure-all.png", "figure-all.svg", "verdict.md",
+        "command.txt",
     }  # fmt: skip
     with (out / "table.csv").open() as file:
         table = list(csv.DictReader(file))
@@ -51,7 +52,8 @@ def test_a_run_leaves_its_files_and_the_same_command_goes_on(tmp_path):
     (out / "table.csv").unlink()
     plotted = invoke("experiment", "weight-scale", "--plot", "-o", out)
     assert plotted.exit_code == 0
-    assert f"Saved {out}/table.csv, figure.png, figure.svg, verdict.md" in plotted.output
+    files = "table.csv, figure.png, figure.svg, figure-all.png, figure-all.svg, verdict.md"
+    assert f"Saved {out}/{files}" in plotted.output
     assert (out / "figure.png").stat().st_size > 1000
     assert (out / "table.csv").exists()
     wrong = invoke("experiment", "identifiable", "--plot", "-o", out)

@@ -20,7 +20,8 @@ import numpy as np
 
 from golem.estimator.settings import PAPER_THRESHOLD
 from golem.experiments.analysis.claims import Finding, Judge, finished, judge, verdicts
-from golem.experiments.analysis.figures import BLACK, BLUE, GREEN, GREY, VERMILLION, mark_empty
+from golem.experiments.analysis.line_panels import mark_empty
+from golem.experiments.analysis.styles import BLACK, BLUE, GREEN, GREY, VERMILLION
 from golem.experiments.analysis.tables import column, distinct, done, metric, where
 from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table

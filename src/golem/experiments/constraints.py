@@ -185,7 +185,7 @@ CLAIMS = {
     "The DAG penalty helps most with few samples and on dense graphs (equal variances).": _where_it_helps,
     "With both penalties h(B) is low in all settings, and lower than without the DAG penalty.": _acyclicity,
 }
-# Means of h leave out overflows, which have no place on an axis; the verdict counts them.
+# h leaves out overflows, which have no place on an axis; the verdict counts them.
 _METRICS, _LOGARITHMIC = ("shd", "shd_c", "sid", "tpr", "h", "cyclic"), ("shd", "shd_c", "sid", "h")
-FIGURE = Panels(_METRICS, "n", ("graph", "noise"), METHODS, log_x=True, log_y=_LOGARITHMIC)
+FIGURE = Panels(_METRICS, "n", ("noise", "graph"), METHODS, log_x=True, log_y=_LOGARITHMIC, medians=("h",))
 EXPERIMENT = sweep.experiment("constraints", "Figures 4 and 5, section 5.1", CLAIMS, tasks, FIGURE, measure=_measure)

@@ -67,6 +67,8 @@ class Experiment:
         Takes tasks of one shape and the name of a device, and returns their measurements.
     has_sizes : bool
         Whether the numbers of variables can be chosen; False if the data fix them.
+    all_methods : callable, optional
+        Takes the table and returns a second figure, with all methods, if the first has only those of the paper.
     resumes : callable, optional
         Takes a task and returns whether it keeps checkpoints. If it reaches the time limit, the next run continues it.
     """
@@ -82,4 +84,5 @@ class Experiment:
     shape: Callable[[Task], Hashable] | None = None
     run_batch: Callable[[list[Task], str], list[Row]] | None = None
     has_sizes: bool = True
+    all_methods: Callable[[Table], Figure] | None = None
     resumes: Callable[[Task], bool] | None = None

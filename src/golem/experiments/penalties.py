@@ -22,8 +22,9 @@ from golem.estimator.settings import PAPER_THRESHOLD
 from golem.experiments import sweep
 from golem.experiments.analysis.claims import Finding, finished, judge
 from golem.experiments.analysis.comparisons import VISIBLE
-from golem.experiments.analysis.figures import BLUE, ORANGE, VERMILLION
 from golem.experiments.analysis.inference import Mean, all_hold, is_higher, is_lower, within
+from golem.experiments.analysis.line_panels import settle
+from golem.experiments.analysis.styles import BLUE, ORANGE, VERMILLION
 from golem.experiments.analysis.tables import average, contrast, distinct, done, label, metric, where
 from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Table
@@ -95,7 +96,7 @@ def figure(table: Table) -> Figure:
             if place < 3:
                 _draw_map(panel, where(rows, acyclicity="expm"), name)
             else:
-                _draw_bars(panel, where(rows, **PAPER), name)
+                _draw_functions(panel, where(rows, **PAPER), name)
             panel.set_title(label(name), fontsize=10)
         axes[0].set_ylabel(f"{method}, d = {d}\nlambda_2", fontsize=10)
     return whole
@@ -124,14 +125,18 @@ def _draw_map(axes: Axes, table: Table, name: str) -> None:
     axes.set_xlabel("lambda_1 (star: the paper's)", fontsize=9)
 
 
-def _draw_bars(axes: Axes, table: Table, name: str) -> None:
-    """Draw a bar with its standard error for each function h."""
+def _draw_functions(axes: Axes, table: Table, name: str) -> None:
+    """Draw mean and standard error for each function h; h itself on a logarithmic axis."""
     for place, acyclicity in enumerate(ACYCLICITIES):
         found = average(table, name, acyclicity=acyclicity)
         if found.count:
-            axes.bar(place, found.value, 0.7, yerr=found.error, capsize=3, color=COLOURS[acyclicity])
-    axes.set_xticks(range(len(ACYCLICITIES)), ACYCLICITIES, fontsize=8, rotation=30)
-    axes.set_ylim(bottom=0)
+            axes.errorbar(place, found.value, found.error, fmt="o", capsize=3, color=COLOURS[acyclicity])
+    axes.set_xticks(range(len(ACYCLICITIES)), ACYCLICITIES)
+    axes.set_xlim(-0.5, len(ACYCLICITIES) - 0.5)
+    axes.tick_params(labelsize=8)
+    axes.tick_params(axis="x", rotation=30)
+    axes.grid(axis="y", alpha=0.25, linewidth=0.6)
+    settle([axes], name, log_y=name == "h")
     axes.spines[["top", "right"]].set_visible(False)
 
 

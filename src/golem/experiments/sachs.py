@@ -21,7 +21,7 @@ from golem.comparison.registry import METHODS as ALL_METHODS
 from golem.data.datasets import load_sachs
 from golem.experiments import sweep
 from golem.experiments.analysis.claims import Finding, Judge, finished, judge
-from golem.experiments.analysis.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
+from golem.experiments.analysis.styles import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
 from golem.experiments.analysis.tables import distinct, done, where
 from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Table

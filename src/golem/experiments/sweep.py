@@ -84,6 +84,7 @@ def experiment(
     claims: Mapping[str, Judge],
     tasks: Callable[[Grid], list[Task]],
     figure: Callable[[Table], Figure],
+    all_methods: Callable[[Table], Figure] | None = None,
     *,
     data: Callable[[Task], tuple[BoolMatrix, Matrix]] = truth_and_rows,
     measure: Callable[[BoolMatrix, Matrix, Learned], Row] = distances,
@@ -94,7 +95,7 @@ def experiment(
 
     Parameters
     ----------
-    name, reproduces, tasks, figure, shape, has_sizes
+    name, reproduces, tasks, figure, all_methods, shape, has_sizes
         As in `Experiment`.
     claims : mapping of str to Judge
         The claims, in sentences, and what decides them.
@@ -119,5 +120,5 @@ def experiment(
     def resumes(task: Task) -> bool:
         return is_paper_recipe(task.method)
 
-    parts = (tasks, run, figure, verdicts(claims), prepare_task, shape, run_batch, has_sizes, resumes)
+    parts = (tasks, run, figure, verdicts(claims), prepare_task, shape, run_batch, has_sizes, all_methods, resumes)
     return Experiment(name, reproduces, tuple(claims), *parts)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golem.experiments.analysis.claims import Finding, finished, judge, verdicts
-from golem.experiments.analysis.figures import BLACK, BLUE, GREY, ORANGE, VERMILLION
+from golem.experiments.analysis.styles import BLACK, BLUE, GREY, ORANGE, VERMILLION
 from golem.experiments.analysis.tables import column, distinct, done, where
 from golem.experiments.attainable import ATTAINED, dags_up_to_relabelling
 from golem.experiments.engine.task import Grid, Row, Task

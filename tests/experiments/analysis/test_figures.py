@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from golem.experiments.analysis import figures
+from golem.experiments.analysis.styles import STYLES
 from golem.experiments.bivariate import figure as bivariate_figure
 from golem.experiments.identifiable import METHODS as IDENTIFIABLE
 
@@ -59,16 +60,65 @@ def test_narrow_logarithmic_axes_have_plain_labels():
     [("fgs", "pc"), ("golem-ev-plain", "golem-nv-plain"), ("sort-regress-var", "sort-regress-r2")],
 )
 def test_methods_of_one_figure_have_colours_apart(first, second):
-    assert figures.STYLES[first].color != figures.STYLES[second].color
+    assert STYLES[first].color != STYLES[second].color
 
 
 def test_no_two_methods_of_a_figure_look_alike():
-    styles = [figures.STYLES[name] for name in IDENTIFIABLE]
+    styles = [STYLES[name] for name in IDENTIFIABLE]
     assert len({(style.color, style.marker, str(style.dashes)) for style in styles}) == len(styles)
 
 
+def test_a_wide_range_makes_an_axis_logarithmic():
+    narrow, wide = rows("a", [1.0, 2.0]) + rows("b", [3.0, 4.0]), rows("a", [0.01, 0.02]) + rows("b", [3.0, 4.0])
+    assert panel(narrow, "fit_seconds").get_yscale() == "linear"
+    axes = panel(wide, "fit_seconds")
+    assert axes.get_yscale() == "log"
+    labels = [text.get_text() for text in axes.yaxis.get_ticklabels()]
+    assert {"0.01", "0.1", "1"} <= set(labels)
+
+
+def test_numbers_that_explode_are_drawn_as_medians():
+    table = [
+        row | {"h": value, "d": d}
+        for d in (10, 20)
+        for row, value in zip(rows("a", [0.0], x=(d,)), (1.0, 3.0, 1e30), strict=True)
+    ]
+    axes = panel(table, "h", medians=("h",), log_y=("h",))
+    (line,) = (container.lines[0] for container in axes.containers)
+    assert list(line.get_ydata()) == [3.0, 3.0]
+    assert axes.get_title() == "h(B) (median)"
+
+
+def test_no_line_joins_times_on_different_hardware():
+    table = [
+        row | {"device": "cuda" if row["d"] == 40 else "cpu", "hardware": "GPU" if row["d"] == 40 else "CPU"}
+        for row in rows("a", [1.0, 2.0, 3.0, 1.0], x=(10, 20, 30, 40))
+    ]
+
+    def pieces(name, **more):
+        drawn = figures.Panels((name,), "d", ("graph",), ("a",), **more)(table)
+        axes = drawn.axes[0]
+        legend = [text.get_text() for text in drawn.legends[0].get_texts()]
+        return [len(container.lines[0].get_xdata()) for container in axes.containers], legend[1:]
+
+    both = ["on a GPU", "separate lines: other hardware"]
+    assert pieces("fit_seconds") == ([3, 1], both)
+    assert pieces("tpr") == ([4], [])
+    assert pieces("tpr", by_device=True) == ([3, 1], both[1:])
+
+
+def test_error_bars_that_reach_zero_are_not_drawn_to_the_bottom_of_a_logarithmic_axis():
+    table = rows("a", [0.0, 0.0]) + rows("b", [5.0, 5.0])
+    for row, value in zip(table, (0.0, 0.0, 3.0), strict=False):
+        row["fit_seconds"] = value  # mean 1 and standard error 1
+    axes = panel(table, "fit_seconds", log_y=("fit_seconds",))
+    bars = axes.containers[0].lines[2][0].get_segments()
+    assert bars[0][0, 1] == pytest.approx(1.0)
+    assert bars[0][1, 1] == pytest.approx(2.0)
+
+
 def marks(drawn):
-    """Return the numbers of small markers, the texts in the panel, and the last lines of the legend."""
+    """Return the numbers of small markers, the counts in the panel, and the last lines of the legend."""
     axes = drawn.axes[0]
     small = sum(sum(line.get_markevery()) for line in axes.lines if line.get_gid() == "few")
     legend = [text.get_text() for text in drawn.legends[0].get_texts()]
@@ -82,11 +132,11 @@ def test_missing_runs_are_marked():
     # b has one of three seeds at d = 20: one was stopped, one never run.
     last = [row for row in complete if row["method"] == "b" and row["d"] == 20]
     some = [row for row in complete if row not in last[1:]] + [last[1] | {"status": "timeout", "tpr": None}]
-    few, stopped = "small: fewer seeds", "stopped: time limit or failure"
-    assert marks(draw(some)) == (1, ["1 stopped"], [few, stopped])
+    few, stopped = "small: fewer seeds", "runs stopped or failed"
+    assert marks(draw(some)) == (1, ["1"], [few, stopped])
     # A size at which all runs were stopped keeps its place on the axis.
     none = [row for row in complete if row not in last] + [row | {"status": "timeout", "tpr": None} for row in last]
-    assert marks(draw(none)) == (0, ["3 stopped"], [stopped])
+    assert marks(draw(none)) == (0, ["3"], [stopped])
 
 
 def bivariate_row(method, penalty):

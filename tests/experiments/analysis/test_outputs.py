@@ -24,7 +24,7 @@ def published(table, folder):
     """Return the text of the verdicts and the figure of a table."""
     write_csv(table, folder / "table.csv")
     outputs.republish(IDENTIFIABLE, folder)
-    return (folder / "verdict.md").read_text(), (folder / "figure.svg").read_text()
+    return (folder / "verdict.md").read_text(), (folder / "figure-all.svg").read_text()
 
 
 def test_a_complete_table_is_not_called_incomplete(tmp_path):

@@ -1,12 +1,17 @@
-"""The files of a run in addition to its rows: table.csv, figure.png, figure.svg, verdict.md, command.txt."""
+"""The files of a run in addition to its rows: table.csv, figures, verdict.md, command.txt.
+
+`figure.png` and `figure.svg` have the panels of the paper. If an experiment has more methods, they are in
+`figure-all.png` and `figure-all.svg`.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from golem.experiments.analysis.inference import MIN_SEEDS
 from golem.experiments.analysis.tables import cell_columns, distinct, done, read_csv, read_store, where, write_csv
@@ -17,7 +22,10 @@ from golem.experiments.learners import NOTES
 from golem.runtime.files import replacing, write_text
 from golem.runtime.messages import counted, shortened
 
-_PICTURES: dict[str, dict[str, Any]] = {"figure.png": {"dpi": 130}, "figure.svg": {"metadata": {"Date": None}}}
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_FORMATS: dict[str, dict[str, Any]] = {"png": {"dpi": 130}, "svg": {"metadata": {"Date": None}}}
 # Columns that the table of every experiment has.
 _COLUMNS = ("key", "experiment", "method", "seed", "status", "seconds")
 
@@ -68,10 +76,10 @@ def _draw_and_judge(experiment: Experiment, table: Table, folder: Path, *written
         raise ValueError(
             f"No task of {experiment.name!r} was completed; see {folder / 'table.csv'}. Run them again with --retry."
         )
-    _save_figure(experiment, table, folder)
+    pictures = _save_figures(experiment, table, folder)
     verdicts = judge(experiment, table)
     write_text(folder / "verdict.md", verdict_text(experiment, table, verdicts, _commands(folder)))
-    return Published(verdicts, str(table[0].get("mode") or "full"), (*written, *_PICTURES, "verdict.md"))
+    return Published(verdicts, str(table[0].get("mode") or "full"), (*written, *pictures, "verdict.md"))
 
 
 def judge(experiment: Experiment, table: Table) -> list[Verdict]:
@@ -80,18 +88,29 @@ def judge(experiment: Experiment, table: Table) -> list[Verdict]:
     return [replace(one, mode=" and ".join(modes) or "full") for one in experiment.verdicts(table)]
 
 
-def _save_figure(experiment: Experiment, table: Table, folder: Path) -> None:
+def _figures(experiment: Experiment) -> dict[str, Callable[[Table], Figure]]:
+    """Return what draws each figure, by the name of its files."""
+    more = {} if experiment.all_methods is None else {"figure-all": experiment.all_methods}
+    return {"figure": experiment.figure} | more
+
+
+def _save_figures(experiment: Experiment, table: Table, folder: Path) -> list[str]:
+    """Draw the figures and return the names of their files."""
     import matplotlib as mpl
 
+    written = []
     # The same table gives the same files: they contain no date and no random names, and text stays text.
     with warnings.catch_warnings(), mpl.rc_context({"svg.hashsalt": experiment.name, "svg.fonttype": "none"}):
         warnings.simplefilter("ignore")  # about fonts that lack a letter
-        figure = experiment.figure(table)
-        if gaps := len(_not_run(experiment, table)) + len(table) - len(done(table)):
-            figure.suptitle(f"Incomplete: {counted(gaps, 'task')} without results, see verdict.md", fontsize=8)
-        for name, options in _PICTURES.items():
-            with replacing(folder / name) as temporary:
-                figure.savefig(temporary, **options)
+        for name, draw in _figures(experiment).items():
+            figure = draw(table)
+            if gaps := len(_not_run(experiment, table)) + len(table) - len(done(table)):
+                figure.suptitle(f"Incomplete: {counted(gaps, 'task')} without results, see verdict.md", fontsize=8)
+            for ending, options in _FORMATS.items():
+                with replacing(folder / f"{name}.{ending}") as temporary:
+                    figure.savefig(temporary, **options)
+                written.append(f"{name}.{ending}")
+    return written
 
 
 def verdict_text(experiment: Experiment, table: Table, verdicts: list[Verdict], commands: list[str]) -> str:
@@ -100,6 +119,8 @@ def verdict_text(experiment: Experiment, table: Table, verdicts: list[Verdict], 
     if commands:
         lines += ["```sh", *commands, "```", ""]
     lines += [*_what_was_run(table), *_what_is_missing(experiment, table), "", "![figure](figure.png)", ""]
+    if experiment.all_methods is not None:
+        lines += ["All methods:", "", "![figure](figure-all.png)", ""]
     lines += ["| Claim | Measured | Verdict |", "|---|---|---|"]
     lines += [f"| {_cell(one.claim)} | {_cell(one.measured)} | **{one.word}** |" for one in verdicts]
     lines += [
