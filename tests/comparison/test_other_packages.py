@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from golem.comparison.other_packages import OTHER_PACKAGES, of_end_marks
+from golem.comparison.registry import METHODS
+from golem.score.sparsity import L0
 
 # 0 -> 1 -> 2 with weights, and the class of 0 -> 2 <- 1, 2 -> 3.
 CHAIN = np.array([[0, 1.5, 0], [0, 0, -2.0], [0, 0, 0]])
@@ -85,10 +87,22 @@ def test_a_cyclic_answer_has_no_member(install):
 
 def test_flopsearch_marks_undirected_edges_with_two(install):
     answer = np.array([[0, 2, 0], [2, 0, 0], [0, 1, 0]])
-    install("flopsearch", flop=lambda X, penalty, restarts: answer)
-    estimate = learned("flopsearch")
-    assert estimate.is_class
-    np.testing.assert_array_equal(estimate.graph, answer != 0)
+    called = []
+    install("flopsearch", flop=lambda X, penalty, restarts: called.append((X, penalty)) or answer)
+    for name in ("flopsearch", "flopsearch-mbic"):
+        estimate = learned(name)
+        assert estimate.is_class
+        np.testing.assert_array_equal(estimate.graph, answer != 0)
+    (X, recommended), (_, matched) = called
+    np.testing.assert_allclose(X.std(axis=0), 1)
+    assert recommended == 2.0
+    # The penalty per edge is this many log n, and has to equal that of golem.
+    assert matched * np.log(len(X)) == pytest.approx(L0("mbic").penalties(len(X), 3)[1])
+
+
+def test_fgs_mbic_has_nearly_the_penalty_of_the_order_search():
+    penalty = METHODS["fgs-mbic"].model()._penalty(1000, 50)
+    assert penalty == pytest.approx(L0("mbic").penalties(1000, 50)[1], abs=0.1)
 
 
 def end_marks(graph):

@@ -81,3 +81,21 @@ def test_the_verdicts_follow_the_rows(free, few, bic, holds):
 def test_a_choice_that_costs_nothing_is_within_the_margin(more, holds):
     table = made("order-nv", 2, 0.0) + made("order", 2 + more, 0.0)
     assert load("networks").verdicts(table)[4].holds is holds
+
+
+def test_flopsearch_is_compared_at_both_of_its_penalties():
+    table = made("order-nv", 2, 0.0) + made("flopsearch", 3, 0.0)
+    verdict = load("networks").verdicts(table)[6]
+    assert verdict.holds is None
+    assert "Not run: flopsearch-mbic" in verdict.measured
+    assert load("networks").verdicts(table + made("flopsearch-mbic", 2, 0.0))[6].holds is True
+    assert load("networks").verdicts(table + made("flopsearch-mbic", 0, 0.0))[6].holds is False
+
+
+def test_a_package_that_is_not_installed_is_left_out_unless_it_is_asked_for(network_folder, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    methods = {task.method for task in load("networks").tasks(Grid(seeds=1))}
+    assert "order-nv" in methods
+    assert not any(name.startswith("flopsearch") for name in methods)
+    with pytest.raises(ValueError, match=r"'flopsearch' needs another package\. Install it with pip install flopsearch"):
+        load("networks").tasks(Grid(methods=("flopsearch",)))

@@ -56,8 +56,11 @@ def compare(
 
     - `golem-ev`, `golem-nv`: the recipe of the paper (slow; only with --paper or --methods)
     - `order`, `order-ev`, `order-nv`: golem's search over orders; `order` is the default of `golem fit`
-    - `notears`, `notears-l1`, `fgs`, `pc`, `direct-lingam`, `sort-regress-var`, `sort-regress-r2`: other methods
-    - `dagma`, `gcastle-notears`, `lingam`, `causal-learn-ges`, `causal-learn-pc`, `flopsearch`: other packages
+    - `notears`, `notears-l1`, `fgs`, `fgs-mbic`, `pc`, `direct-lingam`, `sort-regress-var`, `sort-regress-r2`: other
+      methods
+    - `dagma`, `gcastle-notears`, `lingam`, `causal-learn-ges`, `causal-learn-pc`, `flopsearch`,
+      `flopsearch-mbic`: other packages
+    - `-mbic`: with the penalty per edge of `order`, so that only the searches differ
 
     Writes `comparison.csv`, `agreement.csv`, `distances.csv`, `comparison.png` and `report.html` into the output
     folder; open `report.html` in a browser. A method that fails, exceeds its time limit or cannot use the given

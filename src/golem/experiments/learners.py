@@ -47,6 +47,8 @@ VARIANTS: dict[str, Callable[[], Any]] = {
 NOTES = {
     "fgs": "fgs is FGS(structure_prior=1), close to Tetrad's conditional-Gaussian BIC, the score of the paper",
     "fgs-bic": "fgs-bic is FGS() with the plain BIC",
+    "flopsearch": "flopsearch has lambda_bic = 2 and 50 restarts, as its page recommends",
+    "flopsearch-mbic": "flopsearch-mbic has 50 restarts and the penalty of order, log n + 2 log d per edge",
 }
 # Values of a cell that set the parameter of the same name.
 _PARAMETERS = ("threshold", "cycles", "solver", "acyclicity", "lambda_sparsity", "lambda_dag")

@@ -45,7 +45,6 @@ STYLES: dict[str, Style] = {
     "golem-nv-zeros": Style(ORANGE, "P", DOTTED),
     "order-ev": Style(BLUE, "o", DASHED, open=True),
     "order-nv": Style(VERMILLION, "s", DASHED, open=True),
-    "order-nv-bic": Style(VERMILLION, "p", DOTTED, open=True),
     "order": Style(BLACK, "*", DASHED, open=True),
     "notears-l1": Style(GREEN, "^"),
     "notears": Style(GREEN, "v", DOTTED),
@@ -53,8 +52,8 @@ STYLES: dict[str, Style] = {
     "fgs-bic": Style(PURPLE, "d", DOTTED, open=True),
     "pc": Style(SKY, "X", DOTTED),
     "direct-lingam": Style(ORANGE, "P"),
-    "flop": Style(GREEN, "h"),
-    "flop-mbic": Style(GREEN, "H", DOTTED, open=True),
+    "flopsearch": Style(GREEN, "h"),
+    "flopsearch-mbic": Style(GREEN, "H", DOTTED, open=True),
     "sort-regress-var": Style(GREY, "<"),
     "sort-regress-r2": Style(ORANGE, ">", DOTTED),
 }
