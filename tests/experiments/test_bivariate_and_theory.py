@@ -11,7 +11,7 @@ from golem.experiments.theory import adjacency_of, name_of
 
 def row_of(name, cell, method, seed=0):
     measured = load(name).run(Task(name, cell, seed, method))
-    return {"status": "done", "method": method, "seed": seed} | cell | measured
+    return {"experiment": "theory", **cell, "method": method, "seed": seed, "status": "done"} | measured
 
 
 @pytest.fixture(scope="module")
@@ -98,9 +98,9 @@ def test_graphs_that_zeros_exclude_are_told_from_those_that_were_searched(theory
 
 def test_the_soft_penalties_are_also_told_after_thresholding():
     def row(method, b, c):
-        return {"status": "done", "method": method, "penalty": "dag", "ratio": 1.0, "seed": 0, "b0": 1.5, "b": b,
-                "c": c, "cyclic": bool(b and c), "indices": "1 1 1", "distance": 0.0, "gap": 1.0,
-                "residual": 0.0}  # fmt: skip
+        return {"experiment": "bivariate", "penalty": "dag", "ratio": 1.0, "method": method, "status": "done",
+                "seed": 0, "b0": 1.5, "b": b, "c": c, "cyclic": bool(b and c), "indices": "1 1 1",
+                "distance": 0.0, "gap": 1.0, "residual": 0.0}  # fmt: skip
 
     table = [row("least-squares", 1.5, 0.1), row("least-squares", 1.5, 0.4), row("likelihood-ev", 1.5, 0.0)]
     verdict = load("bivariate").verdicts(table)[5]

@@ -97,5 +97,5 @@ def test_a_package_that_is_not_installed_is_left_out_unless_it_is_asked_for(netw
     methods = {task.method for task in load("networks").tasks(Grid(seeds=1))}
     assert "order-nv" in methods
     assert not any(name.startswith("flopsearch") for name in methods)
-    with pytest.raises(ValueError, match=r"'flopsearch' needs another package\. Install it with pip install flopsearch"):
+    with pytest.raises(ValueError, match=r"'flopsearch' needs another package\. Install it with pip install flop"):
         load("networks").tasks(Grid(methods=("flopsearch",)))

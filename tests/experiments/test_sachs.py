@@ -48,8 +48,8 @@ def test_all_methods_run_on_all_preparations_that_suit_them():
 
 def rows(method, shds, edges, preparation="raw"):
     return [
-        {"status": "done", "preparation": preparation, "method": method, "seed": k, "shd": s, "edges": edges,
-         "shd_c": s, "sid": None, "tpr": 0.1}
+        {"experiment": "sachs", "preparation": preparation, "method": method, "seed": k, "status": "done", "shd": s,
+         "edges": edges, "shd_c": s, "sid": None, "tpr": 0.1}
         for k, s in enumerate(shds)
     ]  # fmt: skip
 

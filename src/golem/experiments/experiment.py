@@ -18,7 +18,8 @@ Table = list[Row]
 class Verdict:
     """A claim, what was measured, and whether the claim holds (None: undecided).
 
-    `mode` is the version of the experiment that was run. Verdicts of quick and tiny runs are marked.
+    `why` is the reason in a sentence, and `details` are the parts of `measured` and what was run, one line each. `mode`
+    is the version of the experiment that was run. Verdicts of quick and tiny runs are marked.
 
     Examples
     --------
@@ -30,6 +31,8 @@ class Verdict:
     measured: str
     holds: bool | None
     mode: str = "full"
+    why: str = ""
+    details: tuple[str, ...] = ()
 
     @property
     def word(self) -> str:

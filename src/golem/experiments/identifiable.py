@@ -65,7 +65,7 @@ def tasks(grid: Grid) -> list[Task]:
 def _gradient_beats_others(table: Table) -> Iterable[Finding]:
     found = count_pairs(table, "shd", GRADIENT, OTHERS, ("graph", "d"))
     parts = [f"{one}: {count_pairs(table, 'shd', [one], OTHERS, ('graph', 'd'))}" for one in GRADIENT]
-    yield f"{found}. {'; '.join(parts)}", found.judge(CONSISTENTLY)
+    yield f"{found}. {'; '.join(parts)}", found.judge(CONSISTENTLY), found.reason
 
 
 @judge(*GOLEM, *NOTEARS, title="SHD / d")
@@ -78,7 +78,7 @@ def _golem_best(table: Table) -> Iterable[Finding]:
         return
     found, at = (count_settings(where(table, d=d), "shd", GOLEM, NOTEARS, ("graph", "d")) for d in (sizes, sizes[-1]))
     text = f"the better GOLEM compared with the better NOTEARS, by graph and d: {found}; at d = {sizes[-1]} {at}"
-    yield text, found.judge(MOST)
+    yield text, found.judge(MOST), found.reason
     if len(sizes) == 1:
         yield f"all four methods were run only at d = {sizes[0]}", None
         return

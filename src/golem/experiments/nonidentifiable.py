@@ -36,7 +36,7 @@ def tasks(grid: Grid) -> list[Task]:
 def _most_settings(table: Table) -> Iterable[Finding]:
     found = count_pairs(table, "shd", ["golem-nv"], ["golem-ev"], ("graph", "d"))
     pooled = difference(table, "shd", "golem-nv", "golem-ev")
-    yield f"by graph and d: {found}. Over all, {pooled}", found.judge(MOST)
+    yield f"by graph and d: {found}. Over all, {pooled}", found.judge(MOST), found.reason
 
 
 @judge("golem-nv", "notears-l1", title="SHD / d", criterion=f"lower by {LARGE} or more")

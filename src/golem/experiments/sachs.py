@@ -180,7 +180,7 @@ def _counts(table: Table, method: str) -> Iterable[Finding]:
     else:
         text = f"No preparation gives the paper's SHD{', and no interval contains it' if fewest > 0 else ''}"
     holds = True if exact else None if inside or fewest < ENOUGH_SAMPLES else False
-    yield f"{title}: {'; '.join(parts)}. {text}{_sampled(fewest)}", holds
+    yield f"{title}: {'; '.join(parts)}. {text}{_sampled(fewest)}", holds, f"{text}."
 
 
 def _fewest(table: Table, methods: Iterable[str]) -> int:
@@ -210,7 +210,13 @@ def _compared(table: Table, name: str, methods: Sequence[str]) -> Iterable[tuple
             yield preparation, values, [f"{sum(one) / max(len(one), 1):.0%}" for one in lower]
 
 
-@judge(*PAPER_COUNTS, title="SHD", criterion=f"ties allowed, on par means at most {_ON_PAR} behind", select=finished())
+@judge(
+    *PAPER_COUNTS,
+    title="SHD",
+    criterion=f"ties allowed, on par means at most {_ON_PAR} behind",
+    select=finished(),
+    paper=", ".join(f"{name.upper()} {shd} with {edges} edges" for name, (shd, edges) in PAPER_COUNTS.items()),
+)
 def _ranking(table: Table) -> Iterable[Finding]:
     """Compare the SHDs of the three methods, preparation by preparation."""
     parts, outcomes = [], []
@@ -221,7 +227,8 @@ def _ranking(table: Table) -> Iterable[Finding]:
         outcomes.append(golem_nv == min(values) and golem_ev == max(values) and notears <= golem_nv + _ON_PAR)
     if parts:
         agree = f"The order of the paper in {sum(outcomes)} of {len(outcomes)} preparations"
-        yield f"{'; '.join(parts)}. {agree}{_sampled(_fewest(table, PAPER_COUNTS))}", _all_or_none(outcomes)
+        text = f"{'; '.join(parts)}. {agree}{_sampled(_fewest(table, PAPER_COUNTS))}"
+        yield text, _all_or_none(outcomes), f"{agree}."
 
 
 def _all_or_none(outcomes: list[bool]) -> bool | None:
@@ -265,13 +272,16 @@ def _order_search(table: Table) -> Iterable[Finding]:
         for preparation, (own, other), (share,) in compared
     ]
     if parts:
-        holds = _all_or_none([own < other for _, (own, other), _ in compared])
-        yield "; ".join(parts) + _sampled(_fewest(table, pair)), holds
+        lower = [own < other for _, (own, other), _ in compared]
+        text = "; ".join(parts) + _sampled(_fewest(table, pair))
+        yield text, _all_or_none(lower), f"Lower in {sum(lower)} of {len(lower)} preparations."
 
 
 CLAIMS = {
     f"{name.upper()} has SHD {shd} with {edges} edges (on one of the preparations: the paper names none).": Judge(
-        functools.partial(_counts, method=name), select=finished(method=name)
+        functools.partial(_counts, method=name),
+        select=finished(method=name),
+        paper=f"SHD {shd} with {edges} edges, one run, preparation not stated.",
     )
     for name, (shd, edges) in PAPER_COUNTS.items()
 } | {

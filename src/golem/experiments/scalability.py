@@ -51,10 +51,10 @@ def _shape(task: Task) -> Hashable:
     return None if sweep.shape(task) is None else task.key
 
 
-def _growth(method: str, agrees: Callable[[Mean], bool | None], criterion: str = "") -> Judge:
+def _growth(method: str, agrees: Callable[[Mean], bool | None], paper: str, criterion: str = "") -> Judge:
     """Judge the SHD per node at the largest size that enough seeds have completed, minus that at the smallest."""
 
-    @judge(method, title=f"SHD / d of {method}", criterion=criterion)
+    @judge(method, title=f"SHD / d of {method}", criterion=criterion, paper=paper)
     def findings(table: Table) -> Iterable[Finding]:
         runs = where(table, method=method)
         rows = done(runs)
@@ -101,7 +101,10 @@ def _faster(table: Table, first: str, second: str, ratio: float, large: int = 0)
             own = [f"{name} {_times(where(rows, method=name))}" for name in (first, second)]
             parts.append(f"d = {d}, not judged because the hardware differs: {', '.join(own)}")
     sizes = "; ".join(parts) or "no size was completed by either"
-    return f"seconds, and the ratio of {second} to {first}: {sizes}", outcome
+    text = f"seconds, and the ratio of {second} to {first}: {sizes}"
+    if outcome is not None or not large:
+        return text, outcome
+    return text, None, f"At d = {large} or more no {MIN_SEEDS} seeds of both ran on the same hardware."
 
 
 def _times(rows: Table) -> str:
@@ -141,6 +144,8 @@ def _seconds(row: Row) -> float:
     "golem-ev",
     "notears-l1",
     criterion=f"a ratio of {_MUCH:g} or more at the largest size on the same hardware, d = {_LARGE} or more",
+    paper="GOLEM-EV took 12.4 hours at d = 3200 on a V100 GPU. NOTEARS-L1 ran on four CPU cores, up to d = 1600; its "
+    "times are only in the figure.",
 )
 def _golem_is_faster(table: Table) -> Iterable[Finding]:
     yield _faster(table, "golem-ev", "notears-l1", _MUCH, _LARGE)
@@ -159,9 +164,14 @@ def _order_search(table: Table) -> Iterable[Finding]:
 
 CLAIMS = {
     "GOLEM-EV remains competitive on large graphs: its SHD per node does not grow with d.": _growth(
-        "golem-ev", lambda growth: within(growth, -math.inf, VISIBLE), f"growth means {VISIBLE} or more"
+        "golem-ev",
+        lambda growth: within(growth, -math.inf, VISIBLE),
+        "d = 100 to 3200, without numbers in the text.",
+        f"growth means {VISIBLE} or more",
     ),
-    "NOTEARS-L1 gets worse as the graph grows.": _growth("notears-l1", is_higher),
+    "NOTEARS-L1 gets worse as the graph grows.": _growth(
+        "notears-l1", is_higher, "d = 100 to 1600, without numbers in the text."
+    ),
     "GOLEM-EV takes much less time than NOTEARS-L1 on large graphs.": _golem_is_faster,
     "Beyond the paper: the order search (order-ev) is as accurate as GOLEM-EV and faster.": _order_search,
 }

@@ -267,3 +267,22 @@ def test_a_quick_run_says_so_in_every_verdict():
     words = [verdict.word for verdict in judge(load("initialization"), table)]
     assert all(word.endswith("(quick run)") for word in words)
     assert not any("run)" in verdict.word for verdict in judge(load("initialization"), rows("golem-nv", 2)))
+
+
+def test_verdicts_give_their_reason_in_words():
+    rows = [
+        {"experiment": "x", "graph": "ER1", "d": 10, "method": method, "seed": seed, "status": "done", "shd": shd}
+        for method, shd in (("a", 1), ("b", 5))
+        for seed in range(4)
+    ]
+    found = lower("shd", ("a", "b")).verdict("a is better", rows)
+    assert found.why == "The numbers agree with it."
+    assert found.details[0] == "Run: graph = ER1; d = 10; 4 seeds; 8 runs"
+    assert lower("shd", ("b", "a")).verdict("b is better", rows).why == "The numbers contradict it."
+    few = lower("shd", ("a", "b")).verdict("a is better", [row for row in rows if row["seed"] < 2])
+    assert few.why == "The comparison is open: there are only 2 seeds."
+    both = Judge(lambda table: [("x", True), ("y", None)], ("a",), "T", paper="SHD 3").verdict("both", rows)
+    assert both.why == "1 of 2 comparisons are open: the 95% interval contains both outcomes."
+    assert both.details[1:] == ("T:\n  - x (agrees)\n  - y (undecided)", "The paper: SHD 3")
+    told = Judge(lambda table: [("x", None, "The hardware differs.")], ("a", "c"), partial=True).verdict("t", rows)
+    assert told.why == "Not run: c. The hardware differs."

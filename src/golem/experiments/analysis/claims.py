@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from golem.experiments.analysis.inference import Mean, all_hold, is_lower, within
+from golem.experiments.analysis.description import what_was_run
+from golem.experiments.analysis.inference import MIN_SEEDS, Mean, all_hold, is_lower, within
 from golem.experiments.analysis.tables import distinct, done, label, not_completed, paired, where
 from golem.experiments.experiment import Table, Verdict
 
-# What was measured, and whether it agrees with the claim (None: undecided).
-Finding = tuple[str, bool | None]
+# What was measured, whether it agrees with the claim (None: undecided), and why if that is not a matter of intervals.
+Finding = tuple[str, bool | None] | tuple[str, bool | None, str]
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Judge:
         Takes the table and returns the rows that the claim is about; by default all.
     partial : bool
         Judge the methods that were run even if others were not. The claim can then be refuted, but does not hold.
+    paper : str
+        What the paper reports, with the numbers of its text.
     """
 
     findings: Callable[[Table], Iterable[Finding]]
@@ -43,6 +46,7 @@ class Judge:
     criterion: str = ""
     select: Callable[[Table], Table] | None = None
     partial: bool = False
+    paper: str = ""
 
     def verdict(self, claim: str, table: Table) -> Verdict:
         """Judge a claim."""
@@ -51,14 +55,44 @@ class Judge:
         not_run = f"Not run: {', '.join(absent)}" if absent else ""
         findings = list(self.findings(rows)) if rows and (self.partial or not absent) else []
         if not findings:
-            return Verdict(claim, not_run or "Not run", None)
-        numbers = "; ".join(text for text, _ in findings)
+            return Verdict(claim, not_run or "Not run", None, why="It was not run." if not absent else f"{not_run}.")
+        numbers = "; ".join(text for text, *_ in findings)
         criterion = f"Criterion: {self.criterion}" if self.criterion else ""
         ended = not_completed(table, self.methods)
         missing = f"Runs that were not completed: {ended}" if ended else ""
         parts = (f"{self.title}: {numbers}" if self.title else numbers, criterion, not_run, missing)
-        outcomes = [outcome for _, outcome in findings] + [None for _ in absent]
-        return Verdict(claim, ". ".join(filter(None, parts)), all_hold(outcomes))
+        holds = all_hold([outcome for _, outcome, *_ in findings] + [None for _ in absent])
+        ran = what_was_run(where(rows, method=self.methods) if self.methods else rows)
+        paper = f"The paper: {self.paper}" if self.paper else ""
+        details = (f"Run: {ran}", _listed(self.title, findings), criterion, not_run, missing, paper)
+        why = _reason(findings, holds, not_run, len(distinct(rows, "seed")))
+        return Verdict(claim, ". ".join(filter(None, parts)), holds, why=why, details=tuple(filter(None, details)))
+
+
+def _listed(title: str, findings: list[Finding]) -> str:
+    """Write findings, each on a line of its own with what it says about the claim if there are several."""
+    if len(findings) == 1:
+        return f"{title}: {findings[0][0]}" if title else findings[0][0]
+    marks = {True: "agrees", False: "contradicts", None: "undecided"}
+    lines = [f"  - {text} ({marks[outcome]})" for text, outcome, *_ in findings]
+    return "\n".join([f"{title or 'Numbers'}:", *lines])
+
+
+def _reason(findings: list[Finding], holds: bool | None, not_run: str, seeds: int) -> str:
+    """Return why a claim holds, does not hold or is undecided."""
+    outcomes = [outcome for _, outcome, *_ in findings]
+    against, unclear, count = outcomes.count(False), outcomes.count(None), len(outcomes)
+    stated = [one[2] for one in findings if len(one) > 2 and one[1] is holds]
+    if holds is not None:
+        verb = "agree with" if holds else "contradict"
+        some = "The numbers" if count == 1 else f"{count if holds else against} of {count} comparisons"
+        return " ".join([f"{some} {verb} it.", *stated])
+    parts = [f"{not_run}."] if not_run else []
+    if unclear and not stated:
+        many = "The comparison is" if count == 1 else f"{unclear} of {count} comparisons are"
+        cause = "the 95% interval contains both outcomes"
+        parts.append(f"{many} open: {f'there are only {seeds} seeds' if seeds < MIN_SEEDS else cause}.")
+    return " ".join(parts + stated)
 
 
 def judge(*methods: str, **options: Any) -> Callable[[Callable[[Table], Iterable[Finding]]], Judge]:

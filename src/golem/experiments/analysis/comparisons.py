@@ -58,6 +58,11 @@ class Settings:
     def __str__(self) -> str:
         return f"better in {self.better} of {self.total} settings, worse in {self.worse}, undecided in {self.open}"
 
+    @property
+    def reason(self) -> str:
+        """Why a claim about settings is undecided, if it is."""
+        return f"{self.open} of {self.total} settings are too close to decide."
+
     def judge(self, share: float) -> bool | None:
         """Tell whether more than a share is better; False if too many are worse for the undecided ones to matter."""
         if self.better and self.better > share * self.total:

@@ -121,9 +121,16 @@ def verdict_text(experiment: Experiment, table: Table, verdicts: list[Verdict], 
     lines += [*_what_was_run(table), *_what_is_missing(experiment, table), "", "![figure](figure.png)", ""]
     if experiment.all_methods is not None:
         lines += ["All methods:", "", "![figure](figure-all.png)", ""]
-    lines += ["| Claim | Measured | Verdict |", "|---|---|---|"]
-    lines += [f"| {_cell(one.claim)} | {_cell(one.measured)} | **{one.word}** |" for one in verdicts]
+    lines += ["| Claim | Verdict |", "|---|---|"]
+    lines += [f"| {_cell(one.claim)} | **{one.word}** |" for one in verdicts]
+    if not experiment.reproduces.startswith("Beyond"):
+        lines += ["", "The paper shows most of its results only in figures. The numbers of its text are quoted below."]
+    for one in verdicts:
+        lines += ["", f"## {one.claim}", "", f"**{one.word.capitalize()}.** {one.why}".rstrip(), ""]
+        lines += [f"- {line}" for line in one.details or (one.measured,)]
     lines += [
+        "",
+        "## How to read the numbers",
         "",
         "Numbers are means ± standard errors over seeds, in which sizes and settings have equal weights. Those with "
         f"fewer than {MIN_SEEDS} seeds decide nothing, and are left out of means with others that have more. "
