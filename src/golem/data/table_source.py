@@ -118,7 +118,7 @@ class TableSource:
     divided : bool
         Whether rows will be resampled or divided into folds.
     checked : bool
-        Whether the checks will need the rows, if they are few.
+        Whether the checks or the directions will need the rows, if they are few.
     scheduler : str, optional
         Address of a Dask scheduler whose workers read the files.
     """
@@ -185,6 +185,10 @@ class TableSource:
     def sample(self) -> Sample:
         """Rows to draw from, or shards of large files."""
         return rows_of_moments(self._moments, self._rows) if self._by_rows else Shards(tuple(self._parts))
+
+    def sample_of_rows(self) -> Matrix | None:
+        """Return all rows if they were kept, otherwise blocks of them; None if they were read on a cluster."""
+        return self._kept.sample if self._kept.values is None else self._kept.values
 
     @property
     def few_rows(self) -> Matrix | None:

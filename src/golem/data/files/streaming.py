@@ -21,6 +21,7 @@ import numpy as np
 from golem.data.files.batches import Batch, Piece, batch_rows, naming
 from golem.data.files.table_files import TableFile, TableFiles
 from golem.data.moments import Moments
+from golem.data.row_blocks import BLOCKS, ROWS_PER_BLOCK, row_sample
 from golem.data.table_errors import too_few_rows
 from golem.runtime.machine import available_cores, free_memory, require_memory
 from golem.runtime.progress import Counter
@@ -86,19 +87,23 @@ class RoomForRows:
 
 
 class KeptRows:
-    """Rows kept in memory during a pass; none if there are more than `most` numbers."""
+    """Rows kept in memory during a pass: all if there are at most `most` numbers, and a sample of blocks of rows."""
 
     def __init__(self, most: float) -> None:
         self._parts: dict[Task, list[Matrix]] | None = {}
+        self._blocks: dict[Task, list[Matrix]] = {}
         self._left, self._lock = most, threading.Lock()
 
     def begin(self, tasks: list[Task]) -> None:
         """Fix the order of the rows, independent of the order of reading."""
         self._parts = {task: [] for task in tasks}
+        self._blocks = {task: [] for task in tasks}
         self._room = RoomForRows(tasks[0].total, copies=2)
 
     def add(self, task: Task, batch: Batch) -> None:
         """Keep the next rows of a piece; raise a ValueError if there is no limit and no memory."""
+        for rows in _in_sample(batch, task):
+            self._blocks[task].append(np.column_stack([column[rows] for column in batch.columns]))
         with self._lock:
             self._left -= sum(map(len, batch.columns))
             if self._left < 0:
@@ -112,12 +117,33 @@ class KeptRows:
     def take(self, values: Matrix) -> None:
         """Keep all rows at once."""
         self.values = values if values.size <= self._left else None
+        self.sample = values[row_sample(len(values))]
+
+    @functools.cached_property
+    def sample(self) -> Matrix | None:
+        """Blocks of rows from all parts of the files, or None if the rows were not read here."""
+        blocks = [block for blocks in self._blocks.values() for block in blocks]
+        return np.concatenate(blocks) if blocks else None
 
     @functools.cached_property
     def values(self) -> Matrix | None:
         """All rows, or None if they were not kept."""
         parts, self._parts = self._parts, None
         return np.concatenate([block for blocks in parts.values() for block in blocks]) if parts else None
+
+
+def _in_sample(batch: Batch, task: Task) -> Iterator[slice]:
+    """Yield the rows of a batch that belong to the sample: a block begins at every 20th part of the bytes."""
+    n, begin, size = len(batch.columns[0]) if batch.columns else 0, task.before + batch.begin, batch.end - batch.begin
+    if not n or not size:
+        return
+    step = task.total / BLOCKS
+    length = min(ROWS_PER_BLOCK, max(1, int(n * step / size)))
+    for block in range(math.ceil(begin / step), BLOCKS):
+        if block * step >= begin + size:
+            break
+        first = int(n * (block * step - begin) / size)
+        yield slice(first, first + length)
 
 
 def part_moments(
