@@ -59,6 +59,7 @@ def graphs(draw, names=hostile_names, weighted=None):
             "direction_frequency": vector(st.one_of(numbers, st.just(np.nan)), edges),
         }
         columns = {name: column for name, column in columns.items() if not np.isnan(column.astype(float)).all()}
+        columns["direction_from"] = vector(st.sampled_from(["structure", "shape", "none"]), edges)
     positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
     has_model = draw(st.booleans()) if weighted is None else weighted
     return NamedGraph(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from golem.graphs.dag import cpdag, is_dag
 from golem.runtime.machine import require_memory
@@ -15,8 +16,9 @@ from golem.runtime.messages import counted, quoted
 from golem.runtime.names import column_names, positions
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 
-# Columns of edges that are true or false; all others are numbers.
+# Columns of edges that are true or false, or one of a few words; all others are numbers.
 FLAGS = ("undecided", "by_variance")
+WORDS = {"direction_from": ("structure", "variances", "shape", "knowledge", "interventions", "none")}
 # Attributes that formats use themselves, which are not columns.
 _RESERVED = ("source", "target", "weight", "id", "label", "key", "name")
 Attributes = Mapping[str, Any]
@@ -38,7 +40,7 @@ class NamedGraph:
         Whether the graph has weights.
     edge_columns : mapping of str to ndarray
         Further columns, such as standardized_weight or undecided: one value per edge, in the order of `edge_list`.
-        NaN means that an edge has no value.
+        NaN, or an empty word, means that an edge has no value.
     noise_variances, intercepts : ndarray of shape (d,), optional
         The other parameters of a linear model.
 
@@ -54,7 +56,7 @@ class NamedGraph:
     names: tuple[str, ...]
     adjacency: BoolMatrix
     weighted: bool = True
-    edge_columns: Mapping[str, Vector] = field(default_factory=dict)
+    edge_columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     noise_variances: Vector | None = None
     intercepts: Vector | None = None
 
@@ -81,8 +83,8 @@ class NamedGraph:
     ) -> NamedGraph:
         """Return the graph of a list of names, edges (source, target, attributes), and attributes of the nodes.
 
-        Attributes that are numbers, or their text, are kept; others are ignored. If no edge has a weight, the graph is
-        not weighted.
+        Attributes that are numbers, or their text, and the `WORDS` are kept; others are ignored. If no edge has a
+        weight, the graph is not weighted.
 
         Raises
         ------
@@ -119,14 +121,16 @@ class NamedGraph:
             intercepts=_node_column(nodes, "intercept"),
         )
 
-    def edge_list(self) -> list[tuple[str, str, dict[str, float | bool]]]:
+    def edge_list(self) -> list[tuple[str, str, dict[str, Any]]]:
         """Return the edges with their attributes, sorted by source, then target, in the order of the names."""
         found = []
         for k, (i, j) in enumerate(np.argwhere(self.adjacency).tolist()):
-            attributes: dict[str, float | bool] = {"weight": float(self.weights[i, j])} if self.weighted else {}
+            attributes: dict[str, Any] = {"weight": float(self.weights[i, j])} if self.weighted else {}
             for name, values in self.edge_columns.items():
                 if name in FLAGS:
                     attributes[name] = bool(values[k])
+                elif name in WORDS:
+                    attributes |= {name: str(values[k])} if values[k] else {}
                 elif np.isfinite(values[k]):
                     attributes[name] = float(values[k])
             found.append((self.names[i], self.names[j], attributes))
@@ -209,11 +213,16 @@ def _weight(attributes: Attributes, source: str, target: str) -> float:
     return weight
 
 
-def _columns(edges: Sequence[Attributes]) -> dict[str, Vector]:
-    """Return one vector per attribute that has numbers or flags."""
+def _columns(edges: Sequence[Attributes]) -> dict[str, NDArray[Any]]:
+    """Return one vector per attribute that has numbers, flags or known words; empty text is no word."""
     found = dict.fromkeys(name for attributes in edges for name in attributes if name not in _RESERVED)
-    columns = {}
+    columns: dict[str, NDArray[Any]] = {}
     for name in found:
+        if name in WORDS:
+            given = [str(attributes.get(name)) for attributes in edges]
+            words = np.array([word if word in WORDS[name] else "" for word in given])
+            columns |= {name: words} if (words != "").any() else {}
+            continue
         values = np.array([_number(attributes.get(name)) for attributes in edges])
         if name in FLAGS:
             columns[name] = np.nan_to_num(values) != 0

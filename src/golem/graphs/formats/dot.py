@@ -14,7 +14,7 @@ import itertools
 import re
 from dataclasses import dataclass, field
 
-from golem.graphs.named_graph import FLAGS, NamedGraph
+from golem.graphs.named_graph import NamedGraph
 from golem.runtime.messages import quoted
 
 _TOKEN = re.compile(
@@ -55,7 +55,9 @@ def write_dot(graph: NamedGraph) -> str:
     for node, attributes in graph.node_list():
         lines.append(f"  {_quoted(node)}{_listed({name: repr(value) for name, value in attributes.items()})};")
     for source, target, values in graph.edge_list():
-        shown = {name: str(value).lower() if name in FLAGS else repr(value) for name, value in values.items()}
+        shown = {
+            name: repr(value) if isinstance(value, float) else str(value).lower() for name, value in values.items()
+        }
         if values.get("undecided"):
             shown["style"] = "dashed"
         lines.append(f"  {_quoted(source)} -> {_quoted(target)}{_listed(shown)};")
