@@ -27,6 +27,7 @@ from golem.data.knowledge import Knowledge, NamedKnowledge, with_edges
 from golem.data.moments import Moments
 from golem.data.resampling import Sample
 from golem.data.table_source import Reading, open_source
+from golem.estimator.direction_evidence import RowSource, uses_shape
 from golem.estimator.golem import Golem, is_counted
 from golem.estimator.settings import checkpoint_path
 from golem.graphs.graph_document import GraphDocument
@@ -176,7 +177,7 @@ def fit_file(
     with contextlib.ExitStack() as stack:
         here = stack.enter_context(spooled(paths))
         divided = bool(bootstrap) or select in ("cv", "stability")
-        how: dict[str, Any] = {"divided": divided, "checked": diagnose, "scheduler": scheduler}
+        how: dict[str, Any] = {"divided": divided, "checked": diagnose or uses_shape(model), "scheduler": scheduler}
         source = open_source(here, reading, **how)
         require_kept(source.paths, folder, RESULT_FILES)
         if source.made_up_names:
@@ -192,7 +193,7 @@ def fit_file(
             selection = None
             if search is not None:
                 selection = choose(search, model, moments if select == "bic" else source.sample, progress)
-            learn(model, moments, progress, checkpoint)
+            learn(model, moments, progress, checkpoint, source.sample_of_rows)
             if selection is not None:
                 model.selection_ = selection
             interrupted, found, kept = was_interrupted(model), None, "The best graph so far is"
@@ -335,8 +336,14 @@ def choose(search: GolemCV, model: Golem, data: Moments | Sample, progress: Prog
     return selection
 
 
-def learn(model: Golem, moments: Moments, progress: Progress = _SILENT, checkpoint: str | Path | None = None) -> None:
-    """Compile the search, then fit with progress."""
+def learn(
+    model: Golem,
+    moments: Moments,
+    progress: Progress = _SILENT,
+    checkpoint: str | Path | None = None,
+    rows: RowSource = None,
+) -> None:
+    """Compile the search, then fit with progress; `rows` are for directions by the shape of the noise."""
     compile_kernels(model, moments.d, progress)
     before = model.callback
     with progress.solving() as show:
@@ -348,7 +355,7 @@ def learn(model: Golem, moments: Moments, progress: Progress = _SILENT, checkpoi
 
         model.set_params(callback=call_all if listeners else None)
         try:
-            model.fit(moments, checkpoint=checkpoint)
+            model.fit(moments, checkpoint=checkpoint, rows=rows)
         finally:
             model.set_params(callback=before)
 

@@ -27,15 +27,18 @@ from golem.assessment.consensus import ranked_pairs
 from golem.data.checks import DataWarning, require_learnable
 from golem.data.inputs import read_knowledge
 from golem.data.resampling import IncompleteRows, Sample, half_of, resampler
-from golem.directions.equivalence_class import random_member, without_evidence
+from golem.data.row_blocks import row_sample
+from golem.directions.equivalence_class import random_member
+from golem.directions.shape_rows import standardized_rows, why_unusable
+from golem.estimator.direction_evidence import RowSource, uses_shape, with_directions
 from golem.estimator.golem import Golem, is_counted, plain_model
 from golem.estimator.settings import plain_number
 from golem.runtime.machine import available_cores
 from golem.runtime.progress import Counter
 from golem.runtime.threads import interruptible_map
-from golem.runtime.types import BoolMatrix, BoolVector, Matrix
+from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.likelihood import GaussianNV
-from golem.score.regression import Regressions, regress_edges, regressions
+from golem.score.regression import Regressions, regressions
 from golem.solvers import Status
 
 # A resample that cannot be fitted, for example because a rare value is missing, is drawn again up to this often.
@@ -206,14 +209,11 @@ class _Replica(Golem):
     tie-break; and a gradient solver stays at the member that it reaches first.
     """
 
-    def _explain(self, fit: Regressions, undirected: BoolVector) -> None:
+    def _explain(self, fit: Regressions, rows: RowSource) -> None:
         if is_counted(self) and not isinstance(self.likelihood_, GaussianNV):
-            weak = np.zeros_like(undirected)
+            self.graph_ = dataclasses.replace(self.graph_, undecided=np.zeros(len(self.graph_), dtype=bool))
         else:
-            S, n = self.moments_.covariance, self.moments_.n
-            least_squares = fit if is_counted(self) else regress_edges(fit.children, fit.causes, S)
-            weak = without_evidence(least_squares, S, n, self.likelihood_, undirected)
-        self.graph_ = dataclasses.replace(self.graph_, undecided=weak)
+            self._show(with_directions(self, fit, rows))
 
 
 class _Work:
@@ -228,6 +228,9 @@ class _Work:
         del self._settings["random_state"]
         if model.solver == "order" and model.noise != "ev" and model.effort is None:
             self._settings["effort"] = "fast"
+        rows = source.rows(row_sample(len(source))) if uses_shape(model) else None
+        if rows is not None and why_unusable(standardized_rows(rows), source.moments.names):
+            self._settings["shape"] = "off"  # a resample does not show that rows depend on each other
         penalty = plain_number(model.lambda_sparsity)
         if is_counted(model) and isinstance(penalty, int | float):
             # Keep the penalty per edge, 2 n lambda, of all rows; a resample of n/2 rows would halve it.
@@ -279,8 +282,8 @@ class _Work:
         """Draw until a resample can be fitted, and fit it."""
         for _ in range(_MOST_DRAWS):
             try:
-                moments = self.source.draw(rng)
-                return _Replica(**self._settings, random_state=int(rng.integers(2**31))).fit(moments)
+                moments, rows = self.source.draw_with_rows(rng)
+                return _Replica(**self._settings, random_state=int(rng.integers(2**31))).fit(moments, rows=rows)
             except ValueError as error:
                 reason = error
         raise ValueError(

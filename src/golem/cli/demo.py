@@ -50,7 +50,7 @@ def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_js
         progress = ProgressBars(bars=not (quiet or as_json), notes=not quiet)
         require_writable(output)
         with showing_warnings(quiet):
-            learn(model, Moments.from_rows(rows, sachs.names), progress)
+            learn(model, Moments.from_rows(rows, sachs.names), progress, rows=rows)
         supplement = Supplement(diagnosis=None if was_interrupted(model) else check(model, lambda: rows, progress))
         document = describe(model, supplement)
         consensus = NamedGraph.from_class(sachs.truth, tuple(sachs.names))

@@ -60,6 +60,13 @@ def fit(
             "exceeds the penalty per edge.  [default: 0.3; lr with --select]"
         ),
     ] = None,
+    shape: Annotated[
+        Literal["auto", "off"],
+        options.model(
+            help="Use the shape of the noise for directions that the equivalence class leaves open, where the linear "
+            "model holds (only order with nv, auto)."
+        ),
+    ] = "auto",
     solver: Annotated[
         Literal["order", "lbfgs", "adam"],
         options.search(help="Search over orders (order), or minimize the paper's score by L-BFGS or Adam."),
@@ -179,6 +186,7 @@ def fit(
                 time_limit=time_limit,
                 knowledge=options.read_knowledge_file(knowledge),
                 missing=missing,
+                shape=shape,
                 device=device,
                 random_state=seed,
             )

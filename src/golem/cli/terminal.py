@@ -221,6 +221,8 @@ def _print_bootstrap(bootstrap: Bootstrap) -> None:
 
 def _print_noise_choice(model: Golem) -> None:
     """Print which noise variances were chosen, and why."""
+    if model.graph_.shape_note:
+        out.print(model.graph_.shape_note)
     if model.noise_choice_ is not None:
         out.print(model.noise_choice_.reason)
 

@@ -50,13 +50,14 @@ def _compile_measure() -> None:
 
 
 PAPER_RECIPE = ("golem-ev", "golem-nv")
-# golem-* is the paper's recipe; order-* searches over orders; order chooses the noise model from the data. fgs-mbic has
-# the default penalty of the order search, up to 2 log(d / (d - 2)) per edge.
+# golem-* is the paper's recipe; order-* searches over orders; order chooses the noise model from the data and
+# uses the shape of the noise for directions that the equivalence class leaves open. fgs-mbic has the default
+# penalty of the order search, up to 2 log(d / (d - 2)) per edge.
 METHODS: dict[str, Method] = {
     "golem-ev": Method(lambda: Golem.paper("ev")),
     "golem-nv": Method(lambda: Golem.paper("nv")),
     "order-ev": Method(lambda: Golem("ev"), partial(_compile_search, GaussianEV())),
-    "order-nv": Method(lambda: Golem("nv"), partial(_compile_search, GaussianNV())),
+    "order-nv": Method(lambda: Golem("nv", shape="off"), partial(_compile_search, GaussianNV())),
     "order": Method(lambda: Golem("auto"), partial(_compile_search, GaussianTied(2))),
     "notears": Method(lambda: Notears()),
     "notears-l1": Method(lambda: Notears(l1=0.1)),

@@ -12,7 +12,7 @@ import functools
 import operator
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -142,7 +142,16 @@ class Sample(ABC):
 
     def draw(self, rng: np.random.Generator) -> Moments:
         """Return the moments of a bootstrap resample."""
-        return as_half(self.repeated(rng.integers(len(self), size=len(self))))
+        return self.draw_with_rows(rng)[0]
+
+    def draw_with_rows(self, rng: np.random.Generator) -> tuple[Moments, Callable[[], Matrix | None]]:
+        """Return the moments of a bootstrap resample, and a function that returns its rows if they are in memory."""
+        which = rng.integers(len(self), size=len(self))
+        return as_half(self.repeated(which)), functools.partial(self.rows, which)
+
+    def rows(self, which: NDArray[np.intp]) -> Matrix | None:
+        """Return the rows of some units, or None if only their moments are known."""
+        return None
 
     def folds(self, count: int, rng: np.random.Generator) -> Iterator[tuple[Moments, Moments | Matrix]]:
         """Shuffle the units into folds; yield the moments without each fold, and the moments or rows of the fold."""
@@ -182,6 +191,10 @@ class _RowsAtHand(Sample):
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.values)
+
+    def rows(self, which: NDArray[np.intp]) -> Matrix:
+        """Return some rows, which may have missing values."""
+        return np.asarray(self.values[which])
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,31 +18,39 @@ from golem.runtime.types import BoolMatrix, BoolVector, Indices, Matrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 from golem.score.regression import Regressions, residual_variance
 
-_LEAST_EVIDENCE = 2.0
+# A direction has evidence if all members with the other one have a deviance higher by this (odds of e to 1).
+LEAST_EVIDENCE = 2.0
 _MOST_MEMBERS = 100
+
+
+def known_edges(edges: Edges, knowledge: Knowledge) -> BoolVector:
+    """Tell for each edge whether it is required or its reverse is forbidden."""
+    if knowledge.is_empty:
+        return np.zeros(len(edges), dtype=bool)
+    causes, children = edges.causes, edges.children
+    return np.asarray(knowledge.required[causes, children] | knowledge.forbidden[children, causes])
 
 
 def open_edges(edges: Edges, reversible: BoolVector, knowledge: Knowledge) -> BoolVector:
     """Tell for each edge whether its direction is decided neither by the equivalence class nor by knowledge."""
     if knowledge.is_empty:
         return reversible
-    causes, children = edges.causes, edges.children
-    known = knowledge.required[causes, children] | knowledge.forbidden[children, causes]
-    graph = Pdag.from_edges(edges, reversible & ~known)
+    graph = Pdag.from_edges(edges, reversible & ~known_edges(edges, knowledge))
     graph.close(fourth=True)
-    ends = zip(causes.tolist(), children.tolist(), strict=True)
+    ends = zip(edges.causes.tolist(), edges.children.tolist(), strict=True)
     return np.array([bool(graph.neighbours[i] >> j & 1) for i, j in ends], dtype=bool)
 
 
-def without_evidence(
+def evidence_in_variances(
     fit: Regressions, S: Matrix, n: int, likelihood: Likelihood, undirected: BoolVector, rank: Indices | None = None
-) -> BoolVector:
-    """Tell for each edge whether it is `undirected` and the noise model has no evidence for its direction.
+) -> Vector:
+    """Return the evidence of the noise model for the direction of each `undirected` edge, shape (e,).
 
-    Free noise variances have no evidence for any direction. With equal or tied ones, an edge lacks evidence if it
-    points the other way in a member of the equivalence class whose deviance is less than 2 higher (odds of e to 1).
-    Each connected component of undirected edges is searched separately, by reversing covered edges, lowest deviance
-    first. The number of members visited is limited, so that some undecided edges of a large component can be missed.
+    Free noise variances have no evidence for any direction. With equal or tied ones, the evidence is the deviance by
+    which the best member of the equivalence class with the other direction is worse; at least 0. Each connected
+    component of undirected edges is searched separately, by reversing covered edges, lowest deviance first. The number
+    of members visited is limited: if none of those of a large component has the other direction, the evidence is that
+    against the worst of them.
 
     Parameters
     ----------
@@ -59,30 +67,32 @@ def without_evidence(
     rank : ndarray of shape (d,), optional
         The order of the nodes in which members are visited; by default the given one.
     """
+    evidence = np.zeros(len(undirected))
     if isinstance(likelihood, GaussianNV) or not undirected.any():
-        return undirected.copy()
+        return evidence
     parents: dict[int, frozenset[int]] = {}
     for j in np.unique([fit.causes[undirected], fit.children[undirected]]).tolist():
         first, last = np.searchsorted(fit.children, [j, j + 1])
         parents[j] = frozenset(fit.causes[first:last].tolist())
     places = np.arange(len(S)) if rank is None else rank
-    reversed_edges: set[tuple[int, int]] = set()
-    for pairs in _components(fit.causes[undirected], fit.children[undirected], places):
+    losses: dict[tuple[int, int], float] = {}
+    for pairs in connected_edges(fit.causes[undirected], fit.children[undirected], places):
         nodes = sorted({node for pair in pairs for node in pair}, key=places.__getitem__)
         deviance = _deviance_of(nodes, fit.residual_variances, n, likelihood)
         start = {j: parents[j] for j in nodes}
-        reversed_edges |= _undecided_within(start, pairs, S, fit.residual_variances, deviance)
-    weak = undirected.copy()
+        losses |= _losses_of_reversal(start, pairs, S, fit.residual_variances, deviance)
     ends = zip(fit.causes[undirected].tolist(), fit.children[undirected].tolist(), strict=True)
-    weak[undirected] = [end in reversed_edges for end in ends]
-    return weak
+    evidence[undirected] = [max(losses[end], 0.0) for end in ends]
+    return evidence
 
 
-def _components(causes: Indices, children: Indices, rank: Indices) -> list[list[tuple[int, int]]]:
+def connected_edges(causes: Indices, children: Indices, rank: Indices) -> list[list[tuple[int, int]]]:
     """Return the edges of each connected component, sorted by the ranks of their ends."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
+    if not len(causes):
+        return []
     graph = coo_array((np.ones(len(causes), dtype=bool), (causes, children)), shape=(len(rank), len(rank)))
     _, labels = connected_components(graph, directed=False)
     order = np.lexsort((rank[children], rank[causes], labels[causes]))
@@ -107,30 +117,32 @@ def _deviance_of(nodes: list[int], r: Vector, n: int, likelihood: Likelihood) ->
     return of_all_nodes
 
 
-def _undecided_within(
+def _losses_of_reversal(
     graph: dict[int, frozenset[int]],
     pairs: list[tuple[int, int]],
     S: Matrix,
     r: Vector,
     deviance: Callable[[Vector], float],
-) -> set[tuple[int, int]]:
-    """Return the edges of one component that point the other way in a member with a similar score.
+) -> dict[tuple[int, int], float]:
+    """Return how much higher the deviance is if an edge of one component points the other way.
 
     `graph` has the parents of each node of the component, `pairs` the edges that may be reversed.
     """
     nodes = list(graph)
     place = {j: k for k, j in enumerate(nodes)}
     variance = functools.cache(lambda j, parents: residual_variance(S, j, np.array(sorted(parents), dtype=np.intp)))
-    weak: set[tuple[int, int]] = set()
+    losses = dict.fromkeys(pairs, math.inf)
     first = tuple(graph.values())
     waiting = [(deviance(r[nodes]), 0, first, r[nodes])]
-    limit, seen = waiting[0][0] + _LEAST_EVIDENCE, {first}
+    lowest, worst, seen = waiting[0][0], 0.0, {first}
     for _ in range(_MOST_MEMBERS):
         if not waiting:
             break
         value, _, member, variances = heapq.heappop(waiting)
-        if value < limit:
-            weak |= {(i, j) for i, j in pairs if i not in member[place[j]]}
+        worst = max(worst, value - lowest)
+        for i, j in pairs:
+            if i not in member[place[j]]:
+                losses[i, j] = min(losses[i, j], value - lowest)
         arrows = [(place[i], place[j]) if i in member[place[j]] else (place[j], place[i]) for i, j in pairs]
         for i, j in sorted(arrows):
             if member[j] != member[i] | {nodes[i]}:
@@ -145,7 +157,7 @@ def _undecided_within(
             changed[i] = variances[i] * variances[j] / changed[j]
             # Rounded, because rounding errors must not decide which members are visited.
             heapq.heappush(waiting, (round(deviance(changed), 6), len(seen), tuple(turned), changed))
-    return weak
+    return {pair: min(loss, worst) for pair, loss in losses.items()}
 
 
 def random_member(adjacency: BoolMatrix, undecided: BoolMatrix, rng: np.random.Generator) -> BoolMatrix:

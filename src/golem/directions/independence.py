@@ -28,7 +28,7 @@ class Dependence(NamedTuple):
     effects: Vector
 
 
-def dependence(residual: Vector, regressors: Matrix) -> Dependence:
+def dependence(residual: Vector, regressors: Matrix, n: float | None = None) -> Dependence:
     """Test whether the residual of a least-squares regression is independent of each regressor.
 
     A residual is never correlated with its regressors, but functions of the two are correlated if the linear model is
@@ -42,10 +42,12 @@ def dependence(residual: Vector, regressors: Matrix) -> Dependence:
 
     Parameters
     ----------
-    residual : ndarray of shape (n,)
+    residual : ndarray of shape (rows,)
         Residual of the regression on all `regressors` and an intercept.
-    regressors : ndarray of shape (n, k)
+    regressors : ndarray of shape (rows, k)
         The parents of the node.
+    n : float, optional
+        How many independent rows they are worth, by default their number: a bootstrap resample counts as half its rows.
 
     Examples
     --------
@@ -60,7 +62,8 @@ def dependence(residual: Vector, regressors: Matrix) -> Dependence:
     """
     from scipy.special import gammaincc
 
-    n, k = regressors.shape
+    rows, k = regressors.shape
+    n = rows if n is None else n
     u, V = _standardized(residual[:, None])[:, 0], _standardized(regressors)
     bends = _bends(u)
     slopes = np.array([np.tanh(u).mean(), 1 - np.mean(np.tanh(u) ** 2)])
@@ -70,7 +73,7 @@ def dependence(residual: Vector, regressors: Matrix) -> Dependence:
     for i, v in enumerate(V.T):
         bent = _bends(v)
         bent = _basis(bent - onto @ (onto.T @ bent))
-        linear, curved = insensitive.T @ v / np.sqrt(n), all_functions.T @ bent
+        linear, curved = insensitive.T @ v / np.sqrt(rows), all_functions.T @ bent
         statistics[i] = n * (np.sum(linear**2) + np.sum(curved**2))
         freedom[i] = max(len(linear) + curved.size, 1)
     p_values = gammaincc(freedom / 2, statistics / 2)  # the upper tail of chi squared
@@ -86,7 +89,9 @@ def _standardized(columns: Matrix) -> Matrix:
 
 def _bends(u: Vector) -> Matrix:
     """Return log cosh u and tanh u, centred, of shape (n, 2)."""
-    bends = np.column_stack([np.logaddexp(u, -u), np.tanh(u)])
+    size = np.abs(u)
+    # Up to a constant, log cosh u without overflow.
+    bends = np.column_stack([size + np.log1p(np.exp(-2 * size)), np.tanh(u)])
     return np.asarray(bends - bends.mean(axis=0))
 
 

@@ -18,10 +18,9 @@ from golem.data.inputs import TableEstimator, read_data, read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice, require_choice
 from golem.data.moments import Moments
-from golem.directions.equivalence_class import open_edges, without_evidence
+from golem.estimator.direction_evidence import RowSource, with_directions
 from golem.estimator.gradient_fit import round_solution, run_recipe
 from golem.estimator.learned_graph import MATRICES, GraphMatrices, LearnedGraph
-from golem.estimator.name_order import name_order
 from golem.estimator.order_fit import run_search
 from golem.estimator.settings import (
     PAPER_THRESHOLD,
@@ -30,10 +29,11 @@ from golem.estimator.settings import (
     named,
     plain_number,
 )
-from golem.runtime.types import Array, BoolVector
+from golem.estimator.settings import is_counted as is_counted
+from golem.runtime.types import Array
 from golem.score.acyclicity import Acyclicity
 from golem.score.objective import PAPER_PENALTIES, graph_scores
-from golem.score.regression import Regressions, regress_edges, weighted_edges
+from golem.score.regression import Regressions, weighted_edges
 from golem.score.sparsity import L0, Criterion
 from golem.solvers import LBFGS, Adam, Callback, Order, Solution
 from golem.solvers.paper_recipe import NOISE_MODELS, NoiseModel
@@ -87,6 +87,10 @@ class Golem(TableEstimator, GraphMatrices):
     missing : {"error", "drop", "em"}
         Treatment of missing values (NaN, null): raise an error, drop their rows, or estimate means and covariances by
         Gaussian EM and learn from these (docs/missing.md). Moments have their own setting.
+    shape : {"auto", "off"}
+        Whether the shape of the noise may decide directions that the equivalence class leaves open, where it is not
+        Gaussian and the linear model holds (docs/directions.md). This needs rows. It applies to solver="order" unless
+        noise="ev": equal variances decide directions by assumption, and Adam and L-BFGS return the graph of the paper.
     random_state : int, Generator or None
         Random seed of the search and of minibatches. None means 0, so that equal data give equal graphs.
     device : str
@@ -112,10 +116,17 @@ class Golem(TableEstimator, GraphMatrices):
         Edges of the learned graph.
     cpdag_ : ndarray of shape (d, d), bool
         Its equivalence class; edges with both directions set are undirected.
+    pdag_ : ndarray of shape (d, d), bool
+        The equivalence class with all directions that knowledge, noise variances or noise shapes add.
     undecided_ : ndarray of shape (d, d), bool
-        Edges whose direction has no evidence under the noise model used.
+        Edges whose direction has no evidence: the undirected edges of `pdag_`.
     by_variance_ : ndarray of shape (d, d), bool
         Edges whose direction rests only on the noise variances: with noise="nv" they would be undecided.
+    by_shape_ : ndarray of shape (d, d), bool
+        Edges whose direction rests on the shape of the noise.
+    edges_ : list of EdgeRecord
+        One record per edge: source, target, weight, what the direction rests on, and how strong that evidence is.
+        `pandas.DataFrame(model.edges_)` makes a table.
     noise_choice_ : NoiseChoice or None
         The choice of noise="auto", with scores and reason (order).
     likelihood_ : Likelihood
@@ -165,6 +176,7 @@ class Golem(TableEstimator, GraphMatrices):
         cycles: CycleRemoval | None = None,
         knowledge: Knowledge | NamedKnowledge | None = None,
         missing: MissingChoice = "error",
+        shape: Literal["auto", "off"] = "auto",
         random_state: int | np.random.Generator | None = None,
         device: str = "cpu",
         dtype: Literal["float64", "float32"] = "float64",
@@ -183,6 +195,7 @@ class Golem(TableEstimator, GraphMatrices):
         self.cycles = cycles
         self.knowledge = knowledge
         self.missing = missing
+        self.shape = shape
         self.random_state = random_state
         self.device = device
         self.dtype = dtype
@@ -223,7 +236,7 @@ class Golem(TableEstimator, GraphMatrices):
         }
         return cls(**(recipe | changes))
 
-    def fit(self, X: Any, y: None = None, *, checkpoint: str | Path | None = None) -> Self:
+    def fit(self, X: Any, y: None = None, *, checkpoint: str | Path | None = None, rows: RowSource = None) -> Self:
         """Learn a graph.
 
         Parameters
@@ -236,18 +249,21 @@ class Golem(TableEstimator, GraphMatrices):
             File that keeps the state of a long solve (Adam). If a fit is interrupted, reaches its time limit or is
             killed, the same call continues where it stopped, with the same result as a fit without a break. A file of
             other data or settings is refused. A fit that has ended returns at once.
+        rows : array of shape (r, d) or function, optional
+            If X is Moments: the rows, or a sample of them, for directions by the shape of the noise. A function is
+            called only if such directions are open; it returns the rows, or None if there are none.
         """
         noise, solver = self.check_settings()
         file = checkpoint_path(self, solver, checkpoint)
-        rows = self._prepare(X, solver)
+        own_rows = self._prepare(X, solver)
         if isinstance(solver, Order):
-            return self._conclude(*run_search(self, solver, noise))
-        return self._conclude(*run_recipe(self, solver, noise, rows, file))
+            return self._conclude(*run_search(self, solver, noise), rows if own_rows is None else own_rows)
+        return self._conclude(*run_recipe(self, solver, noise, own_rows, file))
 
     def _prepare(self, X: Any, solver: Order | Adam | LBFGS) -> Array | None:
         """Read and check the data; return the rows if there are any."""
         self._forget()
-        self.moments_, rows = read_data(self, X)
+        self.moments_, rows = read_data(self, X, incomplete=isinstance(solver, Order))
         self.missing_ = self.moments_.missing
         uses_scale = self.noise == "ev" or not isinstance(solver, Order)
         require_learnable(self.moments_, uses_scale=uses_scale, stacklevel=5)
@@ -262,7 +278,7 @@ class Golem(TableEstimator, GraphMatrices):
         for attribute in (*MATRICES, "selection_"):
             self.__dict__.pop(attribute, None)
 
-    def _conclude(self, solution: Solution, start: Solution | None) -> Self:
+    def _conclude(self, solution: Solution, start: Solution | None, rows: RowSource = None) -> Self:
         """Set the fitted attributes."""
         self.solution_, self.start_solution_ = solution, start
         self.noise_choice_ = solution.noise_choice
@@ -272,7 +288,7 @@ class Golem(TableEstimator, GraphMatrices):
             else self.noise_choice_.likelihood
         )
         self.threshold_: float | None = None
-        self._describe()
+        self._describe(rows)
         if not self.solution_.status.is_final:
             stage = " (in the solve of GOLEM-EV for the start)" if solution is start else ""
             warnings.warn(self.solution_.status.value + stage, ConvergenceWarning, stacklevel=3)
@@ -286,6 +302,8 @@ class Golem(TableEstimator, GraphMatrices):
         noise, solver = named(NOISE_MODELS, self.noise, "noise"), chosen_solver(self)
         self._edge_penalty(solver)
         require_choice(self.missing)
+        if self.shape not in ("auto", "off"):
+            raise ValueError(f"shape must be 'auto' or 'off'; got {self.shape!r}.")
         return noise, solver
 
     def score(self, X: Any, y: None = None) -> float:
@@ -336,8 +354,8 @@ class Golem(TableEstimator, GraphMatrices):
         counted = isinstance(solver, Order) and self.lambda_sparsity is not None
         return L0(plain_number(self.lambda_sparsity)) if counted else L0()
 
-    def _describe(self) -> None:
-        """Set the attributes that follow from the solution."""
+    def _describe(self, rows: RowSource = None) -> None:
+        """Set the attributes that follow from the solution and, for directions by noise shape, from rows."""
         fit = self._rounded()
         self.n_iter_ = max(1, self.solution_.iterations)
         self.graph_ = LearnedGraph(fit.causes, fit.children, self.moments_.d, fit.weights, fit.residual_variances)
@@ -346,7 +364,7 @@ class Golem(TableEstimator, GraphMatrices):
         except ValueError:
             return  # a cycle (cycles="none"): there is no equivalence class and no model
         self.graph_ = dataclasses.replace(self.graph_, reversible=reversible)
-        self._explain(fit, open_edges(self.graph_, reversible, self.knowledge_))
+        self._explain(fit, rows)
 
     def _rounded(self) -> Regressions:
         """Return the edges of the learned graph; round the weights first unless the solver counts edges."""
@@ -356,20 +374,19 @@ class Golem(TableEstimator, GraphMatrices):
         weights = self.solution_.weights if is_counted(self) else round_solution(self)
         return weighted_edges(with_required(weights, known.required), S)
 
-    def _explain(self, fit: Regressions, undirected: BoolVector) -> None:
-        """Score the graph, and judge the directions of the edges that are still undirected."""
-        moments, S = self.moments_, self.moments_.covariance
-        scores = graph_scores(fit.weights, fit.residual_variances, moments.n)
+    def _explain(self, fit: Regressions, rows: RowSource) -> None:
+        """Judge the directions of the edges, and score the graph."""
+        self._show(with_directions(self, fit, rows))
+        graph = self.graph_
+        scores = graph_scores(graph.weights, graph.residual_variances, self.moments_.n)
         self.solution_ = dataclasses.replace(self.solution_, graph_scores=scores)
-        least_squares = fit if is_counted(self) else regress_edges(fit.children, fit.causes, S)
-        rank = name_order(moments.names).place
-        weak = without_evidence(least_squares, S, moments.n, self.likelihood_, undirected, rank)
-        self.graph_ = dataclasses.replace(self.graph_, undecided=weak, by_variance=undirected & ~weak)
 
-
-def is_counted(model: Golem) -> bool:
-    """Return whether the solver counts edges."""
-    return model.solver == "order" or isinstance(model.solver, Order)
+    def _show(self, graph: LearnedGraph) -> None:
+        """Set the graph, which can be another member of the equivalence class than the one that was found."""
+        if graph.weights is not self.graph_.weights:
+            raw = Regressions(graph.children, graph.causes, graph.weights, graph.residual_variances)
+            self.solution_ = dataclasses.replace(self.solution_, raw=raw)
+        self.graph_ = graph
 
 
 def plain_model(model: Any) -> Golem:

@@ -6,6 +6,9 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from golem.directions.decisions import EdgeRecord, Source
 from golem.graphs.edges import Edges
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.types import BoolMatrix, BoolVector, Matrix, Vector
@@ -30,9 +33,16 @@ class LearnedGraph(Edges):
         The weights of the edges.
     residual_variances : ndarray of shape (d,)
         The variances of the nodes given their parents.
-    reversible, undecided, by_variance : ndarray of shape (e,), bool, or None
+    reversible, undecided, by_variance, by_shape, by_knowledge : ndarray of shape (e,), bool, or None
         For each edge: whether the equivalence class leaves its direction open, whether its direction has no evidence,
-        and whether it rests only on the noise variances. None if the graph has a cycle.
+        and whether it rests only on the noise variances, on the shape of the noise, or on knowledge. None if the graph
+        has a cycle.
+    strength, error_rate : ndarray of shape (e,), or None
+        The evidence for each direction (see `golem.directions.decisions.EdgeRecord`); NaN if there is none.
+    conflicts : tuple of (int, int)
+        Directions that the noise variances support and the noise shapes contradict.
+    shape_note : str
+        What the shapes of the noise give, and why not more; empty if they were not used.
     """
 
     weights: Vector
@@ -40,6 +50,29 @@ class LearnedGraph(Edges):
     reversible: BoolVector | None = None
     undecided: BoolVector | None = None
     by_variance: BoolVector | None = None
+    by_shape: BoolVector | None = None
+    by_knowledge: BoolVector | None = None
+    strength: Vector | None = None
+    error_rate: Vector | None = None
+    conflicts: tuple[tuple[int, int], ...] = ()
+    shape_note: str = ""
+
+    def direction_from(self, k: int) -> Source:
+        """Return what the direction of edge k rests on."""
+        for source, edges in self._sources:
+            if edges is not None and edges[k]:
+                return source
+        return "structure"
+
+    @property
+    def _sources(self) -> tuple[tuple[Source, BoolVector | None], ...]:
+        """The edges of each source other than the structure."""
+        return (
+            ("knowledge", self.by_knowledge),
+            ("shape", self.by_shape),
+            ("variances", self.by_variance),
+            ("none", self.undecided),
+        )
 
 
 class GraphMatrices:
@@ -86,6 +119,39 @@ class GraphMatrices:
     def by_variance_(self) -> BoolMatrix:
         """Edges whose direction rests only on the noise variances, shape (d, d)."""
         return self.graph_.matrix(_known(self.graph_.by_variance))
+
+    @functools.cached_property
+    def by_shape_(self) -> BoolMatrix:
+        """Edges whose direction rests on the shape of the noise, shape (d, d)."""
+        return self.graph_.matrix(_known(self.graph_.by_shape))
+
+    @functools.cached_property
+    def pdag_(self) -> BoolMatrix:
+        """The equivalence class with all directions that have evidence, shape (d, d)."""
+        graph, undecided = self.graph_, _known(self.graph_.undecided)
+        matrix = graph.matrix()
+        matrix[graph.children[undecided], graph.causes[undecided]] = True
+        return matrix
+
+    @functools.cached_property
+    def edges_(self) -> list[EdgeRecord]:
+        """One record per edge, sorted by source, then target."""
+        graph, names = self.graph_, self.moments_.names
+        _known(graph.undecided)
+        order = np.lexsort((graph.children, graph.causes)).tolist()
+        return [
+            EdgeRecord(
+                names[graph.causes[k]],
+                names[graph.children[k]],
+                float(graph.weights[k]),
+                graph.direction_from(k),
+                *(
+                    None if values is None or np.isnan(values[k]) else float(values[k])
+                    for values in (graph.strength, graph.error_rate)
+                ),
+            )
+            for k in order
+        ]
 
     @functools.cached_property
     def sem_(self) -> LinearSEM:

@@ -111,6 +111,11 @@ def _require_usable_device(model: Golem, solver: Order | Adam | LBFGS) -> None:
             raise ValueError(f"accelerate=True needs dtype='float64'; got dtype={model.dtype!r}.")
 
 
+def is_counted(model: Golem) -> bool:
+    """Return whether the solver counts edges."""
+    return model.solver == "order" or isinstance(model.solver, Order)
+
+
 def plain_number(value: Any) -> Any:
     """Return a NumPy number as a Python number, because products of the latter do not overflow."""
     return value.item() if isinstance(value, np.generic) else value

@@ -24,6 +24,7 @@ from golem.baselines import FGS
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
 from golem.comparison.registry import METHODS
 from golem.data.moments import Moments
+from golem.estimator.direction_evidence import uses_shape
 from golem.estimator.golem import Golem
 from golem.estimator.stacked_fits import fit_stacked
 from golem.experiments.engine.checkpoints import checkpoint_file
@@ -111,6 +112,8 @@ def _settings(method: str, values: tuple[tuple[str, Value], ...]) -> dict[str, A
     chosen = {name: value for name, value in model.get_params(deep=False).items() if value is not None}
     chosen.pop("missing", None)  # changes nothing, because no value is missing
     if isinstance(model, Golem):
+        if not uses_shape(model):
+            chosen.pop("shape", None)  # changes nothing, and rows stored before it existed stay valid
         # Fields of Adam that are newer than stored rows count only if they are used, so that the rows stay valid.
         chosen["solver"] = repr(model.check_settings()[1]).replace(", accelerate=False", "")
     return {name: value if isinstance(value, str | int | float) else repr(value) for name, value in chosen.items()}

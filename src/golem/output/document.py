@@ -12,9 +12,7 @@ import numpy as np
 from golem.assessment.bootstrap import Bootstrap
 from golem.assessment.diagnostics import Diagnosis, drop_losses
 from golem.assessment.selection import Selection
-from golem.directions.equivalence_class import open_edges
 from golem.estimator.golem import Golem, is_counted
-from golem.graphs.edges import Edges
 from golem.graphs.graph_document import (
     BootstrapRecord,
     FindingRecord,
@@ -44,7 +42,8 @@ class Edge:
     """One edge of a fitted model; the last six fields are None without a bootstrap.
 
     `standard_error` is that of least squares with the graph as given; None if the weights are not least squares.
-    `direction_from` is what the direction rests on, a key of `DIRECTIONS`; None if the graph has a cycle.
+    `direction_from` is what the direction rests on, a key of `DIRECTIONS`; None if the graph has a cycle. Its strength
+    and error rate are those of `golem.directions.decisions.EdgeRecord`.
     """
 
     source: str
@@ -56,6 +55,8 @@ class Edge:
     by_variance: bool
     drop_loss: float | None
     direction_from: str | None
+    direction_strength: float | None
+    direction_error_rate: float | None
     adjacency_frequency: float | None = None
     direction_frequency: float | None = None
     weight_low: float | None = None
@@ -111,8 +112,8 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
     # A cyclic graph has no model, and a baseline has no penalty per edge.
     scored = hasattr(model, "sem_") and hasattr(model, "edge_penalty_")
     losses = drop_losses(model) if scored else np.full_like(model.weights_, np.nan)
-    errors, decided = _standard_errors(model), hasattr(model, "undecided_")
-    sources = {"knowledge": _by_knowledge(model), "none": undecided, "variances": by_variance}
+    errors = _standard_errors(model)
+    records = {(one.source, one.target): one[3:] for one in getattr(model, "edges_", ())}
     found = [
         Edge(
             names[i],
@@ -123,7 +124,7 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
             bool(undecided[i, j]),
             bool(by_variance[i, j]),
             _number(losses[i, j]),
-            next((source for source, edges in sources.items() if edges[i, j]), "structure" if decided else None),
+            *records.get((names[i], names[j]), (None, None, None)),
             **({} if bootstrap is None else _confidence(bootstrap, i, j)),
         )
         for i, j in np.argwhere(model.adjacency_)
@@ -132,19 +133,8 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
 
 
 def _directions(model: Golem, name: str) -> BoolMatrix:
-    """Return the edges with a direction that is undecided or decided only by variances; none for a cyclic graph."""
+    """Return a mask of edges by what their direction rests on; none for a cyclic graph."""
     return np.asarray(getattr(model, name, model.adjacency_ & False))
-
-
-def _by_knowledge(model: Golem) -> BoolMatrix:
-    """Return the edges that knowledge requires or directs, or whose direction follows from such edges."""
-    graph, knowledge = model.adjacency_, model.knowledge_
-    if knowledge.is_empty or not hasattr(model, "cpdag_"):
-        return np.zeros_like(graph)
-    edges = Edges.from_matrix(graph)
-    reversible = edges.find_reversible()
-    directed = edges.matrix(reversible & ~open_edges(edges, reversible, knowledge))
-    return np.asarray(graph & (knowledge.required | knowledge.forbidden.T | directed))
 
 
 def _standard_errors(model: Golem) -> dict[tuple[int, int], float | None]:
@@ -163,7 +153,7 @@ def _r2(model: Golem) -> list[float | None]:
     return [_number(1 - r) for r in residual_variances(model.weights_, covariance) / np.diagonal(covariance)]
 
 
-def _confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, float]:
+def _confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, Any]:
     """Return the frequencies and intervals of the edge i -> j."""
     numbers = (
         bootstrap.adjacency_frequency[i, j],
@@ -191,6 +181,8 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         edges=int(model.adjacency_.sum()),
         undecided=int(_directions(model, "undecided_").sum()),
         by_variance=int(_directions(model, "by_variance_").sum()),
+        by_shape=int(_directions(model, "by_shape_").sum()),
+        shape_note=model.graph_.shape_note or None,
         noise=_noise(model),
         missing=missing,
         status=StatusRecord(name=solution.status.name.lower(), message=solution.status.value),

@@ -78,7 +78,7 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
     if undecided.any():
         keys.append((NODE_EDGE, "direction undecided", UNDECIDED))
     if by_variance.any():
-        keys.append((NODE_EDGE, "direction decided only by variances", BY_VARIANCE))
+        keys.append((NODE_EDGE, "direction from variances only", BY_VARIANCE))
     handles = [Line2D([], [], color=color, label=label, linestyle=style) for color, label, style in keys]
     ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=9)
     ax.set_title(title or _headline(adjacency), color=TEXT, fontsize=11)

@@ -23,6 +23,7 @@ ALWAYS = [
     "units",
     "search",
     "directions",
+    "direction-conflicts",
     "noise-choice",
     "near-duplicates",
     "deterministic",
@@ -92,7 +93,7 @@ def test_undecided_directions_are_counted_and_named():
     X = np.random.default_rng(0).normal(size=(800, 3)).cumsum(axis=1)
     finding = diagnose(Golem("nv").fit(pd.DataFrame(X, columns=["u", "v", "w"])))["directions"]
     assert finding.level == "note"
-    assert "2 of 2 edges ('u' - 'v', 'v' - 'w')" in finding.finding
+    assert "2 of 2 edges have no evidence for their direction ('u' - 'v', 'v' - 'w')" in finding.finding
     assert "knowledge" in finding.remedy
     assert diagnose(Golem("ev").fit(X))["directions"].level == "ok"
 

@@ -44,7 +44,8 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     order they are "dependent-rows" (rows depend on the rows before them), "odd-values" (codes for missing values, row
     numbers), "spikes" (at 0), "influential-rows", "outliers", "linearity", "independence" (of residuals and parents),
     "rows" (too few), "density" (too many edges), "equal-variances", "units" (how much remains when the columns are
-    standardized), "search" (edges that a second search does not find), "directions" (undecided ones), "noise-choice"
+    standardized), "search" (edges that a second search does not find), "directions" (undecided ones),
+    "direction-conflicts" (between noise variances and noise shapes), "noise-choice"
     (arrows that another noise model would change), "normal-residuals", "near-duplicates", "deterministic",
     "near-constant", "conditioning", and always "limits". `golem fit --bootstrap` adds "intervals" (weights outside
     their own bootstrap intervals). Without rows, "rows-needed" names the checks that were left out. docs/diagnostics.md
@@ -104,6 +105,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
         units.find_units(model, refit, LARGEST_REFIT),
         search.find_search(model, refit),
         directions.find_directions(model),
+        directions.find_conflicts(model),
         directions.find_noise_choice(model),
         _rows_needed(numbers) if rows is None or residuals is None else noise.find_normality(model, residuals, rows),
         columns.find_near_duplicates(moments),

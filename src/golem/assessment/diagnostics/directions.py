@@ -30,17 +30,35 @@ def find_directions(model: Golem) -> Finding:
     total, undecided = int(model.adjacency_.sum()), int(model.undecided_.sum())
     if not undecided:
         given = "the noise model" if model.knowledge_.is_empty else "the noise model and the knowledge"
-        sentence = f"Given {given}, the data decide every direction." if total else "There are no edges."
+        sentence = f"Given {given}, every direction has evidence." if total else "There are no edges."
         return Finding("directions", "ok", sentence)
-    names = model.moments_.names
+    names, note = model.moments_.names, model.graph_.shape_note
     examples = [f"{names[i]!r} - {names[j]!r}" for i, j in np.argwhere(model.undecided_)]
     broken = isinstance(model.likelihood_, GaussianNV) and model.solver == "order"
     tie_break = ". To draw them, arrows were chosen that fit equal noise variances best" if broken else ""
     return Finding(
         "directions",
         "note",
-        f"The data cannot decide the direction of {undecided} of {total} edges ({shortened(examples, 2)}){tie_break}.",
+        f"{undecided} of {total} edges have no evidence for their direction ({shortened(examples, 2)}){tie_break}."
+        f"{' ' * bool(note)}{note}",
         "Add knowledge: required edges, forbidden edges or tiers.",
+    )
+
+
+def find_conflicts(model: Golem) -> Finding:
+    """Find directions that the noise variances support and the noise shapes contradict."""
+    name = "direction-conflicts"
+    conflicts, names = model.graph_.conflicts, model.moments_.names
+    if not conflicts:
+        return Finding(name, "ok", "Noise variances and noise shapes do not contradict each other.")
+    examples = [f"{names[i]!r} -> {names[j]!r}" for i, j in conflicts]
+    count = len(examples)
+    return Finding(
+        name,
+        "warning",
+        f"The noise variances support {shortened(examples, 2)}, but the noise shapes support the opposite. "
+        f"{'Neither is claimed' if count == 1 else f'In these {count} conflicts neither is claimed'}.",
+        "The noise variances depend on the units: if these are not comparable, use --noise nv.",
     )
 
 
@@ -49,7 +67,8 @@ def find_noise_choice(model: Golem) -> Finding:
     name, choice = "noise-choice", model.noise_choice_
     if choice is None:
         return Finding(name, "ok", "The noise model was given, so it was not chosen from the data.")
-    arrows, names = model.adjacency_ & ~model.undecided_, model.moments_.names
+    # Directions by shape do not depend on the noise variances.
+    arrows, names = model.adjacency_ & ~model.undecided_ & ~model.by_shape_, model.moments_.names
     for kind in sorted(choice.scores, key=lambda kind: choice.scores[kind])[1:]:
         behind, graph = choice.scores[kind] - choice.scores[choice.kind], choice.graphs[kind]
         edges = Edges.from_matrix(graph)

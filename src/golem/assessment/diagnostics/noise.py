@@ -11,6 +11,7 @@ from golem.assessment.diagnostics.finding import Finding
 from golem.assessment.diagnostics.normality import normality_test, standardized_moments
 from golem.assessment.p_values import holm
 from golem.data.moments import Moments
+from golem.estimator.direction_evidence import uses_shape
 from golem.runtime.messages import quoted
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianTied
@@ -144,8 +145,14 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix) -> Finding:
         "note",
         f"The residuals of {len(bad)} of {len(names)} variables are not normal (most of all {names[worst]!r}: skewness "
         f"{skewness[worst]:.1f}, excess kurtosis {kurtosis[worst]:.1f}).",
-        f"{logs}Non-normal noise can reveal directions: try golem compare --methods order,direct-lingam.",
+        f"{logs}{_use_of_shapes(model)}",
     )
+
+
+def _use_of_shapes(model: Golem) -> str:
+    """Return how to use noise that is not normal for directions."""
+    how = "see which" if uses_shape(model) else "use --shape auto" if model.shape == "off" else "use --noise nv"
+    return f"The shape of such noise can give directions: {how} (docs/directions.md)."
 
 
 def _is_log_normal(column: Vector) -> bool:

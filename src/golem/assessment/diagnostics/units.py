@@ -130,7 +130,8 @@ def find_units(model: Golem, refit: bool | None, largest: int) -> Finding:
             f"{int(model.by_variance_.sum())} of {int(graph.sum())} directions depend only on the noise variances.",
             "Check it with golem.diagnose(model, refit=True).",
         )
-    again, decided = standardized_refit(model), graph & ~model.undecided_
+    # Directions by shape do not depend on the units, and the refit has no rows to find them.
+    again, decided = standardized_refit(model), graph & ~model.undecided_ & ~model.by_shape_
     found = survival(graph, decided, again.adjacency_, again.adjacency_ & ~again.undecided_)
     fates = [f"{count} {fate}" for count, fate in ((found.opened, "undecided"), (found.turned, "reversed")) if count]
     sentence = (

@@ -1,0 +1,173 @@
+"""Directions by the shape of the noise: which member of the equivalence class fits noise that is not Gaussian.
+
+Shape decides directions only where the linear model with independent noise holds: elsewhere it gives strong evidence
+for wrong directions. A direction is therefore claimed only if it passes the gate of `_Gate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from golem.directions.independence import dependence
+from golem.directions.members import Component, Member, parent_lists
+from golem.directions.shape_rows import coarse_columns, standardized_rows, why_unusable
+from golem.directions.shape_scores import ComponentScores, opponent
+from golem.graphs.edges import Edges
+from golem.runtime.types import BoolVector, Indices, Matrix, Vector
+
+Edge = tuple[int, int]
+# A claim needs evidence that Gaussian noise gives in at most this share of components.
+LARGEST_ERROR_RATE = 0.01
+# Level at which independence must not be rejected along a claim, and must be rejected against it.
+_ALONG, _AGAINST = 0.05, 1e-4
+# If the linear model holds at all edges, the mean of -log p is 1. A few wrong edges may have very small p-values.
+_SMALLEST_P, _MISFIT, _ERRORS = 0.01, 1.2, 1.64
+_MISFIT_REASON = "residuals depend on regressors, so the linear model with independent noise does not hold"
+
+
+class Support(NamedTuple):
+    """The evidence for one direction.
+
+    Parameters
+    ----------
+    strength : float
+        Deviance by which the best member of the class with the other direction is worse.
+    error_rate : float
+        Bound on the probability that Gaussian noise, which has no information about directions, gives so strong
+        evidence for any direction of the component.
+    """
+
+    strength: float
+    error_rate: float
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeEvidence:
+    """What the shapes of the noise say about the directions that the equivalence class leaves open.
+
+    Parameters
+    ----------
+    claimed : tuple of (int, int)
+        The directions claimed.
+    evidence : dict
+        The support of each edge of the member that fits best.
+    reason : str
+        Why no direction could be claimed; empty if each edge was judged by itself.
+    rows : int
+        Number of complete rows that were used.
+    """
+
+    claimed: tuple[Edge, ...] = ()
+    evidence: Mapping[Edge, Support] = field(default_factory=dict)
+    reason: str = ""
+    rows: int = 0
+
+
+def directions_by_shape(
+    rows: Matrix, names: tuple[str, ...], edges: Edges, found: list[Component], rank: Indices, n: float | None = None
+) -> ShapeEvidence:
+    """Find the member of an equivalence class that fits the shapes of the noise best, and the directions to claim.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (r, d)
+        Rows, or a sample of them; rows with missing values (NaN) are left out.
+    names : tuple of str
+        The columns.
+    edges : Edges
+        The edges of a DAG.
+    found : list of Component
+        The components of its CPDAG.
+    rank : ndarray of shape (d,)
+        The order in which nodes are visited.
+    n : float, optional
+        How many independent rows they are worth, by default their number.
+    """
+    Z = standardized_rows(rows)
+    reason = why_unusable(Z, names)
+    if reason:
+        return ShapeEvidence(reason=reason, rows=len(Z))
+    n, coarse = min(n or len(Z), len(Z)), coarse_columns(Z)
+    scored = [ComponentScores(component, Z, n) for component in found if not coarse[component.nodes].any()]
+    scored = [one for one in scored if len(one.members) > 1]
+    if not scored:
+        return ShapeEvidence(reason="the columns of the open edges have few distinct values", rows=len(Z))
+    return replace(_claims(scored, _Gate(Z, n, coarse, rank), parent_lists(edges)), rows=len(Z))
+
+
+def _claims(found: list[ComponentScores], gate: _Gate, parents: list[list[int]]) -> ShapeEvidence:
+    """Return the evidence in all components, and the claims that pass the gate."""
+    evidence, candidates = {}, []
+    for one in found:
+        best, nodes = int(np.argmax(one.scores)), one.component.nodes
+        for j, node in enumerate(nodes):
+            parents[node] = _parents_in(one.component, one.members[best], j)
+        differences, gaussian = one.evidence(one.scores[None])[0], one.gaussian_evidence()
+        for e, (i, j) in enumerate(one.component.edges):
+            if differences[e] == 0:
+                continue
+            size = abs(float(differences[e]))
+            larger = len(gaussian) - int(np.searchsorted(gaussian, size))
+            edge = (int(nodes[i]), int(nodes[j])) if differences[e] > 0 else (int(nodes[j]), int(nodes[i]))
+            evidence[edge] = Support(2 * size, (1 + larger) / (1 + len(gaussian)))
+            if evidence[edge].error_rate <= LARGEST_ERROR_RATE:
+                candidates.append((edge, one, best, e))
+    if candidates and not gate.model_holds(parents):
+        return ShapeEvidence(evidence=evidence, reason=_MISFIT_REASON)
+    claimed = tuple(
+        edge
+        for edge, one, best, e in candidates
+        if gate.passes(one.component, one.members[best], opponent(one, e, best))
+    )
+    return ShapeEvidence(claimed, evidence)
+
+
+class _Gate:
+    """The conditions for a claim, besides its evidence, from tests of residuals against parents.
+
+    1. In the whole graph, the mean of -log p is not larger than sampling errors and a few wrong edges explain.
+    2. At the nodes whose parents differ between the member and its best opponent, independence is not rejected.
+    3. In the opponent, it is rejected at one of these nodes.
+    """
+
+    def __init__(self, Z: Matrix, n: float, coarse: BoolVector, rank: Indices) -> None:
+        self._Z, self._n, self._coarse, self._rank = Z, n, coarse, rank
+        self._found: dict[tuple[int, frozenset[int]], Vector] = {}
+
+    def model_holds(self, parents: list[list[int]]) -> bool:
+        """Tell whether residuals are independent of parents in most of the graph."""
+        nodes = [int(j) for j in np.argsort(self._rank) if parents[j] and not self._coarse[j]]
+        p = np.concatenate([np.ones(0), *(self._p_values(j, parents[j]) for j in nodes)])
+        misfit = -np.log(np.maximum(p, _SMALLEST_P))
+        return not len(p) or float(misfit.mean()) <= _MISFIT + _ERRORS / np.sqrt(len(p))
+
+    def passes(self, component: Component, member: Member, other: Member) -> bool:
+        """Tell whether the nodes that differ support a member against another."""
+        differing = [j for j, (ours, theirs) in enumerate(zip(member, other, strict=True)) if ours != theirs]
+        along = self._all_p_values(component, member, differing)
+        against = self._all_p_values(component, other, differing)
+        return bool(along.min(initial=1.0) * len(along) >= _ALONG and against.min(initial=1.0) <= _AGAINST)
+
+    def _all_p_values(self, component: Component, member: Member, nodes: Iterable[int]) -> Vector:
+        """Return the p-values of all edges into some nodes of a component."""
+        found = [self._p_values(int(component.nodes[j]), _parents_in(component, member, j)) for j in nodes]
+        return np.concatenate([np.ones(0), *found])
+
+    def _p_values(self, j: int, parents: list[int]) -> Vector:
+        """Return the p-values of the residual of a node against each of its parents, which are sorted by rank."""
+        key = (j, frozenset(parents))
+        if key not in self._found:
+            P = self._Z[:, sorted(parents, key=self._rank.__getitem__)]
+            residual = self._Z[:, j] - P @ np.linalg.lstsq(P.T @ P, P.T @ self._Z[:, j])[0]
+            self._found[key] = dependence(residual, P, self._n).p_values if parents else np.ones(0)
+        return self._found[key]
+
+
+def _parents_in(component: Component, member: Member, j: int) -> list[int]:
+    """Return the parents of node j of a component in a member, those outside the component included."""
+    inside = [int(component.nodes[i]) for i in range(len(member)) if member[j] >> i & 1]
+    return [*component.outside.tolist(), *inside]

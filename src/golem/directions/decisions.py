@@ -1,0 +1,149 @@
+"""What decides each direction: knowledge, the structure, the noise variances, the noise shapes, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from golem.directions.by_shape import Edge, ShapeEvidence
+from golem.directions.equivalence_class import connected_edges
+from golem.graphs.edges import Edges
+from golem.graphs.pdag import Pdag
+from golem.runtime.types import BoolVector
+
+Source = Literal["structure", "variances", "shape", "knowledge", "none"]
+
+
+class EdgeRecord(NamedTuple):
+    """One edge, and what its direction rests on; `pandas.DataFrame(model.edges_)` makes a table of them.
+
+    Parameters
+    ----------
+    source, target : str
+        The cause and the effect.
+    weight : float
+        The coefficient.
+    direction_from : {"structure", "variances", "shape", "knowledge", "none"}
+        "structure": all members of the equivalence class have this direction. "variances", "shape": only the noise
+        variances (which depend on the units), or the shape of the noise, give it. "knowledge": it was given, or follows
+        from what was given. "none": no evidence, and the reverse fits equally well.
+    strength : float or None
+        Of "variances" and "shape": deviance by which the best member of the class with the other direction is worse.
+    error_rate : float or None
+        Of "shape": bound on the probability of a wrong claim in its component, if the linear model holds.
+    """
+
+    source: str
+    target: str
+    weight: float
+    direction_from: Source
+    strength: float | None = None
+    error_rate: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """The directions to show, and what those rest on that the class and knowledge leave open.
+
+    Parameters
+    ----------
+    reversed : ndarray of shape (e,), bool
+        The edges that point the other way in the member of the class that has all claimed directions.
+    undecided, by_variance, by_shape : ndarray of shape (e,), bool
+        For each edge: whether its direction has no evidence, or rests on the noise variances or shapes.
+    conflicts : tuple of (int, int)
+        Directions that the variances support and the shapes contradict. Neither is claimed.
+    """
+
+    reversed: BoolVector
+    undecided: BoolVector
+    by_variance: BoolVector
+    by_shape: BoolVector
+    conflicts: tuple[Edge, ...] = ()
+
+
+def decide(edges: Edges, undirected: BoolVector, by_variance: BoolVector, shape: ShapeEvidence) -> Decisions:
+    """Combine the evidence for the directions that the equivalence class and knowledge leave open.
+
+    Directions that follow from others by Meek's rules have the source of these. Where the variances and the shapes
+    support the same direction, the shape counts, because it does not depend on the units. In a component where they
+    contradict each other, neither is claimed. Edges that are not claimed keep their direction if the claims allow it.
+
+    Parameters
+    ----------
+    edges : Edges
+        The edges of a DAG.
+    undirected, by_variance : ndarray of shape (e,), bool
+        For each edge: whether its direction is open, and whether the noise variances have evidence for it.
+    shape : ShapeEvidence
+        The evidence of the noise shapes.
+    """
+    nothing = np.zeros_like(undirected)
+    if not shape.claimed:
+        return Decisions(nothing, undirected & ~by_variance, by_variance, nothing)
+    lines, given = _pairs(edges, undirected), Pdag.from_edges(edges, undirected)
+    variances = _directions(_closed(given, _pairs(edges, by_variance)), lines)
+    shapes = _directions(_closed(given, shape.claimed), lines)
+    conflicts = tuple((i, j) for i, j in variances if (j, i) in shapes)
+    variances, shapes = _consistent(given, edges, undirected, variances, shapes)
+    pdag = _closed(given, [*variances, *shapes])
+    claimed = _directions(pdag, lines)
+    member = _nearest_member(pdag, lines)
+    turned, decided, by_shape = nothing.copy(), nothing.copy(), nothing.copy()
+    for k, (i, j) in zip(np.flatnonzero(undirected), lines, strict=True):
+        turned[k] = bool(member.children[j] >> i & 1)
+        decided[k] = (i, j) in claimed or (j, i) in claimed
+        by_shape[k] = (i, j) in shapes or (j, i) in shapes
+    return Decisions(turned, undirected & ~decided, decided & ~by_shape, by_shape, conflicts)
+
+
+def _pairs(edges: Edges, chosen: BoolVector) -> list[Edge]:
+    """Return the chosen edges as pairs."""
+    return list(zip(edges.causes[chosen].tolist(), edges.children[chosen].tolist(), strict=True))
+
+
+def _closed(given: Pdag, claims: Iterable[Edge]) -> Pdag:
+    """Return the graph with the claims, and with the directions that follow from them (Meek 1995)."""
+    graph = given.copy()
+    for i, j in claims:
+        if graph.neighbours[i] >> j & 1:
+            graph.add_arrow(i, j)
+    graph.close(fourth=True)
+    return graph
+
+
+def _directions(graph: Pdag, lines: list[Edge]) -> dict[Edge, None]:
+    """Return the directions that a graph has for some edges, in their order."""
+    both = (pair for i, j in lines for pair in ((i, j), (j, i)))
+    return dict.fromkeys((i, j) for i, j in both if graph.children[i] >> j & 1)
+
+
+def _consistent(
+    given: Pdag, edges: Edges, undirected: BoolVector, variances: dict[Edge, None], shapes: dict[Edge, None]
+) -> tuple[dict[Edge, None], dict[Edge, None]]:
+    """Return the claims without those of components in which variances and shapes contradict each other."""
+    dropped: set[Edge] = set()
+    for pairs in connected_edges(edges.causes[undirected], edges.children[undirected], np.arange(edges.d)):
+        both = {pair for i, j in pairs for pair in ((i, j), (j, i))}
+        if any((i, j) in both and (j, i) in shapes for i, j in variances):
+            dropped |= both
+    variances, shapes = ({edge: None for edge in claims if edge not in dropped} for claims in (variances, shapes))
+    # Several claims can contradict each other although no two of them are about the same edge.
+    if _closed(given, [*variances, *shapes]).extension() is None:
+        return {}, {}
+    return variances, shapes
+
+
+def _nearest_member(pdag: Pdag, lines: list[Edge]) -> Pdag:
+    """Direct the undirected edges as given, one after the other, where the earlier ones allow it."""
+    graph = pdag.copy()
+    for i, j in lines:
+        if graph.neighbours[i] >> j & 1:
+            # Meek's fourth rule reads edges two steps away.
+            near = graph.neighbours[i] & graph.adjacent[j]
+            graph.add_arrow(i, j)
+            graph.close(1 << i | 1 << j | near, fourth=True)
+    return graph

@@ -1,0 +1,52 @@
+"""The rows from which directions by noise shape are learned, and the tables for which they cannot be."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golem.runtime.messages import quoted
+from golem.runtime.types import Matrix
+
+FEWEST_ROWS = 100
+# A column has few distinct values below this number, or if one of them has more than this share of the rows.
+_FEWEST_VALUES, _LARGEST_SHARE = 30, 0.1
+# A larger correlation of a column with itself one row later means that the rows depend on each other.
+_LARGEST_LAG, _LAG_ERRORS = 0.2, 5.0
+
+
+def standardized_rows(rows: Matrix) -> Matrix:
+    """Return the complete rows with columns of mean 0 and variance 1; a constant column is 0."""
+    chosen = rows[~np.isnan(rows).any(axis=1)]
+    if not len(chosen):
+        return chosen
+    centred = chosen - chosen.mean(axis=0)
+    scale = np.abs(centred).max(axis=0)  # squares of large units would overflow
+    centred /= np.where(scale > 0, scale, 1.0)
+    deviation = centred.std(axis=0)
+    return np.asarray(centred / np.where(deviation > 0, deviation, 1.0))
+
+
+def coarse_columns(Z: Matrix) -> NDArray[np.bool_]:
+    """Return which columns have too few distinct values for the shape of a continuous noise, shape (d,)."""
+    coarse = np.zeros(Z.shape[1], dtype=bool)
+    for j, column in enumerate(np.sort(Z, axis=0).T):
+        ends = np.flatnonzero(np.diff(column, append=np.inf))
+        counts = np.diff(ends, prepend=-1)
+        coarse[j] = len(counts) < _FEWEST_VALUES or counts.max() > _LARGEST_SHARE * len(Z)
+    return coarse
+
+
+def why_unusable(Z: Matrix, names: tuple[str, ...]) -> str:
+    """Return why directions cannot be learned from standardized rows, or an empty string if they can."""
+    n = len(Z)
+    if n < FEWEST_ROWS:
+        return f"it needs {FEWEST_ROWS} complete rows, and there are {n}"
+    lags = np.abs(np.einsum("ij,ij->j", Z[1:], Z[:-1])) / n
+    worst = int(np.argmax(lags))
+    if lags[worst] > max(_LARGEST_LAG, _LAG_ERRORS / np.sqrt(n)):
+        return (
+            f"neighbouring rows are alike ({quoted([names[worst]])} has a correlation of {lags[worst]:.2f} with itself "
+            "one row later). If the order of the rows has no meaning, shuffle them"
+        )
+    return ""

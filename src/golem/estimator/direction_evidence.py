@@ -1,0 +1,125 @@
+"""The evidence for the directions of a fitted graph, independent of the order of the columns."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from golem.data.inputs import numpy_rows
+from golem.data.row_blocks import row_sample
+from golem.directions.by_shape import ShapeEvidence, directions_by_shape
+from golem.directions.decisions import Decisions, decide
+from golem.directions.equivalence_class import LEAST_EVIDENCE, evidence_in_variances, known_edges, open_edges
+from golem.directions.members import components
+from golem.estimator.learned_graph import LearnedGraph
+from golem.estimator.name_order import name_order
+from golem.estimator.settings import is_counted
+from golem.runtime.types import Array, BoolVector, Matrix, Vector
+from golem.score.regression import Regressions, regress_edges
+
+if TYPE_CHECKING:
+    from golem.estimator.golem import Golem
+
+# Rows, or a function that reads them if they are needed.
+RowSource = Array | Callable[[], Array | None] | None
+_NO_ROWS = "the rows are needed, and only their moments are known"
+
+
+def with_directions(model: Golem, fit: Regressions, rows: RowSource) -> LearnedGraph:
+    """Return the graph of a model with the directions that have evidence, and with what they rest on.
+
+    `fit` has the edges with the weights of the model.
+    """
+    graph, S, n = model.graph_, model.moments_.covariance, model.moments_.n
+    assert graph.reversible is not None  # a cyclic graph has no directions to judge
+    undirected = open_edges(graph, graph.reversible, model.knowledge_)
+    least_squares = fit if is_counted(model) else regress_edges(fit.children, fit.causes, S)
+    rank = name_order(model.moments_.names).place
+    strength = evidence_in_variances(least_squares, S, n, model.likelihood_, undirected, rank)
+    shape = _shape_evidence(model, undirected, rows)
+    decisions = decide(graph, undirected, undirected & (strength >= LEAST_EVIDENCE), shape)
+    known = known_edges(graph, model.knowledge_) | (graph.reversible & ~undirected)
+    return _explained(graph, decisions, known, strength, shape, S)
+
+
+def uses_shape(model: Golem) -> bool:
+    """Tell whether the settings allow directions by the shape of the noise.
+
+    With noise="ev" the assumption of equal variances decides the directions, and the graphs of Adam and L-BFGS are
+    those of the paper.
+    """
+    return model.shape == "auto" and is_counted(model) and model.noise != "ev"
+
+
+def _shape_evidence(model: Golem, undirected: BoolVector, rows: RowSource) -> ShapeEvidence:
+    """Return the evidence of the noise shapes for the directions that are open."""
+    graph, moments = model.graph_, model.moments_
+    if not (uses_shape(model) and undirected.any()):
+        return ShapeEvidence()
+    table = _table(rows)
+    if table is None:
+        return ShapeEvidence(reason=_NO_ROWS)
+    assert graph.reversible is not None
+    rank = name_order(moments.names).place
+    found = components(graph, graph.reversible, known_edges(graph, model.knowledge_), rank)
+    return directions_by_shape(table, moments.names, graph, found, rank, moments.n)
+
+
+def _table(rows: RowSource) -> Matrix | None:
+    """Return the rows, or a sample of many, as floats; None if there are none."""
+    found = rows() if callable(rows) else rows
+    return None if found is None else numpy_rows(found[row_sample(len(found))])
+
+
+def _explained(
+    graph: LearnedGraph, decisions: Decisions, known: BoolVector, strength: Vector, shape: ShapeEvidence, S: Matrix
+) -> LearnedGraph:
+    """Return the graph with its directions and their evidence; the edges are sorted by child, then cause."""
+    turned = decisions.reversed
+    causes, children = np.where(turned, [graph.children, graph.causes], [graph.causes, graph.children])
+    supports = [shape.evidence.get(edge) for edge in zip(causes.tolist(), children.tolist(), strict=True)]
+    error_rate = np.full(len(graph), np.nan)
+    strength = np.where(decisions.by_variance, strength, np.nan)
+    for k in np.flatnonzero(decisions.by_shape):
+        if (support := supports[k]) is not None:
+            strength[k], error_rate[k] = support
+    per_edge: dict[str, Any] = {
+        "undecided": decisions.undecided,
+        "by_variance": decisions.by_variance,
+        "by_shape": decisions.by_shape,
+        "by_knowledge": known,
+        "strength": strength,
+        "error_rate": error_rate,
+    }
+    about: dict[str, Any] = {"conflicts": decisions.conflicts, "shape_note": _note(decisions, shape)}
+    if not turned.any():
+        return dataclasses.replace(graph, **per_edge, **about)
+    order = np.lexsort((causes, children))
+    fit = regress_edges(children[order], causes[order], S)
+    per_edge |= {"reversible": graph.reversible}
+    return dataclasses.replace(
+        graph,
+        causes=fit.causes,
+        children=fit.children,
+        weights=fit.weights,
+        residual_variances=fit.residual_variances,
+        **{name: values[order] for name, values in per_edge.items() if values is not None},
+        **about,
+    )
+
+
+def _note(decisions: Decisions, shape: ShapeEvidence) -> str:
+    """Return what the shapes of the noise give, and why not more, in one sentence; empty if they were not used."""
+    if not (shape.rows or shape.reason):
+        return ""
+    if shape.reason:
+        return f"The shape of the noise gives no direction: {shape.reason}."
+    left_open = int((decisions.undecided | decisions.by_variance | decisions.by_shape).sum())
+    given = int(decisions.by_shape.sum())
+    return (
+        f"The shape of the noise gives {given} of the {left_open} directions that the class leaves open (from "
+        f"{shape.rows} complete rows)."
+    )
