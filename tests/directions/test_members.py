@@ -42,7 +42,9 @@ def test_members_with_known_edges(all_dags, members_of):
             for component in components_of(adjacency, {(i, j)}):
                 members = component.members(lambda j, parents: 0.0)
                 graphs = [graph_of(component, member, graph) for member in members for graph in graphs]
-            assert {graph.tobytes() for graph in graphs} == {dag.tobytes() for dag in members_of(adjacency) if dag[i, j]}
+            assert {graph.tobytes() for graph in graphs} == {
+                dag.tobytes() for dag in members_of(adjacency) if dag[i, j]
+            }
 
 
 def test_nodes_of_a_component_have_the_same_parents_outside(all_dags):

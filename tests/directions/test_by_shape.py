@@ -1,0 +1,120 @@
+"""Directions by noise shape: evidence against brute force over all members, and claims only where the model holds."""
+
+import numpy as np
+import pytest
+
+from golem.directions.by_shape import LARGEST_ERROR_RATE, directions_by_shape
+from golem.directions.members import components
+from golem.graphs.edges import Edges
+from golem.simulate import random_dag, random_weights
+
+CHAIN = np.eye(4, k=1, dtype=bool)
+
+
+def draw(adjacency, n, seed, noise="exponential"):
+    """Return rows of a linear model on a graph."""
+    rng = np.random.default_rng(seed)
+    E = getattr(rng, noise)(size=(n, len(adjacency))) * rng.uniform(1, 2, len(adjacency))
+    return E @ np.linalg.inv(np.eye(len(adjacency)) - random_weights(adjacency, rng))
+
+
+def evidence(adjacency, X, known=()):
+    """Return the evidence for the class of a graph."""
+    edges = Edges.from_matrix(adjacency)
+    given = np.array([(i, j) in known for i, j in zip(edges.causes, edges.children, strict=True)], dtype=bool)
+    rank = np.arange(edges.d)
+    found = components(edges, edges.find_reversible(), given, rank)
+    return directions_by_shape(X, tuple(f"x{j}" for j in rank), edges, found, rank)
+
+
+def log_likelihood(member, X):
+    """Return n times the sum of the negentropies, by another way than that of the library."""
+    total = 0.0
+    for j in range(len(member)):
+        design = np.column_stack([np.ones(len(X)), X[:, member[:, j]]])
+        residual = X[:, j] - design @ np.linalg.lstsq(design, X[:, j])[0]
+        u = residual / residual.std()
+        total += 79.047 * (np.log(np.cosh(u)).mean() - 0.37457) ** 2 + 7.4129 * (u * np.exp(-u * u / 2)).mean() ** 2
+    return len(X) * total
+
+
+def test_evidence_is_that_of_the_best_members(all_dags, members_of):
+    compared = 0
+    for seed, adjacency in enumerate(all_dags(4)[5::29]):
+        X = draw(adjacency, 200, seed)
+        scores = [(log_likelihood(member, X), member) for member in members_of(adjacency)]
+        best = max(scores, key=lambda pair: pair[0])[1]
+        found = evidence(adjacency, X).evidence
+        for i, j in np.argwhere(best):
+            others = [score for score, member in scores if member[j, i]]
+            if others:
+                expected = 2 * (max(score for score, _ in scores) - max(others))
+                assert found[i, j].strength == pytest.approx(expected, rel=1e-6)
+                compared += 1
+        assert len(found) == sum(any(member[j, i] for _, member in scores) for i, j in np.argwhere(best))
+    assert compared > 20
+
+
+def test_known_edges_restrict_the_members(members_of):
+    X = draw(CHAIN, 500, 3)
+    found = evidence(CHAIN, X, known={(1, 2)})
+    scores = [(log_likelihood(member, X), member) for member in members_of(CHAIN) if member[1, 2]]
+    best, other = (max(score for score, member in scores if member[0, 1] == way) for way in (True, False))
+    assert (1, 2) not in found.evidence
+    assert found.evidence[0, 1].strength == pytest.approx(2 * (best - other), rel=1e-6)
+
+
+@pytest.mark.parametrize("noise", ["exponential", "laplace"])
+def test_claims_are_right_where_the_model_holds(noise):
+    claimed = open_edges = wrong = 0
+    for seed in range(12):
+        truth = random_dag(10, "ER1", seed)
+        found = evidence(truth, draw(truth, 1000, seed, noise))
+        claimed, open_edges = claimed + len(found.claimed), open_edges + len(found.evidence)
+        wrong += sum(not truth[edge] for edge in found.claimed)
+        assert all(found.evidence[edge].error_rate <= LARGEST_ERROR_RATE for edge in found.claimed)
+    assert claimed > 0.75 * open_edges
+    assert wrong == 0
+
+
+def test_gaussian_noise_is_calibrated():
+    rates, claimed = [], 0
+    for seed in range(60):
+        found = evidence(CHAIN, draw(CHAIN, 300, seed, "normal"))
+        claimed += len(found.claimed)
+        rates.append(min(support.error_rate for support in found.evidence.values()))
+    # The smallest rate of a component is a p-value; 60 of them are uniform up to sampling errors.
+    assert 0 <= np.mean(np.array(rates) <= 0.2) <= 0.4
+    assert np.mean(np.array(rates) <= 0.5) > 0.2
+    assert claimed <= 1
+
+
+@pytest.mark.parametrize("effect", [lambda x: np.tanh(2 * x), lambda x: x + 0.3 * x**2])
+def test_nothing_is_claimed_where_effects_are_not_linear(effect):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        truth = np.eye(12, k=1, dtype=bool)
+        X = rng.normal(size=(1000, 12))
+        for j in range(1, 12):
+            X[:, j] += 1.5 * effect(X[:, j - 1] / X[:, j - 1].std())
+        found = evidence(truth, X)
+        assert not found.claimed
+        assert "linear model" in found.reason
+
+
+def test_confounded_pairs_are_not_claimed():
+    rng = np.random.default_rng(0)
+    pairs = np.zeros((20, 20), dtype=bool)
+    pairs[range(0, 20, 2), range(1, 20, 2)] = True
+    X = rng.laplace(size=(1000, 20)) + np.repeat(rng.laplace(size=(1000, 10)), 2, axis=1)
+    assert not evidence(pairs, X).claimed
+
+
+def test_unsuitable_rows_give_a_reason():
+    X = draw(CHAIN, 500, 0)
+    assert "100 complete rows" in evidence(CHAIN, X[:50]).reason
+    assert "few distinct values" in evidence(CHAIN, np.round(X / X.std(axis=0))).reason
+    walk = X + np.cumsum(np.random.default_rng(0).normal(size=(500, 1)), axis=0)
+    assert "neighbouring rows are alike" in evidence(CHAIN, walk).reason
+    assert evidence(CHAIN, X).claimed == evidence(CHAIN, np.vstack([X, np.full((5, 4), np.nan)])).claimed
+    assert evidence(CHAIN, np.vstack([X, np.full((5, 4), np.nan)])).rows == 500

@@ -1,0 +1,147 @@
+"""Directions by noise shape in the estimator: knowledge, order of rows and columns, rows of any origin."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import golem
+from golem import Golem, GolemCV, Knowledge, Moments
+from golem.data import table_source
+from golem.estimator.direction_evidence import uses_shape
+from golem.graphs.dag import cpdag
+from golem.workflow import fit_file
+
+NAMES = list("abcdef")
+TRUTH = np.zeros((6, 6), dtype=bool)
+TRUTH[[0, 1, 3, 3], [1, 2, 4, 5]] = True  # two trees: every direction is open
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Rows of a linear model with Laplace noise."""
+    noise = np.random.default_rng(5).laplace(size=(600, 6))
+    rows = noise @ np.linalg.inv(np.eye(6) - TRUTH)
+    return pd.DataFrame(rows / rows.std(axis=0), columns=NAMES)
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    return Golem("nv").fit(table)
+
+
+def sources(model):
+    """Return what each direction rests on."""
+    return {(record.source, record.target): record.direction_from for record in model.edges_}
+
+
+def test_shape_finds_what_the_class_leaves_open(table, model):
+    np.testing.assert_array_equal(model.adjacency_, TRUTH)
+    np.testing.assert_array_equal(model.by_shape_, TRUTH)
+    np.testing.assert_array_equal(model.pdag_, TRUTH)
+    np.testing.assert_array_equal(model.cpdag_, TRUTH | TRUTH.T)
+    assert not model.undecided_.any()
+    np.testing.assert_allclose(model.weights_, model.raw_weights_)
+    frame = pd.DataFrame(model.edges_)
+    assert list(frame.columns) == ["source", "target", "weight", "direction_from", "strength", "error_rate"]
+    assert (frame.strength > 10).all()
+    assert (frame.error_rate <= 0.01).all()
+    off = Golem("nv", shape="off").fit(table)
+    np.testing.assert_array_equal(off.undecided_, off.adjacency_)
+    np.testing.assert_array_equal(cpdag(off.adjacency_), model.cpdag_)
+    assert set(sources(off).values()) == {"none"}
+
+
+def test_weights_and_variances_are_those_of_the_graph_shown(table, model):
+    covariance = np.cov(table.T, bias=True)
+    for j in range(6):
+        parents = np.flatnonzero(model.adjacency_[:, j])
+        b = np.linalg.lstsq(covariance[np.ix_(parents, parents)], covariance[parents, j])[0]
+        np.testing.assert_allclose(model.weights_[parents, j], b)
+        assert model.sem_.noise_variances[j] == pytest.approx(covariance[j, j] - covariance[parents, j] @ b)
+
+
+def test_the_order_of_rows_and_columns_does_not_matter(table, model):
+    rng = np.random.default_rng(0)
+    columns = rng.permutation(6)
+    other = Golem("nv").fit(table.iloc[rng.permutation(len(table)), columns] * rng.uniform(0.01, 100, 6))
+    np.testing.assert_array_equal(other.by_shape_, model.by_shape_[np.ix_(columns, columns)])
+    first, second = ({(r.source, r.target): r.strength for r in fit.edges_} for fit in (model, other))
+    assert first == pytest.approx(second)
+
+
+def test_knowledge_is_obeyed_and_named(table):
+    right = Golem("nv", knowledge=Knowledge.named(required=[("a", "b")])).fit(table)
+    found = sources(right)
+    assert found["a", "b"] == found["b", "c"] == "knowledge"  # b -> c follows, or there would be a collider
+    assert found["d", "e"] == found["d", "f"] == "shape"
+    wrong = Golem("nv", knowledge=Knowledge.named(required=[("b", "a")])).fit(table)
+    assert wrong.adjacency_[1, 0]
+    assert sources(wrong)["b", "a"] == "knowledge"
+
+
+def test_moments_need_rows(table, model):
+    moments = Moments.from_rows(table)
+    without = Golem("nv").fit(moments)
+    assert "rows are needed" in without.graph_.shape_note
+    assert not without.by_shape_.any()
+    given = Golem("nv").fit(moments, rows=lambda: table.to_numpy())
+    np.testing.assert_array_equal(given.by_shape_, model.by_shape_)
+    collider = pd.DataFrame({"a": table.a, "d": table.d, "x": table.a + table.d + table.e})
+
+    def never():
+        raise AssertionError
+
+    assert Golem("nv").fit(Moments.from_rows(collider), rows=never).cpdag_.sum() == 2
+
+
+def test_missing_values_leave_the_complete_rows(table, model):
+    gaps = table.mask(np.random.default_rng(1).random(table.shape) < 0.02)
+    found = Golem("nv", missing="em").fit(gaps)
+    assert f"{len(gaps.dropna())} complete rows" in found.graph_.shape_note
+    np.testing.assert_array_equal(found.by_shape_, model.by_shape_)
+
+
+def test_equal_variances_and_the_paper_do_not_use_shapes(table):
+    fit = Golem("ev").fit(table * np.arange(1, 7))
+    assert not fit.by_shape_.any()
+    assert fit.graph_.shape_note == ""
+    assert not any(map(uses_shape, (Golem("ev"), Golem.paper("nv"), Golem("nv", "lbfgs"))))
+    with pytest.raises(ValueError, match="shape must be 'auto' or 'off'; got 'on'"):
+        Golem(shape="on").fit(table)
+
+
+def test_bootstrap_and_selection_use_shapes(table):
+    certain = golem.bootstrap(Golem("nv"), table, 20)
+    open_edges = golem.bootstrap(Golem("nv", shape="off"), table, 20)
+    assert certain.direction_frequency[TRUTH].mean() > 0.8
+    np.testing.assert_allclose(open_edges.direction_frequency[TRUTH], 0.5, atol=0.05)
+    np.testing.assert_array_equal(GolemCV(Golem("nv")).fit(table).by_shape_, TRUTH)
+
+
+@pytest.mark.parametrize("most", [table_source.MOST_NUMBERS, 0])
+def test_files_give_the_same_directions(table, tmp_path, monkeypatch, most):
+    monkeypatch.setattr(table_source, "MOST_NUMBERS", most)  # 0: only a sample of the rows is kept
+    path = tmp_path / "table.csv"
+    table.to_csv(path, index=False)
+    result = fit_file(path, tmp_path / "out", Golem("nv"), diagnose=False)
+    np.testing.assert_array_equal(result.model.by_shape_, TRUTH)
+    edges = pd.read_csv(tmp_path / "out" / "edges.csv")
+    assert set(edges.direction_from) == {"shape"}
+    assert (edges.direction_error_rate <= 0.01).all()
+    assert result.document.by_shape == TRUTH.sum()
+
+
+def test_contradicting_variances_are_a_finding():
+    # Equal noise variances in the units of the table, and an order of causes that these units hide.
+    rng = np.random.default_rng(0)
+    cause, noise = rng.exponential(size=(2, 1000))
+    effect = 0.5 * cause + noise
+    back = np.cov(cause, effect)[0, 1] / np.var(effect)
+    table = pd.DataFrame({"cause": cause / (cause - back * effect).std(), "effect": effect / effect.std()})
+    model = Golem().fit(table)
+    assert model.graph_.conflicts
+    assert not model.by_variance_.any()
+    assert not model.by_shape_.any()
+    finding = model.diagnose(table)["direction-conflicts"]
+    assert finding.level == "warning"
+    assert "'effect' -> 'cause'" in finding.finding
