@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-PAGES = ("tutorial.md", "check.md", "export.md", "knowledge.md", "missing.md", "reproduce.md")
+PAGES = ("tutorial.md", "directions.md", "check.md", "export.md", "knowledge.md", "missing.md", "reproduce.md")
 BLOCK = re.compile(
     r"(?:<!-- needs (?P<needs>\w+) -->\n)?```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<printed>.*?)```\n)?", re.DOTALL
 )
