@@ -107,6 +107,9 @@ class CovarianceSource:
         """Raise an error: there is nothing to draw from."""
         raise ValueError("A covariance matrix has no rows to resample. Give the rows.")
 
+    def sample_of_rows(self) -> None:
+        """Return None: there are no rows."""
+
 
 class TableSource:
     """A table in files, read once: its moments, and the rows or shards for the steps after the fit.
