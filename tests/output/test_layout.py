@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from golem.graphs.dag import topological_order
-from golem.output.layout import causal_order, edge_curves, layered_layout
+from golem.output.layout import causal_order, edge_curves, layered_layout, tiered_layout
 from golem.simulate import random_dag
 
 
@@ -118,3 +118,20 @@ def test_three_hundred_nodes_take_less_than_two_seconds():
         layered_layout(adjacency, [46.0] * 300)
         seconds.append(time.perf_counter() - began)
     assert min(seconds) < 2
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_tiers_are_below_each_other(seed):
+    graph = random_dag(15, "ER2", seed)
+    order = causal_order(graph)
+    tiers = [order[:4].tolist(), order[4:9].tolist(), order[9:13].tolist()]  # two nodes have no tier
+    layout, begin = tiered_layout(graph, [46.0] * 15, tiers)
+    assert layout.positions.shape == (15, 2)
+    assert set(layout.bends) <= set(map(tuple, np.argwhere(graph).tolist()))
+    for tier, top, bottom in zip(tiers, begin, [*begin[1:], layout.size[1]], strict=True):
+        y = layout.positions[tier, 1]
+        assert top < y.min()
+        assert y.max() < bottom
+    plain, nowhere = tiered_layout(graph, [46.0] * 15, [])
+    np.testing.assert_array_equal(plain.positions, layered_layout(graph, [46.0] * 15).positions)
+    assert nowhere == [0.0]

@@ -103,6 +103,33 @@ def layered_layout(matrix: ArrayLike, widths: Sequence[float], gap: float = 22.0
     return Layout(positions, bends, (float(max(size[0], rows[0])), float(size[1] + rows[1])))
 
 
+def tiered_layout(
+    matrix: ArrayLike, widths: Sequence[float], tiers: Sequence[Sequence[int]]
+) -> tuple[Layout, list[float]]:
+    """Place the nodes of every tier below those of the tiers before it; return the layout and where the tiers begin.
+
+    Between two tiers is an invisible node, an effect of the first and a cause of the second, which keeps them apart.
+    Nodes without a tier can be anywhere.
+
+    Examples
+    --------
+    >>> layout, begin = tiered_layout(np.zeros((3, 3)), [40, 40, 40], [[2], [0, 1]])
+    >>> layout.positions[2, 1] < begin[1] < layout.positions[0, 1] == layout.positions[1, 1]
+    np.True_
+    """
+    adjacency = as_adjacency(matrix)
+    d, more = len(adjacency), max(len(tiers) - 1, 0)
+    apart = np.zeros((d + more, d + more), dtype=bool)
+    apart[:d, :d] = adjacency
+    for k in range(more):
+        apart[list(tiers[k]), d + k] = True
+        apart[d + k, list(tiers[k + 1])] = True
+    layout = layered_layout(apart, [*widths, *[PASSING_WIDTH] * more])
+    bends = {edge: points for edge, points in layout.bends.items() if max(edge) < d}
+    begin = [0.0, *layout.positions[d:, 1].tolist()]
+    return Layout(layout.positions[:d], bends, layout.size), begin
+
+
 def causal_order(matrix: ArrayLike) -> NDArray[np.intp]:
     """Return the nodes in causal order; if there is a cycle, few edges point back."""
     return topological_order(_without_cycles(as_adjacency(matrix)))
