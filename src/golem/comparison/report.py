@@ -9,7 +9,7 @@ import numpy as np
 
 from golem.comparison.result import Comparison
 from golem.output.report import write_page
-from golem.output.report.content import drawing, graph_entry, plain_rows, rounded
+from golem.output.report.content import drawing, graph_entry, known, plain_rows, rounded
 from golem.output.report.page import render
 from golem.runtime.types import BoolMatrix
 from golem.runtime.version import __version__
@@ -40,17 +40,22 @@ def comparison_content(comparison: Comparison) -> dict[str, Any]:
     if comparison.truth is not None:
         graphs.append(graph_entry("truth", plain_rows(comparison.truth, names), names))
     labels, distances = comparison.distances()
-    return drawing(names, _common_graph(comparison)) | {
-        "kind": "comparison",
-        "graphs": graphs,
-        "truth": len(graphs) - 1 if comparison.truth is not None else None,
-        "candidates": [],
-        "chosen": 0.0,
-        "measure": "weight",
-        "methods": rounded([vars(row) for row in comparison.rows]),
-        "distances": {"names": labels, "values": distances.tolist()},
-        "agreement": comparison.agreement(),
-    }
+    knowledge = comparison.settings.get("knowledge")
+    return (
+        drawing(names, _common_graph(comparison), knowledge)
+        | known(knowledge, names)
+        | {
+            "kind": "comparison",
+            "graphs": graphs,
+            "truth": len(graphs) - 1 if comparison.truth is not None else None,
+            "candidates": [],
+            "chosen": 0.0,
+            "measure": "weight",
+            "methods": rounded([vars(row) for row in comparison.rows]),
+            "distances": {"names": labels, "values": distances.tolist()},
+            "agreement": comparison.agreement(),
+        }
+    )
 
 
 def _common_graph(comparison: Comparison) -> BoolMatrix:

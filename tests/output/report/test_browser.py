@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import re
+import shlex
 import shutil
 import time
 import xml.etree.ElementTree as ElementTree
@@ -10,9 +13,11 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
+from golem import metrics
 from golem.comparison.other_packages import Estimate
 from golem.comparison.report import report_comparison
 from golem.comparison.result import Comparison, Row
+from golem.data.knowledge import Knowledge, with_edges
 from golem.graphs.graph_document import document_of as checked
 from golem.graphs.named_graph import NamedGraph
 from golem.output.report import report_document
@@ -190,6 +195,7 @@ def test_an_edge_that_is_always_joined_stays_where_its_direction_is_open(open_pa
     set_slider(page, "#frequency", 60)
     assert page.locator("#graph .edge:not(.faded)").get_attribute("data-edge") == "0>1"
     # What supports a direction is next to its share.
+    set_slider(page, "#frequency", 0)
     assert page.locator("#edge-table .tag").all_inner_texts() == ["undecided", "by variance"]
     choose_edge(page, "A", "C")
     fact = page.locator("#details tr", has_text="Directed in")
@@ -204,16 +210,16 @@ def test_a_click_on_a_node_or_an_edge_tells_about_it(open_page, chain, tmp_path)
     assert f"C = 0.5 {MINUS} 1 · B + 0.2 · A + noise" in " ".join(text.split())
     assert "variance 1, standard deviation 1" in text
     assert re.search(
-        rf"Total effects of other variables\s+B\s+{MINUS}1\s+A\s+{MINUS}0.3", text
+        rf"Total effects of other variables \(raw\)\s+B\s+{MINUS}1\s+A\s+{MINUS}0.3", text
     )  # 0.2 + 0.5 * -1 along both paths
     page.locator('[data-node="0"]').click()
     assert re.search(
-        rf"Total effects on other variables\s+B\s+0.5\s+C\s+{MINUS}0.3", page.locator("#details").inner_text()
+        rf"Total effects on other variables \(raw\)\s+B\s+0.5\s+C\s+{MINUS}0.3", page.locator("#details").inner_text()
     )
     choose_edge(page, "B", "C")
     text = page.locator("#details").inner_text()
     assert "B → C" in text
-    assert re.search(rf"Weight\s+{MINUS}1", text)
+    assert re.search(rf"Weight \(raw\)\s+{MINUS}1", text)
     assert re.search(r"Loss of score without it\s+100", text)
     page.keyboard.press("Escape")
     assert "Click a variable" in page.locator("#details").inner_text()
@@ -311,12 +317,23 @@ def test_a_truth_marks_edges(open_page, chain, tmp_path):
     assert page.locator("#graph .edge.negative").count() == 1
 
 
-def test_an_open_direction_is_right_both_ways(open_page, chain, tmp_path):
+def test_an_undecided_edge_counts_as_drawn_and_as_a_line_is_right_both_ways(open_page, chain, tmp_path):
+    """The rule of `golem score` without and with --cpdag."""
     chain["edge_table"][0]["undecided"] = True
     truth = np.zeros((4, 4))
     truth[1, 0] = 1
-    page = open_page(write_report(chain, tmp_path / "r.html", truth=NamedGraph.from_weights(truth, tuple("ABCD"))))
-    assert page.locator("#graph .edge.true.undecided").count() == 1
+    graph = NamedGraph.from_weights(truth, tuple("ABCD"))
+    page = open_page(write_report(chain, tmp_path / "r.html", truth=graph))
+    learned = checked(chain).graph()
+    for view, is_class in ((learned, False), (learned.partially_directed(), True)):
+        page.locator("#lines").set_checked(is_class)
+        counts = vars(metrics.count_edges(truth, view.adjacency, cpdag=is_class))
+        kinds = {kind: page.locator(f"#graph .edge.{kind}").count() for kind in counts}
+        assert kinds == counts
+        shown = page.locator("#counts").inner_text().replace(" (1 of them undecided)", "")
+        assert ", ".join(f"{count} {kind}" for kind, count in counts.items()) in shown
+        assert page.locator("#compared tbody tr").inner_text().split()[1:] == [str(count) for count in counts.values()]
+    assert page.locator('[data-edge="0>1"] .head').get_attribute("d") == ""
     assert page.locator("#graph .edge.missing").count() == 0
 
 
@@ -479,14 +496,14 @@ def test_the_matrix_tells_and_chooses(open_page, chain, tmp_path):
     cell = 26
     margin = side - 4 - 4 * cell
     matrix.hover(position={"x": margin + 2.5 * cell, "y": margin + 1.5 * cell})
-    assert page.locator("#matrix-readout").inner_text() == f"B → C, weight {MINUS}1"
+    assert page.locator("#matrix-readout").inner_text() == f"B → C, weight (raw) {MINUS}1"
     matrix.click(position={"x": margin + 2.5 * cell, "y": margin + 1.5 * cell})
     assert page.locator("#details h2").first.inner_text() == "B → C"
     page.keyboard.press("Escape")
     matrix.focus()
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowLeft")
-    assert page.locator("#matrix-readout").inner_text() == "A → B, weight 0.5"
+    assert page.locator("#matrix-readout").inner_text() == "A → B, weight (raw) 0.5"
     page.keyboard.press("Enter")
     assert page.locator("#details h2").first.inner_text() == "A → B"
 
@@ -602,3 +619,166 @@ def test_it_can_be_printed(open_page, chain, tmp_path):
     assert page.locator("#graph .node").first.is_visible()
     assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
     assert page.pdf().startswith(b"%PDF")
+
+
+LEVELS = ("ok", "note", "warning", "note", "warning")
+
+
+def test_findings_come_first_next_to_the_graph_worst_first(open_page, chain, tmp_path):
+    chain["diagnostics"] = [{"name": f"f{k}", "level": level, "finding": "!"} for k, level in enumerate(LEVELS)]
+    page = open_page(write_report(chain, tmp_path / "r.html"))
+    assert page.locator("main section").first.get_attribute("aria-labelledby") == "diagnostics-title"
+    levels = page.locator(".findings-card > .findings .level").all_inner_texts()
+    assert levels == ["warning", "warning", "note", "note"]
+    assert page.locator(".findings-card summary").inner_text() == "1 check found no problem"
+    card, graph = page.locator(".findings-card").bounding_box(), page.locator("#stage").bounding_box()
+    assert card["x"] >= graph["x"] + graph["width"]
+    assert abs(card["y"] - graph["y"]) < 2
+    page.set_viewport_size({"width": 600, "height": 900})
+    assert page.locator(".findings-card").bounding_box()["y"] < page.locator("#stage").bounding_box()["y"]
+
+
+@pytest.mark.parametrize(("d", "kind"), [(120, "ER1"), (60, "ER4"), (60, "ER2")])
+def test_a_graph_with_many_edges_opens_with_the_strongest(open_page, tmp_path, d, kind):
+    graph = random_dag(d, kind, 0)
+    weights = graph * np.random.default_rng(0).uniform(0.5, 2, size=(d, d))
+    page = open_page(write_report(document_of(weights), tmp_path / "r.html"))
+    edges, many = int(graph.sum()), d > 80 or graph.sum() > 200
+    assert page.locator("#view").input_value() == ("-1" if many else "0")
+    if many:
+        strongest = np.argwhere(weights >= np.sort(weights[graph])[-60])
+        shown = {page_edge.get_attribute("data-edge") for page_edge in page.locator("#graph .edge").all()}
+        assert shown == {f"{i}>{j}" for i, j in strongest}
+        assert page.locator("#graph .node").count() == len(np.unique(strongest))
+        assert page.locator("#overlay").inner_text().startswith(f"Only the 60 strongest of {edges} edges are shown.")
+        assert page.locator("#counts").inner_text().startswith(f"60 of {edges} edges")
+        page.locator("#overlay button").click()
+    assert page.locator("#graph .edge").count() == edges
+    assert page.locator("#graph .node").count() == d
+
+
+def test_a_large_graph_without_weights_opens_with_a_neighbourhood(open_page, tmp_path):
+    graph = random_dag(100, "ER1", 0)
+    names = [f"x{k}" for k in range(100)]
+    rows = [{"source": names[i], "target": names[j]} for i, j in np.argwhere(graph)]
+    document = {"names": names, "edge_table": rows, "weighted": False, "format_version": 2}
+    page = open_page(write_report(document, tmp_path / "r.html"))
+    links = graph.sum(axis=0) + graph.sum(axis=1)
+    assert page.locator("#graph .node").count() == 1 + links.max()
+
+
+def test_tiers_are_bands(open_page, chain, tmp_path):
+    chain["knowledge"] = {"required": [], "forbidden": [], "tiers": [["A", "D"], ["B", "C"]]}
+    page = open_page(write_report(chain, tmp_path / "r.html"))
+    assert page.locator(".band-label").all_text_contents() == ["tier 1", "tier 2"]
+    bands = [band.bounding_box() for band in page.locator(".band").all()]
+    for node, band in ((0, 0), (3, 0), (1, 1), (2, 1)):
+        box = page.locator(f'[data-node="{node}"] rect').bounding_box()
+        assert bands[band]["y"] <= box["y"]
+        assert box["y"] + box["height"] <= bands[band]["y"] + bands[band]["height"]
+
+
+def test_a_click_anywhere_in_a_row_selects(open_page, chain, tmp_path):
+    page = open_page(write_report(chain, tmp_path / "r.html"))
+    page.locator("#edge-table tbody tr").nth(2).locator("td").last.click()
+    assert page.locator("#details h2").first.inner_text() == "B → C"
+    page.locator("#variable-table tbody tr").nth(3).locator("td").last.click()
+    assert page.locator("#details h2").first.inner_text() == "D"
+
+
+def test_weights_are_labelled_raw_or_standardized(open_page, chain, tmp_path):
+    for row in chain["edge_table"]:
+        row["standard_error"] = 0.01
+    page = open_page(write_report(chain, tmp_path / "r.html"))
+    choose_edge(page, "A", "B")
+    texts = page.locator("#edge-table th, #details th, #measure option, #legend .key, #matrix-title").all_inner_texts()
+    labels = [text for text in texts if "weight" in text.lower() or "error" in text.lower()]
+    assert len(labels) >= 8
+    assert all("(raw)" in label or "(standardized)" in label for label in labels)
+
+
+def test_counts_follow_what_is_shown(open_page, chain, tmp_path):
+    chain["edge_table"][0]["direction_from"] = "shape"  # A -> B
+    chain["edge_table"][1]["direction_from"] = "knowledge"  # A -> C
+    chain["edge_table"][2]["direction_from"] = "structure"  # B -> C
+    page = open_page(write_report(chain, tmp_path / "r.html"))
+    legend = page.locator("#legend label").all_inner_texts()
+    assert [text.strip() for text in legend] == ["by structure (1)", "by shape (1)", "by knowledge (1)"]
+    assert page.locator("#edges-title").inner_text() == "Edges (3)"
+    page.locator("[data-direction=shape]").uncheck()
+    assert shown_edges(page) == 2
+    assert page.locator("#counts").inner_text().startswith("2 of 3 edges · 1 isolated node")
+    assert page.locator("#edges-title").inner_text() == "Edges (2 of 3)"
+    assert page.locator("#edge-table tbody tr").count() == 2
+    rows = [row.split("\t")[:3] for row in page.locator("#variable-table tbody tr").all_inner_texts()]
+    assert rows == [["A", "0", "1"], ["B", "0", "1"], ["C", "2", "0"], ["D", "0", "0"]]
+    page.locator("[data-direction=shape]").check()
+    page.locator('[data-node="3"]').click()
+    page.locator("#view").select_option("1")  # D has no neighbours
+    assert page.locator("#counts").inner_text().startswith("0 of 3 edges · 1 isolated node")
+
+
+def test_empty_panels_are_not_shown(open_page, chain, tmp_path):
+    titles = page_titles(open_page(write_report(document_of(np.zeros((2, 2))), tmp_path / "r.html")))
+    assert titles == {"Details", "Variables", "Settings and versions", "Limits", "How to cite"}
+    titles |= {"Edges (3)", "Weights (standardized) in causal order"}
+    assert page_titles(open_page(write_report(chain, tmp_path / "r.html"))) == titles
+
+
+def page_titles(page):
+    return {title.inner_text() for title in page.locator("h2").all() if title.is_visible()}
+
+
+def test_knowledge_is_collected_for_the_next_run(open_page, chain, tmp_path):
+    chain["knowledge"] = {"required": [["A", "C"]], "forbidden": [], "tiers": []}
+    chain |= {"data": {"paths": ["my data.csv"], "drop": ["E,F"]}, "settings": {"noise": "nv", "random_state": 3}}
+    page = open_page(write_report(chain, tmp_path / "r.html"))
+    choose_edge(page, "A", "B")
+    page.get_by_label("A → B: forbidden").click()
+    page.locator('[data-node="3"]').click()
+    page.locator('[data-node="1"]').click(modifiers=["Shift"])
+    assert page.locator("#details h2").first.inner_text() == "D and B"
+    page.get_by_label("D → B: required").click()
+    assert page.get_by_label("D → B: required").get_attribute("aria-pressed") == "true"
+    page.get_by_label("B → D: forbidden").click()
+    page.get_by_label("B → D: clear").click()
+    words = shlex.split(page.locator("#known-command").input_value())
+    assert words[:9] == ["golem", "fit", "my data.csv", "--noise", "nv", "--seed", "3", "--drop", '"E,F"']
+    assert words[9:] == ["--require", "A->C", "--require", "D->B", "--forbid", "A->B"]
+    document = json.loads(page.locator("#known-json").input_value())
+    assert document == {"required": [["A", "C"], ["D", "B"]], "forbidden": [["A", "B"]]}
+    # The buttons reach the pair without Shift, and the list clears an entry.
+    page.locator('[data-node="3"]').click()
+    page.locator("#pair").click()
+    page.locator('[data-node="0"]').click()
+    assert page.locator("#details h2").first.inner_text() == "D and A"
+    page.get_by_label("Clear A → C").click()
+    assert "A->C" not in page.locator("#known-command").input_value()
+
+
+def test_the_command_and_the_json_name_hostile_variables_exactly(open_page, tmp_path):
+    names = ["it's", 'the "x"', "a->b", " blank ", "$(rm)", "é, ü"]
+    page = open_page(write_report(document_of(np.zeros((6, 6)), names), tmp_path / "r.html"))
+    expected = []
+    for a, b in ((0, 1), (2, 3), (4, 5)):
+        page.locator(f'[data-node="{a}"]').click()
+        page.locator(f'[data-node="{b}"]').click(modifiers=["Shift"])
+        page.locator("#details [data-known=required]").first.click()
+        expected.append((names[a], names[b]))
+    words = shlex.split(page.locator("#known-command").input_value())
+    edges = [word for option, word in itertools.pairwise(words) if option == "--require"]
+    assert with_edges(None, [], edges, names).required == tuple(expected)
+    (tmp_path / "known.json").write_text(page.locator("#known-json").input_value(), encoding="utf-8")
+    assert Knowledge.read(tmp_path / "known.json").required == tuple(expected)
+
+
+def test_a_weight_outside_its_interval_is_explained(open_page, chain, tmp_path):
+    chain["edge_table"][0] |= {"weight_low": 0.0, "weight_high": 0.1, "direction_frequency": 0.4}  # A -> B, 0.5
+    chain["edge_table"][1] |= {"weight_low": 0.0, "weight_high": 0.1, "direction_frequency": 0.9}  # A -> C, 0.2
+    chain["edge_table"][2] |= {"weight_low": -2.0, "weight_high": 0.0, "direction_frequency": 0.9}
+    page = open_page(write_report(chain, tmp_path / "r.html"))
+    for ends, text in (("AB", "lack or reverse this edge"), ("AC", "other causes"), ("BC", None)):
+        choose_edge(page, *ends)
+        shown = page.locator("#details").inner_text()
+        assert ("outside its interval" in shown) == (text is not None)
+        assert text is None or text in shown

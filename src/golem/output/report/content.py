@@ -13,11 +13,15 @@ from golem.graphs.graph_document import GraphDocument
 from golem.graphs.metrics import as_estimate, as_truth
 from golem.graphs.named_graph import NamedGraph
 from golem.output.document import Edge
-from golem.output.layout import causal_order, layered_layout
+from golem.output.layout import causal_order, tiered_layout
+from golem.output.report.command import fit_words
 from golem.runtime.types import BoolMatrix, Matrix
 
 # A drawing of a larger graph is illegible: the page opens with the matrix and a neighbourhood instead.
 LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES = 300, 1500
+# A larger graph opens with its strongest edges, or with a neighbourhood if it has no weights.
+LARGEST_OPENED_GRAPH, MOST_OPENED_EDGES, STRONGEST_EDGES = 80, 200, 60
+WHOLE, STRONGEST, NEIGHBOURHOOD = 0, -1, 1
 LONGEST_LABEL = 18
 # Raw weights below the threshold that the slider can show.
 MOST_CANDIDATES = 2000
@@ -49,40 +53,124 @@ def model_content(
         rows = [{"source": source, "target": target} for source, target in document.bootstrap.consensus]
         graphs.append(graph_entry("consensus of the bootstrap", rows, names))
     used, shown = document.used or {}, document.plain()
-    return drawing(names, adjacency) | {
-        "kind": "model",
-        "graphs": graphs,
-        "truth": 1 if truth is not None else None,
-        "compared_with": len(references),
-        "candidates": _candidates(document, adjacency),
-        "chosen": used.get("threshold", 0.0),
-        # The threshold of a fit applies to the weights; otherwise standardized weights avoid the units.
-        "measure": "weight" if "threshold" in used else "standardized_weight",
-        "noise_variances": rounded(document.noise_variances),
-        "intercepts": rounded(document.intercepts),
-        "terms": TERMS,
-        "trace": rounded(shown["trace"]),
-        "selection": rounded(shown["selection"]),
-        "effective_rows": document.effective_rows,
+    return (
+        drawing(names, adjacency, document.knowledge, graphs[0])
+        | known(document.knowledge, names)
+        | {
+            "kind": "model",
+            "graphs": graphs,
+            "truth": 1 if truth is not None else None,
+            "compared_with": len(references),
+            "unnamed": _unnamed(names, truth, other),
+            "candidates": _candidates(document, adjacency),
+            "chosen": used.get("threshold", 0.0),
+            # The threshold of a fit applies to the weights; otherwise standardized weights avoid the units.
+            "measure": "weight" if "threshold" in used else "standardized_weight",
+            "r2": rounded(document.r2),
+            "noise_variances": rounded(document.noise_variances),
+            "intercepts": rounded(document.intercepts),
+            "terms": TERMS,
+            "trace": rounded(shown["trace"]) if _can_be_drawn(shown["trace"] or []) else [],
+            "selection": rounded(shown["selection"]),
+            "effective_rows": document.effective_rows,
+            "command": fit_words(document),
+        }
+    )
+
+
+def _unnamed(
+    names: tuple[str, ...], truth: NamedGraph | None, other: tuple[str, NamedGraph] | None
+) -> dict[str, list[str]]:
+    """Return the variables that the truth or the other graph does not name, so that they count as isolated there."""
+    compared = ([] if truth is None else [("truth", truth)]) + ([] if other is None else [other])
+    return {label: [name for name in names if name not in set(graph.names)] for label, graph in compared}
+
+
+def known(knowledge: Mapping[str, Any] | None, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return knowledge by the numbers of the variables; those that the graph does not have are left out."""
+    index = {name: k for k, name in enumerate(names)}
+    groups = {
+        key: [[index[name] for name in group if name in index] for group in (knowledge or {}).get(key) or []]
+        for key in ("required", "forbidden", "tiers")
     }
+    return {"tiers": groups.pop("tiers"), "knowledge": {key: [e for e in groups[key] if len(e) == 2] for key in groups}}
 
 
-def drawing(names: tuple[str, ...], adjacency: BoolMatrix) -> dict[str, Any]:
-    """Return names, labels, causal order and, unless the graph is large, places of nodes and bends of edges."""
+def worst_first(findings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Sort findings: warnings, notes, then what is fine."""
+    levels = ("warning", "note", "ok")
+    return sorted(findings, key=lambda finding: levels.index(finding["level"]) if finding["level"] in levels else 1)
+
+
+def _can_be_drawn(trace: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether a trace has two points with the same terms."""
+    counts = [len(point["terms"]) for point in trace]
+    return len(counts) > len(set(counts))
+
+
+def drawing(
+    names: tuple[str, ...],
+    adjacency: BoolMatrix,
+    knowledge: Mapping[str, Any] | None = None,
+    graph: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return names, labels, causal order, the first view and, unless the graph is large, the places of its nodes.
+
+    Tiers of the knowledge are below each other. With a graph, the result of `graph_entry`, the page of a graph with
+    many edges opens with its strongest ones.
+    """
     labels = [shortened(name) for name in names]
-    large = len(names) > LARGEST_DRAWN_GRAPH or int(adjacency.sum()) > MOST_DRAWN_EDGES
+    edges = int(adjacency.sum())
+    large = len(names) > LARGEST_DRAWN_GRAPH or edges > MOST_DRAWN_EDGES
+    many = len(names) > LARGEST_OPENED_GRAPH or edges > MOST_OPENED_EDGES
     # Many edges on one side of a node need room as well; neighbourhoods of a large graph are laid out in the page.
-    ends = np.maximum(adjacency.sum(axis=0), adjacency.sum(axis=1)) * (not large)
-    widths = [
-        min(max(46.0, 7.3 * _columns(label) + 20, 8.0 * count + 14), 164.0)
-        for label, count in zip(labels, ends, strict=True)
-    ]
+    widths = _widths(labels, adjacency & (not large))
     shown = {"names": names, "labels": labels, "widths": widths, "order": causal_order(adjacency).tolist()}
     if large:
-        return shown | {"large": True, "places": None, "bends": [], "size": None}
-    layout = layered_layout(adjacency, widths)
+        none: dict[str, Any] = {"places": None, "bends": [], "bands": [], "size": None}
+        return shown | none | {"large": True, "opening": NEIGHBOURHOOD, "strong": None}
+    tiers = known(knowledge, names)["tiers"]
+    strong = _strong_drawing(labels, graph, tiers) if many and graph is not None else None
+    opening = WHOLE if not many else NEIGHBOURHOOD if strong is None else STRONGEST
+    return shown | {"large": False, "opening": opening, "strong": strong} | _placed(adjacency, widths, tiers)
+
+
+def _widths(labels: Sequence[str], adjacency: BoolMatrix) -> list[float]:
+    """Return the widths of nodes, with room for their names and edges."""
+    ends = np.maximum(adjacency.sum(axis=0), adjacency.sum(axis=1))
+    return [
+        min(max(46.0, 7.3 * _columns(label) + 20, 8.0 * count + 14), 164.0)
+        for label, count in zip(labels, ends.tolist(), strict=True)
+    ]
+
+
+def _placed(adjacency: BoolMatrix, widths: Sequence[float], tiers: Sequence[Sequence[int]]) -> dict[str, Any]:
+    """Return the places of nodes, the bends of edges, and where tiers that have nodes begin, with their numbers."""
+    filled = {number: tier for number, tier in enumerate(tiers, start=1) if tier}
+    layout, begin = tiered_layout(adjacency, widths, list(filled.values()))
     bends = [[i, j, points.round(1).tolist()] for (i, j), points in sorted(layout.bends.items())]
-    return shown | {"large": False, "places": layout.positions.round(1).tolist(), "bends": bends, "size": layout.size}
+    bands = [[number, round(top, 1)] for number, top in zip(filled, begin, strict=False)]
+    return {"places": layout.positions.round(1).tolist(), "bends": bends, "size": layout.size, "bands": bands}
+
+
+def _strong_drawing(
+    labels: Sequence[str], graph: Mapping[str, Any], tiers: Sequence[Sequence[int]]
+) -> dict[str, Any] | None:
+    """Return a drawing of the strongest edges alone, with nodes by number; None if the edges have no weights."""
+    measure = next((name for name in ("standardized_weight", "weight") if name in graph["columns"]), None)
+    if measure is None:
+        return None
+    column = graph["columns"].index(measure)
+    edges = sorted(graph["rows"], key=lambda row: -abs(row[column] or 0.0))[:STRONGEST_EDGES]
+    nodes = sorted({node for row in edges for node in row[:2]})
+    place = {node: k for k, node in enumerate(nodes)}
+    adjacency = np.zeros((len(nodes), len(nodes)), dtype=bool)
+    for source, target, *_ in edges:
+        adjacency[place[source], place[target]] = True
+    widths = _widths([labels[node] for node in nodes], adjacency)
+    drawn = _placed(adjacency, widths, [[place[node] for node in tier if node in place] for tier in tiers])
+    bends = [[nodes[i], nodes[j], points] for i, j, points in drawn["bends"]]
+    return drawn | {"nodes": nodes, "edges": [row[:2] for row in edges], "widths": widths, "bends": bends}
 
 
 def shortened(name: str) -> str:

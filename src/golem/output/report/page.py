@@ -15,11 +15,12 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
+from golem.output.report.content import worst_first
 from golem.runtime.messages import counted
 
 # In the order of their dependencies; the page has them as one script.
-SCRIPTS = ("data.js", "state.js", "geometry.js", "graph.js", "matrix.js", "details.js", "tables.js", "charts.js",
-           "export.js", "controls.js", "main.js")  # fmt: skip
+SCRIPTS = ("data.js", "state.js", "geometry.js", "graph.js", "matrix.js", "knowledge.js", "details.js", "tables.js",
+           "charts.js", "export.js", "controls.js", "main.js")  # fmt: skip
 
 LONGEST_LIST = 12
 # Written without thousands separators, so that they can be copied.
@@ -42,6 +43,7 @@ def render(template: str, content: Mapping[str, Any], **shown: Any) -> str:
         "number": written,
         "counted": partial(counted, written=written),
         "named_knowledge": named_knowledge,
+        "worst_first": worst_first,
         "without": lambda values, key: {name: value for name, value in values.items() if name != key},
     }
     script = '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in SCRIPTS) + "})();\n"

@@ -13,7 +13,7 @@ function traceCharts() {
   const last = whole.at(-1).terms;
   const table = make("table", { class: "facts" }, ...terms.map((term) => make("tr", {}, make("th", { scope: "row" }, termName(term)), make("td", {}, number(last[term], 5)))));
   find("trace").replaceChildren(
-    charts.length ? make("div", { class: "charts" }, ...charts) : make("p", { class: "hint" }, "The search recorded no steps."),
+    make("div", { class: "charts" }, ...charts),
     ...(whole.length > 1 ? [] : [make("h3", {}, "Final values"), table]));
 }
 

@@ -45,16 +45,22 @@ function showSliders() {
 
 function showCounts() {
   const graph = shownGraph();
-  const visible = graph.edges.filter(isVisible);
+  // Next to the matrix of a large graph all edges count.
+  const isShown = (edge) => isVisible(edge) && (content.large || inView(edge));
+  const visible = graph.edges.filter(isShown);
   const total = graph.edges.filter((edge) => !edge.candidate).length;
   const touched = new Set(visible.flatMap((edge) => [edge.source, edge.target]));
-  const parts = [`${visible.length} of ${plural(total, "edge")}`, plural(names.length - touched.size, "isolated node")];
-  const undecided = visible.filter((edge) => edge.undecided || edge.undirected).length;
+  const among = view && !content.large ? view.places.size : names.length;
+  const parts = [`${visible.length} of ${plural(total, "edge")}`];
+  if (state.isolated) parts.push(plural(among - touched.size, "isolated node"));
+  const undecided = visible.filter((edge) => directionOf(edge) === "none").length;
   if (undecided) parts.push(`${undecided} undecided`);
   if (state.reference !== null) {
     const reference = graphs[state.reference];
-    const counts = tally(graph, reference, isVisible);
-    parts.push(`compared with ${reference.name}: ${VERDICTS.map((kind) => `${counts[kind]} ${verdictWord(kind, reference)}`).join(", ")}`);
+    const counts = tally(graph, reference, isShown);
+    const open = visible.filter((edge) => directionOf(edge) === "none" && verdict(edge, reference) === "reversed").length;
+    const note = (kind) => (kind === "reversed" && open ? ` (${open} of them undecided)` : "");
+    parts.push(`compared with ${reference.name}: ${VERDICTS.map((kind) => `${counts[kind]} ${verdictWord(kind, reference)}${note(kind)}`).join(", ")}`);
   }
   find("counts").textContent = parts.join(" · ");
 }
@@ -71,13 +77,15 @@ function setUpSelects() {
   find("shown").addEventListener("change", (event) => showGraph(Number(event.target.value)));
   find("reference").addEventListener("change", (event) => change({ reference: event.target.value === "" ? null : Number(event.target.value) }));
   find("isolated-field").hidden = content.large;
-  if (content.large) find("view").querySelector("option").remove();
+  if (content.large) find("view").querySelector("option[value='0']").remove();
+  if (!content.strong) find("view").querySelector("option[value='-1']").remove();
   find("view").addEventListener("change", (event) => {
     const steps = Number(event.target.value);
     const node = state.chosen && state.chosen.node !== undefined ? state.chosen.node : state.centre;
     change({ steps, centre: node ?? mostLinked() });
   });
   find("isolated").addEventListener("change", (event) => { change({ isolated: event.target.checked }); fit(); });
+  find("lines").addEventListener("change", (event) => change({ lines: event.target.checked }));
   find("zoom-in").addEventListener("click", () => zoomBy(1.3));
   find("zoom-out").addEventListener("click", () => zoomBy(1 / 1.3));
   find("zoom-fit").addEventListener("click", fit);
@@ -93,6 +101,8 @@ function showGraph(shown) {
 }
 
 function showSelects() {
+  find("isolated").checked = state.isolated;
+  find("lines-field").hidden = !shownGraph().edges.some((edge) => !edge.undirected && directionOf(edge) === "none");
   find("shown").value = String(state.shown);
   for (const option of find("reference").options) option.hidden = option.disabled = option.value === String(state.shown);
   find("reference").value = state.reference === null ? "" : String(state.reference);
@@ -163,15 +173,33 @@ function showLegend() {
   const keys = state.reference === null
     ? (graph.columns.has("weight") ? [item("positive", "positive"), item("negative", "negative")] : [])
     : VERDICTS.map((kind) => item(kind, verdictWord(kind, graphs[state.reference])));
-  if (graph.columns.has("undecided")) keys.push(item("neutral", "direction undecided", "undecided"));
-  if (graph.columns.has("by_variance")) keys.push(item("neutral", "direction decided only by variances", "by-variance"));
+  keys.push(...directionFilters(graph, item));
   if (graph.columns.has("undirected")) keys.push(make("span", { class: "key" }, "no arrowhead: direction undecided"));
-  if (graph.columns.has("weight")) keys.push(make("span", { class: "key" }, `width: size of the ${graph.columns.has("standardized_weight") ? "standardized " : ""}weight`));
+  if (graph.columns.has("weight")) keys.push(make("span", { class: "key" }, `width: weight (${graph.columns.has("standardized_weight") ? "standardized" : "raw"})`));
+  if (content.tiers.length && content.order.some((node) => !tierOf.has(node))) keys.push(make("span", { class: "key" }, "dashed box: no tier"));
   if (graph.columns.has("direction_frequency")) keys.push(make("span", { class: "key" }, "opacity: frequency in the bootstrap"));
   find("legend").replaceChildren(...keys);
 }
 
+// What directions rest on, each with a box that shows or hides its edges; nothing if all rest on the same.
+function directionFilters(graph, item) {
+  const counts = new Map();
+  for (const edge of graph.edges) if (!edge.candidate) counts.set(directionOf(edge), (counts.get(directionOf(edge)) ?? 0) + 1);
+  if (counts.size === 1 && counts.has("structure")) return [];
+  return Object.keys(DIRECTIONS).filter((source) => counts.has(source)).map((source) => {
+    const { word, style, text } = DIRECTIONS[source];
+    const box = make("input", { type: "checkbox", checked: !state.hidden.has(source), "data-direction": source, onchange: (event) => {
+      const hidden = new Set(state.hidden);
+      if (event.target.checked) hidden.delete(source); else hidden.add(source);
+      change({ hidden });
+      find("legend").querySelector(`[data-direction=${source}]`).focus();
+    } });
+    const key = item("neutral", ` ${source === "structure" ? "by structure" : word} (${counts.get(source)})`, source === "none" && state.lines ? "line-only" : style);
+    return make("label", { class: "key", title: `Direction ${text}` }, box, key);
+  });
+}
+
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") change(state.chosen ? { chosen: null } : { steps: content.large ? state.steps : 0 });
+  if (event.key === "Escape") change(state.chosen ? { chosen: null } : { steps: content.large ? state.steps : content.opening > 0 ? 0 : content.opening });
   if (event.key === "/" && !["INPUT", "SELECT"].includes(document.activeElement.tagName)) { event.preventDefault(); find("search").focus(); }
 });

@@ -34,10 +34,22 @@ for (const graph of graphs) {
 const bends = new Map(content.bends.map(([source, target, points]) => [edgeId(source, target), points]));
 
 const MEASURES = {
-  standardized_weight: { label: "standardized weight", power: 2 },
-  weight: { label: "weight", power: 2 },
+  standardized_weight: { label: "weight (standardized)", power: 2 },
+  weight: { label: "weight (raw)", power: 2 },
   drop_loss: { label: "loss of score", power: 4 },
 };
+
+// What a direction can rest on: a word for tables, the class of its line, and an explanation.
+const DIRECTIONS = {
+  structure: { word: "decided", style: "", text: "decided by the equivalence class: all its members have this direction" },
+  variances: { word: "by variance", style: "by-variance", text: "decided only by the noise variances, so it depends on the units of the columns" },
+  shape: { word: "by shape", style: "by-shape", text: "decided only by the shape of the noise" },
+  knowledge: { word: "by knowledge", style: "by-knowledge", text: "given by knowledge, or follows from it" },
+  interventions: { word: "by intervention", style: "by-intervention", text: "decided by the interventions" },
+  none: { word: "undecided", style: "undecided", text: "undecided: the reversed edge fits equally well" },
+};
+const directionOf = (edge) => (edge.direction_from in DIRECTIONS ? edge.direction_from
+  : edge.undecided || edge.undirected ? "none" : edge.by_variance ? "variances" : "structure");
 
 // Make an element: attributes first, then children; strings become text.
 function make(tag, attributes = {}, ...children) {

@@ -6,19 +6,21 @@ function showDetails() {
   const chosen = state.chosen;
   const edge = chosen && chosen.edge && shownGraph().byId.get(chosen.edge);
   find("status").textContent = !chosen ? "" : edge ? edgeText(edge) : chosen.node !== undefined ? nodeText(chosen.node) : "";
+  document.querySelector(".workspace").classList.toggle("selected", Boolean(chosen)); // the details get more room
   if (!chosen) details.replaceChildren(...introduction());
   else if (chosen.node !== undefined) details.replaceChildren(...nodeDetails(chosen.node));
+  else if (chosen.pair) details.replaceChildren(...pairDetails(...chosen.pair));
   else details.replaceChildren(...edgeDetails(chosen));
 }
 
 function introduction() {
   const graph = shownGraph();
-  const ends = graph.edges.filter((edge) => !edge.candidate).sort((a, b) => strength(b) - strength(a));
+  const ends = graph.edges.filter((edge) => !edge.candidate && isVisible(edge)).sort((a, b) => strength(b) - strength(a));
   return [
     make("h2", {}, "Details"),
-    make("p", { class: "hint" }, "Click a variable or an edge, or move with the arrow keys. Double-click a variable to see its neighbours. Drag to move the graph. Zoom with Ctrl and the mouse wheel."),
-    ends.length ? make("h3", {}, graph.columns.has("weight") ? `Strongest edges (${graph.columns.has("standardized_weight") ? "standardized " : ""}weight)` : "Edges") : null,
-    edgeList(ends, (edge) => [names[edge.source], edge.undirected ? "–" : "→", names[edge.target]], (edge) => number(edge.standardized_weight ?? edge.weight, 2)),
+    make("p", { class: "hint" }, "Click a variable or an edge, or move with the arrow keys. Shift-click a second variable for a pair. Double-click a variable to see its neighbours. Drag to move the graph. Zoom with Ctrl and the mouse wheel."),
+    ends.length ? make("h3", {}, graph.columns.has("weight") ? `Strongest edges, weight (${graph.columns.has("standardized_weight") ? "standardized" : "raw"})` : "Edges") : null,
+    edgeList(ends, (edge) => [names[edge.source], arrowSign(edge), names[edge.target]], (edge) => number(edge.standardized_weight ?? edge.weight, 2)),
   ].filter(Boolean);
 }
 
@@ -36,17 +38,20 @@ function nodeDetails(node) {
   const graph = shownGraph();
   const order = (edges) => [...edges].sort((a, b) => strength(b) - strength(a));
   const section = (title, edges, end) => [
-    make("h3", {}, `${title} (${edges.length})`),
+    make("h3", {}, `${title} (${edges.length})${edges.length && graph.columns.has("weight") ? ", weight (raw)" : ""}`),
     edges.length ? edgeList(order(edges), (edge) => [names[edge[end]]], (edge) => number(edge.weight)) : make("p", { class: "hint" }, "none"),
   ];
   return [
     heading("Variable", names[node]),
     make("div", { class: "buttons" },
       make("button", { type: "button", onclick: () => change({ centre: node, steps: Math.max(1, state.steps) }) }, "Neighbours"),
-      state.steps > 0 && !content.large ? make("button", { type: "button", onclick: () => change({ steps: 0 }) }, "Whole graph") : null),
+      state.steps !== 0 && !content.large ? make("button", { type: "button", onclick: () => change({ steps: 0 }) }, "Whole graph") : null,
+      content.kind === "model" ? make("button", { type: "button", id: "pair", "aria-pressed": state.chosen.pairing ? "true" : "false",
+        onclick: () => change({ chosen: { node, pairing: !state.chosen.pairing } }) }, "Pair") : null),
+    state.chosen.pairing ? make("p", { class: "hint" }, "Click the second variable of the pair.") : "",
     ...equation(node),
-    ...section("Causes", graph.into[node], "source"),
-    ...section("Effects", graph.from[node], "target"),
+    ...section("Causes", causeEdges(node), "source"),
+    ...section("Effects", effectEdges(node), "target"),
     ...totalEffects(node),
   ];
 }
@@ -62,9 +67,10 @@ function equation(node) {
   const terms = [...parents].sort((a, b) => strength(b) - strength(a)).map((edge) =>
     make("span", { class: "term" }, `${edge.weight < 0 ? "−" : "+"} ${number(Math.abs(edge.weight))} · `, make("var", {}, names[edge.source])));
   return [
-    make("h3", {}, "Equation"),
+    make("h3", {}, "Equation, weights (raw)"),
     make("p", { class: "equation" }, make("var", {}, names[node]), ` = ${number(intercept)} `, ...terms.flatMap((term) => [term, " "]), "+ noise"),
-    make("p", { class: "hint" }, `Noise: variance ${number(variance)}, standard deviation ${number(Math.sqrt(variance))}.`),
+    make("p", { class: "hint" }, `Noise: variance ${number(variance)}, standard deviation ${number(Math.sqrt(variance))}.` +
+      (parents.length && content.r2?.[node] != null ? ` R2 ${number(content.r2[node], 2)}: the share of the variance that the causes explain.` : "")),
   ];
 }
 
@@ -97,15 +103,32 @@ function totalEffects(node) {
       make("span", { class: effect < 0 ? "value negative" : "value positive" }, number(effect)))),
       effects.length > MOST_LISTED ? make("li", { class: "hint" }, `and ${effects.length - MOST_LISTED} more`) : null),
   ];
-  return [...part("Total effects on other variables", effectsOf(node, true)), ...part("Total effects of other variables", effectsOf(node, false))];
+  return [...part("Total effects on other variables (raw)", effectsOf(node, true)), ...part("Total effects of other variables (raw)", effectsOf(node, false))];
 }
 
-// What decides a direction, and a tag for a direction that is less certain than its frequency in the bootstrap.
-const directionWord = (edge) => (edge.undecided ? "undecided" : edge.by_variance ? "by variance" : "decided");
-const directionTag = (edge) => (edge.undecided || edge.by_variance
-  ? make("span", { class: `tag ${edge.undecided ? "undecided" : "by-variance"}`,
-    title: edge.undecided ? "the reversed edge fits equally well" : "only the noise variances decide this direction, so it depends on the units of the columns" }, directionWord(edge))
-  : null);
+// What decides a direction, as a tag unless the equivalence class decides it.
+const directionWord = (edge) => DIRECTIONS[directionOf(edge)].word;
+const directionTag = (edge) => (directionOf(edge) === "structure" ? null
+  : make("span", { class: `tag ${DIRECTIONS[directionOf(edge)].style}`, title: DIRECTIONS[directionOf(edge)].text }, directionWord(edge)));
+
+// Two variables: the edge between them, or none, and what is known about them.
+function pairDetails(first, second) {
+  const edge = [edgeId(first, second), edgeId(second, first)].map((id) => shownGraph().byId.get(id)).find((found) => found && !found.candidate);
+  return [
+    heading("Pair", `${names[first]} and ${names[second]}`),
+    edge ? edgeList([edge], () => [names[edge.source], arrowSign(edge), names[edge.target]], () => (edge.weight === undefined ? "" : `weight (raw) ${number(edge.weight)}`))
+      : make("p", { class: "hint" }, "No edge connects them."),
+    ...knowledgeButtons(first, second),
+  ];
+}
+
+// Why a weight lies outside its own bootstrap interval.
+function outsideText(edge) {
+  if (edge.weight_low == null || (edge.weight >= edge.weight_low && edge.weight <= edge.weight_high)) return null;
+  return edge.direction_frequency <= 0.5
+    ? "The weight is outside its interval, because most of the replicates lack or reverse this edge, which counts as 0."
+    : "The weight is outside its interval, because most of the replicates have this edge but give its effect other causes, and a weight depends on the other causes.";
+}
 
 function edgeDetails(chosen) {
   const own = shownGraph().byId.get(chosen.edge);
@@ -114,14 +137,17 @@ function edgeDetails(chosen) {
   if (!edge) return introduction();
   const [source, target] = [names[edge.source], names[edge.target]];
   const interval = (low, high) => (low === undefined || low === null ? null : `${number(low)} to ${number(high)}`);
-  const direction = edge.undirected ? "undecided in this equivalence class" : edge.undecided ? "undecided: the reversed edge fits equally well"
-    : edge.by_variance ? "decided only by the noise variances, so it depends on the units of the columns" : own ? "decided" : null;
+  const direction = edge.undirected ? "undecided in this equivalence class" : own ? DIRECTIONS[directionOf(edge)].text : null;
   const share = (value, way) => (value === undefined || value === null ? null : `${percent(value)} of the replicates${way}`);
   const facts = [
-    ["Weight", edge.weight === undefined ? null : number(edge.weight, 4)],
-    ["Interval of the weight", interval(edge.weight_low, edge.weight_high)],
-    ["Standardized weight", edge.standardized_weight === undefined ? null : number(edge.standardized_weight, 3)],
-    ["Direction", direction, directionTag(edge)],
+    ["Weight (raw)", edge.weight === undefined ? null : number(edge.weight, 4)],
+    ["Standard error (raw)", edge.standard_error == null ? null : `${number(edge.standard_error, 2)} if the graph is right and rows are independent`],
+    ["Interval of the weight (raw)", interval(edge.weight_low, edge.weight_high)],
+    ["", outsideText(edge)],
+    ["Weight (standardized)", edge.standardized_weight === undefined ? null : number(edge.standardized_weight, 3)],
+    ["Direction", direction],
+    ["Evidence for it", edge.direction_strength == null ? null : `${number(edge.direction_strength, 3)} (deviance)` +
+      (edge.direction_error_rate == null ? "" : `, error rate at most ${percent(edge.direction_error_rate)}`)],
     ["Connected in", share(edge.adjacency_frequency, ", in any direction")],
     ["Directed in", share(edge.direction_frequency, ", in this direction"), directionTag(edge)],
     ["Interval of the total effect", interval(edge.effect_low, edge.effect_high)],
@@ -129,14 +155,15 @@ function edgeDetails(chosen) {
     ["Status", edge.candidate ? "below the threshold, or removed to break a cycle" : null],
     [reference ? `Compared with ${reference.name}` : "", reference ? verdictWord(own && !own.candidate ? verdict(edge, reference) : "missing", reference) : null],
   ].filter(([, value]) => value !== null && value !== undefined);
-  const sentence = edge.weight === undefined || edge.weight === null || edge.undirected ? null
+  const sentence = edge.weight === undefined || edge.weight === null || isLine(edge) ? null
     : make("p", { class: "prose" }, "If ", make("var", {}, source), " rises by one unit and the other causes of ", make("var", {}, target), " stay fixed, ", make("var", {}, target), ` changes by ${number(edge.weight)}.`);
   return [
-    heading("Edge", `${source} ${edge.undirected ? "–" : "→"} ${target}`),
+    heading("Edge", `${source} ${arrowSign(edge)} ${target}`),
     sentence,
     make("table", { class: "facts" }, ...facts.map(([key, value, tag]) => make("tr", {}, make("th", { scope: "row" }, key), make("td", {}, value, tag ? " " : null, tag)))),
     make("div", { class: "buttons" },
       make("button", { type: "button", onclick: () => chooseNode(edge.source) }, "Cause"),
       make("button", { type: "button", onclick: () => chooseNode(edge.target) }, "Effect")),
+    ...knowledgeButtons(edge.source, edge.target),
   ].filter(Boolean);
 }

@@ -5,7 +5,20 @@ const MOST_NEIGHBOURS = 120;
 
 function wholeView() {
   const places = new Map(content.places.map(([x, y], node) => [node, { x, y }]));
-  return { places, bends, widths: content.widths, width: content.size[0], height: content.size[1], left: 0 };
+  return { places, bends, widths: content.widths, width: content.size[0], height: content.size[1], left: 0, bands: content.bands };
+}
+
+// The strongest edges of a graph with too many, with a layout of their own.
+function strongView() {
+  const { nodes, edges, places, bends: points, bands, widths, size } = content.strong;
+  const only = new Set(edges.map(([source, target]) => edgeId(source, target)));
+  const widthOf = [];
+  nodes.forEach((node, k) => { widthOf[node] = widths[k]; });
+  return {
+    places: new Map(nodes.map((node, k) => [node, { x: places[k][0], y: places[k][1] }])),
+    bends: new Map(points.map(([source, target, bend]) => [edgeId(source, target), bend])),
+    widths: widthOf, width: size[0], height: size[1], left: 0, bands, only,
+  };
 }
 
 // Nodes within some steps of the centre, along the shown graph and the reference; the strongest edges first.
@@ -32,9 +45,39 @@ function neighbourhood(centre, steps) {
 
 function neighbourhoodView(centre, steps) {
   const { near, left } = neighbourhood(centre, steps);
-  const nodes = [...near].sort((a, b) => rank[a] - rank[b]);
+  return layersView([...near], left);
+}
+
+const tierOf = new Map(content.tiers.flatMap((tier, k) => tier.map((node) => [node, k + 1])));
+
+// Variables in layers.
+function layersView(variables, left) {
+  const near = new Set(variables);
   const edges = shownGraph().edges.filter((edge) => !edge.candidate && near.has(edge.source) && near.has(edge.target));
-  // Longest paths make the layers; a source is placed right above its first effect.
+  const linked = new Map(variables.map((node) => [node, []]));
+  const widths = [];
+  for (const edge of edges) {
+    linked.get(edge.source).push(edge.target);
+    linked.get(edge.target).push(edge.source);
+  }
+  for (const node of variables) {
+    const ends = [edges.filter((edge) => edge.source === node).length, edges.filter((edge) => edge.target === node).length];
+    widths[node] = Math.max(content.widths[node], Math.min(164, 8 * Math.max(...ends) + 14));
+  }
+  const rows = layerRows(variables, edges);
+  const spread = (row) => {
+    const x = new Map();
+    let at = 0;
+    for (const node of row) { x.set(node, at + widths[node] / 2); at += widths[node] + 22; }
+    return row.map((node) => [node, x.get(node) - (at - 22) / 2]);
+  };
+  untangle(rows, linked, spread);
+  return { ...placeRows(rows, widths, spread), bends: new Map(), widths, left };
+}
+
+// Longest paths make the layers; a source is placed right above its first effect.
+function layerRows(variables, edges) {
+  const nodes = [...variables].sort((a, b) => rank[a] - rank[b]);
   const layer = new Map(nodes.map((node) => [node, 0]));
   const forward = edges.filter((edge) => rank[edge.source] < rank[edge.target]);
   forward.sort((a, b) => rank[a.target] - rank[b.target]);
@@ -44,58 +87,44 @@ function neighbourhoodView(centre, steps) {
     if (below.length) layer.set(node, Math.min(...below) - 1);
   }
   const rows = [];
-  const widest = content.large ? 8 : 12;
   for (const node of nodes) (rows[layer.get(node)] ??= []).push(node);
-  const linked = new Map(nodes.map((node) => [node, []]));
-  for (const edge of edges) {
-    linked.get(edge.source).push(edge.target);
-    linked.get(edge.target).push(edge.source);
-  }
-  const widths = [];
-  for (const node of nodes) {
-    const ends = [edges.filter((edge) => edge.source === node).length, edges.filter((edge) => edge.target === node).length];
-    widths[node] = Math.max(content.widths[node], Math.min(164, 8 * Math.max(...ends) + 14));
-  }
-  const x = new Map();
-  const spread = (row) => {
-    let at = 0;
-    for (const node of row) { x.set(node, at + widths[node] / 2); at += widths[node] + 22; }
-    for (const node of row) x.set(node, x.get(node) - (at - 22) / 2);
-  };
-  const filled = rows.filter(Boolean);
-  filled.forEach(spread);
+  return rows.filter(Boolean);
+}
+
+// Sort the rows by the mean places of the neighbours, up and down, so that few edges cross.
+function untangle(rows, linked, spread) {
+  const x = new Map(rows.flatMap(spread));
   for (let sweep = 0; sweep < 12; sweep += 1) {
-    for (const row of sweep % 2 ? [...filled].reverse() : filled) {
+    for (const row of sweep % 2 ? [...rows].reverse() : rows) {
       const wish = new Map(row.map((node) => {
         const others = linked.get(node).map((other) => x.get(other));
         return [node, others.length ? others.reduce((a, b) => a + b, 0) / others.length : x.get(node)];
       }));
       row.sort((a, b) => wish.get(a) - wish.get(b));
-      spread(row);
+      for (const [node, place] of spread(row)) x.set(node, place);
     }
   }
-  // Long rows are broken into staggered lines, so that the names stay legible.
+}
+
+// Places of the rows. Long rows are broken into staggered lines, so that the names stay legible.
+function placeRows(rows, widths, spread) {
   const places = new Map();
-  const span = Math.max(...filled.map((row) => Math.min(row.length, widest))) * 76;
-  const layerHeight = Math.min(220, Math.max(LAYER, span / 1.7 / filled.length));
+  const widest = content.large ? 8 : 12;
+  const span = Math.max(...rows.map((row) => Math.min(row.length, widest))) * 76;
+  const layerHeight = Math.min(220, Math.max(LAYER, span / 1.7 / rows.length));
   let y = LAYER / 2;
-  for (const row of filled) {
+  for (const row of rows) {
     const lines = Math.ceil(row.length / widest);
     for (let line = 0; line < lines; line += 1) {
       const part = row.filter((_, k) => k % lines === line);
-      spread(part);
-      for (const node of part) places.set(node, { x: x.get(node) + (line % 2) * 18, y: y + line * 46 });
+      for (const [node, x] of spread(part)) places.set(node, { x: x + (line % 2) * 18, y: y + line * 46 });
     }
     y += layerHeight + (lines - 1) * 46;
   }
-  let low = Infinity;
-  let high = -Infinity;
-  for (const [node, place] of places) {
-    low = Math.min(low, place.x - widths[node] / 2 - 12);
-    high = Math.max(high, place.x + widths[node] / 2 + 12);
-  }
+  const low = Math.min(...[...places].map(([node, { x }]) => x - widths[node] / 2 - 12));
+  const high = Math.max(...[...places].map(([node, { x }]) => x + widths[node] / 2 + 12));
   for (const place of places.values()) place.x -= low;
-  return { places, bends: new Map(), widths, width: high - low, height: y - layerHeight + LAYER / 2, left };
+  return { places, bands: [], width: high - low, height: y - layerHeight + LAYER / 2 };
 }
 
 // Where each edge leaves and enters its nodes: next to each other, sorted by their other ends.
@@ -133,7 +162,7 @@ function ports(edges, view) {
 // A smooth curve through the bends, with an arrowhead at its end.
 function curve(edge, thickness) {
   const { start, stop, points, down, level } = edge.way;
-  const head = edge.undirected ? 0 : 6 + 1.3 * thickness;
+  const head = isLine(edge) ? 0 : 6 + 1.3 * thickness;
   const sign = down ? 1 : -1; // which way the arrow points at its end
   const tip = [stop[0], stop[1] - sign * 1.5];
   const end = [tip[0], tip[1] - sign * head * 0.8];

@@ -1,10 +1,11 @@
 // The drawing: one SVG, redrawn when the view changes, repainted when a slider or the selection changes.
 const svg = find("graph");
 const scene = make("g", { id: "scene" });
+const bandLayer = make("g", { class: "bands" });
 const edgeLayer = make("g", { class: "edges" });
 const nodeLayer = make("g", { class: "nodes" });
 svg.append(scene);
-scene.append(edgeLayer, nodeLayer);
+scene.append(bandLayer, edgeLayer, nodeLayer);
 
 let view = null; // places and bends of what is drawn
 let drawn = []; // {edge, element, line, head, hit}
@@ -14,28 +15,23 @@ const camera = { x: 0, y: 0, zoom: 1 };
 
 function currentView() {
   if (state.steps > 0 && state.centre !== null) return neighbourhoodView(state.centre, state.steps);
+  if (state.steps === STRONGEST) return strongView();
   return content.large ? null : wholeView();
 }
 
 function drawGraph({ keepCamera = false } = {}) {
   view = currentView();
-  edgeLayer.replaceChildren();
-  nodeLayer.replaceChildren();
+  for (const layer of [bandLayer, edgeLayer, nodeLayer]) layer.replaceChildren();
   nodeElements.clear();
   drawn = [];
-  find("overlay").hidden = Boolean(view) && !view.left;
-  if (!view) {
-    find("overlay").textContent = "Search for a variable, or click one in the matrix, to see its neighbours.";
-    return;
-  }
-  if (view.left) find("overlay").textContent = `Only the ${view.places.size} variables with the strongest edges are shown; ${view.left} more are left out.`;
+  showOverlay();
+  if (!view) return;
+  bandLayer.append(...view.bands.flatMap(bandElements));
   const graph = shownGraph();
-  const edges = graph.edges.filter((edge) => view.places.has(edge.source) && view.places.has(edge.target));
+  const edges = graph.edges.filter(inView);
   if (state.reference !== null) {
     const missing = missingEdges(graph, graphs[state.reference]);
-    for (const edge of missing) {
-      if (view.places.has(edge.source) && view.places.has(edge.target)) edges.push({ ...edge, missing: true });
-    }
+    edges.push(...missing.map((edge) => ({ ...edge, missing: true })).filter(inView));
   }
   // Correct edges lie on top of the others.
   const layers = ["missing", "extra", "reversed", "true"];
@@ -53,6 +49,26 @@ function drawGraph({ keepCamera = false } = {}) {
   paintGraph();
 }
 
+// A sentence in the drawing about what it leaves out.
+function showOverlay() {
+  const total = plural(shownGraph().edges.filter((edge) => !edge.candidate).length, "edge");
+  const strong = view && view.only;
+  const text = !view ? "Search for a variable, or click one in the matrix, to see its neighbours."
+    : strong ? `Only the ${strong.size} strongest of ${total} are shown.`
+      : view.left ? `Only the ${view.places.size} variables with the strongest edges are shown; ${view.left} more are left out.` : "";
+  find("overlay").hidden = !text;
+  find("overlay").replaceChildren(text, ...(strong ? [" ", make("button", { type: "button", onclick: () => change({ steps: 0 }) }, "Whole graph")] : []));
+}
+
+// Whether the view has room for an edge.
+const inView = (edge) => Boolean(view) && view.places.has(edge.source) && view.places.has(edge.target) && (!view.only || edge.missing || view.only.has(edge.id));
+
+// A tier of the knowledge: a band behind its variables, up to the next tier.
+const bandElements = ([tier, top], k) => [
+  make("rect", { class: k % 2 ? "band odd" : "band", x: -70, y: top, width: view.width + 140, height: (view.bands[k + 1]?.[1] ?? view.height) - top }),
+  make("text", { class: "band-label", x: -8, y: top + 18, "text-anchor": "end" }, `tier ${tier}`),
+];
+
 function edgeElement(edge) {
   const line = make("path", { class: "line" });
   const head = make("path", { class: "head" });
@@ -66,7 +82,7 @@ function nodeElement(node) {
   const width = view.widths[node];
   const element = make("g", { class: "node", tabindex: -1, role: "button", "aria-label": nodeText(node), "data-node": node },
     make("title", {}, names[node]),
-    make("rect", { x: -width / 2, y: -NODE_HEIGHT / 2, width, height: NODE_HEIGHT, rx: 7 }),
+    make("rect", { class: view.bands.length && !tierOf.has(node) ? "no-tier" : null, x: -width / 2, y: -NODE_HEIGHT / 2, width, height: NODE_HEIGHT, rx: 7 }),
     make("text", { "text-anchor": "middle", dy: "0.34em" }, content.labels[node]));
   element.addEventListener("pointerdown", (event) => startDrag(event, node));
   element.addEventListener("keydown", (event) => nodeKey(event, node));
@@ -74,9 +90,11 @@ function nodeElement(node) {
   return element;
 }
 
-const edgeText = (edge) => `${names[edge.source]} ${edge.undirected ? "–" : "→"} ${names[edge.target]}` +
-  (edge.weight === undefined || edge.weight === null ? "" : `, weight ${number(edge.weight)}`);
-const nodeText = (node) => `${names[node]}: ${plural(shownGraph().into[node].length, "cause")}, ${plural(shownGraph().from[node].length, "effect")}`;
+const edgeText = (edge) => `${names[edge.source]} ${arrowSign(edge)} ${names[edge.target]}` +
+  (edge.weight === undefined || edge.weight === null ? "" : `, weight (raw) ${number(edge.weight)}`);
+const causeEdges = (node) => shownGraph().into[node].filter(isVisible);
+const effectEdges = (node) => shownGraph().from[node].filter(isVisible);
+const nodeText = (node) => `${names[node]}: ${plural(causeEdges(node).length, "cause")}, ${plural(effectEdges(node).length, "effect")}`;
 
 // Compute the curves of all edges, after nodes have moved. Hidden candidates take no room.
 function route() {
@@ -114,28 +132,27 @@ function paintGraph() {
   const chosen = state.chosen;
   const candidates = drawn.filter(({ edge }) => edge.candidate && isVisible(edge)).length;
   if (candidates !== candidatesShown) { candidatesShown = candidates; route(); }
-  const near = new Set(chosen && chosen.node !== undefined ? [chosen.node] : []);
+  const near = new Set(chosen ? chosen.pair ?? (chosen.node !== undefined ? [chosen.node] : []) : []);
   const linked = new Set();
   for (const { edge, element, line } of drawn) {
     const visible = edge.missing ? true : isVisible(edge);
     const touches = chosen && (chosen.edge === edge.id || chosen.node === edge.source || chosen.node === edge.target);
     if (touches && visible) { near.add(edge.source); near.add(edge.target); }
-    if (!edge.missing && !edge.candidate) { linked.add(edge.source); linked.add(edge.target); }
+    if (visible) { linked.add(edge.source); linked.add(edge.target); }
     const kind = edge.missing ? "missing" : reference ? verdict(edge, reference) : edge.weight < 0 ? "negative" : "positive";
-    const style = edge.undecided ? " undecided" : edge.by_variance ? " by-variance" : "";
-    element.setAttribute("class", `edge ${kind}${style}${edge.candidate ? " candidate" : ""}${visible ? "" : " faded"}` +
+    const style = isLine(edge) && !edge.undirected ? "line-only" : DIRECTIONS[directionOf(edge)].style;
+    element.setAttribute("class", `edge ${kind} ${edge.missing ? "" : style}${edge.candidate ? " candidate" : ""}${visible ? "" : " faded"}` +
       `${chosen && visible ? (touches ? " chosen" : " aside") : ""}`);
     element.setAttribute("aria-hidden", visible ? "false" : "true");
     line.setAttribute("stroke-width", thickness(edge, largest).toFixed(2));
     element.style.opacity = visible && !(chosen && !touches) && frequency(edge) !== null ? 0.2 + 0.8 * frequency(edge) : "";
   }
   for (const [node, element] of nodeElements) {
-    const isChosen = chosen && chosen.node === node;
-    const alone = !linked.has(node) && !shownGraph().into[node].length && !shownGraph().from[node].length;
+    const isChosen = chosen && (chosen.node === node || (chosen.pair && chosen.pair.includes(node)));
     element.classList.toggle("chosen", Boolean(isChosen));
     element.classList.toggle("aside", Boolean(chosen) && !near.has(node));
     element.classList.toggle("centre", state.steps > 0 && node === state.centre);
-    element.classList.toggle("gone", alone && !state.isolated);
+    element.classList.toggle("gone", !linked.has(node) && !state.isolated && !isChosen);
     element.setAttribute("aria-label", nodeText(node));
     element.setAttribute("aria-pressed", isChosen ? "true" : "false");
   }
@@ -152,18 +169,27 @@ function showCamera() {
 function fit() {
   const box = svg.getBoundingClientRect();
   if (!view || !box.width) return;
-  let { height } = view;
-  if (!state.isolated && state.steps === 0) {
-    const kept = [...view.places].filter(([node]) => shownGraph().into[node].length || shownGraph().from[node].length);
-    height = Math.max(60, ...kept.map(([, place]) => place.y + LAYER / 2));
-  }
+  const { left, top, width, height } = extent();
+  const below = find("overlay").hidden ? 0 : 36; // the overlay covers no variable
   // A wide drawing leaves room for the zoom buttons on the right.
-  const wide = view.width / height > (box.width - 108) / box.height;
+  const wide = width / height > (box.width - 108) / box.height;
   const room = box.width - (wide ? 54 : 0);
-  camera.zoom = Math.min(1.5, (room - 16) / view.width, (box.height - 8) / height);
-  camera.x = (room - view.width * camera.zoom) / 2;
-  camera.y = (box.height - height * camera.zoom) / 2;
+  camera.zoom = Math.min(1.5, (room - 16) / width, (box.height - below - 8) / height);
+  camera.x = (room - width * camera.zoom) / 2 - left * camera.zoom;
+  camera.y = (box.height - below - height * camera.zoom) / 2 - top * camera.zoom;
   showCamera();
+}
+
+// The space that the drawn variables take.
+function extent() {
+  const margin = view.bands.length ? 70 : 0; // for the labels of the bands
+  if (state.isolated || state.steps !== 0) return { left: -margin, top: 0, width: view.width + margin, height: view.height };
+  const kept = [...view.places].filter(([node]) => causeEdges(node).length || effectEdges(node).length);
+  if (!kept.length) return { left: 0, top: 0, width: 60, height: 60 };
+  const xs = kept.flatMap(([node, { x }]) => [x - view.widths[node] / 2 - 12, x + view.widths[node] / 2 + 12]);
+  const ys = kept.map(([, { y }]) => y);
+  const [left, top] = [Math.min(...xs) - margin, Math.min(...ys) - LAYER / 2];
+  return { left, top, width: Math.max(...xs) - left, height: Math.max(...ys) + LAYER / 2 - top };
 }
 
 // Centre the node that a search found, and make it legible.
@@ -200,7 +226,14 @@ function startDrag(event, node) {
     place.x = from.px + dx;
     place.y = from.py + dy;
     route();
-  }, () => { if (!moved) chooseNode(node); });
+  }, () => { if (!moved) clickNode(node, event.shiftKey); });
+}
+
+// A second variable, with Shift or after "Pair", makes a pair.
+function clickNode(node, second) {
+  const first = state.chosen && (state.chosen.node ?? null);
+  if (first !== null && first !== node && (second || state.chosen.pairing)) change({ chosen: { pair: [first, node] } });
+  else chooseNode(node);
 }
 
 // Follow the pointer until it is released.
@@ -243,7 +276,7 @@ svg.addEventListener("wheel", (event) => {
 function chooseNode(node, { focus = true, bring = false } = {}) {
   const patch = { chosen: { node } };
   // In a large graph the neighbourhood follows the selection.
-  if (content.large || (state.steps > 0 && !nodeElements.has(node))) Object.assign(patch, { centre: node, steps: Math.max(1, state.steps) });
+  if (content.large || (state.steps !== 0 && !nodeElements.has(node))) Object.assign(patch, { centre: node, steps: Math.max(1, state.steps) });
   change(patch);
   const element = nodeElements.get(node);
   if (element && bring) bringToView(node);

@@ -2,16 +2,14 @@
 setUpSliders();
 setUpSelects();
 setUpSearch();
-if (content.large) state.centre = mostLinked();
+if (state.steps > 0) state.centre = mostLinked();
 if (content.kind === "model") {
-  edgeTable();
-  if (find("compared")) comparedTable();
   if (find("trace")) traceCharts();
   if (find("selection")) selectionChart();
 } else {
   methodsTable();
   distancesTable();
-  agreementTable();
+  if (find("agreement")) agreementTable();
 }
 sizeMatrix();
 setUpTheme();
@@ -19,18 +17,35 @@ drawGraph();
 showLegend();
 showSliders();
 showDetails();
+showTables();
+setUpKnowledge();
 
 whenChanged((before) => {
   const redraw = ["shown", "reference", "steps", "centre"].some((key) => before[key] !== state[key]);
+  const filter = ["threshold", "measure", "frequency", "hidden", "lines"].some((key) => before[key] !== state[key]);
   if (redraw) drawGraph();
-  else paintGraph();
-  if (before.shown !== state.shown || before.reference !== state.reference) showLegend();
+  else {
+    if (before.lines !== state.lines) route();
+    paintGraph();
+  }
+  if (redraw || before.hidden !== state.hidden || before.lines !== state.lines) showLegend();
   find("view").value = String(state.steps);
   showSelects();
   showSliders();
   if (redraw || before.chosen !== state.chosen) showDetails();
+  if (redraw || filter) showListsSoon();
   paintMatrix();
 });
+
+// Lists of many edges follow once a slider rests, so that it keeps up with the hand.
+const MANY_EDGES = 500;
+let waiting = null;
+function showListsSoon() {
+  const show = () => { showDetails(); showTables(); };
+  clearTimeout(waiting);
+  if (graphs[0].edges.length > MANY_EDGES) waiting = setTimeout(show, 150);
+  else show();
+}
 showSelects();
 find("view").value = String(state.steps);
 

@@ -1,10 +1,14 @@
 // The heat map: causes down, effects across, both in causal order, so that the edges of a DAG lie above the diagonal.
-const matrix = find("matrix");
+const matrix = find("matrix") ?? make("canvas"); // a graph without edges has no matrix
+if (find("matrix-title") && !graphs.some((graph) => graph.columns.has("standardized_weight"))) {
+  find("matrix-title").textContent = graphs.some((graph) => graph.columns.has("weight")) ? "Weights (raw) in causal order" : "Edges in causal order";
+}
 let cell = 1;
 let margin = 0;
 let cursor = null; // [row, column] under the pointer or the keys
 
 function sizeMatrix() {
+  if (!matrix.parentElement) return;
   const d = names.length;
   const room = matrix.parentElement.clientWidth - 2;
   margin = d <= 60 ? Math.min(110, 14 + Math.max(...content.labels.map((label) => label.length)) * 6.2) : 6;
@@ -26,6 +30,7 @@ function colours() {
 }
 
 function paintMatrix() {
+  if (!matrix.parentElement) return;
   const d = names.length;
   const ratio = window.devicePixelRatio || 1;
   const paper = matrix.getContext("2d");

@@ -1,3 +1,4 @@
+const STRONGEST = -1;
 // The state of the page. change() updates it and redraws every part that depends on it.
 const state = {
   shown: 0, // number of the graph that is drawn
@@ -6,9 +7,11 @@ const state = {
   threshold: content.measure === "weight" ? content.chosen : 0,
   frequency: 0,
   chosen: null, // {node} or {edge: id}
-  steps: content.large ? 1 : 0, // of the neighbourhood; 0 is the whole graph
+  steps: content.opening, // of the neighbourhood; 0 is the whole graph, STRONGEST the view of the strongest edges
   centre: null,
-  isolated: true,
+  isolated: true, // whether variables without a shown edge are drawn
+  lines: false, // whether undecided edges are lines instead of arrows, as in an equivalence class
+  hidden: new Set(), // what directions rest on, of edges that are not shown
 };
 const listeners = [];
 const whenChanged = (listener) => listeners.push(listener);
@@ -31,6 +34,7 @@ function size(edge) {
 const frequency = (edge) => (edge.undecided ? edge.adjacency_frequency : edge.direction_frequency) ?? null;
 
 function isVisible(edge) {
+  if (state.hidden.has(directionOf(edge))) return false;
   if (edge.candidate) {
     return state.measure === "weight" && state.threshold < content.chosen && size(edge) >= state.threshold;
   }
@@ -42,11 +46,15 @@ function isVisible(edge) {
 const OTHER_WORDS = { true: "same", reversed: "reversed", extra: "only here", missing: "only there" };
 const verdictWord = (kind, reference) => (reference === graphs[content.truth] ? kind : OTHER_WORDS[kind]);
 
-// An edge with an undecided direction agrees with both.
+// An edge without an arrowhead: undirected, or undecided where such edges are drawn as lines.
+const isLine = (edge) => Boolean(edge.undirected || (state.lines && directionOf(edge) === "none"));
+const arrowSign = (edge) => (isLine(edge) ? "–" : "→");
+
+// Edges count as drawn, in `golem score` as well: an arrow has one direction, a line agrees with both.
 function verdict(edge, reference) {
   const same = reference.byId.get(edge.id);
   const turned = reference.byId.get(edgeId(edge.target, edge.source));
-  if ((same && !same.candidate) || (turned && !turned.candidate && (edge.undirected || edge.undecided || turned.undirected))) return "true";
+  if ((same && !same.candidate) || (turned && !turned.candidate && (isLine(edge) || isLine(turned)))) return "true";
   return turned && !turned.candidate ? "reversed" : "extra";
 }
 

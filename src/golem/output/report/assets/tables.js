@@ -1,10 +1,12 @@
 // Tables: edges, methods, distances, agreement. Long tables start with their first rows.
 const FIRST_ROWS = 100;
 
+// A click anywhere in a row calls `onrow`. A table that is filled again keeps its order.
+const orders = new Map();
 function fillTable(holder, columns, rows, { onrow = null, rowClass = null } = {}) {
-  let sorted = { column: null, up: false };
-  let all = false;
+  let { sorted, all } = orders.get(holder) ?? { sorted: { column: null, up: false }, all: false };
   const draw = () => {
+    orders.set(holder, { sorted, all });
     const list = [...rows];
     if (sorted.column !== null) {
       const { value } = columns[sorted.column];
@@ -18,12 +20,12 @@ function fillTable(holder, columns, rows, { onrow = null, rowClass = null } = {}
     const head = make("tr", {}, ...columns.map((column, k) => make("th", { scope: "col", class: column.text ? "" : "numeric", title: column.hint,
       "aria-sort": sorted.column === k ? (sorted.up ? "ascending" : "descending") : null },
     make("button", { type: "button", class: "link", onclick: () => { sorted = { column: k, up: sorted.column === k ? !sorted.up : Boolean(column.text) }; draw(); } }, column.title))));
-    const body = list.slice(0, all ? undefined : FIRST_ROWS).map((row) => make("tr", { class: rowClass ? rowClass(row) : null },
+    const body = list.slice(0, all ? undefined : FIRST_ROWS).map((row) => make("tr", { class: [rowClass && rowClass(row), onrow && "clickable"].filter(Boolean).join(" "), onclick: onrow ? () => onrow(row) : null },
       ...columns.map((column, k) => {
         const shown = column.show ? column.show(row) : column.value(row);
         const text = shown === null || shown === undefined ? "" : shown instanceof Node ? shown : String(shown);
         return make("td", { class: column.text ? "" : "numeric" },
-          k === 0 && onrow ? make("button", { type: "button", class: "link", onclick: () => onrow(row) }, text) : text);
+          k === 0 && onrow ? make("button", { type: "button", class: "link" }, text) : text);
       })));
     holder.replaceChildren(make("table", { class: "data" }, make("thead", {}, head), make("tbody", {}, ...body)));
     if (!all && rows.length > FIRST_ROWS) {
@@ -33,22 +35,36 @@ function fillTable(holder, columns, rows, { onrow = null, rowClass = null } = {}
   draw();
 }
 
-function edgeTable() {
+// The tables that follow the sliders and filters.
+function showTables() {
+  if (content.kind !== "model") return;
+  const shown = graphs[0].edges.filter((edge) => !edge.candidate && isVisible(edge));
+  const total = graphs[0].edges.filter((edge) => !edge.candidate).length;
+  if (find("edge-table")) {
+    find("edges-title").textContent = shown.length < total ? `Edges (${shown.length} of ${total})` : `Edges (${total})`;
+    edgeTable(shown);
+  }
+  if (find("compared")) comparedTable();
+  variableTable();
+}
+
+function edgeTable(edges) {
   const graph = graphs[0];
   const has = (column) => graph.columns.has(column);
   const columns = [
     { title: "cause", text: true, value: (edge) => names[edge.source] },
     { title: "effect", text: true, value: (edge) => names[edge.target] },
-    { title: "weight", value: (edge) => edge.weight, show: (edge) => number(edge.weight) },
-    has("standardized_weight") && { title: "standardized weight", hint: "in standard deviations of both columns", value: (edge) => Math.abs(edge.standardized_weight), show: (edge) => number(edge.standardized_weight) },
-    has("weight_low") && { title: "interval", hint: "range of the weight in the bootstrap", value: (edge) => edge.weight_low, show: (edge) => (edge.weight_low == null ? "" : `${number(edge.weight_low)} to ${number(edge.weight_high)}`) },
+    { title: "weight (raw)", hint: "in the units of the columns", value: (edge) => edge.weight, show: (edge) => number(edge.weight) },
+    has("standard_error") && { title: "std. error (raw)", hint: "of the weight, if the graph is right and the rows are independent", value: (edge) => edge.standard_error, show: (edge) => number(edge.standard_error, 2) },
+    has("standardized_weight") && { title: "weight (standardized)", hint: "in standard deviations of both columns", value: (edge) => Math.abs(edge.standardized_weight), show: (edge) => number(edge.standardized_weight) },
+    has("weight_low") && { title: "interval (raw)", hint: "range of the weight in the bootstrap", value: (edge) => edge.weight_low, show: (edge) => (edge.weight_low == null ? "" : `${number(edge.weight_low)} to ${number(edge.weight_high)}`) },
     has("drop_loss") && { title: "loss of score", hint: "how much the score (deviance) gets worse without the edge", value: (edge) => edge.drop_loss, show: (edge) => number(edge.drop_loss) },
     has("adjacency_frequency") && { title: "connected", hint: "share of the bootstrap replicates that connect the two variables", value: (edge) => edge.adjacency_frequency, show: (edge) => percent(edge.adjacency_frequency) },
     has("direction_frequency") && { title: "directed", hint: "share of the bootstrap replicates with this direction; undecided ones count half", value: (edge) => edge.direction_frequency, show: (edge) => percent(edge.direction_frequency) },
-    (has("undecided") || has("by_variance")) && { title: "direction", text: true, value: directionWord, show: (edge) => directionTag(edge) ?? "decided" },
+    graph.edges.some((edge) => directionOf(edge) !== "structure") && { title: "direction", text: true, value: directionWord, show: (edge) => directionTag(edge) ?? "decided" },
     content.compared_with > 0 && { title: `compared with ${graphs[1].name}`, text: true, value: (edge) => verdictWord(verdict(edge, graphs[1]), graphs[1]) },
   ].filter(Boolean);
-  fillTable(find("edge-table"), columns, graph.edges.filter((edge) => !edge.candidate), {
+  fillTable(find("edge-table"), columns, edges, {
     onrow: (edge) => {
       change({ chosen: { edge: edge.id }, ...(content.large ? { centre: edge.target } : {}) });
       find("stage").scrollIntoView({ block: "nearest" });
@@ -56,9 +72,25 @@ function edgeTable() {
   });
 }
 
-// Counts of edges compared with each reference, in the words for the truth if it is the only one.
+function variableTable() {
+  const has = (values) => Array.isArray(values) && values.some((value) => value != null);
+  const columns = [
+    { title: "variable", text: true, value: (node) => names[node] },
+    { title: "causes", value: (node) => causeEdges(node).length },
+    { title: "effects", value: (node) => effectEdges(node).length },
+    has(content.r2) && { title: "R2", hint: "share of the variance that the causes explain", value: (node) => content.r2[node], show: (node) => number(content.r2[node], 2) },
+    has(content.noise_variances) && { title: "noise variance (raw)", value: (node) => content.noise_variances[node], show: (node) => number(content.noise_variances[node]) },
+    content.tiers.length > 0 && { title: "tier", value: (node) => tierOf.get(node) ?? null },
+  ].filter(Boolean);
+  fillTable(find("variable-table"), columns, content.order, { onrow: (node) => {
+    chooseNode(node, { focus: false });
+    find("stage").scrollIntoView({ block: "nearest" });
+  } });
+}
+
+// Counts of shown edges compared with each reference, in the words for the truth if it is the only one.
 function comparedTable() {
-  const rows = graphs.slice(1).map((graph) => ({ name: graph.name, ...tally(graphs[0], graph) }));
+  const rows = graphs.slice(1).map((graph) => ({ name: graph.name, ...tally(graphs[0], graph, isVisible) }));
   fillTable(find("compared"), [{ title: "compared with", text: true, value: (row) => row.name },
     ...VERDICTS.map((kind) => ({ title: verdictWord(kind, graphs.at(-1)), value: (row) => row[kind] }))], rows);
 }
