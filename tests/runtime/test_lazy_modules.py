@@ -13,7 +13,8 @@ from golem.runtime.lazy_modules import skip_slow_imports
 skip_slow_imports()
 import scipy.stats, golem
 golem.Golem
-assert not {"scipy.stats._stats_py", "numpy.f2py.rules"} & set(sys.modules)
+assert not {"scipy.stats._stats_py", "numpy.f2py.rules", "pandas"} & set(sys.modules)
+import pandas, sklearn.utils
 from scipy.stats import norm
 import scipy.stats._stats_py
 assert scipy.stats.norm is norm and norm.cdf(0) == 0.5 and sys.modules["scipy.stats"] is scipy.stats
@@ -27,4 +28,4 @@ def test_a_fit_of_a_small_table_loads_neither_scipy_stats_nor_numba(tmp_path):
     command = [sys.executable, "-c", code, "fit", str(tmp_path / "table.csv"), "-o", str(tmp_path / "out"), "-q"]
     loaded = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     assert {"golem.workflow", "scipy.stats"} <= set(loaded)
-    assert not {"scipy.stats._stats_py", "numba", "sklearn.linear_model", "networkx"} & set(loaded)
+    assert not {"scipy.stats._stats_py", "numba", "pandas", "sklearn.linear_model", "networkx"} & set(loaded)

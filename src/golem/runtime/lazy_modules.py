@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 
 class _LazyModule(ModuleType):
@@ -36,8 +36,15 @@ def load_lazily(*names: str) -> None:
 
 
 def skip_slow_imports() -> None:
-    """Do not load `scipy.stats` and `numpy.f2py`, which scikit-learn and array-api-compat import but golem hardly uses.
+    """Import scikit-learn without what it and array-api-compat import but golem hardly uses.
 
-    `scipy.stats` takes longer to import than scikit-learn itself.
+    `scipy.stats` takes longer to import than scikit-learn itself. pandas is hidden during the import and not lazy,
+    because PyArrow looks into it as soon as it is among the modules.
     """
     load_lazily("scipy.stats", "numpy.f2py")
+    modules = cast(dict[str, ModuleType | None], sys.modules)
+    modules.setdefault("pandas", None)
+    import sklearn.base  # noqa: F401
+
+    if modules["pandas"] is None:
+        del modules["pandas"]

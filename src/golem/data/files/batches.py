@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from golem.data.files.markers import Markers
 from golem.data.files.standard_input import source_name
 from golem.data.missing import add_markers
@@ -62,7 +64,11 @@ def as_floats(column: Any) -> Vector:
 
     if column.type != pa.float64():
         column = column.cast(pa.float64(), safe=False)  # integers beyond 2^53 are rounded
-    values: Vector = column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(zero_copy_only=False)
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if not column.null_count:
+        return np.asarray(np.from_dlpack(column), dtype=np.float64)  # to_numpy would import pandas
+    values: Vector = column.to_numpy(zero_copy_only=False)
     return values
 
 
