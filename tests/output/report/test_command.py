@@ -15,7 +15,8 @@ from golem.output.report.command import fit_words
 def test_the_words_repeat_the_fit(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = np.random.default_rng(0).normal(size=(60, 3)).cumsum(axis=1)
-    lines = ['a,"b,c",d,e', *(",".join([*map(str, row), "-9"]) for row in rows)]
+    rows[7, 2] = -9
+    lines = ['a,"b,c",d,e', *(",".join([*map(str, row), "text"]) for row in rows)]
     (tmp_path / "my data.csv").write_text("\n".join(lines))
     first = ["my data.csv", "--noise", "nv", "--lambda-sparsity", "0.05", "--time-limit", "9", "--seed", "4", "--drop"]
     CliRunner().invoke(app, ["fit", *first, "e", "--na", "-9", "--missing", "drop", "-o", "one", "-q"])

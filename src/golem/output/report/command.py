@@ -12,7 +12,7 @@ from golem.graphs.graph_document import GraphDocument
 # Settings that are options of `golem fit`, with the values that need no option.
 _OPTIONS: dict[str, Any] = {
     "noise": "auto", "lambda_sparsity": None, "lambda_dag": None, "threshold": None, "solver": "order", "effort": None,
-    "max_iter": None, "time_limit": None, "device": "cpu", "missing": "error", "random_state": 0,
+    "max_iter": None, "time_limit": None, "device": "cpu", "missing": "error", "random_state": 0, "shape": "auto",
 }  # fmt: skip
 _NAMES = {"random_state": "--seed"}
 
