@@ -312,7 +312,7 @@ def test_the_same_yardsticks_for_every_solver(drawn):
         ({"max_iter": 0}, "max_iter must be a positive number"),
         ({"time_limit": 0}, "time_limit must be a positive number"),
         ({"cycles": "all"}, "cycles must be one of"),
-        ({"device": "gpu"}, "Unknown device='gpu'. Use 'cpu', 'cuda', .* or, for a fit, 'auto'"),
+        ({"device": "gpu"}, "Unknown device='gpu'. Use 'cpu', 'cuda', .*, or 'auto'"),
         ({"device": "cuda"}, "device='cuda' needs solver='adam', or solver='order' with noise='ev'"),
         ({"knowledge": Knowledge.of(3)}, r"knowledge masks must have shape \(4, 4\)"),
     ],
