@@ -6,21 +6,23 @@ import warnings
 
 import numpy as np
 
+from golem.data.collinearity import COPY, LARGEST_SHARE, correlations, most_determined, rounding_share_of
 from golem.data.moments import Moments
-from golem.data.unusable import COLLINEAR, is_constant, unusable_columns, unusable_error
+from golem.data.unusable import Unusable, is_constant, unusable_columns, unusable_error
 from golem.runtime.messages import quoted
-from golem.runtime.types import Matrix
 
 _WIDEST_SCALES = 1e8
 _FEW_ROWS = 1.5
+# Share of a remaining variance that may be rounding error from which on there is a warning.
+_NEARLY_COLLINEAR = 1e-5
 
 
 class DataWarning(UserWarning):
     """The data can be used, but parts of the result may not be reliable."""
 
 
-def require_learnable(moments: Moments, *, uses_scale: bool, stacklevel: int = 4) -> None:
-    """Raise a ValueError if no graph can be learned; warn if there are few rows.
+def require_learnable(moments: Moments, *, uses_scale: bool, independent: bool = False, stacklevel: int = 4) -> None:
+    """Raise a ValueError if no graph can be learned; warn if there are few rows or nearly dependent columns.
 
     Parameters
     ----------
@@ -28,6 +30,9 @@ def require_learnable(moments: Moments, *, uses_scale: bool, stacklevel: int = 4
         The data.
     uses_scale : bool
         Whether the result of the method depends on the units of the columns.
+    independent : bool
+        Whether something else will check that no column is a linear combination of others. The check factors the
+        covariance, which takes long for thousands of columns.
     stacklevel : int
         Number of calls between a warning and the user's line.
     """
@@ -37,10 +42,10 @@ def require_learnable(moments: Moments, *, uses_scale: bool, stacklevel: int = 4
         raise ValueError(f"At least 3 rows are needed, better 10 per column; got {moments.n}.")
     _require_variation(moments)
     scale = np.sqrt(moments.variances)
-    R = moments.covariance / np.outer(scale, scale)
-    _require_distinct(R, moments)
-    if moments.n > moments.d:
-        _require_independent(R, moments)
+    if moments.n <= moments.d:
+        require_distinct(moments)
+    elif not independent:
+        require_independent(moments, stacklevel=stacklevel)
     _warn_of_few_rows(moments, stacklevel)
     if uses_scale and scale.max() > _WIDEST_SCALES * scale.min():
         low, high = moments.names[int(scale.argmin())], moments.names[int(scale.argmax())]
@@ -88,16 +93,35 @@ def _require_variation(moments: Moments) -> None:
         raise unusable_error(unusable_columns(moments))
 
 
-def _require_distinct(R: Matrix, moments: Moments) -> None:
+def require_distinct(moments: Moments) -> None:
     """Raise a ValueError for pairs of columns that are equal up to shift and scale."""
-    if np.triu(np.abs(R) >= 1 - COLLINEAR, k=1).any():
+    if np.triu(np.abs(correlations(moments)) >= 1 - COPY, k=1).any():
         raise unusable_error(unusable_columns(moments))
 
 
-def _require_independent(R: Matrix, moments: Moments) -> None:
-    """Raise a ValueError if a column is a linear combination of others."""
-    from scipy.linalg import lapack
+def require_independent(moments: Moments, share: float | None = None, *, stacklevel: int) -> None:
+    """Raise a ValueError if a column is a linear combination of others, and warn if one nearly is.
 
-    _, _, rank, _ = lapack.dpstrf(R, tol=COLLINEAR)
-    if rank < moments.d:
-        raise unusable_error(unusable_columns(moments))
+    Parameters
+    ----------
+    moments : Moments
+        The data, with more rows than columns.
+    share : float, optional
+        Their `golem.data.collinearity.rounding_share`, if it is known.
+    stacklevel : int
+        Number of calls between the warning and the user's line.
+    """
+    share = rounding_share_of(correlations(moments)) if share is None else share
+    if share < _NEARLY_COLLINEAR:
+        return
+    column, others, remaining = most_determined(correlations(moments))
+    name, used = moments.names[column], tuple(moments.names[k] for k in others)
+    if share >= LARGEST_SHARE:
+        raise unusable_error(unusable_columns(moments) or [Unusable(name, used)])
+    warnings.warn(
+        f"Column {name!r} is nearly a linear combination of {quoted(used)}: only {remaining:.0e} of its variance "
+        "remains given them. Rounding errors may change its edges. Drop one of these columns if they measure the same "
+        "thing.",
+        DataWarning,
+        stacklevel=stacklevel,
+    )

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from golem.data.collinearity import COPY, LARGEST_SHARE, most_determined, rounding_share_of
 from golem.runtime.messages import quoted, shortened, typed_names
 from golem.runtime.types import Matrix, Vector
 
 if TYPE_CHECKING:
     from golem.data.moments import Moments
 
-# A column counts as a linear combination of others if at most this share of its variance remains given the others.
-# Noisy data leave far more (the paper's densest graphs 1e-6), rounding far less.
-COLLINEAR = 1e-11
 _CONSTANT = 1e-14
 _USED = 1e-6
 
@@ -106,17 +104,17 @@ def unusable_error(found: list[Unusable]) -> ValueError:
 
 def _copies(R: Matrix) -> dict[int, tuple[int, ...]]:
     """Return the columns that are copies of earlier ones, with the first such column."""
-    same = np.triu(np.abs(R) >= 1 - COLLINEAR, k=1)
+    same = np.triu(np.abs(R) >= 1 - COPY, k=1)
     return {int(j): (int(same[:, j].argmax()),) for j in np.nonzero(same.any(axis=0))[0]}
 
 
 def _dependent(R: Matrix) -> dict[int, tuple[int, ...]]:
     """Return the columns that are linear combinations of the columns kept, with those columns.
 
-    One column after the other is added to a Cholesky factor unless nothing remains of it. Rounding errors grow in this
-    order, so that the rest is checked again with pivots, as the fast check does.
+    One column after the other is added to a Cholesky factor unless what remains of it may be rounding error (see
+    `golem.data.collinearity`). These errors grow in this order, so that the rest is checked again with pivots.
     """
-    from scipy.linalg import lapack, solve_triangular
+    from scipy.linalg import solve_triangular
 
     found: dict[int, tuple[int, ...]] = {}
     kept: list[int] = []
@@ -125,14 +123,15 @@ def _dependent(R: Matrix) -> dict[int, tuple[int, ...]]:
         k = len(kept)
         row: Vector = solve_triangular(L[:k, :k], R[kept, j], lower=True, check_finite=False) if k else np.empty(0)
         rest = R[j, j] - row @ row
-        # A copy with correlation 1 - c leaves the share 2 c.
-        if rest <= 2 * COLLINEAR:
-            weights = solve_triangular(L[:k, :k], row, lower=True, trans=1, check_finite=False)
+        weights = solve_triangular(L[:k, :k], row, lower=True, trans=1, check_finite=False) if k else row
+        if np.finfo(float).eps * (1 + np.abs(weights).sum()) ** 2 >= LARGEST_SHARE * rest:
             used = np.abs(weights) > _USED * np.abs(weights).max()
             found[j] = tuple(kept[i] for i in np.nonzero(used)[0])
         else:
             L[k, :k], L[k, k] = row, np.sqrt(rest)
             kept.append(j)
-    _, pivots, rank, _ = lapack.dpstrf(R[np.ix_(kept, kept)], tol=COLLINEAR)
-    basis = [kept[p] for p in sorted(pivots[:rank] - 1)]
-    return found | {kept[p]: tuple(basis) for p in pivots[rank:] - 1}
+    while rounding_share_of(R[np.ix_(kept, kept)]) >= LARGEST_SHARE:
+        column, others, _ = most_determined(R[np.ix_(kept, kept)])
+        found[kept[column]] = tuple(kept[k] for k in others)
+        del kept[column]
+    return found

@@ -21,7 +21,7 @@ from golem.data.moments import Moments
 from golem.estimator.direction_evidence import RowSource, with_directions
 from golem.estimator.gradient_fit import round_solution, run_recipe
 from golem.estimator.learned_graph import MATRICES, GraphMatrices, LearnedGraph
-from golem.estimator.order_fit import run_search
+from golem.estimator.order_fit import checks_independence, run_search
 from golem.estimator.settings import (
     PAPER_THRESHOLD,
     checkpoint_path,
@@ -266,7 +266,8 @@ class Golem(TableEstimator, GraphMatrices):
         self.moments_, rows = read_data(self, X, incomplete=isinstance(solver, Order))
         self.missing_ = self.moments_.missing
         uses_scale = self.noise == "ev" or not isinstance(solver, Order)
-        require_learnable(self.moments_, uses_scale=uses_scale, stacklevel=5)
+        checked_later = checks_independence(self, solver)
+        require_learnable(self.moments_, uses_scale=uses_scale, independent=checked_later, stacklevel=5)
         if self.noise == "ev":
             warn_of_equal_scales(self.moments_, stacklevel=4)
         self.knowledge_ = read_knowledge(self.knowledge, self.moments_.names)

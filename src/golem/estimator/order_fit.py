@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from golem.data.checks import require_independent
 from golem.estimator.name_order import name_order
 from golem.estimator.settings import placement_for
 from golem.score.likelihood import GaussianEV
-from golem.solvers import Order, Solution
+from golem.solvers import LBFGS, Adam, Order, Solution
+from golem.solvers.order.variance_order import SingularCovarianceError
 from golem.solvers.paper_recipe import NoiseModel
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
+
+
+def checks_independence(model: Golem, solver: Order | Adam | LBFGS) -> bool:
+    """Tell whether the search factors the covariance of the data, and so finds columns that depend on others."""
+    whole = model.noise == "ev" and model.init is None and model.dtype == "float64"
+    return whole and isinstance(solver, Order) and model.moments_.n > model.moments_.d
 
 
 def run_search(model: Golem, solver: Order, noise: NoiseModel) -> tuple[Solution, Solution | None]:
@@ -38,15 +47,22 @@ def run_search(model: Golem, solver: Order, noise: NoiseModel) -> tuple[Solution
             return start, start
     elif init is not None:
         init = order.sort_start(np.asarray(init))
-    solution = placed.solve(
-        moments,
-        noise.likelihood(moments.n),
-        sparsity,
-        init,
-        allowed=allowed,
-        required=required,
-        random_state=model.random_state,
-        callback=model.callback,
-        stage="order" if model.noise == "auto" else f"order-{model.noise}",
-    )
+    try:
+        solution = placed.solve(
+            moments,
+            noise.likelihood(moments.n),
+            sparsity,
+            init,
+            allowed=allowed,
+            required=required,
+            random_state=model.random_state,
+            callback=model.callback,
+            stage="order" if model.noise == "auto" else f"order-{model.noise}",
+        )
+    except SingularCovarianceError:
+        if checks_independence(model, solver):
+            require_independent(model.moments_, math.inf, stacklevel=4)  # raises an error that names the columns
+        raise
+    if checks_independence(model, solver):
+        require_independent(model.moments_, solution.rounding, stacklevel=4)
     return order.restore_solution(solution), start

@@ -101,6 +101,9 @@ class Solution:
         Scores of the final graph that are comparable between solvers (see `golem.score.objective.graph_scores`).
     noise_choice : NoiseChoice, optional
         The noise variances that the solver chose, and why.
+    rounding : float, optional
+        The largest share of a variance given other columns that may be rounding error, if the solver factored the
+        covariance (see `golem.data.collinearity`).
     """
 
     raw: Array | Regressions
@@ -114,6 +117,7 @@ class Solution:
     cut_edges: int | None = None
     graph_scores: Mapping[str, float] | None = None
     noise_choice: NoiseChoice | None = None
+    rounding: float | None = None
 
     @functools.cached_property
     def weights(self) -> Array:

@@ -5,6 +5,7 @@ The regressions of all nodes on all their predecessors screen the edges. Then on
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,18 +15,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from golem.data.collinearity import LARGEST_SHARE, rounding_share
 from golem.runtime.arrays import namespace, to_numpy
 from golem.runtime.devices import Placement
 from golem.runtime.machine import available_cores
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Array, BoolMatrix, Matrix, Vector
 from golem.score.regression import regress_lists
+from golem.solvers.order.backward_elimination import eliminate_parents
 from golem.solvers.order.found_graph import FoundGraph
 from golem.solvers.order.free_order import OrderProblem
 from golem.solvers.order.variance_order import (
     inverse_factor,
     precedence,
     robust_variance_order,
+    singular,
     t_squared,
     variance_order,
 )
@@ -37,6 +41,8 @@ if TYPE_CHECKING:
 # Candidates for edges have larger squared t-statistics.
 _LEAST_T_SQUARED = 4.0
 _MOST_SWEEPS = 100
+# With a larger `rounding_share`, rounding errors of the kernels decide about edges (measured).
+_ACCURATE_KERNELS = 1e-6
 # Free slots for further parents of a node.
 _ROOM = 16
 # From this many nodes on, threads share the regressions.
@@ -103,6 +109,20 @@ def fit_equal_variances(
         # false candidates per node, whatever the number of nodes.
         step = float(np.diff(np.asarray(penalty, dtype=float))[0]) if d > 1 else 0.0
         precisions = xp.sum(W * W, axis=0)
+        rounding = rounding_share(W, xp.take(xp.sqrt(xp.linalg.diagonal(working)), order))
+        if not rounding < LARGEST_SHARE:
+            raise singular(working)
+        if rounding > _ACCURATE_KERNELS:
+            found = eliminate_parents(
+                np.asarray(to_numpy(W), dtype=float),
+                to_numpy(order),
+                n,
+                np.asarray(penalty),
+                allowed,
+                required,
+                deadline,
+            )
+            return dataclasses.replace(found, rounding=rounding)
         candidates = t_squared(W, n) > max(_LEAST_T_SQUARED, step / 4, 2 * math.log(d) - 6)
         del W
         order = to_numpy(order)
@@ -110,7 +130,8 @@ def fit_equal_variances(
         place = np.argsort(order)
         numbers = (to_numpy(x)[place].astype(float) for x in (variances, precisions))
         screen = Screen(children, causes, *numbers)
-    return fit_order(S, n, order, penalty, allowed, required, screen, deadline)
+    found = fit_order(S, n, order, penalty, allowed, required, screen, deadline)
+    return dataclasses.replace(found, rounding=rounding)
 
 
 def learn_equal_variances(

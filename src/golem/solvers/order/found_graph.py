@@ -27,6 +27,7 @@ class FoundGraph:
     score: float  # in units of the deviance
     status: Status
     perturbations: int = 0
+    rounding: float | None = None  # see `Solution.rounding`
     trace: tuple[TracePoint, ...] = ()
 
     @property

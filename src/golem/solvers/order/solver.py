@@ -133,6 +133,7 @@ class Order:
             seconds=seconds,
             stationarity=float("nan"),  # a combinatorial minimum has no gradient
             noise_choice=choice,
+            rounding=found.rounding,
         )
 
 

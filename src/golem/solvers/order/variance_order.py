@@ -21,6 +21,19 @@ _PANEL = 128
 _SMALL = 64
 
 
+class SingularCovarianceError(ValueError):
+    """The covariance is singular within rounding."""
+
+
+def singular(S: Array) -> SingularCovarianceError:
+    """Return the error for a covariance that is singular in its precision."""
+    if S.dtype == namespace(S).float32:
+        return SingularCovarianceError("The covariance is singular in single precision. Use dtype='float64'.")
+    return SingularCovarianceError(
+        "The covariance is singular: some columns are linear combinations of others. Remove them."
+    )
+
+
 def robust_variance_order(S: Matrix, n: int, before: BoolMatrix | None = None) -> tuple[Array, Array]:
     """Order nodes as `variance_order` does, with a ridge if S is singular because there are few rows.
 
@@ -80,7 +93,8 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
     array([1, 0])
     """
     xp, d = namespace(S), S.shape[0]
-    floor = xp.linalg.diagonal(S) * (float(xp.finfo(S.dtype).eps) * d)
+    # Below this, all of a pivot is rounding error. `rounding_share` finds where a larger part is.
+    floor = xp.linalg.diagonal(S) * (4 * float(xp.finfo(S.dtype).eps))
     if not bool(xp.all(xp.isfinite(S))) or not bool(xp.all(floor > 0)):
         raise ValueError("The covariance must be finite, and its variances must be positive.")
     follows = None if before is None else xp.asarray(before, dtype=S.dtype, device=device(S))
@@ -90,9 +104,7 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
     while nodes.shape[0]:
         panel, picked, pivots = _factor_panel(T, min(_PANEL, nodes.shape[0]), follows)
         if not bool(xp.all(pivots > xp.take(floor, picked))):
-            if S.dtype == xp.float32:
-                raise ValueError("The covariance is singular in single precision. Use dtype='float64'.")
-            raise ValueError("The covariance is singular: some columns are linear combinations of others. Remove them.")
+            raise singular(S)
         panels.append(panel)
         pieces.append(xp.take(nodes, picked))
         kept = _complement(picked, nodes.shape[0])

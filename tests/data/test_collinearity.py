@@ -1,0 +1,53 @@
+"""Linear dependence: exact combinations are refused, columns with noise of their own are not."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from golem import DataWarning, Golem, Moments
+from golem.data.checks import require_learnable
+from golem.simulate import simulate
+
+
+@pytest.mark.parametrize("noise", ["ev", "nv"])
+@pytest.mark.parametrize("spread", [0, 1, 3])
+@pytest.mark.parametrize("mean", [0.0, 1e4, 1e8])
+def test_a_linear_combination_is_refused_at_any_scale_and_mean(noise, spread, mean):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        mixed = rng.normal(size=(200, 6)) @ (np.eye(6) + rng.normal(size=(6, 6)) * (rng.random((6, 6)) < 0.3))
+        X = mixed * 10.0 ** rng.uniform(-spread, spread, 6)
+        X += mean * X.std(axis=0) * rng.normal(size=6)
+        X = np.insert(X, rng.integers(7), X[:, :3].sum(axis=1), axis=1)
+        with pytest.raises(ValueError, match="is a linear combination of"):
+            Golem(noise).fit(X)
+
+
+@pytest.mark.parametrize(("size", "expected"), [(1e-3, 0), (1e-6, 1)])
+def test_a_total_with_noise_of_its_own_is_learned_with_a_warning_if_the_noise_is_tiny(size, expected):
+    rng = np.random.default_rng(0)
+    parts = rng.normal(size=(500, 4)) * [1, 2, 3, 4]
+    total = parts[:, :2].sum(axis=1) + size * rng.normal(size=500)
+    X = np.column_stack([parts, total])
+    for noise in ("ev", "nv", "auto"):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = Golem(noise).fit(X)
+        near = [one for one in caught if "nearly a linear combination" in str(one.message)]
+        assert len(near) == expected
+        assert all(one.filename == __file__ for one in near)
+        joined = model.adjacency_ | model.adjacency_.T
+        assert joined[0, 4] or joined[1, 4]
+
+
+def test_dense_graphs_with_little_noise_are_not_refused():
+    # Of some columns only 1e-12 of the variance is noise, and the regressions still find the graph.
+    drawn = simulate(100, 1000, "ER10", random_state=0)
+    with pytest.warns(DataWarning, match="nearly a linear combination of .* only .e-1. of its variance"):
+        require_learnable(Moments.from_rows(drawn.data), uses_scale=False, stacklevel=2)
+    with pytest.warns(DataWarning, match="nearly a linear combination"):
+        model = Golem("ev").fit(drawn.data)
+    assert (model.adjacency_ != drawn.sem.adjacency).sum() <= 2
