@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from golem import Golem, GolemCV, Knowledge, fit_file
 from golem.cli import app
 from golem.data.knowledge import NamedKnowledge
+from golem.output import result_files
 from golem.runtime.progress import Progress
 from golem.simulate import simulate
 from golem.workflow import repeat_fit
@@ -32,6 +33,17 @@ def document(folder):
     content = json.loads((folder / "graph.json").read_text(encoding="utf-8"))
     del content["seconds"], content["trace"]
     return content
+
+
+def test_the_matrix_of_many_columns_is_not_written_and_an_earlier_one_is_removed(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    command = ["fit", "data.csv", "-o", "out", "--noise", "ev", "--no-diagnose"]
+    assert "edges.csv, weights.csv" in CliRunner().invoke(app, command).output
+    edges = (tmp_path / "out" / "edges.csv").read_text()
+    monkeypatch.setattr(result_files, "LARGEST_MATRIX", 2)
+    assert "edges.csv, graph.png" in CliRunner().invoke(app, command).output
+    assert not (tmp_path / "out" / "weights.csv").exists()
+    assert (tmp_path / "out" / "edges.csv").read_text() == edges
 
 
 def test_python_and_the_command_line_write_the_same(data, tmp_path, monkeypatch):

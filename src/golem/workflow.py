@@ -128,8 +128,8 @@ def fit_file(
         CSV, Parquet or .npy files, folders or patterns; their rows form one table. "-" is standard input. Or the
         covariance file of Tetrad.
     output : path
-        Folder for graph.json, edges.csv, weights.csv, graph.png and report.html; with `select` also path.csv and
-        path.png.
+        Folder for graph.json, edges.csv, graph.png and report.html; for at most 1000 columns also weights.csv; with
+        `select` also path.csv and path.png.
     model : Golem, optional
         Settings, by default `Golem()`. It is not changed; the fitted model is in the result.
     columns, drop, header, na

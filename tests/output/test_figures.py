@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 from golem import Golem, GolemCV, plots
 from golem.comparison.other_packages import Estimate
 from golem.comparison.result import Comparison, Row
+from golem.output import figures
 from golem.plots import plot_comparison, plot_graph, plot_model, plot_weights
 from golem.simulate import simulate
 
@@ -42,6 +43,17 @@ def test_weights_in_causal_order_lie_above_the_diagonal(model):
     image = np.asarray(ax.images[0].get_array())
     assert np.count_nonzero(image) == model.adjacency_.sum()
     assert not np.tril(image).any()
+    plt.close(ax.figure)
+
+
+def test_the_weights_of_a_very_large_graph_are_points(model, monkeypatch):
+    monkeypatch.setattr(figures, "LARGEST_HEAT_MAP", 3)
+    ax = plot_weights(model)
+    (points,) = ax.collections[:1]
+    x, y = points.get_offsets().T
+    assert np.all(y < x)  # effects come after causes
+    order = np.argsort(np.asarray(points.get_array()))
+    np.testing.assert_allclose(np.asarray(points.get_array())[order], np.sort(model.weights_[model.adjacency_]))
     plt.close(ax.figure)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from golem.graphs.dag import topological_order
+from golem.graphs.edges import Edges
 from golem.output.layout import causal_order, edge_curves, layered_layout, tiered_layout
 from golem.simulate import random_dag
 
@@ -93,20 +94,20 @@ def test_cycles_are_drawn_all_the_same(seed):
     np.fill_diagonal(adjacency, False)
     layout = layered_layout(adjacency, [40.0] * d)
     assert overlaps(layout, [40.0] * d) == 0
-    place = np.argsort(causal_order(adjacency))
+    place = np.argsort(causal_order(Edges.from_matrix(adjacency)))
     back = sum(place[i] > place[j] for i, j in np.argwhere(adjacency))
     assert back <= adjacency.sum() / 2
 
 
 def test_one_edge_of_a_ring_points_back():
     ring = np.roll(np.eye(5, dtype=bool), 1, axis=1)
-    place = np.argsort(causal_order(ring))
+    place = np.argsort(causal_order(Edges.from_matrix(ring)))
     assert sum(place[i] > place[j] for i, j in np.argwhere(ring)) == 1
 
 
 def test_causal_order_is_topological():
     adjacency = random_dag(20, "ER2", 1)
-    np.testing.assert_array_equal(causal_order(adjacency), topological_order(adjacency))
+    np.testing.assert_array_equal(causal_order(Edges.from_matrix(adjacency)), topological_order(adjacency))
 
 
 def test_three_hundred_nodes_take_less_than_two_seconds():
@@ -123,7 +124,7 @@ def test_three_hundred_nodes_take_less_than_two_seconds():
 @pytest.mark.parametrize("seed", range(5))
 def test_tiers_are_below_each_other(seed):
     graph = random_dag(15, "ER2", seed)
-    order = causal_order(graph)
+    order = causal_order(Edges.from_matrix(graph))
     tiers = [order[:4].tolist(), order[4:9].tolist(), order[9:13].tolist()]  # two nodes have no tier
     layout, begin = tiered_layout(graph, [46.0] * 15, tiers)
     assert layout.positions.shape == (15, 2)

@@ -146,9 +146,9 @@ def fit(
         golem fit data.csv --noise ev --forbid 'A->B' --bootstrap 100
         golem fit --from out/graph.json -o again
 
-    Writes `graph.json`, `edges.csv`, `weights.csv`, `graph.png` and `report.html` into the output folder; open
-    `report.html` in a browser. `--bootstrap` adds frequencies and intervals to these files, `--select` adds `path.csv`
-    and `path.png`. Ctrl-C keeps the best graph so far (exit code 130).
+    Writes `graph.json`, `edges.csv`, `weights.csv` (up to 1000 columns), `graph.png` and `report.html` into the output
+    folder; open `report.html` in a browser. `--bootstrap` adds frequencies and intervals to these files, `--select`
+    adds `path.csv` and `path.png`. Ctrl-C keeps the best graph so far (exit code 130).
 
     `--from` looks for the files of the earlier run in the folder where it was started, in the current folder, and next
     to the `graph.json`. It reports whether the data and the graph are the same.

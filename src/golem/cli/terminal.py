@@ -317,7 +317,8 @@ def print_consensus(scores: GraphScores, truth: Any, model: Golem) -> None:
 
 def print_saved(output: Path, more: Sequence[str] = ()) -> None:
     """Print where the results of a fit are."""
-    _print_files(output, ["graph.json", "edges.csv", "weights.csv", "graph.png", *more])
+    written = [name for name in ("graph.json", "edges.csv", "weights.csv", "graph.png") if (output / name).exists()]
+    _print_files(output, [*written, *more])
 
 
 def _print_files(output: Path, files: Sequence[str], report: bool = True) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from golem.comparison.result import Comparison
+from golem.graphs.edges import Edges
 from golem.output.report import write_page
 from golem.output.report.content import drawing, graph_entry, known, plain_rows, rounded
 from golem.output.report.page import render
@@ -42,7 +43,7 @@ def comparison_content(comparison: Comparison) -> dict[str, Any]:
     labels, distances = comparison.distances()
     knowledge = comparison.settings.get("knowledge")
     return (
-        drawing(names, _common_graph(comparison), knowledge)
+        drawing(names, Edges.from_matrix(_common_graph(comparison)), knowledge)
         | known(knowledge, names)
         | {
             "kind": "comparison",

@@ -303,13 +303,13 @@ class Moments:
         True
         """
         deviation = np.sqrt(self.variances)
-        unit = np.outer(deviation, deviation)
-        correlation = np.divide(self.covariance, unit, out=np.zeros_like(unit), where=unit > 0)
-        above = correlation[np.triu_indices(self.d, 1)]
         mean = [_to_digits(m, max(abs(m), s)) for m, s in zip(self.mean, deviation, strict=True)]
         content = {"n": self.n, "names": self.names, "mean": mean, "deviation": [_to_digits(s, s) for s in deviation]}
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
-        digest.update(np.rint(above * 10.0**_FINGERPRINT_DIGITS).astype("<i8").tobytes())
+        for i in range(self.d - 1):  # row by row, because thousands of columns have millions of pairs
+            unit = deviation[i] * deviation[i + 1 :]
+            above = np.divide(self.covariance[i, i + 1 :], unit, out=np.zeros_like(unit), where=unit > 0)
+            digest.update(np.rint(above * 10.0**_FINGERPRINT_DIGITS).astype("<i8").tobytes())
         return f"sha256:{digest.hexdigest()}"
 
     def standardized(self) -> Moments:

@@ -78,7 +78,7 @@ def evidence_in_variances(
     losses: dict[tuple[int, int], float] = {}
     for pairs in connected_edges(fit.causes[undirected], fit.children[undirected], places):
         nodes = sorted({node for pair in pairs for node in pair}, key=places.__getitem__)
-        deviance = _deviance_of(nodes, fit.residual_variances, n, likelihood)
+        deviance = local_deviance(nodes, fit.residual_variances, n, likelihood)
         start = {j: parents[j] for j in nodes}
         losses |= _losses_of_reversal(start, pairs, S, fit.residual_variances, deviance)
     ends = zip(fit.causes[undirected].tolist(), fit.children[undirected].tolist(), strict=True)
@@ -101,12 +101,15 @@ def connected_edges(causes: Indices, children: Indices, rank: Indices) -> list[l
     return [pairs[i:j] for i, j in itertools.pairwise([0, *begins.tolist(), len(pairs)])]
 
 
-def _deviance_of(nodes: list[int], r: Vector, n: int, likelihood: Likelihood) -> Callable[[Vector], float]:
-    """Return the deviance, up to a constant, as a function of the residual variances of some nodes."""
+def local_deviance(nodes: list[int], r: Vector, n: int, likelihood: Likelihood) -> Callable[[Vector], float]:
+    """Return the deviance, up to a constant, as a function of the residual variances of some nodes.
+
+    Where the noise model allows it, the cost does not depend on the number of other nodes.
+    """
     if isinstance(likelihood, GaussianEV):
         rest = float(r.sum() - r[nodes].sum())
         return lambda some: n * len(r) * math.log(rest + float(some.sum()))
-    if isinstance(likelihood, GaussianTied) and likelihood.is_fixed:
+    if isinstance(likelihood, GaussianNV) or (isinstance(likelihood, GaussianTied) and likelihood.is_fixed):
         return lambda some: 2 * n * float(likelihood.on_dag(some))
 
     def of_all_nodes(some: Vector) -> float:

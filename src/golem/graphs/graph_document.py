@@ -13,8 +13,10 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from golem.graphs.named_graph import NamedGraph, weight_matrix
+from golem.graphs.edges import Edges
+from golem.graphs.named_graph import NamedGraph, numbered_edges, weight_matrix
 from golem.runtime.messages import counted, quoted
+from golem.runtime.names import column_names
 
 FORMAT_VERSION = 2
 # An edge has source, target, weight and further columns of any name.
@@ -165,15 +167,24 @@ class GraphDocument(msgspec.Struct, kw_only=True):
             edge_table=[{"source": source, "target": target, **row} for source, target, row in graph.edge_list()],
         )
 
+    def listed_edges(self) -> Edges:
+        """Return the edges without a matrix; what `graph` refuses is refused."""
+        ends = list(numbered_edges(column_names(self.names, len(self.names)), self._edges()))
+        causes, children = np.array(ends, dtype=np.intp).reshape(-1, 2).T
+        return Edges(causes, children, len(self.names))
+
     def graph(self) -> NamedGraph:
         """Return the graph; refuse repeated names, unknown or repeated edges, and weights that are not finite."""
-        known = [{key: value for key, value in row.items() if value is not None} for row in self.edge_table]
-        edges = [(str(row.pop("source")), str(row.pop("target")), row) for row in known]
         nodes: list[dict[str, float]] = [{} for _ in self.names]
         for column, values in (("noise_variance", self.noise_variances), ("intercept", self.intercepts)):
             for node, value in zip(nodes, values or [], strict=bool(values)):
                 node[column] = value
-        return NamedGraph.from_lists(self.names, edges, nodes)
+        return NamedGraph.from_lists(self.names, self._edges(), nodes)
+
+    def _edges(self) -> list[tuple[str, str, dict[str, str | bool | float]]]:
+        """Return the edges with the attributes that are known."""
+        known = [{key: value for key, value in row.items() if value is not None} for row in self.edge_table]
+        return [(str(row.pop("source")), str(row.pop("target")), row) for row in known]
 
     def plain(self) -> dict[str, Any]:
         """Return the document as dictionaries, lists and numbers."""

@@ -93,30 +93,16 @@ class NamedGraph:
             some of the edges have weights.
         """
         names = tuple(names)
-        names, edges = column_names(names, len(names)), list(edges)
-        where = {name: position for position, name in enumerate(names)}
-        weights = _no_weights(len(names))
-        adjacency = weights != 0
-        for source, target, attributes in edges:
-            if unknown := [name for name in (source, target) if name not in where]:
-                raise ValueError(f"an edge has the end {quoted(unknown)}, which is not a node")
-            i, j = where[source], where[target]
-            if adjacency[i, j]:
-                raise ValueError(f"the edge from {source!r} to {target!r} appears twice")
-            adjacency[i, j] = True
-            weights[i, j] = _weight(attributes, source, target)
-        lacking = [edge[:2] for edge in edges if not _is_given(edge[2].get("weight"))]
-        if 0 < len(lacking) < len(edges):
-            source, target = lacking[0]
-            raise ValueError(f"the edge from {source!r} to {target!r} has no weight; give one to all edges or to none")
-        by_place = {(where[source], where[target]): attributes for source, target, attributes in edges}
-        in_order = [by_place[i, j] for i, j in np.argwhere(adjacency).tolist()]
+        names, by_place = column_names(names, len(names)), numbered_edges(names, edges)
+        adjacency, weights = np.zeros((len(names),) * 2, dtype=bool), _no_weights(len(names))
+        for (i, j), attributes in by_place.items():
+            adjacency[i, j], weights[i, j] = True, _weight(attributes)
         return cls(
             weights,
             names,
             adjacency,
-            weighted=not lacking,
-            edge_columns=_columns(in_order),
+            weighted=all(_is_given(attributes.get("weight")) for attributes in by_place.values()),
+            edge_columns=_columns([by_place[place] for place in sorted(by_place)]),
             noise_variances=_node_column(nodes, "noise_variance"),
             intercepts=_node_column(nodes, "intercept"),
         )
@@ -176,6 +162,34 @@ class NamedGraph:
             raise ValueError("the graph has a directed cycle; a linear model needs a directed acyclic graph")
 
 
+def numbered_edges(
+    names: Sequence[str], edges: Iterable[tuple[str, str, Attributes]]
+) -> dict[tuple[int, int], Attributes]:
+    """Return the attributes of edges (source, target, attributes) by the numbers of their ends.
+
+    Unknown ends, repeated edges and weights that are not numbers are refused, and so are weights of only some edges.
+    """
+    where = {name: position for position, name in enumerate(names)}
+    found: dict[tuple[int, int], Attributes] = {}
+    lacking: list[tuple[str, str]] = []
+    for source, target, attributes in edges:
+        if unknown := [name for name in (source, target) if name not in where]:
+            raise ValueError(f"an edge has the end {quoted(unknown)}, which is not a node")
+        if (where[source], where[target]) in found:
+            raise ValueError(f"the edge from {source!r} to {target!r} appears twice")
+        if not _is_given(given := attributes.get("weight")):
+            lacking.append((source, target))
+        elif not np.isfinite(_number(given)):
+            raise ValueError(
+                f"the weight {reprlib.repr(given)} of the edge from {source!r} to {target!r} is not a finite number"
+            )
+        found[where[source], where[target]] = attributes
+    if 0 < len(lacking) < len(found):
+        source, target = lacking[0]
+        raise ValueError(f"the edge from {source!r} to {target!r} has no weight; give one to all edges or to none")
+    return found
+
+
 def _no_weights(d: int) -> Matrix:
     """Return a zero matrix; raise a ValueError if graphs of d nodes are too large for this machine."""
     # Weights, adjacency, and a copy of the weights, in bytes.
@@ -200,17 +214,10 @@ def weight_matrix(rows: Any, names: Sequence[Any], what: str = "the weights") ->
     return weights
 
 
-def _weight(attributes: Attributes, source: str, target: str) -> float:
+def _weight(attributes: Attributes) -> float:
     """Return the weight of an edge, or 1 if it has none."""
     given = attributes.get("weight")
-    if not _is_given(given):
-        return 1.0
-    weight = _number(given)
-    if not np.isfinite(weight):
-        raise ValueError(
-            f"the weight {reprlib.repr(given)} of the edge from {source!r} to {target!r} is not a finite number"
-        )
-    return weight
+    return _number(given) if _is_given(given) else 1.0
 
 
 def _columns(edges: Sequence[Attributes]) -> dict[str, NDArray[Any]]:

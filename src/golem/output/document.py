@@ -10,9 +10,11 @@ import msgspec
 import numpy as np
 
 from golem.assessment.bootstrap import Bootstrap
-from golem.assessment.diagnostics import Diagnosis, drop_losses
+from golem.assessment.diagnostics import Diagnosis
+from golem.assessment.diagnostics.edges import listed_drop_losses
 from golem.assessment.selection import Selection
 from golem.estimator.golem import Golem, is_counted
+from golem.estimator.learned_graph import LearnedGraph
 from golem.graphs.graph_document import (
     BootstrapRecord,
     FindingRecord,
@@ -26,10 +28,10 @@ from golem.graphs.graph_document import (
 )
 from golem.output.settings_document import plain, settings, versions
 from golem.runtime.messages import quoted
-from golem.runtime.types import BoolMatrix
+from golem.runtime.types import BoolVector, Vector
 from golem.runtime.version import __version__
 from golem.score.likelihood import GaussianEV
-from golem.score.regression import regressions, residual_variances, standard_errors
+from golem.score.regression import Regressions, regress_edges, standard_errors, weighted_edges
 from golem.solvers import Status, TracePoint
 from golem.solvers.paper_recipe import NOISE_MODELS
 
@@ -107,50 +109,48 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
             f"The bootstrap has the columns {quoted(bootstrap.names)}, but the model has {quoted(names)}. Run "
             "golem.bootstrap(model, data) with the fitted model."
         )
-    scale = np.sqrt(model.moments_.variances)
-    undecided, by_variance = _directions(model, "undecided_"), _directions(model, "by_variance_")
+    graph, scale = _graph(model), np.sqrt(model.moments_.variances)
+    unknown = np.zeros(len(graph), dtype=bool)
+    undecided = unknown if graph.undecided is None else graph.undecided
+    by_variance = unknown if graph.by_variance is None else graph.by_variance
     # A cyclic graph has no model, and a baseline has no penalty per edge.
-    scored = hasattr(model, "sem_") and hasattr(model, "edge_penalty_")
-    losses = drop_losses(model) if scored else np.full_like(model.weights_, np.nan)
-    errors = _standard_errors(model)
+    losses = np.full(len(graph), np.nan) if graph.reversible is None else listed_drop_losses(model)
+    standardized = graph.weights * scale[graph.causes] / scale[graph.children]
+    errors = _standard_errors(model, graph)
     records = {(one.source, one.target): one[3:] for one in getattr(model, "edges_", ())}
-    found = [
-        Edge(
+    found = []
+    for k in np.lexsort((graph.children, graph.causes, -np.abs(standardized))).tolist():
+        i, j = int(graph.causes[k]), int(graph.children[k])
+        edge = Edge(
             names[i],
             names[j],
-            float(model.weights_[i, j]),
-            float(model.weights_[i, j] * scale[i] / scale[j]),
-            errors.get((int(i), int(j))),
-            bool(undecided[i, j]),
-            bool(by_variance[i, j]),
-            _number(losses[i, j]),
+            float(graph.weights[k]),
+            float(standardized[k]),
+            _number(errors[k]),
+            bool(undecided[k]),
+            bool(by_variance[k]),
+            _number(losses[k]),
             *records.get((names[i], names[j]), (None, None, None)),
-            **({} if bootstrap is None else _confidence(bootstrap, i, j)),
         )
-        for i, j in np.argwhere(model.adjacency_)
-    ]
-    return sorted(found, key=lambda edge: -abs(edge.standardized_weight))
+        found.append(edge if bootstrap is None else dataclasses.replace(edge, **_confidence(bootstrap, i, j)))
+    return found
 
 
-def _directions(model: Golem, name: str) -> BoolMatrix:
-    """Return a mask of edges by what their direction rests on; none for a cyclic graph."""
-    return np.asarray(getattr(model, name, model.adjacency_ & False))
+def _graph(model: Golem) -> LearnedGraph:
+    """Return the edges of a model; those of a baseline are in its matrix of weights."""
+    if hasattr(model, "graph_"):
+        return model.graph_
+    fit = weighted_edges(model.weights_, model.moments_.covariance)
+    return LearnedGraph(fit.causes, fit.children, model.moments_.d, fit.weights, fit.residual_variances)
 
 
-def _standard_errors(model: Golem) -> dict[tuple[int, int], float | None]:
-    """Return the standard errors of the weights by edge; none if they are not those of least squares."""
-    found = regressions(model.adjacency_, model.moments_.covariance)
-    if not np.allclose(found.weights, model.weights_[found.causes, found.children], rtol=1e-6, atol=0):
-        return {}
-    edges = zip(found.causes.tolist(), found.children.tolist(), strict=True)
-    errors = standard_errors(found, model.moments_.covariance, model.moments_.n)
-    return dict(zip(edges, map(_number, errors), strict=True))
-
-
-def _r2(model: Golem) -> list[float | None]:
-    """Return the share of the variance of each variable that its parents explain."""
-    covariance = model.moments_.covariance
-    return [_number(1 - r) for r in residual_variances(model.weights_, covariance) / np.diagonal(covariance)]
+def _standard_errors(model: Golem, graph: LearnedGraph) -> Vector:
+    """Return the standard errors of the weights; NaN if they are not those of least squares."""
+    S = model.moments_.covariance
+    found = regress_edges(graph.children, graph.causes, S)
+    if not np.allclose(found.weights, graph.weights, rtol=1e-6, atol=0):
+        return np.full(len(graph), np.nan)
+    return standard_errors(found, S, model.moments_.n)
 
 
 def _confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, Any]:
@@ -173,16 +173,17 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
     gaps = model.missing_
     missing = None if gaps is None else dataclasses.asdict(gaps) | {"sentence": gaps.sentence}
     equal = isinstance(model.likelihood_, GaussianEV)
-    same = model.raw_weights_ is model.weights_ or np.array_equal(model.raw_weights_, model.weights_)
+    graph, raw = model.graph_, solution.raw
+    same = isinstance(raw, Regressions) or np.array_equal(raw, model.weights_)
     return GraphDocument(
         golem=__version__,
         n=moments.n,
         d=moments.d,
-        edges=int(model.adjacency_.sum()),
-        undecided=int(_directions(model, "undecided_").sum()),
-        by_variance=int(_directions(model, "by_variance_").sum()),
-        by_shape=int(_directions(model, "by_shape_").sum()),
-        shape_note=model.graph_.shape_note or None,
+        edges=len(graph),
+        undecided=_count(graph.undecided),
+        by_variance=_count(graph.by_variance),
+        by_shape=_count(graph.by_shape),
+        shape_note=graph.shape_note or None,
         noise=_noise(model),
         missing=missing,
         status=StatusRecord(name=solution.status.name.lower(), message=solution.status.value),
@@ -206,13 +207,18 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         effective_rows=None if diagnosis is None else diagnosis.effective_rows,
         confidence_overstated=diagnosis is not None and diagnosis.effective_rows is not None,
         names=list(moments.names),
-        r2=_r2(model),
+        r2=[_number(1 - r) for r in graph.residual_variances / moments.variances],
         noise_variances=None if sem is None else sem.noise_variances.tolist(),
         intercepts=None if sem is None else sem.intercepts.tolist(),
         edge_table=[dataclasses.asdict(edge) for edge in list_edges(model, bootstrap)],
-        raw_weights=None if same else sparse(model.raw_weights_),
+        raw_weights=None if same else sparse(raw),
         trace=_trace(solution.trace),
     )
+
+
+def _count(edges: BoolVector | None) -> int:
+    """Count the edges of a kind; a cyclic graph has none."""
+    return 0 if edges is None else int(edges.sum())
 
 
 def _bootstrap(bootstrap: Bootstrap) -> BootstrapRecord:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golem.assessment.p_values import p_text
+from golem.graphs.edges import Edges
 from golem.output.layout import causal_order, edge_curves, layered_layout
 from golem.runtime.messages import counted
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from golem.assessment.consistency import Consistency
     from golem.assessment.selection import Selection
     from golem.estimator.golem import Golem
-    from golem.runtime.types import BoolMatrix
+    from golem.runtime.types import BoolMatrix, Vector
 
 # Blue and orange are safe for colour blindness, and differ in lightness in grey print.
 POSITIVE, NEGATIVE = "#2166ac", "#d6701c"
@@ -26,6 +27,7 @@ NODE_FILL, NODE_EDGE, TEXT = "#f4f1ea", "#5b5b5b", "#1d1d1d"
 LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES = 60, 500
 # The p-values of a check that get a label, and the smallest that is drawn.
 _MOST_LABELS, _LEAST_P = 4, 1e-15
+LARGEST_HEAT_MAP = 500
 
 
 def plot_model(model: Golem, ax: Axes | Figure | None = None) -> Axes:
@@ -34,7 +36,8 @@ def plot_model(model: Golem, ax: Axes | Figure | None = None) -> Axes:
     Here and in the other functions `ax` is the axes to draw into, or an empty figure, which gets axes and a suitable
     size; by default pyplot makes a new figure.
     """
-    small = len(model.weights_) <= LARGEST_DRAWN_GRAPH and model.adjacency_.sum() <= MOST_DRAWN_EDGES
+    edges, _ = _weighted_edges(model)
+    small = edges.d <= LARGEST_DRAWN_GRAPH and len(edges) <= MOST_DRAWN_EDGES
     return plot_graph(model, ax=ax) if small else plot_weights(model, ax=ax)
 
 
@@ -92,13 +95,22 @@ def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | Non
     """Draw the weights as a heat map in causal order, so that all of them lie above the diagonal."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    order = causal_order(model.adjacency_)
-    B = model.weights_[np.ix_(order, order)]
+    edges, weights = _weighted_edges(model)
+    order = causal_order(edges)
+    place = np.argsort(order)
     ax = _axes(ax, (7, 6))
-    limit = max(float(np.abs(B).max(initial=0)), 1e-300)
+    limit = max(float(np.abs(weights).max(initial=0)), 1e-300)
     # The same colours as those of the arrows.
     signs = LinearSegmentedColormap.from_list("signs", [NEGATIVE, "#f7f7f7", POSITIVE])
-    image = ax.imshow(B, cmap=signs, vmin=-limit, vmax=limit, interpolation="nearest")
+    if edges.d <= LARGEST_HEAT_MAP:
+        B = Edges(place[edges.causes], place[edges.children], edges.d).matrix(weights)
+        image: Any = ax.imshow(B, cmap=signs, vmin=-limit, vmax=limit, interpolation="nearest")
+    else:  # a cell would be smaller than a pixel
+        image = ax.scatter(
+            place[edges.children], place[edges.causes], s=4, c=weights, marker="s", cmap=signs, vmin=-limit,
+            vmax=limit, linewidths=0,
+        )  # fmt: skip
+        ax.set(xlim=(0, edges.d), ylim=(edges.d, 0), aspect="equal")
     ax.figure.colorbar(image, ax=ax, label="weight", shrink=0.8)
     if len(order) <= 40:
         names = [model.moments_.names[j] for j in order]
@@ -108,8 +120,16 @@ def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | Non
             label.set_parse_math(False)
     ax.set_xlabel("effect, in causal order")
     ax.set_ylabel("cause, in causal order")
-    ax.set_title(title or _headline(model.adjacency_), fontsize=11)
+    ax.set_title(title or f"{counted(len(edges), 'edge')} among {edges.d} variables", fontsize=11)
     return ax
+
+
+def _weighted_edges(model: Golem) -> tuple[Edges, Vector]:
+    """Return the edges and weights of a model; a baseline has only matrices."""
+    if hasattr(model, "graph_"):
+        return model.graph_, model.graph_.weights
+    edges = Edges.from_matrix(model.adjacency_)
+    return edges, model.weights_[edges.causes, edges.children]
 
 
 def _axes(ax: Axes | Figure | None, size: tuple[float, float]) -> Axes:

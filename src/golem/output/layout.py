@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golem.graphs.dag import as_adjacency, is_dag, topological_order
+from golem.graphs.edges import Edges
 from golem.runtime.types import BoolMatrix
 
 if TYPE_CHECKING:
@@ -130,9 +131,12 @@ def tiered_layout(
     return Layout(layout.positions[:d], bends, layout.size), begin
 
 
-def causal_order(matrix: ArrayLike) -> NDArray[np.intp]:
+def causal_order(edges: Edges) -> NDArray[np.intp]:
     """Return the nodes in causal order; if there is a cycle, few edges point back."""
-    return topological_order(_without_cycles(as_adjacency(matrix)))
+    try:
+        return edges.order()
+    except ValueError:
+        return topological_order(_without_cycles(edges.matrix()))
 
 
 def _without_cycles(adjacency: BoolMatrix) -> BoolMatrix:

@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 
 # All files that a fit writes into its folder; the last two only with a selection.
 RESULT_FILES = ("graph.json", "edges.csv", "weights.csv", "graph.png", "report.html", "path.csv", "path.png")
+# A matrix of more variables would be a file of megabytes of zeros, and edges.csv has all edges.
+LARGEST_MATRIX = 1000
 
 
 def save(model: Golem, folder: str | Path, supplement: Supplement | None = None) -> list[Path]:
-    """Write graph.json, edges.csv and weights.csv into a folder, each atomically."""
+    """Write graph.json, edges.csv and, unless there are many variables, weights.csv into a folder, each atomically."""
     return save_document(describe(model, supplement), folder)
 
 
 def save_document(document: GraphDocument, folder: str | Path) -> list[Path]:
-    """Write graph.json, edges.csv and weights.csv of a graph document."""
+    """Write graph.json, edges.csv and, for at most `LARGEST_MATRIX` variables, weights.csv of a graph document."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     hidden = FROM_BOOTSTRAP if document.bootstrap is None else ()
@@ -37,8 +39,9 @@ def save_document(document: GraphDocument, folder: str | Path) -> list[Path]:
     contents = {
         "graph.json": document.text(),
         "edges.csv": csv_text([header, *table]),
-        "weights.csv": write_matrix(document.graph()),
     }
+    if len(document.names) <= LARGEST_MATRIX:
+        contents["weights.csv"] = write_matrix(document.graph())
     for name, content in contents.items():
         write_text(folder / name, content)
     return [folder / name for name in contents]

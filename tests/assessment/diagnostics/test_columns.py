@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from golem import Golem, Moments
+from golem.assessment.diagnostics import columns
 from golem.assessment.diagnostics.columns import (
     find_conditioning,
     find_determined,
@@ -60,6 +61,14 @@ def test_totals_beside_their_parts_are_named(table):
     residual = total - design @ np.linalg.lstsq(design, total, rcond=None)[0]
     r2 = 1 - (residual**2).sum() / 495 / total.var(ddof=1)
     assert f"'total' (R2 {r2:.5f})" in finding.finding
+
+
+def test_factorizations_of_many_columns_are_left_out_with_a_note(table, monkeypatch):
+    monkeypatch.setattr(columns, "_LARGEST_FACTORED", 3)
+    for check in (find_determined, find_conditioning):
+        finding = check(Moments.from_table(table))
+        assert finding.level == "note"
+        assert "Not checked, because there are 4 columns" in finding.finding
 
 
 def test_conditioning(table):

@@ -15,6 +15,8 @@ _NEAR_DUPLICATE = 0.995
 _DETERMINED = 0.999
 _DIGITS_LOST = 1e-7
 _MOSTLY_ONE_VALUE = 0.95
+# With more columns, factorizations of their correlations take longer than all other checks.
+_LARGEST_FACTORED = 1000
 
 
 def find_rows(moments: Moments) -> Finding:
@@ -34,6 +36,8 @@ def find_conditioning(moments: Moments) -> Finding:
     """Check that the correlation matrix can be inverted accurately."""
     if moments.n <= moments.d:
         return Finding("conditioning", "ok", "With so few rows the correlation matrix is always singular.")
+    if moments.d > _LARGEST_FACTORED:
+        return _not_checked("conditioning", moments.d, "how accurately the correlation matrix can be inverted")
     values = np.linalg.eigvalsh(moments.standardized().covariance)
     condition = float(values[-1] / max(values[0], np.finfo(float).tiny))
     if condition < _WORST_CONDITION:
@@ -49,7 +53,10 @@ def find_conditioning(moments: Moments) -> Finding:
 
 def find_near_duplicates(moments: Moments) -> Finding:
     """Find pairs of columns that are almost copies of each other."""
-    R = np.abs(moments.standardized().covariance)
+    inverse = 1 / np.sqrt(moments.variances)
+    R = np.abs(moments.covariance)
+    R *= inverse
+    R *= inverse[:, None]
     close = np.argwhere(np.triu(R > _NEAR_DUPLICATE, k=1))
     if not len(close):
         return Finding("near-duplicates", "ok", f"No two columns have a correlation above {_NEAR_DUPLICATE}.")
@@ -69,6 +76,8 @@ def find_determined(moments: Moments) -> Finding:
     n, d = moments.n, moments.d
     if n <= d + 1:
         return Finding("deterministic", "ok", "With so few rows every column is a combination of others.")
+    if d > _LARGEST_FACTORED:
+        return _not_checked("deterministic", d, "whether columns are nearly linear combinations of several others")
     S = moments.standardized().covariance
     unexplained = np.minimum(1 / np.diagonal(np.linalg.inv(S)) * (n - 1) / (n - d), 1.0)
     no_duplicate = np.abs(S - np.eye(d)).max(axis=0) <= _NEAR_DUPLICATE
@@ -82,6 +91,12 @@ def find_determined(moments: Moments) -> Finding:
         f"{len(bad)} of {d} columns are nearly linear combinations of others: {shortened(named, 3)}.",
         "Drop totals whose parts are in the table.",
     )
+
+
+def _not_checked(name: str, d: int, what: str) -> Finding:
+    """Return the finding of a check that would take too long."""
+    # The fit itself warns of columns that are so close to combinations of others that rounding matters.
+    return Finding(name, "note", f"Not checked, because there are {d} columns: {what}.", "Check fewer columns.")
 
 
 def find_near_constant(moments: Moments, rows: Matrix | None) -> Finding:

@@ -27,7 +27,7 @@ from golem.estimator.golem import Golem, plain_model
 from golem.runtime.messages import quoted
 from golem.runtime.names import positions
 from golem.runtime.types import Matrix
-from golem.score.regression import regressions
+from golem.score.regression import Regressions, regressions
 
 # With more columns the graph is not fitted again.
 LARGEST_REFIT = 500
@@ -88,7 +88,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     effective_rows = None
     if rows is not None and numbers is not None:
         centred = rows - rows.mean(axis=0)
-        residuals = centred - centred @ regressions(graph, moments.covariance).matrix
+        residuals = _residuals(centred, regressions(graph, moments.covariance))
         dependent, effective_rows = dependence.find_dependence(moments.names, rows)
         findings += [] if dependent is None else [dependent]
         findings.append(odd_values.find_odd_values(moments.names, rows))
@@ -115,6 +115,14 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
         directions.LIMITS,
     ]
     return Diagnosis.of(findings, effective_rows)
+
+
+def _residuals(centred: Matrix, fit: Regressions) -> Matrix:
+    """Return rows minus what the parents explain, X - X B, shape (n, d)."""
+    from scipy.sparse import csr_array
+
+    explain = csr_array((fit.weights, (fit.children, fit.causes)), shape=(centred.shape[1],) * 2)  # B'
+    return np.asarray(centred - (explain @ centred.T).T)
 
 
 def _rows_needed(complete: NDArray[np.intp] | None) -> Finding:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from golem.directions.equivalence_class import local_deviance
 from golem.graphs.dag import is_dag
 from golem.model.interventions import number_of
-from golem.runtime.types import BoolMatrix, Matrix
+from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import GaussianEV
 from golem.score.objective import PAPER_PENALTIES, Objective
-from golem.score.regression import regressions, residual_variance
+from golem.score.regression import regress_edges, regressions, variances_without_each
 from golem.solvers.certificate import Certificate
 from golem.solvers.certificate import certify as certify_objective
 
@@ -82,8 +83,6 @@ def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
 def drop_losses(model: Golem) -> Matrix:
     """Return the loss of score by dropping each edge, (d, d): `edge_loss(...).drop` of all edges, 0 elsewhere.
 
-    Only the residual variance of the target changes, so that all edges together cost little more than one.
-
     Examples
     --------
     >>> from golem import Golem
@@ -95,18 +94,28 @@ def drop_losses(model: Golem) -> Matrix:
     True
     """
     check_is_fitted(model, "moments_")
-    graph, moments = model.adjacency_, model.moments_
-    S, n, d = moments.covariance, moments.n, moments.d
-    penalties = model.edge_penalty_.penalties(n, d)
+    losses: Matrix = model.graph_.matrix(listed_drop_losses(model))
+    return losses
 
-    r = regressions(graph, S).residual_variances
-    now = float(model.likelihood_.on_dag(r))
-    losses = np.zeros((d, d))
-    for i, j in np.argwhere(graph):
-        parents, without = np.nonzero(graph[:, j])[0], r.copy()
-        without[j] = residual_variance(S, j, parents[parents != i])
-        saved = penalties[len(parents)] - penalties[len(parents) - 1]
-        losses[i, j] = 2 * n * (float(model.likelihood_.on_dag(without)) - now) - saved
+
+def listed_drop_losses(model: Golem) -> Vector:
+    """Return the loss of score by dropping each edge, in the order of `model.graph_`.
+
+    Only the residual variance of the target changes, so that all edges together cost little more than one.
+    """
+    graph, moments = model.graph_, model.moments_
+    S, n = moments.covariance, moments.n
+    steps = np.diff(model.edge_penalty_.penalties(n, moments.d))
+    fit = regress_edges(graph.children, graph.causes, S)
+    losses = np.zeros(len(graph))
+    first = np.searchsorted(graph.children, np.arange(graph.d + 1))
+    for j in np.unique(graph.children).tolist():
+        into = slice(first[j], first[j + 1])
+        deviance = local_deviance([j], fit.residual_variances, n, model.likelihood_)
+        now = deviance(fit.residual_variances[[j]])
+        without = variances_without_each(S, j, graph.causes[into])
+        losses[into] = [deviance(np.array([variance])) - now for variance in without]
+        losses[into] -= steps[len(without) - 1]
     return losses
 
 

@@ -73,10 +73,10 @@ def carried_edges(graph: BoolMatrix, X: Matrix, edge_penalty: L0 | None = None) 
     n, d = X.shape
     penalties = (edge_penalty or L0()).penalties(n, d)
     most = min(_MOST_ROWS, max(1, int(_LARGEST_SHARE * n)))
-    X = X - X.mean(axis=0)
-    found = []
-    for j in np.nonzero(graph.any(axis=0))[0]:
-        parents = np.nonzero(graph[:, j])[0]
+    X = np.asfortranarray(X - X.mean(axis=0))  # columns are read one by one
+    found, parents_of = [], np.ascontiguousarray(graph.T)
+    for j in np.nonzero(parents_of.any(axis=1))[0]:
+        parents = np.nonzero(parents_of[j])[0]
         if n <= len(parents) + most + 2:
             continue
         P = X[:, parents]

@@ -39,7 +39,8 @@ class ParquetFile:
     def require_numeric(self, columns: Sequence[int]) -> None:
         """Raise a ValueError if columns are not numeric."""
         with _opened(self.path) as file:
-            kinds = {j: file.schema_arrow.field(j).type for j in columns}
+            schema = file.schema_arrow  # converted at each access
+            kinds = {j: schema.field(j).type for j in columns}
             text = [j for j in columns if not is_numeric(kinds[j])]
             # Only the first ones are shown with an example.
             examples = [self._example(file, j) if k < 8 else "" for k, j in enumerate(text)]

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from golem.graphs.edges import Edges
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.metrics import as_estimate, as_truth
 from golem.graphs.named_graph import NamedGraph
 from golem.output.document import Edge
 from golem.output.layout import causal_order, tiered_layout
 from golem.output.report.command import fit_words
-from golem.runtime.types import BoolMatrix, Matrix
+from golem.runtime.types import BoolMatrix, Indices, Matrix
 
 # A drawing of a larger graph is illegible: the page opens with the matrix and a neighbourhood instead.
 LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES = 300, 1500
@@ -41,20 +42,20 @@ def model_content(
     document: GraphDocument, truth: NamedGraph | None = None, other: tuple[str, NamedGraph] | None = None
 ) -> dict[str, Any]:
     """Return the data of a page about one model; the arguments are those of `golem.output.report.report_document`."""
-    names, adjacency = tuple(document.names), document.graph().adjacency
+    names, edges = tuple(document.names), document.listed_edges()
     graphs = [graph_entry("learned", document.edge_table, names)]
     references = [] if truth is None else [("truth", as_truth(truth.aligned(names), names))]
     if other is not None:
         references.append((other[0], as_estimate(other[1].aligned(names), names, other[0])))
     if references:
-        as_estimate(adjacency, names, "the learned graph")
+        as_estimate(edges.matrix(), names, "the learned graph")
     graphs += [graph_entry(label, plain_rows(graph, names), names) for label, graph in references]
     if document.bootstrap is not None and document.bootstrap.consensus is not None:
         rows = [{"source": source, "target": target} for source, target in document.bootstrap.consensus]
         graphs.append(graph_entry("consensus of the bootstrap", rows, names))
     used, shown = document.used or {}, document.plain()
     return (
-        drawing(names, adjacency, document.knowledge, graphs[0])
+        drawing(names, edges, document.knowledge, graphs[0])
         | known(document.knowledge, names)
         | {
             "kind": "model",
@@ -62,7 +63,7 @@ def model_content(
             "truth": 1 if truth is not None else None,
             "compared_with": len(references),
             "unnamed": _unnamed(names, truth, other),
-            "candidates": _candidates(document, adjacency),
+            "candidates": _candidates(document, edges),
             "chosen": used.get("threshold", 0.0),
             # The threshold of a fit applies to the weights; otherwise standardized weights avoid the units.
             "measure": "weight" if "threshold" in used else "standardized_weight",
@@ -110,7 +111,7 @@ def _can_be_drawn(trace: Sequence[Mapping[str, Any]]) -> bool:
 
 def drawing(
     names: tuple[str, ...],
-    adjacency: BoolMatrix,
+    edges: Edges,
     knowledge: Mapping[str, Any] | None = None,
     graph: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -120,24 +121,23 @@ def drawing(
     many edges opens with its strongest ones.
     """
     labels = [shortened(name) for name in names]
-    edges = int(adjacency.sum())
-    large = len(names) > LARGEST_DRAWN_GRAPH or edges > MOST_DRAWN_EDGES
-    many = len(names) > LARGEST_OPENED_GRAPH or edges > MOST_OPENED_EDGES
+    large = len(names) > LARGEST_DRAWN_GRAPH or len(edges) > MOST_DRAWN_EDGES
+    many = len(names) > LARGEST_OPENED_GRAPH or len(edges) > MOST_OPENED_EDGES
     # Many edges on one side of a node need room as well; neighbourhoods of a large graph are laid out in the page.
-    widths = _widths(labels, adjacency & (not large))
-    shown = {"names": names, "labels": labels, "widths": widths, "order": causal_order(adjacency).tolist()}
+    ends = np.maximum(*(np.bincount(side, minlength=edges.d) for side in (edges.causes, edges.children)))
+    widths = _widths(labels, ends * (not large))
+    shown = {"names": names, "labels": labels, "widths": widths, "order": causal_order(edges).tolist()}
     if large:
         none: dict[str, Any] = {"places": None, "bends": [], "bands": [], "size": None}
         return shown | none | {"large": True, "opening": NEIGHBOURHOOD, "strong": None}
     tiers = known(knowledge, names)["tiers"]
     strong = _strong_drawing(labels, graph, tiers) if many and graph is not None else None
     opening = WHOLE if not many else NEIGHBOURHOOD if strong is None else STRONGEST
-    return shown | {"large": False, "opening": opening, "strong": strong} | _placed(adjacency, widths, tiers)
+    return shown | {"large": False, "opening": opening, "strong": strong} | _placed(edges.matrix(), widths, tiers)
 
 
-def _widths(labels: Sequence[str], adjacency: BoolMatrix) -> list[float]:
-    """Return the widths of nodes, with room for their names and edges."""
-    ends = np.maximum(adjacency.sum(axis=0), adjacency.sum(axis=1))
+def _widths(labels: Sequence[str], ends: Indices) -> list[float]:
+    """Return the widths of nodes, with room for their names and for so many edges on one side."""
     return [
         min(max(46.0, 7.3 * _columns(label) + 20, 8.0 * count + 14), 164.0)
         for label, count in zip(labels, ends.tolist(), strict=True)
@@ -167,7 +167,8 @@ def _strong_drawing(
     adjacency = np.zeros((len(nodes), len(nodes)), dtype=bool)
     for source, target, *_ in edges:
         adjacency[place[source], place[target]] = True
-    widths = _widths([labels[node] for node in nodes], adjacency)
+    ends = np.maximum(adjacency.sum(axis=0), adjacency.sum(axis=1))
+    widths = _widths([labels[node] for node in nodes], ends)
     drawn = _placed(adjacency, widths, [[place[node] for node in tier if node in place] for tier in tiers])
     bends = [[nodes[i], nodes[j], points] for i, j, points in drawn["bends"]]
     return drawn | {"nodes": nodes, "edges": [row[:2] for row in edges], "widths": widths, "bends": bends}
@@ -213,12 +214,13 @@ def graph_entry(name: str, rows: Sequence[Mapping[str, Any]], names: tuple[str, 
     return {"name": name, "columns": ["source", "target", *columns], "rows": packed}
 
 
-def _candidates(document: GraphDocument, adjacency: BoolMatrix) -> list[list[Any]]:
+def _candidates(document: GraphDocument, edges: Edges) -> list[list[Any]]:
     """Return the largest raw weights that are not edges: below the threshold, or removed to break a cycle."""
-    left = [entry for entry in document.raw_weights or () if not adjacency[entry[0], entry[1]]]
+    kept = set(zip(edges.causes.tolist(), edges.children.tolist(), strict=True))
+    left = [entry for entry in document.raw_weights or () if entry[:2] not in kept]
     largest = max((abs(weight) for *_, weight in left), default=0.0)
     strongest = sorted((entry for entry in left if abs(entry[2]) > 1e-3 * largest), key=lambda entry: -abs(entry[2]))
-    most = min(MOST_CANDIDATES, 3 * int(adjacency.sum()) + 20)
+    most = min(MOST_CANDIDATES, 3 * len(edges) + 20)
     return [[i, j, rounded(weight)] for i, j, weight in strongest[:most]]
 
 
