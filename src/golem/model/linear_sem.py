@@ -247,8 +247,10 @@ class LinearSEM(LinearEquations):
 
         moments, B = self._moments(data), csc_array(self.weights)
         S, bias = moments.covariance, moments.mean - moments.mean @ B - self.intercepts
-        # (M'SM)_jj with M = I - B; dense products take a minute for thousands of variables.
-        r = np.diagonal(S) + (B * (S @ B - 2 * S)).sum(axis=0) + bias**2
+        r = np.diagonal(S) + bias**2
+        for j in range(self.d):  # node by node: a product of matrices takes a minute for thousands of variables
+            parents, b = (array[B.indptr[j] : B.indptr[j + 1]] for array in (B.indices, B.data))
+            r[j] += b @ (S[np.ix_(parents, parents)] @ b - 2 * S[parents, j])
         return float(-moments.n / 2 * np.sum(np.log(2 * np.pi * self.noise_variances) + r / self.noise_variances))
 
     def _moments(self, data: Moments | ArrayLike) -> Moments:
