@@ -113,7 +113,9 @@ def float_rows(rows: Any) -> Matrix:
         raise too_few_rows(len(X))
     # The check below and the moments need two copies of the rows, and the scatter and the covariance.
     require_memory(f"A table of {len(X)} rows and {X.shape[1]} columns", 16 * X.shape[1] * sum(X.shape), _FEWER)
-    if X.size and np.abs(X[np.isfinite(X)]).max(initial=0) > 1e150:
+    # Without NaN and infinite values, the first comparison suffices, and it needs no copy of the rows.
+    within = X.max(initial=0.0) <= 1e150 and X.min(initial=0.0) >= -1e150
+    if not within and np.abs(X[np.isfinite(X)]).max(initial=0) > 1e150:
         raise ValueError(TOO_LARGE)
     return X
 
