@@ -18,6 +18,7 @@ from golem.comparison.report import report_comparison
 from golem.comparison.run import compare
 from golem.datasets import load_sachs
 from golem.graphs.named_graph import NamedGraph
+from golem.output.document import Supplement
 from golem.output.report import report_model
 from golem.simulate import simulate
 
@@ -29,7 +30,8 @@ def sachs(folder: Path) -> Path:
     data = load_sachs()
     model = Golem().fit(Moments.from_rows(np.log(data.values), data.names))
     consensus = NamedGraph.from_class(data.truth, tuple(data.names))
-    return report_model(model, folder / "sachs.html", title="Sachs protein data", other=("consensus", consensus))
+    findings, path = Supplement(diagnosis=model.diagnose(np.log(data.values))), folder / "sachs.html"
+    return report_model(model, path, findings, title="Sachs protein data", other=("consensus", consensus))
 
 
 def comparison(folder: Path) -> Path:
