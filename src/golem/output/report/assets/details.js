@@ -18,7 +18,7 @@ function introduction() {
   const ends = graph.edges.filter((edge) => !edge.candidate && isVisible(edge)).sort((a, b) => strength(b) - strength(a));
   return [
     make("h2", {}, "Details"),
-    make("p", { class: "hint" }, "Click a variable or an edge, or move with the arrow keys. Shift-click a second variable for a pair. Double-click a variable to see its neighbours. Drag to move the graph. Zoom with Ctrl and the mouse wheel."),
+    make("p", { class: "hint" }, `Click a variable or an edge, or move with the arrow keys. ${content.kind === "model" ? "Shift-click a second variable to mark what you know about the pair. " : ""}Double-click a variable to see its neighbours. Drag to move the graph. Zoom with Ctrl and the mouse wheel.`),
     ends.length ? make("h3", {}, graph.columns.has("weight") ? `Strongest edges, weight (${graph.columns.has("standardized_weight") ? "standardized" : "raw"})` : "Edges") : null,
     edgeList(ends, (edge) => [names[edge.source], arrowSign(edge), names[edge.target]], (edge) => number(edge.standardized_weight ?? edge.weight, 2)),
   ].filter(Boolean);

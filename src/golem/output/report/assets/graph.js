@@ -232,7 +232,7 @@ function startDrag(event, node) {
 // A second variable, with Shift or after "Pair", makes a pair.
 function clickNode(node, second) {
   const first = state.chosen && (state.chosen.node ?? null);
-  if (first !== null && first !== node && (second || state.chosen.pairing)) change({ chosen: { pair: [first, node] } });
+  if (content.kind === "model" && first !== null && first !== node && (second || state.chosen.pairing)) change({ chosen: { pair: [first, node] } });
   else chooseNode(node);
 }
 
