@@ -698,7 +698,11 @@ def test_weights_are_labelled_raw_or_standardized(open_page, chain, tmp_path):
 
 
 def test_counts_follow_what_is_shown(open_page, chain, tmp_path):
-    chain["edge_table"][0]["direction_from"] = "shape"  # A -> B
+    chain["edge_table"][0] |= {
+        "direction_from": "shape",
+        "direction_strength": 12.5,
+        "direction_error_rate": 1e-5,
+    }  # A -> B
     chain["edge_table"][1]["direction_from"] = "knowledge"  # A -> C
     chain["edge_table"][2]["direction_from"] = "structure"  # B -> C
     page = open_page(write_report(chain, tmp_path / "r.html"))
@@ -713,6 +717,10 @@ def test_counts_follow_what_is_shown(open_page, chain, tmp_path):
     rows = [row.split("\t")[:3] for row in page.locator("#variable-table tbody tr").all_inner_texts()]
     assert rows == [["A", "0", "1"], ["B", "0", "1"], ["C", "2", "0"], ["D", "0", "0"]]
     page.locator("[data-direction=shape]").check()
+    choose_edge(page, "A", "B")
+    assert re.search(
+        r"Evidence for it\s+12.5 \(deviance\), error rate below 0.1%", page.locator("#details").inner_text()
+    )
     page.locator('[data-node="3"]').click()
     page.locator("#view").select_option("1")  # D has no neighbours
     assert page.locator("#counts").inner_text().startswith("0 of 3 edges · 1 isolated node")

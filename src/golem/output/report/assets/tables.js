@@ -62,6 +62,7 @@ function edgeTable(edges) {
     has("adjacency_frequency") && { title: "connected", hint: "share of the bootstrap replicates that connect the two variables", value: (edge) => edge.adjacency_frequency, show: (edge) => percent(edge.adjacency_frequency) },
     has("direction_frequency") && { title: "directed", hint: "share of the bootstrap replicates with this direction; undecided ones count half", value: (edge) => edge.direction_frequency, show: (edge) => percent(edge.direction_frequency) },
     graph.edges.some((edge) => directionOf(edge) !== "structure") && { title: "direction", text: true, value: directionWord, show: (edge) => directionTag(edge) ?? "decided" },
+    has("direction_strength") && { title: "evidence for it", hint: "how much worse the score (deviance) is with the other direction", value: (edge) => edge.direction_strength, show: (edge) => (edge.direction_strength == null ? "" : number(edge.direction_strength)) },
     content.compared_with > 0 && { title: `compared with ${graphs[1].name}`, text: true, value: (edge) => verdictWord(verdict(edge, graphs[1]), graphs[1]) },
   ].filter(Boolean);
   fillTable(find("edge-table"), columns, edges, {
