@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from golem.experiments.analysis.line_panels import BREAK, FEW, FEW_SIZE, GPU, STOPPED, Lines, mark_empty, settle
+from golem.experiments.analysis.line_panels import (
+    BREAK,
+    FEW,
+    FEW_SIZE,
+    GPU,
+    STOPPED,
+    Lines,
+    is_wide,
+    mark_empty,
+    settle,
+)
 from golem.experiments.analysis.styles import BLACK, GREY, style_of
 from golem.experiments.analysis.tables import distinct, label, where
 from golem.experiments.experiment import Table
@@ -45,7 +55,8 @@ class Panels:
     log_x : bool
         Whether the horizontal axis is logarithmic.
     log_y : tuple of str
-        Metrics with a logarithmic axis in any case.
+        Metrics with a logarithmic axis; others have one if small numbers could not be told apart otherwise, in half
+        of the rows or more.
     medians : tuple of str
         Metrics drawn as median and quartiles instead of mean and standard error.
     across : int
@@ -114,9 +125,13 @@ class Panels:
             for one, (y, _, values) in zip(axes, panels, strict=True):
                 lines = Lines(self.x, y, methods, self.log_x, y in self.medians, self.by_device)
                 lines.draw(one, where(table, panel=name, **values))
-            for group, (y, *_) in zip([axes] if self.columns else axes[:, None], panels, strict=False):
-                settle(group, y, log_y=y in self.log_y)
             axes[0].set_ylabel(f"{name}\n{label(panels[0][0])}" if self.columns else name, fontsize=size)
+        for k, y in enumerate(dict.fromkeys(y for y, *_ in panels)):
+            # Panels that share an axis; all of a metric have the same kind of axis.
+            rows = list(grid) if self.columns else list(grid[:, k : k + 1])
+            log_y = y in self.log_y or 2 * sum(map(is_wide, rows)) >= len(rows)
+            for row in rows:
+                settle(row, y, log_y=log_y)
         for (_, title, _), top, bottom in zip(panels, grid[0], grid[-1], strict=True):
             top.set_title(title, fontsize=size)
             bottom.set_xlabel(label(self.x), fontsize=9)

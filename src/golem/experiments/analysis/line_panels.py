@@ -184,18 +184,20 @@ def _places(values: Sequence[Any], shift: float, log_x: bool) -> dict[Any, float
     return dict(zip(values, np.exp(moved) if log_x else moved, strict=True))
 
 
-def settle(row: Sequence[Axes], y: str, *, log_y: bool = False) -> None:
-    """Set the vertical axis of panels that share it, once all are drawn, so that no marker at zero is cut off.
-
-    It is logarithmic if that is asked for, or if small numbers could not be told apart otherwise.
-    """
-    heights, tops = _heights(row)
+def is_wide(row: Sequence[Axes]) -> bool:
+    """Tell whether small numbers could not be told apart on a linear axis."""
+    heights, _ = _heights(row)
     positive = heights[heights > 0]
-    wide = positive.size > 0 and float(positive.max()) > _WIDE * float(np.quantile(positive, 0.25))
+    return positive.size > 0 and bool(positive.max() > _WIDE * np.quantile(positive, 0.25))
+
+
+def settle(row: Sequence[Axes], y: str, *, log_y: bool = False) -> None:
+    """Set the vertical axis of panels that share it, once all are drawn, so that no marker at zero is cut off."""
+    heights, tops = _heights(row)
     for axes in row:
         if y in _SHARES:
             _set_share_scale(axes, heights)
-        elif log_y or wide:
+        elif log_y:
             _set_log_scale(axes, heights, tops)
         elif heights.size:
             axes.set_ylim(-0.04 * max(axes.get_ylim()[1], 1e-9), None)
@@ -217,7 +219,7 @@ def _set_share_scale(axes: Axes, heights: Any) -> None:
     """Show the upper part of the shares between 0 and 1 that contains all of them."""
     from matplotlib.ticker import MultipleLocator
 
-    bottom = max(0.0, min(math.floor(5 * float(heights.min(initial=1.0)) - 0.2) / 5, 0.8))
+    bottom = max(0.0, min(math.floor(5 * float(heights.min(initial=1.0)) - 0.05) / 5, 0.8))
     axes.set_ylim(bottom - 0.04 * (1 - bottom), 1 + 0.04 * (1 - bottom))
     axes.yaxis.set_major_locator(MultipleLocator(0.05 if bottom > 0.7 else 0.1 if bottom > 0.5 else 0.2))
 
