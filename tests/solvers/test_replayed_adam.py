@@ -13,7 +13,8 @@ from golem.score.acyclicity import Expm, LogDet, Polynomial
 from golem.score.likelihood import GaussianEV, GaussianNV
 from golem.score.objective import Objective
 from golem.simulate import simulate
-from golem.solvers import Adam, Status, replayed_adam
+from golem.solvers import Adam, Status, checkpoint, replayed_adam
+from golem.solvers.solution import Recorder
 
 
 @pytest.fixture
@@ -54,6 +55,27 @@ def test_the_weights_are_those_of_single_steps(stack, likelihood, settings, monk
     np.testing.assert_allclose(many.weights, single.weights, atol=1e-7)
     assert (many.status, many.iterations) == (single.status, single.iterations)
     assert [point.iteration for point in many.trace] == [point.iteration for point in single.trace]
+
+
+def test_replayed_steps_continue_from_a_checkpoint(monkeypatch, replayed, tmp_path):
+    objective = problem(GaussianEV(), True, lambda_sparsity=0.02, lambda_dag=5.0)
+    whole = Adam(max_iter=450).solve(objective)
+    monkeypatch.setattr(checkpoint, "_COPY_INTERVAL", 0.0)
+
+    observe = Recorder.observe
+
+    def interrupted(self, iteration, B):
+        if iteration >= stop:
+            raise KeyboardInterrupt
+        observe(self, iteration, B)
+
+    monkeypatch.setattr(Recorder, "observe", interrupted)
+    for stop in (120, 330, 10_000):
+        file = checkpoint.Checkpoint(tmp_path / "run", {})
+        solution = Adam(max_iter=450).solve(objective, checkpoint=file)
+        assert (solution.status is Status.INTERRUPTED) is (stop < 450)
+    np.testing.assert_allclose(solution.weights, whole.weights, atol=1e-7)
+    assert [point.iteration for point in solution.trace] == [point.iteration for point in whole.trace]
 
 
 def test_steps_that_the_plan_did_not_fit_are_taken_again(monkeypatch, replayed):

@@ -282,7 +282,7 @@ def test_verdicts_give_their_reason_in_words():
     few = lower("shd", ("a", "b")).verdict("a is better", [row for row in rows if row["seed"] < 2])
     assert few.why == "The comparison is open: there are only 2 seeds."
     both = Judge(lambda table: [("x", True), ("y", None)], ("a",), "T", paper="SHD 3").verdict("both", rows)
-    assert both.why == "1 of 2 comparisons are open: the 95% interval contains both outcomes."
+    assert both.why == "1 of 2 comparisons is open: the 95% interval contains both outcomes."
     assert both.details[1:] == ("T:\n  - x (agrees)\n  - y (undecided)", "The paper: SHD 3")
     told = Judge(lambda table: [("x", None, "The hardware differs.")], ("a", "c"), partial=True).verdict("t", rows)
     assert told.why == "Not run: c. The hardware differs."

@@ -84,14 +84,21 @@ def _reason(findings: list[Finding], holds: bool | None, not_run: str, seeds: in
     against, unclear, count = outcomes.count(False), outcomes.count(None), len(outcomes)
     stated = [one[2] for one in findings if len(one) > 2 and one[1] is holds]
     if holds is not None:
-        verb = "agree with" if holds else "contradict"
-        some = "The numbers" if count == 1 else f"{count if holds else against} of {count} comparisons"
-        return " ".join([f"{some} {verb} it.", *stated])
+        one, some = ("agrees with", "agree with") if holds else ("contradicts", "contradict")
+        decisive = count if holds else against
+        text = (
+            f"The numbers {some}"
+            if count == 1
+            else f"{decisive} of {count} comparisons {one if decisive == 1 else some}"
+        )
+        return " ".join([f"{text} it.", *stated])
     parts = [f"{not_run}."] if not_run else []
     if unclear and not stated:
-        many = "The comparison is" if count == 1 else f"{unclear} of {count} comparisons are"
+        text = (
+            "The comparison is" if count == 1 else f"{unclear} of {count} comparisons {'is' if unclear == 1 else 'are'}"
+        )
         cause = "the 95% interval contains both outcomes"
-        parts.append(f"{many} open: {f'there are only {seeds} seeds' if seeds < MIN_SEEDS else cause}.")
+        parts.append(f"{text} open: {f'there are only {seeds} seeds' if seeds < MIN_SEEDS else cause}.")
     return " ".join(parts + stated)
 
 
