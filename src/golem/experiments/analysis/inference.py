@@ -41,8 +41,9 @@ class Mean:
     def _written(self, sign: str) -> str:
         if not self.count:
             return "none"
-        spread = f" ± {self.error:.2g}" if self.count > 1 else ""
-        return f"{self.value:{sign}.3g}{spread}"
+        value, error = (0.0 if abs(number) < _ROUNDING else number for number in (self.value, self.error))
+        spread = f" ± {error:.2g}" if self.count > 1 else ""
+        return f"{value:{sign}.3g}{spread}"
 
     @property
     def interval(self) -> tuple[float, float]:
