@@ -55,7 +55,7 @@ class Judge:
         not_run = f"Not run: {', '.join(absent)}" if absent else ""
         findings = list(self.findings(rows)) if rows and (self.partial or not absent) else []
         if not findings:
-            return Verdict(claim, not_run or "Not run", None, why="It was not run." if not absent else f"{not_run}.")
+            return Verdict(claim, not_run or "Not run", None, why="It needs runs that are missing.")
         numbers = "; ".join(text for text, *_ in findings)
         criterion = f"Criterion: {self.criterion}" if self.criterion else ""
         ended = not_completed(table, self.methods)
