@@ -507,6 +507,11 @@ def test_score_checks_a_graph_against_a_table(simulated):
     found = json.loads(golem("score", fewer, "--data", data, "--json").output)
     assert found["p_value"] < 1e-6
     assert found["violations"][0]["p_value"] < 1e-6
+    X = read_table(data)
+    triangle = "\n".join(" ".join(map(repr, row[: k + 1])) for k, row in enumerate(np.cov(X.values.T).tolist()))
+    (simulated / "tetrad.txt").write_text(f"{len(X.values)}\n{' '.join(X.names)}\n{triangle}\n")
+    same = json.loads(golem("score", fewer, "--data", simulated / "tetrad.txt", "--json").output)
+    assert same["p_value"] == pytest.approx(found["p_value"])
     golem("fit", data, "-o", simulated / "out", "-q")
     assert "Descriptive only" in golem("score", simulated / "out" / "graph.json", "--data", data).output
 

@@ -15,13 +15,14 @@ from golem.cli.terminal import err, out, print_check, showing_warnings
 
 if TYPE_CHECKING:
     from golem.assessment.consistency import Consistency
+    from golem.data.table_source import Reading
     from golem.graphs.graph_document import GraphDocument
     from golem.graphs.named_graph import NamedGraph
     from golem.runtime.types import BoolMatrix
 
 # Options that need a second graph, and options that need a table.
 _WITH_GRAPH = ("--cpdag", "--normalize", "--nodes")
-_WITH_DATA = ("--plot", "--missing", "--na", "--columns", "--drop", "--header")
+_WITH_DATA = ("--plot", "--missing", "--na", "--columns", "--drop", "--header", "--covariance", "--rows")
 
 
 def score(
@@ -53,7 +54,8 @@ def score(
         list[str],
         options.data(
             metavar="TABLE",
-            help="CSV or Parquet file to check the graph against, instead of a second graph; may be repeated.",
+            help="CSV, Parquet, .npy or covariance file to check the graph against, instead of a second graph; may be "
+            "repeated.",
         ),
     ] = [],  # noqa: B006
     plot: Annotated[
@@ -64,6 +66,8 @@ def score(
     columns: options.Columns = None,
     drop: options.Drop = [],  # noqa: B006
     header: options.Header = None,
+    covariance: options.Covariance = False,
+    rows: options.Rows = None,
 ) -> None:
     """Compare an estimated graph with the true graph, or check a graph against a table.
 
@@ -92,20 +96,19 @@ def score(
         if refused:
             raise ValueError(f"{', '.join(refused)} cannot be used {'with' if data else 'without'} --data.")
         if data:
-            reading = {"columns": options.names(columns), "drop": options.all_names(drop), "header": header, "na": na}
+            from golem.data.table_source import Reading
+
+            reading = Reading(options.names(columns), options.all_names(drop), header, na, covariance, rows)
             _check(graph, data, missing, reading, plot, as_json)
         elif estimate is not None:
             _compare(graph, estimate, cpdag, normalize, nodes, as_json)
 
 
-def _check(
-    graph: Path, data: list[str], missing: Any, reading: dict[str, Any], plot: Path | None, as_json: bool
-) -> None:
+def _check(graph: Path, data: list[str], missing: Any, reading: Reading, plot: Path | None, as_json: bool) -> None:
     """Check a graph against a table, and print the result."""
     from golem.assessment.consistency import check
     from golem.data.files.standard_input import spooled
-    from golem.data.files.table_files import TableFiles
-    from golem.data.readers import shards_of
+    from golem.data.table_source import open_source
     from golem.output.figures import plot_check
     from golem.output.result_files import save_figure
     from golem.runtime.files import require_writable
@@ -115,9 +118,8 @@ def _check(
     if plot is not None:
         require_writable(plot.parent)
     with spooled(data) as paths, showing_warnings(quiet=False):
-        table = TableFiles.open(paths, **reading)
-        with ProgressBars(not as_json).reading(table.size) as show:
-            moments = shards_of(table, 1, missing=missing, progress=show)[0]
+        source = open_source(paths, reading, divided=False, checked=False, scheduler=None)
+        moments = source.read(missing, ProgressBars(not as_json))
     result: Consistency = check(known, moments)
     if plot is not None:
         save_figure(lambda figure: plot_check(result, figure), plot)
