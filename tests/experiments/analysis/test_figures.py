@@ -57,7 +57,12 @@ def test_narrow_logarithmic_axes_have_plain_labels():
 
 @pytest.mark.parametrize(
     ("first", "second"),
-    [("fgs", "pc"), ("golem-ev-plain", "golem-nv-plain"), ("sort-regress-var", "sort-regress-r2")],
+    [
+        ("fgs", "pc"),
+        ("golem-ev-plain", "golem-nv-plain"),
+        ("sort-regress-var", "sort-regress-r2"),
+        ("flopsearch", "notears-l1"),
+    ],
 )
 def test_methods_of_one_figure_have_colours_apart(first, second):
     assert STYLES[first].color != STYLES[second].color

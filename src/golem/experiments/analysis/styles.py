@@ -1,7 +1,7 @@
 """The look of methods in figures.
 
-The colours are those of Okabe and Ito (2008), which are distinct for every kind of colour vision. Markers and dashes
-distinguish the methods without colour. The lines of our methods are dashed and have open markers.
+The colours are those of Okabe and Ito (2008), which are distinct for every kind of colour vision, and a brown. Markers
+and dashes distinguish the methods without colour. The lines of our methods are dashed and have open markers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
-BLACK, GREY = "#1d1d1d", "#8a8a8a"
+BLACK, GREY, BROWN = "#1d1d1d", "#8a8a8a", "#7a4b2a"
 DASHED, DOTTED = (0, (5, 2)), (0, (1, 1.5))
 
 
@@ -52,8 +52,8 @@ STYLES: dict[str, Style] = {
     "fgs-bic": Style(PURPLE, "d", DOTTED, open=True),
     "pc": Style(SKY, "X", DOTTED),
     "direct-lingam": Style(ORANGE, "P"),
-    "flopsearch": Style(GREEN, "h"),
-    "flopsearch-mbic": Style(GREEN, "H", DOTTED, open=True),
+    "flopsearch": Style(BROWN, "h"),
+    "flopsearch-mbic": Style(BROWN, "H", DOTTED, open=True),
     "sort-regress-var": Style(GREY, "<"),
     "sort-regress-r2": Style(ORANGE, ">", DOTTED),
 }
