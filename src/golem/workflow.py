@@ -319,7 +319,7 @@ def _add_edges(
     if isinstance(known, NamedKnowledge):
         unused = [name for name in known.names if name in all_columns and name not in columns]
         if unused:
-            progress.note(f"Knowledge about {quoted(unused)} is ignored, because these columns are not used.")
+            progress.note(f"Knowledge about {quoted(unused)} is ignored: not among the columns used.")
             known = known.without(unused)
         model.set_params(knowledge=known)
     check_knowledge(known, columns)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fuzz.documents import TABLE, original
 from fuzz.rules import RefusedError, ViolationError, command
+from golem.graphs.formats import FORMATS
 
 NUMBERS = ["0", "1", "2", "-1", "0.1", "1e-9", "1e400", "nan", "inf", "", "x", "99999999999999999999", "0x10", "1,5"]
 WORDS = ["", "auto", "ev", "nv", "bic", "cv", "order", "lbfgs", "a", "a,b", "a,,b", "zz", '"', "\x1b[2J", "ü", "-", "*"]
@@ -37,8 +38,13 @@ OPTIONS: dict[str, dict[str, list[str] | None]] = {
         **{"--select": ["bic", "cv", "stability", "x"], "--effort": ["fast", "thorough", "x"], "--max-iter": SMALL},
         **{"--time-limit": ["1", "5", "-1", "nan", "x"], "--device": ["cpu", "auto", "cuda", "x", ""]},
         **{"--certificate": None, "--forbid": EDGES, "--require": EDGES, "--knowledge": FILES},
-        **{"--missing": ["error", "drop", "em", "x"], "--na": [*NUMBERS, "NA", "."], "--no-diagnose": None},
+        **{
+            "--missing": ["error", "drop", "em", "x"],
+            "--na": [*NUMBERS, "NA", ".", "a=1", "zz=1"],
+            "--no-diagnose": None,
+        },
         **{"--bootstrap": SMALL, "--columns": WORDS, "--drop": WORDS, "--header": None, "--no-header": None},
+        **{"--drop-dependent": None, "--covariance": None, "--rows": SMALL},
         **{"--seed": NUMBERS, "--quiet": None, "--json": None, "--unknown": None},
     },
     "simulate": {
@@ -49,7 +55,7 @@ OPTIONS: dict[str, dict[str, list[str] | None]] = {
     },
     "score": {"--cpdag": None, "--normalize": None, "--nodes": [*SMALL, "10"], "--json": None},
     "export": {
-        "--to": ["graphml", "gml", "dot", "pgmpy", "causal-learn", "json", "csv", "matrix", "x"],
+        "--to": [*FORMATS, "x"],
         "--cpdag": None,
     },
     "report": {"--truth": FILES, "--compare": FILES, "--title": WORDS, "--quiet": None},

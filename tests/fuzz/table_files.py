@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from fuzz.mutations import as_bytes, as_text, mutated
 from fuzz.rules import RefusedError, ViolationError, answer
-from golem.readers import moments_from_file, read_table
+from golem.readers import moments_from_file, read_covariance, read_table
 
 NAMES = ["a", "B b", "über", "x.1", "y_2", "T (°C)", "1st", "semi;colon", "com,ma", 'quo"te', "ta\tb"]
 # What programs disagree about: pandas takes some for numbers and others for text.
 ODD_CELLS = ["0x10", "1_000", "1e5", "+3", ".5", "5.", "1e400", "inf", "-Infinity", "1d3", "1 000", "--1", "\u0663"]
-MISSING = ["", "NA", "NaN", "null", "n/a"]
+MISSING = ["", "NA", "NaN", "null", "n/a", "*", "?", ".", "-"]
 _FINITE = st.floats(-1e6, 1e6, allow_nan=False)
 NUMBERS = st.one_of(st.integers(-2000, 2000).map(float), _FINITE, _FINITE.map(lambda x: round(x, 2)))
 
@@ -72,6 +72,8 @@ def text_tables(draw: st.DrawFn) -> dict[str, Any]:
     options = {"sep": separator, "decimal": decimal, "encoding": encoding, "header": 0 if has_header else None}
     if thousands:
         options["thousands"] = ","
+    if len(missing) == 1:
+        options["na_values"] = [missing]
     if packed:
         content = gzip.compress(content, mtime=0)
         options["compression"] = "gzip"
@@ -111,9 +113,35 @@ def parquet_tables(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
+def arrays(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw a .npy file, which NumPy reads; some hold no table of real numbers."""
+    _, rows = draw(tables())
+    kind = draw(st.sampled_from(["float64", "float64", "float32", "int16", ">i8", "bool", "complex128", "U3"]))
+    array = np.nan_to_num(np.array(rows)).astype(kind)
+    if draw(st.integers(0, 5)) == 0:
+        array = array[0]
+    file = io.BytesIO()
+    np.save(file, array if draw(st.booleans()) else np.asfortranarray(array))
+    case: dict[str, Any] = {"reader": "npy", "bytes": as_text(file.getvalue())}
+    return case | ({"pandas": {}} if array.ndim == 2 and array.dtype.kind in "biuf" else {})
+
+
+@st.composite
+def covariances(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw a covariance matrix as Tetrad writes it, or as a table with names."""
+    names = draw(st.lists(st.sampled_from(["a", "b", "über", "x.1", "T"]), min_size=2, max_size=4, unique=True))
+    A = np.array([[draw(st.integers(-9, 9)) for _ in names] for _ in names], dtype=float)
+    S, mark = A @ A.T + np.eye(len(names)), draw(st.sampled_from("\t ,"))
+    triangle, heading = draw(st.booleans()), draw(st.sampled_from(["", "/covariance\n"]))
+    lines = [mark.join(map(str, row[: k + 1] if triangle else row)) for k, row in enumerate(S.tolist())]
+    text = f"{heading}100\n" + "\n".join([mark.join(names), *lines])
+    return {"reader": "covariance", "bytes": as_text(text.encode()), "covariance": S.tolist()}
+
+
+@st.composite
 def damaged_tables(draw: st.DrawFn) -> dict[str, Any]:
     """Draw a table file with some bytes changed."""
-    case = draw(st.one_of(text_tables(), parquet_tables()))
+    case = draw(st.one_of(text_tables(), text_tables(), parquet_tables(), arrays(), covariances()))
     content = as_bytes(case["bytes"])
     if case["reader"] == "gzip" and draw(st.booleans()):
         damaged = gzip.compress(draw(mutated(gzip.decompress(content))), mtime=0)
@@ -122,14 +150,20 @@ def damaged_tables(draw: st.DrawFn) -> dict[str, Any]:
     return {"reader": case["reader"] + ", damaged", "bytes": as_text(damaged)}
 
 
-CASES = st.one_of(text_tables(), parquet_tables(), damaged_tables(), damaged_tables())
+CASES = st.one_of(text_tables(), text_tables(), parquet_tables(), arrays(), covariances(), *[damaged_tables()] * 4)
 
 
 def check(case: dict[str, Any]) -> None:
     """Read a table; where pandas was told how it is written, require the same names and numbers."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "table.parquet" if case["reader"].startswith("parquet") else "table.txt")
+        kind = case["reader"].removesuffix(", damaged")
+        path = Path(folder, f"table.{kind if kind in ('parquet', 'npy') else 'txt'}")
         path.write_bytes(as_bytes(case["bytes"]))
+        if kind == "covariance":
+            found = answer(lambda: read_covariance(path)).covariance
+            if "covariance" in case and not np.allclose(found, case["covariance"]):
+                raise ViolationError("the covariance differs from the one written", kind)
+            return
         table = answer(lambda: read_table(path, header=case.get("header")))
         if "pandas" in case:
             _compare(table, _by_pandas(path, case["pandas"]), "thousands" if "thousands" in case["pandas"] else "")
@@ -145,6 +179,9 @@ def check(case: dict[str, Any]) -> None:
 def _by_pandas(path: Path, options: dict[str, Any]) -> pd.DataFrame:
     if path.suffix == ".parquet":
         return pd.read_parquet(path)
+    if path.suffix == ".npy":
+        array = np.load(path)
+        return pd.DataFrame(array, columns=[f"x{j}" for j in range(array.shape[1])])
     # Only Python rounds the same in every version: versions of pandas differ in the last digits of a number.
     frame = pd.read_csv(path, skipinitialspace=True, dtype=str, **options)
     thousands, decimal = options.get("thousands", "\0"), options.get("decimal", ".")

@@ -269,6 +269,8 @@ class NamedKnowledge:
         if unknown:
             what = "is not a column" if len(unknown) == 1 else "are not columns"
             hint = suggestion(unknown[0], names, "columns")
+            if len(unknown) > 1:
+                hint = f"The columns are {quoted(names, 20)}."
             raise ValueError(f"The knowledge refers to {quoted(unknown, 20)}, which {what}. {hint}")
 
     def resolve(self, names: Sequence[str]) -> Knowledge:

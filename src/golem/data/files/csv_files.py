@@ -33,7 +33,6 @@ from golem.data.files.markers import (
     NO_MARKERS,
     USUAL_MARKERS,
     Markers,
-    count_marks,
 )
 from golem.data.table_errors import encode_or_drop, not_numeric
 from golem.runtime.messages import quoted, shortened
@@ -175,7 +174,11 @@ class CsvFile:
         try:
             return self._read(block.text, positions, numbers, step, MISSING_WORDS), {}
         except pa.ArrowInvalid as error:
-            trimmed, missing = self._trimmed(block.text), {*MISSING_WORDS, *MISSING_MARKS, *self.na.texts}
+            missing = {*MISSING_WORDS, *MISSING_MARKS, *self.na.texts}
+            with contextlib.suppress(pa.ArrowInvalid):
+                table = self._read(block.text, positions, numbers, step, missing)
+                return self._with_marks(table, block.text, block, columns)
+            trimmed = self._trimmed(block.text)
             with contextlib.suppress(pa.ArrowInvalid):
                 return self._with_marks(self._read(trimmed, positions, numbers, step, missing), trimmed, block, columns)
             with contextlib.suppress(pa.ArrowInvalid):
@@ -193,15 +196,16 @@ class CsvFile:
         import pyarrow as pa
 
         marks = {}
-        for j in columns:
-            if not table[str(j)].null_count:
-                continue
-            # PyArrow has one list of null values for all columns: read the cells again, as text.
-            cells = self._read(text, [str(j)], {str(j): pa.string()}, len(text) + 1, ())[str(j)]
-            absent = cells.filter(table[str(j)].combine_chunks().is_null()).to_pylist()
-            if not all(self.na.is_missing(cell, self.names[j]) for cell in set(absent)):
+        gaps = [j for j in columns if table[str(j)].null_count]
+        positions = [str(j) for j in gaps]
+        # PyArrow has one list of null values for all columns: read the cells again, as text.
+        text_columns = self._read(text, positions, dict.fromkeys(positions, pa.string()), len(text) + 1, ())
+        for j in gaps:
+            absent = text_columns[str(j)].filter(table[str(j)].combine_chunks().is_null())
+            counts = {pair["values"]: pair["counts"] for pair in absent.value_counts().to_pylist()}
+            if not all(self.na.is_missing(cell, self.names[j]) for cell in counts):
                 raise self._error(block, columns) or ValueError(f"Column {self.names[j]!r} cannot be read.")
-            if found := count_marks(absent):
+            if found := {cell: count for cell, count in counts.items() if cell not in MISSING_WORDS}:
                 marks[self.names[j]] = found
         return table, marks
 

@@ -7,8 +7,7 @@ on how a file is cut into pieces.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,8 +100,3 @@ def _code(marker: str) -> float:
     """Return the number that a marker stands for, or NaN."""
     number = parsed(marker.replace(",", ".") if DECIMAL_COMMA.fullmatch(marker) else marker)
     return math.nan if number is None else number
-
-
-def count_marks(cells: Iterable[str]) -> dict[str, int]:
-    """Count the markers among missing cells, except empty cells and the usual words."""
-    return dict(Counter(cell for cell in cells if cell not in MISSING_WORDS))

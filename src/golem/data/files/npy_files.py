@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import tokenize
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
@@ -20,23 +22,46 @@ from golem.runtime.names import column_names
 MAGIC = b"\x93NUMPY"
 
 
+# What NumPy raises on damaged headers, which it parses as Python.
+_DAMAGE = (ValueError, EOFError, OSError, SyntaxError, TypeError, OverflowError, LookupError, AttributeError,
+           MemoryError, tokenize.TokenError)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class NpyFile:
-    """An array of shape (rows, columns) in a .npy file, its size in bytes, and names made up for its columns."""
+    """An array of shape (rows, columns) in a .npy file, its size in bytes, and names made up for its columns.
+
+    `offset`, `dtype` and `order` say where the array begins and how it is stored.
+    """
 
     path: Path
     size: int
     names: tuple[str, ...]
     rows: int
+    offset: int
+    dtype: str
+    order: Literal["C", "F"]
     na: Markers = NO_MARKERS
     made_up_names = True
 
     @classmethod
     def open(cls, path: Path, na: Sequence[str] = ()) -> NpyFile:
-        """Read the header of the file."""
-        array = _mapped(path)
+        """Read the header of the file; raise a ValueError unless it is a table of real numbers."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of headers that Python 2 wrote
+                array = np.load(path, mmap_mode="r", allow_pickle=False)
+        except _DAMAGE as error:
+            raise ValueError(f"The .npy file cannot be read ({first_line(error)[:100]}). It may be damaged.") from None
+        if array.ndim != 2 or array.dtype.kind not in "biuf":
+            raise ValueError(
+                f"A table must be an array of real numbers of shape (rows, columns); the file has type {array.dtype} "
+                f"and shape {array.shape}. Save it with numpy.save(file, array.astype(float))."
+            )
         names = column_names(None, array.shape[1])
-        return cls(path, path.stat().st_size, names, len(array), Markers.of(na, names))
+        order: Literal["C", "F"] = "C" if array.flags.c_contiguous else "F"
+        where = (array.offset, array.dtype.str, order)
+        return cls(path, path.stat().st_size, names, len(array), *where, Markers.of(na, names))
 
     def require_numeric(self, columns: Sequence[int]) -> None:
         """Do nothing: an array of anything but numbers cannot be opened."""
@@ -53,7 +78,8 @@ class NpyFile:
 
     def batches(self, piece: Piece, columns: Sequence[int]) -> Iterator[Batch]:
         """Read the columns at these positions, in this order, from the rows of a piece."""
-        array, step = _mapped(self.path), batch_rows(len(columns))
+        shape, step = (self.rows, len(self.names)), batch_rows(len(columns))
+        array = np.memmap(self.path, self.dtype, "r", self.offset, shape, self.order)
         for begin in range(piece.first, piece.last, step):
             end = min(piece.last, begin + step)
             found = []
@@ -71,17 +97,3 @@ class NpyFile:
 
 def _place(begin: int, row: int) -> str:
     return row_number(begin + row)
-
-
-def _mapped(path: Path) -> Any:
-    """Map the array of a file into memory; raise a ValueError unless it is a table of real numbers."""
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError, SyntaxError) as error:
-        raise ValueError(f"The .npy file cannot be read ({first_line(error)}). It may be damaged.") from None
-    if array.ndim != 2 or array.dtype.kind not in "biuf":
-        raise ValueError(
-            f"A table must be an array of real numbers of shape (rows, columns); the file has type {array.dtype} and "
-            f"shape {array.shape}. Save it with numpy.save(file, array.astype(float))."
-        )
-    return array
