@@ -91,6 +91,34 @@ def test_any_size_of_pieces_gives_every_row_once(tmp_path_factory, seed, n, size
     assert_same(moments, Moments.from_rows(X, "abcd"), 1e-11)
 
 
+@pytest.mark.parametrize("size", [200, 900, 1 << 25])
+@pytest.mark.parametrize("kind", ["csv", "npy"])
+def test_markers_do_not_depend_on_how_a_file_is_cut(size, kind, tmp_path, monkeypatch):
+    X = rows_with_mean(np.random.default_rng(1), 0, 200)
+    X[[3, 150], [0, 1]], X[190, 3] = -999, np.nan
+    path, na = tmp_path / f"data.{kind}", ["-999"] if kind == "npy" else ["b=-999", "gone"]
+    if kind == "npy":
+        np.save(path, X)
+    else:
+        text = write_csv(path, X).read_text()
+        path.write_text(text.replace("-999.0", "gone", 1).replace("nan", "?"))
+    names = "abcd" if kind == "csv" else ["x0", "x1", "x2", "x3"]
+    first, second, fourth = names[0], names[1], names[3]
+    monkeypatch.setattr(batches, "_BYTES", size)
+    table = TableFiles.open(path, na=na)
+    assert (len(plan(table)) > 3) == (size < 1000)
+    expected = np.where(X == -999, np.nan, X)
+    np.testing.assert_array_equal(read_table(path, na=na).values, expected)
+    moments = moments_from_file(path, na=na, missing="drop")
+    marks = {first: {"gone": 1}, second: {"-999": 1}, fourth: {"?": 1}}
+    assert moments.missing.markers == (marks if kind == "csv" else {first: {"-999": 1}, second: {"-999": 1}})
+    assert_same(moments, Moments.from_rows(expected[~np.isnan(expected).any(axis=1)], names))
+    # In threads, in whatever order they finish, and one after the other: the same bits.
+    parts = tree_sum(streaming.part_moments(task) for task in plan(table, missing="drop"))
+    assert parts[0].scatter.tobytes() == moments.scatter.tobytes()
+    assert parts[0].missing == moments.missing
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.sampled_from(["csv", "csv.gz", "parquet"]))
 def test_shards_add_up_and_are_blocks_of_rows(tmp_path_factory, seed, shards, kind):
