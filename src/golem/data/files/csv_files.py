@@ -21,6 +21,7 @@ from golem.data.files.csv_format import (
     THOUSANDS,
     THOUSANDS_REMEDY,
     CsvFormat,
+    is_comment,
     is_number,
     named_separator,
     sniff_csv,
@@ -77,8 +78,9 @@ class CsvFile:
         form = sniff_csv(sample, truncated, [part for text in na for part in (text, text.rpartition("=")[2])])
         begin = len(_BYTE_ORDER_MARK) if sample.startswith(_BYTE_ORDER_MARK) else 0
         lines = sample[begin:].splitlines(keepends=True)
+        decoded = (line.decode(form.encoding) for line in lines)
         first = next(
-            k for k, line in enumerate(lines) if line.strip() and not named_separator(line.decode(form.encoding))
+            k for k, line in enumerate(decoded) if line.strip() and not is_comment(line) and not named_separator(line)
         )
         begin += sum(map(len, lines[:first]))
         # NumPy's savetxt marks its header as a comment.

@@ -63,6 +63,8 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
     numbered = {number: line for number, line in enumerate(_LINE_ENDS.split(text), start=1) if line.strip()}
     if truncated and numbered:
         numbered.popitem()  # it may be incomplete
+    for number in itertools.takewhile(lambda number: is_comment(numbered[number]), list(numbered)):
+        del numbered[number]
     named = next(map(named_separator, numbered.values()), None)
     if named:
         del numbered[min(numbered)]
@@ -89,6 +91,11 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
     padding = _empty_end([[*header, ""] if is_short else header, *body])
     columns = len(header) + is_short - padding
     return CsvFormat(separator, has_header, decimal_comma, encoding, columns, row_names, padding)
+
+
+def is_comment(line: str) -> bool:
+    """Tell whether a line above the header is a comment, as Tetrad writes them."""
+    return line.lstrip().startswith("//")
 
 
 def named_separator(line: str) -> str | None:
