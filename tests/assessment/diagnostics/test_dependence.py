@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from golem import Golem
-from golem.assessment.diagnostics.dependence import dependence, find_dependence
+from golem.assessment.diagnostics.dependence import _ranks, dependence, find_dependence
 from golem.diagnostics import diagnose
 from golem.output.document import Supplement, describe
 
@@ -84,3 +84,8 @@ def test_a_weak_dependence_is_only_noted(rng):
     assert rows is None
     assert find_dependence(NAMES, rng.normal(size=(20, 4))) == (None, None)
     assert find_dependence(("a",), rng.normal(size=(50, 1))) == (None, None)
+
+
+def test_ranks_are_those_of_scipy():
+    column = np.random.default_rng(0).integers(0, 9, size=50).astype(float)
+    np.testing.assert_array_equal(_ranks(column), stats.rankdata(column))

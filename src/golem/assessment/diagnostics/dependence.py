@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import fft, stats
+from scipy import fft
+from scipy.special import chdtrc
 
 from golem.assessment.diagnostics.finding import Finding
-from golem.runtime.types import Matrix
+from golem.runtime.types import Matrix, Vector
 
 _LEVEL = 1e-4
 # With fewer rows per lag, the test would reject too often.
@@ -58,7 +59,7 @@ def dependence(names: tuple[str, ...], rows: Matrix) -> Dependence | None:
     r = _autocorrelations(Z, min(n // 4, _LAGS_OF_SUM))
     lags = np.arange(1, min(_LAGS, n // _ROWS_PER_LAG) + 1)
     Q = n * (n + 2) * np.sum(r[: len(lags)] ** 2 / (n - lags)[:, None], axis=0)
-    p = np.minimum(stats.chi2.sf(Q, len(lags)) * len(names), 1.0)
+    p = np.minimum(chdtrc(len(lags), Q) * len(names), 1.0)
     d, j = len(names), int(np.abs(r[0]).argmax())
     products = (r.sum(axis=1) ** 2 - np.sum(r**2, axis=1)) / (d * (d - 1))
     # Beyond the first lag without a dependence there is only noise.
@@ -93,11 +94,11 @@ def find_dependence(names: tuple[str, ...], rows: Matrix) -> tuple[Finding | Non
 
 def _without_sorting(names: tuple[str, ...], rows: Matrix) -> tuple[tuple[str, ...], Matrix]:
     """Return the ranks of the columns with mean 0 and norm 1, without what columns that sort the rows explain."""
-    Z = stats.rankdata(rows, axis=0)
+    Z: Matrix = np.column_stack([_ranks(column) for column in rows.T])
     Z -= Z.mean(axis=0)
     steps = np.diff(Z, axis=0)
     is_sorted = (steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)
-    others = ~is_sorted
+    others = np.asarray(~is_sorted)
     kept = Z[:, others]
     if is_sorted.any():
         by = Z[:, is_sorted]
@@ -106,6 +107,12 @@ def _without_sorting(names: tuple[str, ...], rows: Matrix) -> tuple[tuple[str, .
     varies = norm > 1e-8 * len(rows)
     listed = [name for name, is_other in zip(names, others, strict=True) if is_other]
     return tuple(name for name, v in zip(listed, varies, strict=True) if v), kept[:, varies] / norm[varies]
+
+
+def _ranks(column: Vector) -> Vector:
+    """Return the ranks of a column, 1 to n; equal values share the mean of their ranks."""
+    _, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse])
 
 
 def _autocorrelations(Z: Matrix, lags: int) -> Matrix:
