@@ -53,7 +53,7 @@ def test_escapes_in_arguments_are_shown_as_text(arguments):
 def test_a_narrow_terminal_shows_edges_with_their_numbers(fit, name, monkeypatch):
     monkeypatch.setattr(terminal.out, "_force_terminal", True)
     lines = [line.split() for line in fit(name, 20).splitlines()]
-    assert ["edge", "weight", "standardized"] in [line[:3] for line in lines]
+    assert ["edge", "weight", "std.", "error", "standardized"] in [line[:5] for line in lines]
     start = {"v0", name[:12]}
     assert any({line[0], line[2]} == start and float(line[3]) for line in lines if line[1:2] == ["->"])
 
