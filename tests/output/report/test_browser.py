@@ -780,6 +780,15 @@ def test_the_command_and_the_json_name_hostile_variables_exactly(open_page, tmp_
     assert Knowledge.read(tmp_path / "known.json").required == tuple(expected)
 
 
+def test_dependent_rows_mark_confidence_as_overstated(open_page, chain, tmp_path):
+    chain["edge_table"][0] |= {"standard_error": 0.1, "direction_frequency": 0.9, "adjacency_frequency": 0.9}
+    for rows in (None, 40):
+        page = open_page(write_report(chain | {"effective_rows": rows}, tmp_path / "r.html"))
+        assert page.locator("text=about 40 independent ones").count() == (rows is not None)
+        choose_edge(page, "A", "B")
+        assert page.locator("#details").inner_text().count("rows depend on each other") == (0 if rows is None else 3)
+
+
 def test_a_weight_outside_its_interval_is_explained(open_page, chain, tmp_path):
     chain["edge_table"][0] |= {"weight_low": 0.0, "weight_high": 0.1, "direction_frequency": 0.4}  # A -> B, 0.5
     chain["edge_table"][1] |= {"weight_low": 0.0, "weight_high": 0.1, "direction_frequency": 0.9}  # A -> C, 0.2

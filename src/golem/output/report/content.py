@@ -75,6 +75,7 @@ def model_content(
             "selection": rounded(shown["selection"]),
             "effective_rows": document.effective_rows,
             "command": fit_words(document),
+            "overstated": document.effective_rows is not None,
         }
     )
 

@@ -138,10 +138,10 @@ function edgeDetails(chosen) {
   const [source, target] = [names[edge.source], names[edge.target]];
   const interval = (low, high) => (low === undefined || low === null ? null : `${number(low)} to ${number(high)}`);
   const direction = edge.undirected ? "undecided in this equivalence class" : own ? DIRECTIONS[directionOf(edge)].text : null;
-  const share = (value, way) => (value === undefined || value === null ? null : `${percent(value)} of the replicates${way}`);
+  const share = (value, way) => (value === undefined || value === null ? null : `${percent(value)} of the replicates${way}${content.overstated ? " (overstated: rows depend on each other)" : ""}`);
   const facts = [
     ["Weight (raw)", edge.weight === undefined ? null : number(edge.weight, 4)],
-    ["Standard error (raw)", edge.standard_error == null ? null : `${number(edge.standard_error, 2)} if the graph is right and rows are independent`],
+    ["Standard error (raw)", edge.standard_error == null ? null : `${number(edge.standard_error, 2)} ${content.overstated ? "(too small: rows depend on each other)" : "if the graph is right and rows are independent"}`],
     ["Interval of the weight (raw)", interval(edge.weight_low, edge.weight_high)],
     ["", outsideText(edge)],
     ["Weight (standardized)", edge.standardized_weight === undefined ? null : number(edge.standardized_weight, 3)],
