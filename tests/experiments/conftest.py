@@ -9,6 +9,8 @@ from golem.experiments.network_files import FOLDER_VARIABLE
 from golem.experiments.networks import NETWORKS
 from golem.simulate import random_sem
 
+collect_ignore = ["toys"]  # modules of experiments that tests import by name
+
 
 def write_network(path, sem):
     names = [f"gene {k}" for k in range(sem.d)]

@@ -22,7 +22,7 @@ from sklearn.base import clone
 
 from golem.baselines import FGS
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
-from golem.comparison.registry import METHODS
+from golem.comparison.registry import METHODS, Method
 from golem.data.moments import Moments
 from golem.estimator.direction_evidence import uses_shape
 from golem.estimator.golem import Golem
@@ -99,14 +99,15 @@ def is_paper_recipe(method: str) -> bool:
 
 def settings(method: str, cell: Mapping[str, Value]) -> dict[str, Any]:
     """Return all settings of a method that determine its result; empty for methods of other packages."""
-    # Thousands of tasks share a few settings.
-    return _settings(method, tuple((name, cell[name]) for name in (*_PARAMETERS, "steps") if name in cell))
-
-
-@functools.cache
-def _settings(method: str, values: tuple[tuple[str, Value], ...]) -> dict[str, Any]:
     if method not in METHODS and method not in VARIANTS:
         return {}
+    values = tuple((name, cell[name]) for name in (*_PARAMETERS, "steps") if name in cell)
+    return _settings(method, METHODS.get(method), values)
+
+
+@functools.cache  # thousands of tasks share a few settings
+def _settings(method: str, registered: Method | None, values: tuple[tuple[str, Value], ...]) -> dict[str, Any]:
+    """Return the settings of a method; `registered` is part of the key, because users can replace it."""
     model = build(method, dict(values))
     # None means a default of another object; the defaults of the solver are part of its repr.
     chosen = {name: value for name, value in model.get_params(deep=False).items() if value is not None}
