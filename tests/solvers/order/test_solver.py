@@ -202,8 +202,8 @@ def cut_equal_variances(monkeypatch, how):
 def test_an_end_under_equal_variances_ends_the_choice_of_the_noise(how, monkeypatch):
     data = simulate(20, 300, "ER2", random_state=0).data
     searches = []
-    search = order_search.search_orders
-    monkeypatch.setattr(order_search, "search_orders", lambda *a, **b: searches.append(1) or search(*a, **b))
+    search = order_search.OrderSearch.search
+    monkeypatch.setattr(order_search.OrderSearch, "search", lambda *a, **b: searches.append(1) or search(*a, **b))
     whole = Golem().fit(data)
     all_searches = len(searches)
     status = cut_equal_variances(monkeypatch, how)

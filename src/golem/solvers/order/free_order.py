@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,12 @@ from golem.solvers.order.exact_order import LARGEST_EXACT, ExactOrders
 from golem.solvers.order.found_graph import FoundGraph
 from golem.solvers.solution import Callback, Progress, Status, TracePoint
 
+if TYPE_CHECKING:
+    from golem.solvers.order.order_search import OrderSearch
+
 Effort = Literal["fast", "default", "thorough"]
-# Starts, and perturbations per start: (how many, base, times sqrt(d)).
-EFFORTS: dict[Effort, tuple[int, int, int]] = {"fast": (1, 0, 2), "default": (2, 50, 20), "thorough": (4, 500, 200)}
+# Starts, and perturbations per start: (how many, base, times sqrt(d) or, for many nodes, d / 20).
+EFFORTS: dict[Effort, tuple[int, int, int]] = {"fast": (1, 20, 2), "default": (2, 50, 20), "thorough": (4, 500, 200)}
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,13 @@ class OrderProblem:
         """The residual variances that exact searches share, for few nodes."""
         return ExactOrders(self.moments.standardized().covariance, self.moments.n)
 
+    @functools.cached_property
+    def search(self) -> OrderSearch:
+        """What searches over orders of many nodes share."""
+        from golem.solvers.order.order_search import OrderSearch  # imports numba
+
+        return OrderSearch(self.moments.covariance, self.moments.n, self.penalties, *self.masks)
+
 
 def find_free_order(
     problem: OrderProblem, init: NDArray[np.intp] | None, effort: Effort, time_limit: float | None, stage: str
@@ -80,8 +91,6 @@ def find_order(
         return find_exact(problem, () if prior is None else (prior,))[0]
     centre, spread = (0.0, np.inf) if prior is None else (prior.centre, prior.spread)
     log_variances = np.log(moments.variances)
-    from golem.solvers.order.order_search import search_orders
-
     # The search minimizes the deviance of standardized columns. L(B) of the original columns differs by this.
     offset = float(log_variances.sum() / 2) + (0.0 if prior is None else d * float(np.log(spread)) / (2 * n))
     trace: list[TracePoint] = []
@@ -92,15 +101,12 @@ def find_order(
         if problem.callback is not None:
             problem.callback(dataclasses.replace(progress, stage=stage, score=score))
 
-    found = search_orders(
-        moments.covariance,
-        n,
-        problem.penalties,
-        allowed=problem.allowed,
-        required=problem.required,
-        starts=starts,
+    began = time.perf_counter()
+    search = problem.search
+    found = search.search(
+        starts,
         effort=effort,
-        time_limit=time_limit,
+        time_limit=None if time_limit is None else time_limit - (time.perf_counter() - began),
         centre=centre,
         spread=spread,
         random_state=problem.random_state,

@@ -34,6 +34,8 @@ from golem.solvers.order.found_graph import TIE
 NoiseKind = Literal["equal", "tied", "free"]
 # One row determines a log variance up to about sqrt(2): a prior with this variance carries as much information.
 _UNIT_INFORMATION = 2.0
+# Differences of scores below this are not evidence.
+_EQUAL = 0.1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,13 +121,28 @@ class NoiseScores:
 
     def free(self, graph: BoolMatrix) -> tuple[float, bool]:
         """Return the score with free variances, and whether the columns having similar variances explains it."""
-        d = len(graph)
-        mu, v = self.likelihood.prior(self.moments.variances)
-        away = np.log(self.moments.variances) - mu
-        common = float(np.sum(away**2 / v) + d * np.log(v) + 2 * np.log(d))
-        arbitrary = d * float(np.log(_UNIT_INFORMATION) + 1)
+        common, arbitrary = self.similar_columns(), len(graph) * float(np.log(_UNIT_INFORMATION) + 1)
         fit = float(self.moments.n * np.log(self.residuals(graph)).sum()) + self._penalty(graph)
         return fit + min(common, arbitrary), common < arbitrary
+
+    def similar_columns(self) -> float:
+        """Return what free variances add to the fit if the columns have similar variances."""
+        d = self.moments.d
+        mu, v = self.likelihood.prior(self.moments.variances)
+        away = np.log(self.moments.variances) - mu
+        return float(np.sum(away**2 / v) + d * np.log(v) + 2 * np.log(d))
+
+    @property
+    def scales_are_equal(self) -> bool:
+        """Whether the variances are free whatever the graph, because the columns are standardized.
+
+        `tied` adds at least d log(2/n) + 2 log d to the fit, and free variances add no more. So no graph can have a
+        lower score with tied variances than the best one has with free variances.
+        """
+        least = self.moments.d * float(np.log(2 / self.moments.n)) + 2 * float(np.log(self.moments.d))
+        return (
+            self.likelihood.tau is None and self.likelihood.centre is None and self.similar_columns() < least + _EQUAL
+        )
 
     def choose(self, candidates: list[BoolMatrix], free_graph: BoolMatrix) -> tuple[BoolMatrix, NoiseChoice]:
         """Choose a graph: the best candidate with equal or tied variances, or the given one with free variances."""

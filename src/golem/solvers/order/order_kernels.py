@@ -1,11 +1,13 @@
 """Compiled kernels of the order search: parents by grow-shrink, and the best position of one node.
 
-All kernels use a correlation matrix S. For a node j with parents P, and for every other node c, they store the residual
-covariance `g[c] = cov(e_j, x_c | P)` and the residual variance `h[c] = var(x_c | P)`. Adding c to P lowers the residual
-variance r of j by `g[c]^2 / h[c]`, so that a test costs a few multiplications. Most tests end there. Adding or dropping
-a parent updates K = S_PP^-1 in O(|P|^2) and both vectors in O(|P| d), along contiguous rows of S.
+All kernels use a correlation matrix. A node only sees its candidates: the nodes that may become its parents or
+children. They are numbered by slots, and R is the correlation matrix of the candidates of one node. For a node j with
+parents P, and for every candidate c, the kernels store the residual covariance `g[c] = cov(e_j, x_c | P)` and the
+residual variance `h[c] = var(x_c | P)`. Adding c to P lowers the residual variance r of j by `g[c]^2 / h[c]`, so that a
+test costs a few multiplications. Most tests end there. Adding or dropping a parent updates K = R_PP^-1 in O(|P|^2) and
+both vectors in O(|P| m), where m is the number of candidates, along contiguous rows of R.
 
-In `Problem` the masks are indexed [child, parent], so that the candidates of a child are contiguous.
+Vectors of the same kind are rows of one array, because numba takes longer to compile calls with many arrays.
 """
 
 from __future__ import annotations
@@ -22,84 +24,104 @@ COLLINEAR = 1e-10
 TINY = 1e-14
 # Score differences below this are rounding errors: r may be 1e-9 of a column's variance, and n log r amplifies errors.
 EPSILON = 1e-3
-# From this number of parents on, K is stored between tests, because computing it takes O(|P|^3).
-STORED = 10
 # Typed, because a literal -1 would compile every kernel that takes a node a second time.
 NO_NODE: Any = np.int64(-1)
+ONE: Any = np.int64(1)
 MIX = np.uint64(0x9E3779B97F4A7C15)
+# A perturbation moves nodes by at most this many of their candidates.
+REACH: Any = np.int64(10)
+
+# Bits of `Candidates.kinds`.
+ALLOWED, REQUIRED, LIKELY = 1, 2, 4
+# Values of `Work.role`: whether a candidate can be added, is a parent, or neither.
+CLOSED, OPEN, INSIDE = 0, 1, 2
+# Rows of `Candidates.slots`.
+NODE, BACK, RANKED = 0, 1, 2
+# Rows of `State.nodes`, `State.values`, `State.hashes` and `State.vectors`.
+ORDER, POSITION, COUNT = 0, 1, 2
+COST, RESIDUAL = 0, 1
+BEFORE, CHOSEN = 0, 1
+G, H = 0, 1
+# Rows of `Agenda.lists` and `Agenda.flags`, and entries of `Agenda.counts`.
+QUEUE, TOUCHED = 0, 1
+ACTIVE = 0
+HEAD, WAITING, CHANGED, LOW, HIGH, KICKS = 0, 1, 2, 3, 4, 5
+# Rows of `Work.along` and `Work.across`.
+B, T, X = 0, 1, 2
+Z = 2
 
 
 class Problem(NamedTuple):
-    """The problem."""
+    """The score."""
 
     S: Any
     n: float
     # penalty[k] is the penalty of k parents. One more is worth it if it lowers r by a larger share than threshold[k].
     penalty: Any
     threshold: Any
-    allowed: Any
-    required: Any
     # A prior on the log residual variances adds the cost tightness (log r - centre)^2. Tightness 0 is likelihood-NV.
     centre: Any
     tightness: float
     most_parents: int
-    # blanket[j, c]: c is in the Markov blanket of j, as estimated by backward elimination.
-    blanket: Any
+
+
+class Candidates(NamedTuple):
+    """The candidates of every node, and their correlations.
+
+    Those of node j are `slots[:, first[j] : first[j + 1]]`: the node in each slot, the slot of j among that node's
+    candidates, and slots by position. The matrix R of node j starts at `corner[j]` of `blocks`. A node with very many
+    candidates has all nodes in its list, itself included, so that R is S.
+    """
+
+    first: Any
+    slots: Any
+    kinds: Any
+    corner: Any
+    blocks: Any
     # Random 64-bit keys of the nodes, to hash sets of predecessors and of parents.
     keys: Any
 
 
 class State(NamedTuple):
-    """An order with its parents, costs, residual variances r, and the vectors G[j] and H[j]."""
+    """An order with its parents (as slots), costs, residual variances r, and the vectors g and h of every node."""
 
-    order: Any
-    position: Any
+    nodes: Any
+    values: Any
+    # Hashes of the preceding candidates and of the parents of every node.
+    hashes: Any
     parents: Any
-    count: Any
+    vectors: Any
+
+
+class Agenda(NamedTuple):
+    """Nodes to visit, nodes that differ from the best state, and values that are kept from one test to the next."""
+
+    lists: Any
+    flags: Any
+    counts: Any
+    random: Any
+    # Cost of a node with or without a candidate, valid while the hash of its predecessors and parents is the key.
+    key: Any
     cost: Any
-    r: Any
-    G: Any
-    H: Any
-    # Hashes of the predecessors and of the parents of every node.
-    before: Any
-    hashed: Any
-    # touched: rows changed since they were last copied; active: nodes to visit again.
-    touched: Any
-    active: Any
+    # Change of the cost of all other nodes if the moving node has so many candidates before it.
+    shift: Any
 
 
 class Work(NamedTuple):
-    """Scratch space for one node: its parents P, K, coefficients b, r, g and h."""
+    """Scratch space for one node: its parents P, K = R_PP^-1, coefficients, r, g and h, and R if it is not stored."""
 
     P: Any
     size: Any
-    inside: Any
+    role: Any
     K: Any
-    b: Any
+    along: Any
     r: Any
-    g: Any
-    h: Any
-    t: Any
-    residual: Any
-    z: Any
+    across: Any
     W: Any
+    # Parents to begin with, and the best ones so far.
+    given: Any
     best: Any
-
-
-class Cache(NamedTuple):
-    """Values that are kept from one test to the next."""
-
-    # Change of the cost of all other nodes if the moving node is at each position.
-    shift: Any
-    # Cost of u with or without v, valid while the hash of u's predecessors and parents is the key.
-    key: Any
-    cost: Any
-    # Inverses K of nodes with many parents, in one array that is filled from the front.
-    pool: Any
-    pool_end: Any
-    pool_start: Any
-    pool_room: Any
-    pool_key: Any
+    R: Any
 
 
 @kernel
@@ -112,23 +134,25 @@ def node_cost(problem: Problem, j: int, r: float, k: int) -> Any:
 
 @kernel
 def gain_window(problem: Problem, j: int, r: float, k: int) -> Any:
-    """Return the least and the largest share of r by which one more parent than k must lower it."""
+    """Return the least and the largest decrease of r for which one more parent than k is worth its penalty."""
+    if k >= problem.most_parents:
+        return r, r
     if problem.tightness == 0.0:
-        return problem.threshold[k], 1.0
+        return problem.threshold[k] * r, r
     # f(x) = n x + tightness (x - centre)^2 is convex in x = log r, so that it is low enough between two roots.
     slope = problem.n + 2.0 * problem.tightness * (np.log(max(r, TINY)) - problem.centre[j])
     step = problem.penalty[k + 1] - problem.penalty[k]
     discriminant = slope * slope - 4.0 * problem.tightness * step
     if slope <= 0.0 or discriminant < 0.0:
-        return 1.0, 1.0
+        return r, r
     both = slope + np.sqrt(discriminant)
-    return 1.0 - np.exp(-2.0 * step / both), 1.0 - np.exp(-both / (2.0 * problem.tightness))
+    return r - r * np.exp(-2.0 * step / both), r - r * np.exp(-both / (2.0 * problem.tightness))
 
 
 @kernel
 def add_multiple(y: Any, factor: float, x: Any) -> None:
-    """Add a multiple of x to y."""
-    for c in range(y.size):
+    """Add a multiple of x to the beginning of y."""
+    for c in range(x.size):
         y[c] += factor * x[c]
 
 
@@ -141,18 +165,18 @@ def add_outer(K: Any, x: Any, y: Any, k: int) -> None:
 
 
 @kernel
-def take_out(z: Any, beta: float, weight: float, g: Any, h: Any) -> None:
+def take_out(z: Any, beta: float, weight: float, g: Any, h: Any, m: int) -> None:
     """Remove the direction z from the residual covariances g and the residual variances h."""
-    for c in range(z.size):
+    for c in range(m):
         g[c] -= beta * z[c]
         h[c] -= weight * z[c] * z[c]
 
 
 @kernel
-def refine(S: Any, P: Any, k: int, K: Any, residual: Any, x: Any) -> None:
-    """Improve a solution x of S_PP x = residual by one step, because updates cost K some digits."""
+def refine(R: Any, P: Any, k: int, K: Any, residual: Any, x: Any) -> None:
+    """Improve a solution x of R_PP x = residual by one step, because updates cost K some digits."""
     for i in range(k):
-        row = S[P[i]]
+        row = R[P[i]]
         s = residual[i]
         for a in range(k):
             s -= row[P[a]] * x[a]
@@ -165,46 +189,32 @@ def refine(S: Any, P: Any, k: int, K: Any, residual: Any, x: Any) -> None:
 
 
 @kernel
-def solve(S: Any, P: Any, k: int, K: Any, c: int, residual: Any, x: Any) -> None:
-    """Solve S_PP x = S_Pc for the coefficients x of c on P."""
+def solve(R: Any, P: Any, k: int, K: Any, target: Any, residual: Any, x: Any) -> None:
+    """Solve R_PP x = target_P for the coefficients x on P of a node, of which `target` are the correlations."""
     for i in range(k):
-        residual[i] = S[c, P[i]]
+        residual[i] = target[P[i]]
+        x[i] = 0.0
     for i in range(k):
-        s = 0.0
         for a in range(k):
-            s += K[i, a] * residual[a]
-        x[i] = s
-    refine(S, P, k, K, residual, x)
+            x[a] += K[i, a] * residual[i]
+    refine(R, P, k, K, residual, x)
 
 
-@kernel
-def clear(problem: Problem, work: Work, j: int) -> None:
-    """Start node j without parents."""
-    S = problem.S
-    for i in range(work.size[0]):
-        work.inside[work.P[i]] = False
-    work.size[0] = 0
-    work.r[0] = 1.0
-    for c in range(S.shape[0]):
-        work.g[c] = S[j, c]
-        work.h[c] = 1.0
-
-
-@kernel
-def insert(problem: Problem, work: Work, c: int) -> None:
+@inlined
+def insert(R: Any, work: Work, c: int) -> None:
     """Add c to the parents."""
-    S, K, P, b, t, z = problem.S, work.K, work.P, work.b, work.t, work.z
+    K, P, g, h, z = work.K, work.P, work.across[G], work.across[H], work.across[Z]
+    b, t, scaled = work.along[B], work.along[T], work.along[X]
     k = work.size[0]
-    solve(S, P, k, K, c, work.residual, t)
-    variance = max(work.h[c], TINY)
-    covariance = work.g[c]
+    solve(R, P, k, K, R[c], scaled, t)
+    variance = max(h[c], TINY)
+    covariance = g[c]
     beta, inverse = covariance / variance, 1.0 / variance
-    for q in range(z.size):
-        z[q] = S[c, q]
+    for q in range(R.shape[0]):
+        z[q] = R[c, q]
     for i in range(k):
-        add_multiple(z, -t[i], S[P[i]])
-    take_out(z, beta, inverse, work.g, work.h)
-    scaled = work.residual
+        add_multiple(z, -t[i], R[P[i]])
+    take_out(z, beta, inverse, g, h, R.shape[0])
     for i in range(k):
         scaled[i] = t[i] * inverse
         K[i, k] = -scaled[i]
@@ -214,56 +224,168 @@ def insert(problem: Problem, work: Work, c: int) -> None:
     K[k, k] = inverse
     b[k] = beta
     P[k] = c
-    work.inside[c] = True
+    work.role[c] = INSIDE
     work.size[0] = k + 1
     work.r[0] = max(work.r[0] - covariance * beta, TINY)
 
 
-@kernel
-def delete(problem: Problem, work: Work, c: int) -> None:
-    """Drop the parent c; the last parent takes its place."""
-    S, K, P, b, t, z = problem.S, work.K, work.P, work.b, work.t, work.z
-    k, i = work.size[0], 0
-    while P[i] != c:
-        i += 1
+@inlined
+def delete(R: Any, work: Work, i: int) -> None:
+    """Drop the i-th parent, which stays open; the last parent takes its place."""
+    K, P, z = work.K, work.P, work.across[Z]
+    b, t, residual = work.along[B], work.along[T], work.along[X]
+    k = work.size[0]
     for a in range(k):
         t[a] = K[i, a]
-        work.residual[a] = 0.0
-    work.residual[i] = 1.0
-    refine(S, P, k, K, work.residual, t)
+        residual[a] = 0.0
+    residual[i] = 1.0
+    refine(R, P, k, K, residual, t)
     pivot, beta = t[i], b[i]
-    for q in range(z.size):
+    for q in range(R.shape[0]):
         z[q] = 0.0
     for a in range(k):
         share = t[a] / pivot
-        add_multiple(z, share, S[P[a]])
+        add_multiple(z, share, R[P[a]])
         b[a] -= share * beta
-    take_out(z, -beta, -pivot, work.g, work.h)
+    take_out(z, -beta, -pivot, work.across[G], work.across[H], R.shape[0])
     work.r[0] += beta * beta / pivot
     # K is downdated by its own row, not the refined one. This removes its errors along the dropped direction.
     for a in range(k):
         t[a] = K[i, a]
-    pivot, scaled = K[i, i], work.residual
+    pivot = K[i, i]
     for a in range(k):
-        scaled[a] = -t[a] / pivot
-    add_outer(K, scaled, t, k)
+        residual[a] = -t[a] / pivot
+    add_outer(K, residual, t, k)
     last = k - 1
     for a in range(k):
         K[i, a] = K[last, a]
     for a in range(k):
         K[a, i] = K[a, last]
+    work.role[P[i]] = OPEN
     P[i] = P[last]
     b[i] = b[last]
-    work.inside[c] = False
     work.size[0] = last
 
 
+@inlined
+def best_addition(problem: Problem, R: Any, work: Work, j: int) -> Any:
+    """Return the open candidate that lowers the cost most, or NO_NODE."""
+    g, h, role = work.across[G], work.across[H], work.role
+    best = NO_NODE
+    most, top = gain_window(problem, j, work.r[0], work.size[0])
+    for c in range(R.shape[0]):
+        gain = g[c] * g[c]
+        if gain > most * h[c] and h[c] > COLLINEAR and gain < top * h[c] and role[c] == OPEN:
+            best, most = c, gain / h[c]
+    return best
+
+
+@inlined
+def best_removal(problem: Problem, kinds: Any, work: Work, j: int) -> Any:
+    """Return the index of the parent without which the cost is lower, or NO_NODE."""
+    k, r, b = work.size[0], work.r[0], work.along[B]
+    weakest, least = NO_NODE, np.inf
+    for i in range(k):
+        loss = b[i] * b[i] / work.K[i, i]
+        if loss < least and kinds[work.P[i]] & REQUIRED == 0:
+            weakest, least = i, loss
+    if weakest != NO_NODE and node_cost(problem, j, r + least, k - 1) > node_cost(problem, j, r, k) - 1e-9:
+        weakest = NO_NODE
+    return weakest
+
+
+@kernel
+def adjust(problem: Problem, kinds: Any, R: Any, work: Work, j: int, count: int, drop: int) -> Any:
+    """Improve the parents of j until no candidate added or dropped lowers the cost; return the cost.
+
+    At first the given candidates, `count` of them, are added, and the parent `drop` is dropped for good unless it is
+    NO_NODE.
+    """
+    # The bound prevents infinite loops through rounding.
+    for step in range(count + 8 * R.shape[0] + 8):
+        add, out = NO_NODE, NO_NODE
+        if step < count:
+            c = work.given[step]
+            sound = work.across[H, c] > COLLINEAR or kinds[c] & REQUIRED > 0
+            if work.role[c] == OPEN and sound and work.size[0] < problem.most_parents:
+                add = c
+        elif drop != NO_NODE:
+            out = 0
+            while work.P[out] != drop:
+                out += 1
+        else:
+            add = best_addition(problem, R, work, j)
+            if add == NO_NODE:
+                out = best_removal(problem, kinds, work, j)
+                if out == NO_NODE:
+                    break
+        if add != NO_NODE:
+            insert(R, work, add)
+        elif out != NO_NODE:
+            delete(R, work, out)
+            if drop != NO_NODE:
+                work.role[drop] = CLOSED
+                drop = NO_NODE
+    return node_cost(problem, j, work.r[0], work.size[0])
+
+
+@kernel
+def begin(row: Any, nodes: Any, work: Work) -> None:
+    """Start a node with these candidates, without parents; `row` has its correlations with all nodes."""
+    g, h = work.across[G], work.across[H]
+    work.size[0] = 0
+    work.r[0] = 1.0
+    for c in range(nodes.size):
+        g[c] = row[nodes[c]]
+        h[c] = 1.0
+
+
 @entry
-def invert(S: Any, P: Any, k: int, K: Any, L: Any, row: Any) -> None:
-    """Compute K = S_PP^-1 for the first k of P by Cholesky; L and row are scratch space."""
+def choose_parents(
+    problem: Problem, work: Work, nodes: Any, first: Any, listed: Any, within: bool, position: Any, chosen: Any, r: Any
+) -> None:
+    """Choose parents of some nodes, the i-th of which begins with the nodes `listed[first[i] : first[i + 1]]`.
+
+    With `within`, parents are only chosen from these. Otherwise they are chosen from all nodes at earlier positions, or
+    from all nodes if none has a position. Row i of `chosen` gets the parents, followed by -1, and r[i] the residual
+    variance.
+    """
+    S, d = problem.S, problem.S.shape[0]
+    everyone, kinds = np.arange(d), np.zeros(d, dtype=np.uint8)
+    for i in range(nodes.size):
+        j, start = nodes[i], listed[first[i] : first[i + 1]]
+        m = start.size if within else d
+        R, others = S, everyone
+        if within:
+            R, others = work.R[: m * m].reshape((m, m)), start
+            for a in range(m):
+                for b in range(m):
+                    R[a, b] = S[start[a], start[b]]
+        begin(S[j], others, work)
+        for c in range(m):
+            precedes = position.size == 0 or position[others[c]] < position[j]
+            work.role[c] = OPEN if precedes and others[c] != j else CLOSED
+        for q in range(start.size):
+            work.given[q] = q if within else start[q]
+        adjust(problem, kinds, R, work, j, start.size, NO_NODE)
+        for q in range(chosen.shape[1]):
+            chosen[i, q] = others[work.P[q]] if q < work.size[0] else -1
+        r[i] = work.r[0]
+
+
+@kernel
+def block_of(first: Any, corner: Any, blocks: Any, j: int) -> Any:
+    """Return the correlations R of the candidates of j."""
+    m = first[j + 1] - first[j]
+    return blocks[corner[j] : corner[j] + m * m].reshape((m, m))
+
+
+@kernel
+def invert(R: Any, P: Any, k: int, K: Any, L: Any, row: Any) -> None:
+    """Compute K = R_PP^-1 for the first k of P by Cholesky; L and row are scratch space."""
     for i in range(k):
         for a in range(i + 1):
-            s = S[P[i], P[a]]
+            s = R[P[i], P[a]]
             for m in range(a):
                 s -= L[i, m] * L[a, m]
             L[i, a] = s / L[a, a] if a < i else np.sqrt(max(s, TINY))
@@ -286,168 +408,153 @@ def invert(S: Any, P: Any, k: int, K: Any, L: Any, row: Any) -> None:
 
 
 @kernel
-def load(problem: Problem, state: State, cache: Cache, work: Work, j: int) -> None:
-    """Load the current parents of j into the scratch space."""
-    S, K, P, k, pool = problem.S, work.K, work.P, state.count[j], cache.pool
-    for i in range(work.size[0]):
-        work.inside[P[i]] = False
+def load(problem: Problem, candidates: Candidates, state: State, work: Work, j: int) -> None:
+    """Load the present parents of j into the scratch space."""
+    R = block_of(candidates.first, candidates.corner, candidates.blocks, j)
+    P, k, first, m = work.P, state.nodes[COUNT, j], candidates.first[j], R.shape[0]
+    position, nodes = state.nodes[POSITION], candidates.slots[NODE, first : first + m]
+    for c in range(m):
+        work.role[c] = OPEN if position[nodes[c]] < position[j] and candidates.kinds[first + c] & ALLOWED else CLOSED
+        work.across[G, c] = state.vectors[G, first + c]
+        work.across[H, c] = state.vectors[H, first + c]
+    target = work.across[Z]
     for i in range(k):
-        P[i] = state.parents[j, i]
-        work.inside[P[i]] = True
+        P[i] = state.parents[first + i]
+        work.role[P[i]] = INSIDE
+        target[P[i]] = problem.S[j, nodes[P[i]]]
     work.size[0] = k
-    start = cache.pool_start[j]
-    if k >= STORED and cache.pool_key[j] == state.hashed[j]:
-        for i in range(k):
-            for a in range(k):
-                K[i, a] = pool[start + i * k + a]
-    else:
-        invert(S, P, k, K, work.W, work.t)
-        if k >= STORED:
-            if k * k > cache.pool_room[j]:
-                room = (k + 8) * (k + 8)
-                if cache.pool_end[0] + room > pool.size:
-                    cache.pool_end[0] = 0
-                    for c in range(S.shape[0]):
-                        cache.pool_room[c] = 0
-                        cache.pool_key[c] = 0
-                if room <= pool.size:
-                    cache.pool_start[j] = cache.pool_end[0]
-                    cache.pool_room[j] = room
-                    cache.pool_end[0] += room
-            if k * k <= cache.pool_room[j]:
-                start = cache.pool_start[j]
-                cache.pool_key[j] = state.hashed[j]
-                for i in range(k):
-                    for a in range(k):
-                        pool[start + i * k + a] = K[i, a]
-    solve(S, P, k, K, j, work.residual, work.b)
-    work.r[0] = state.r[j]
-    for c in range(S.shape[0]):
-        work.g[c] = state.G[j, c]
-        work.h[c] = state.H[j, c]
+    work.r[0] = state.values[RESIDUAL, j]
+    invert(R, P, k, work.K, work.W, work.along[T])
+    solve(R, P, k, work.K, target, work.along[X], work.along[B])
 
 
 @kernel
-def set_parents(problem: Problem, state: State, work: Work, j: int, parents: Any, k: int) -> None:
-    """Give j the first k of these parents, and recompute r and the vectors, so that errors do not accumulate."""
-    S, W, G, H, chosen = problem.S, work.W, state.G[j], state.H[j], state.parents[j]
+def touch(lists: Any, flags: Any, counts: Any, j: int) -> None:
+    """Note that j differs from the best state."""
+    if not flags[TOUCHED, j]:
+        flags[TOUCHED, j] = True
+        lists[TOUCHED, counts[CHANGED]] = j
+        counts[CHANGED] += 1
+
+
+@kernel
+def activate(lists: Any, flags: Any, counts: Any, v: int) -> None:
+    """Put v into the queue of nodes to visit."""
+    if not flags[ACTIVE, v]:
+        flags[ACTIVE, v] = True
+        lists[QUEUE, (counts[HEAD] + counts[WAITING]) % lists.shape[1]] = v
+        counts[WAITING] += 1
+
+
+@kernel
+def set_parents(
+    problem: Problem, candidates: Candidates, state: State, agenda: Agenda, work: Work, j: int, parents: Any, k: int
+) -> None:
+    """Give j the first k of these parents, and recompute r and the vectors, so that errors do not accumulate.
+
+    It becomes active with its parents.
+    """
+    R, first, W = block_of(candidates.first, candidates.corner, candidates.blocks, j), candidates.first[j], work.W
+    m = R.shape[0]
+    nodes, chosen = candidates.slots[NODE, first : first + m], state.parents[first : first + m]
+    g, h, row, x = state.vectors[G, first : first + m], state.vectors[H, first : first + m], problem.S[j], work.along[X]
     # Sorted, so that the result depends only on the set.
     for i in range(k):
-        m = i
-        while m > 0 and chosen[m - 1] > parents[i]:
-            chosen[m] = chosen[m - 1]
-            m -= 1
-        chosen[m] = parents[i]
-    d = S.shape[0]
-    signature = np.uint64(0)
-    for c in range(d):
-        G[c] = S[j, c]
-        H[c] = 1.0
-    r = 1.0
-    # Rows of W are the whitened parents (Gram-Schmidt on S), which is numerically stable.
+        a = i
+        while a > 0 and chosen[a - 1] > parents[i]:
+            chosen[a] = chosen[a - 1]
+            a -= 1
+        chosen[a] = parents[i]
+    for c in range(m):
+        g[c] = row[nodes[c]]
+        h[c] = 1.0
+    r, signature = 1.0, np.uint64(0)
+    # Rows of W are the whitened parents (Gram-Schmidt on R), which is numerically stable.
     for i in range(k):
         p, w = chosen[i], W[i]
-        for c in range(d):
-            w[c] = S[p, c]
+        for c in range(m):
+            w[c] = R[p, c]
+        x[i] = row[nodes[p]]
         for a in range(i):
-            add_multiple(w, -W[a, p], W[a])
+            add_multiple(w, -W[a, p], W[a, :m])
+            x[i] -= W[a, p] * x[a]
         scale = 1.0 / np.sqrt(max(w[p], TINY))
-        for c in range(d):
+        for c in range(m):
             w[c] *= scale
-        x = w[j]
-        take_out(w, x, 1.0, G, H)
-        r -= x * x
-        signature = signature * MIX + problem.keys[1, p]
-    state.count[j] = k
-    state.hashed[j] = signature
-    state.r[j] = max(r, TINY)
-    state.cost[j] = node_cost(problem, j, state.r[j], k)
-    state.touched[j] = True
+        x[i] *= scale
+        take_out(w, x[i], 1.0, g, h, m)
+        r -= x[i] * x[i]
+        signature = signature * MIX + candidates.keys[1, nodes[p]]
+        activate(agenda.lists, agenda.flags, agenda.counts, nodes[p])
+    state.nodes[COUNT, j] = k
+    state.hashes[CHOSEN, j] = signature
+    state.values[RESIDUAL, j] = max(r, TINY)
+    state.values[COST, j] = node_cost(problem, j, r, k)
+    activate(agenda.lists, agenda.flags, agenda.counts, j)
+    touch(agenda.lists, agenda.flags, agenda.counts, j)
 
 
 @kernel
-def shrink(problem: Problem, work: Work, j: int) -> Any:
-    """Drop parents while that lowers the cost; return whether any were dropped."""
-    any_dropped = False
-    while work.size[0] > 0:
-        k = work.size[0]
-        weakest, least = NO_NODE, np.inf
-        for i in range(k):
-            loss = work.b[i] * work.b[i] / work.K[i, i]
-            if loss < least and not problem.required[j, work.P[i]]:
-                weakest, least = i, loss
-        if weakest == NO_NODE:
-            break
-        if node_cost(problem, j, work.r[0] + least, k - 1) > node_cost(problem, j, work.r[0], k) - 1e-9:
-            break
-        delete(problem, work, work.P[weakest])
-        any_dropped = True
-    return any_dropped
+def change(
+    problem: Problem,
+    candidates: Candidates,
+    state: State,
+    agenda: Agenda,
+    work: Work,
+    j: int,
+    c: int,
+    gains: bool,
+    carry_out: bool,
+) -> Any:
+    """Return the change of the cost of j if it gains or loses its candidate c as a predecessor; carry it out or not."""
+    first, hashes, k = candidates.first[j], state.hashes, state.nodes[COUNT, j]
+    slot = first + c
+    is_parent = False
+    for i in range(k):
+        is_parent = is_parent or state.parents[first + i] == c
+    if gains:
+        g, h = state.vectors[G, slot], state.vectors[H, slot]
+        low, high = gain_window(problem, j, state.values[RESIDUAL, j], k)
+        useful = low * h < g * g < high * h and h > COLLINEAR
+        if not useful or candidates.kinds[slot] & ALLOWED == 0:
+            return 0.0
+    elif not is_parent:
+        return 0.0
+    key = (hashes[BEFORE, j] * MIX) ^ hashes[CHOSEN, j]
+    known = agenda.key[slot] == key
+    difference = agenda.cost[slot] - state.values[COST, j]
+    # A node that loses a parent needs others even if that costs nothing, as with collinear columns. Gains within
+    # rounding are ignored. They would activate nodes and make the search depend on the units.
+    if not known or (carry_out and (not gains or difference < -1e-6)):
+        load(problem, candidates, state, work, j)
+        work.given[0] = c
+        work.role[c] = OPEN if gains else INSIDE
+        R = block_of(candidates.first, candidates.corner, candidates.blocks, j)
+        kinds = candidates.kinds[first : first + R.shape[0]]
+        cost = adjust(problem, kinds, R, work, j, ONE if gains else ONE - 1, NO_NODE if gains else c)
+        difference = cost - state.values[COST, j]
+        agenda.key[slot] = key
+        agenda.cost[slot] = cost
+        if carry_out and (not gains or difference < -1e-6):
+            set_parents(problem, candidates, state, agenda, work, j, work.P, work.size[0])
+    return difference if not gains or difference < -1e-6 else 0.0
 
 
 @kernel
-def grow_shrink(problem: Problem, order: Any, work: Work, j: int, limit: int, banned: int) -> Any:
-    """Add the best node before position `limit` and drop the worst parent, until neither lowers the cost."""
-    steps = 0
-    # The bound prevents infinite loops through rounding.
-    while steps <= 4 * problem.S.shape[0]:
-        while work.size[0] < problem.most_parents:
-            r = work.r[0]
-            low, high = gain_window(problem, j, r, work.size[0])
-            best, most, top = NO_NODE, low * r, high * r
-            for q in range(limit):
-                c = order[q]
-                gain, h = work.g[c] * work.g[c], work.h[c]
-                lowers_most = gain > most * h and h > COLLINEAR and gain < top * h
-                if lowers_most and not work.inside[c] and c != banned and c != j and problem.allowed[j, c]:
-                    best, most = c, gain / h
-            if best == NO_NODE:
-                break
-            insert(problem, work, best)
-            steps += 1
-        if not shrink(problem, work, j):
-            break
-    return node_cost(problem, j, work.r[0], work.size[0])
-
-
-@inlined
-def fill_from_blanket(problem: Problem, order: Any, work: Work, j: int, limit: int) -> None:
-    """Start j with its required parents and the nodes of its blanket before position `limit`."""
-    clear(problem, work, j)
-    for turn in range(2):
-        for q in range(limit):
-            c = order[q]
-            required = problem.required[j, c]
-            wanted = problem.blanket[j, c] and problem.allowed[j, c] and work.h[c] > COLLINEAR and not required
-            if (required if turn == 0 else wanted) and work.size[0] < problem.most_parents:
-                insert(problem, work, c)
-    shrink(problem, work, j)
-
-
-@inlined
-def choose_parents(problem: Problem, state: State, work: Work, j: int, from_present: bool) -> None:
-    """Find parents of j among its predecessors, from the current parents, or from none and from its blanket.
-
-    Growth from no parents misses hubs: each of a hundred parents explains too little without the others. Elimination
-    from the Markov blanket starts with all of them.
-    """
-    limit = state.position[j]
-    clear(problem, work, j)
-    for c in range(problem.S.shape[0]):
-        if problem.required[j, c]:
-            insert(problem, work, c)
-    if from_present:
-        for i in range(state.count[j]):
-            c = state.parents[j, i]
-            if state.position[c] < limit and not work.inside[c]:
-                insert(problem, work, c)
-    cost = grow_shrink(problem, state.order, work, j, limit, NO_NODE)
-    size = remember(work)
-    if not from_present:
-        fill_from_blanket(problem, state.order, work, j, limit)
-        if grow_shrink(problem, state.order, work, j, limit, NO_NODE) < cost - 1e-6:
-            size = remember(work)
-    set_parents(problem, state, work, j, work.best, size)
+def rank_candidates(position: Any, nodes: Any, ranked: Any, v: int) -> Any:
+    """Sort the candidates of v, other than itself, by position; return their number and how many precede v."""
+    others = nodes.size - 1 if nodes.size == position.size else nodes.size
+    before = 0
+    # Insertion sort: the order has changed little since the last visit.
+    for i in range(others):
+        slot = ranked[i]
+        place, a = position[nodes[slot]], i
+        while a > 0 and position[nodes[ranked[a - 1]]] > place:
+            ranked[a] = ranked[a - 1]
+            a -= 1
+        ranked[a] = slot
+        before += place < position[v]
+    return others, before
 
 
 @kernel
@@ -459,221 +566,325 @@ def remember(work: Work) -> Any:
 
 
 @kernel
-def has_parent(state: State, u: int, v: int) -> Any:
-    """Return whether v is a parent of u."""
-    for i in range(state.count[u]):  # noqa: SIM110 - numba does not compile generators
-        if state.parents[u, i] == v:
-            return True
-    return False
-
-
-@kernel
-def lowers_cost(problem: Problem, j: int, c: int, r: float, k: int, g: float, h: float) -> Any:
-    """Return whether c lowers the cost of j, which has k parents and residual variance r; g and h belong to c."""
-    if k >= problem.most_parents or h < COLLINEAR or not problem.allowed[j, c]:
-        return False
-    low, high = gain_window(problem, j, r, k)
-    return low * h * r < g * g < high * h * r
-
-
-@kernel
-def exchange(problem: Problem, state: State, cache: Cache, work: Work, u: int, v: int, gains: bool) -> Any:
-    """Return the cost of u with the new predecessor v, or without its parent v; leave the parents in `work`."""
-    load(problem, state, cache, work, u)
-    if gains:
-        insert(problem, work, v)
-    else:
-        delete(problem, work, v)
-    return grow_shrink(problem, state.order, work, u, state.position[u], v)
-
-
-@inlined
-def change(problem: Problem, state: State, cache: Cache, work: Work, u: int, v: int, gains: bool) -> Any:
-    """Return the change of the cost of u if it gains or loses v as a predecessor."""
-    if gains:
-        if not lowers_cost(problem, u, v, state.r[u], state.count[u], state.G[u, v], state.H[u, v]):
-            return 0.0
-    elif not has_parent(state, u, v):
-        return 0.0
-    key = (state.before[u] * MIX) ^ state.hashed[u]
-    if cache.key[u, v] != key:
-        cache.key[u, v] = key
-        cache.cost[u, v] = exchange(problem, state, cache, work, u, v, gains)
-    difference = cache.cost[u, v] - state.cost[u]
-    # Gains within rounding are ignored. They would activate nodes and make the search depend on the units.
-    return difference if not gains or difference < -1e-6 else 0.0
+def likely_parents(kinds: Any, work: Work) -> Any:
+    """List the open candidates to begin with: required ones, then those in the Markov blanket; return their number."""
+    count = 0
+    for kind in (REQUIRED, LIKELY):
+        for c in range(kinds.size):
+            if kinds[c] & kind and (kind == REQUIRED or kinds[c] & REQUIRED == 0) and work.role[c] != CLOSED:
+                work.role[c] = OPEN
+                work.given[count] = c
+                count += 1
+    return count
 
 
 @inlined
 def best_place(
-    problem: Problem, state: State, cache: Cache, work: Work, own: Work, v: int, deep: bool, barrier: float
+    problem: Problem,
+    candidates: Candidates,
+    state: State,
+    agenda: Agenda,
+    work: Work,
+    own: Work,
+    v: int,
+    deep: bool,
+    barrier: float,
 ) -> Any:
     """Find a better position of v with the order of the others fixed; return it and the number of parents there.
 
-    v walks to the right and to the left of its position. If it passes u to the right, u loses v, and v may use u. To
-    the left it is the reverse. `shift[q]` is the change of the other nodes' cost with v at position q. The parents of v
-    are updated in `own` from one position to the next. A walk ends if the score exceeds the current one by more than
-    `barrier`. `deep` adds a walk from the right end to the left that starts with the blanket of v. `own.best` has the
-    parents at the best position. If the current position is best, NO_NODE is returned.
+    v walks to the right and to the left past its candidates, one at a time. If it passes u to the right, u loses v, and
+    v may use u. To the left it is the reverse. `shift[c]` is the change of the other nodes' cost with c candidates
+    before v. The parents of v are updated in `own` from one place to the next. A walk ends if the score exceeds the
+    current one by more than `barrier`. `deep` adds a walk from the right end to the left that starts with the blanket
+    of v. `own.best` has the parents at the best place. If the current position is best, NO_NODE is returned.
     """
-    shift, here, present = cache.shift, state.position[v], state.cost[v]
+    first, shift, position = candidates.first[v], agenda.shift, state.nodes[POSITION]
+    R = block_of(candidates.first, candidates.corner, candidates.blocks, v)
+    kinds, nodes = candidates.kinds[first : first + R.shape[0]], candidates.slots[NODE, first : first + R.shape[0]]
+    ranked = candidates.slots[RANKED, first : first + R.shape[0]]
+    others, here = rank_candidates(position, nodes, ranked, v)
+    present = state.values[COST, v]
     best, place, size = present, NO_NODE, NO_NODE
     shift[here] = 0.0
-    ends = (here, here)
-    for side in range(2):
-        step = 1 - 2 * side
-        q = here + step
-        cost = present
-        load(problem, state, cache, own, v)
-        while 0 <= q < state.order.size:
-            u = state.order[q]
-            if problem.required[u, v] if step > 0 else problem.required[v, u]:
-                break
-            shift[q] = shift[q - step] + change(problem, state, cache, work, u, v, step < 0)
-            if step < 0 and own.inside[u]:
-                delete(problem, own, u)
-                cost = grow_shrink(problem, state.order, own, v, q, NO_NODE)
-            elif step > 0 and lowers_cost(problem, v, u, own.r[0], own.size[0], own.g[u], own.h[u]):
-                insert(problem, own, u)
-                cost = grow_shrink(problem, state.order, own, v, q + 1, NO_NODE)
-            ends = (ends[0], q) if step > 0 else (q, ends[1])
-            total = cost + shift[q]
+    left, right = here, here
+    for walk in range(3 if deep else 2):
+        step = 1 if walk == 0 else -1
+        at, end, cost, count, drop = here, others if walk == 0 else here - here, present, ONE - 1, NO_NODE
+        if walk < 2:
+            load(problem, candidates, state, own, v)
+        else:
+            at, end = right, left
+            begin(problem.S[v], nodes, own)
+            for i in range(others):
+                own.role[ranked[i]] = OPEN if i < right and kinds[ranked[i]] & ALLOWED else CLOSED
+            count = likely_parents(kinds, own)
+        fresh = walk == 2
+        while fresh or at != end:
+            if not fresh:
+                c = ranked[at if walk == 0 else at - 1]
+                u, back = nodes[c], candidates.slots[BACK, first + c]
+                if walk < 2:
+                    kind = candidates.kinds[candidates.first[u] + back] if walk == 0 else kinds[c]
+                    if kind & REQUIRED:
+                        break
+                    moved = change(problem, candidates, state, agenda, work, u, back, walk == 1, False)
+                    shift[at + step] = shift[at] + moved
+                at += step
+                count, drop = ONE - 1, NO_NODE
+                if walk == 0 and kinds[c] & ALLOWED:
+                    own.role[c] = OPEN
+                    g, h = own.across[G, c], own.across[H, c]
+                    low, high = gain_window(problem, v, own.r[0], own.size[0])
+                    own.given[0] = c
+                    count = ONE if low * h < g * g < high * h and h > COLLINEAR else ONE - 1
+                elif walk > 0 and own.role[c] == INSIDE:
+                    drop = c
+                elif walk > 0:
+                    own.role[c] = CLOSED
+            if fresh or count > 0 or drop != NO_NODE:
+                cost = adjust(problem, kinds, R, own, v, count, drop)
+            fresh = False
+            total = cost + shift[at]
             if total < best - EPSILON:
-                best, place, size = total, q, remember(own)
-            elif total > present + barrier:
+                best, size = total, remember(own)
+                place = position[v] if at == here else position[nodes[ranked[at - 1 if at > here else at]]]
+            elif total > present + barrier and walk < 2:
                 break
-            q += step
-    if deep:
-        first, last = ends
-        for q in range(last, first - 1, -1):
-            # Number of nodes before v at position q, in the order that still has v at `here`.
-            limit = q if q < here else q + 1
-            if q == last:
-                fill_from_blanket(problem, state.order, own, v, limit)
-                cost = grow_shrink(problem, state.order, own, v, limit, NO_NODE)
-            elif own.inside[state.order[limit]]:
-                delete(problem, own, state.order[limit])
-                cost = grow_shrink(problem, state.order, own, v, limit, NO_NODE)
-            if cost + shift[q] < best - EPSILON:
-                best, place, size = cost + shift[q], q, remember(own)
+        if walk == 0:
+            right = at
+        elif walk == 1:
+            left = at
     return place, size
 
 
+@inlined
+def move(
+    problem: Problem, candidates: Candidates, state: State, agenda: Agenda, work: Work, v: int, place: int
+) -> None:
+    """Move v to a position, and update the nodes that lose or gain it as a predecessor; its candidates are ranked."""
+    order, position, before = state.nodes[ORDER], state.nodes[POSITION], state.hashes[BEFORE]
+    first, here, keys, counts = candidates.first[v], position[v], candidates.keys[0], agenda.counts
+    gains = place < here
+    others = candidates.first[v + 1] - first
+    others -= others == order.size
+    for i in range(others):
+        c = candidates.slots[RANKED, first + (others - 1 - i if gains else i)]
+        u, back = candidates.slots[NODE, first + c], candidates.slots[BACK, first + c]
+        if min(here, place) <= position[u] <= max(here, place):
+            change(problem, candidates, state, agenda, work, u, back, gains, True)
+            activate(agenda.lists, agenda.flags, counts, u)
+            touch(agenda.lists, agenda.flags, counts, u)
+            if gains:
+                before[u] += keys[v]
+                before[v] -= keys[u]
+            else:
+                before[u] -= keys[v]
+                before[v] += keys[u]
+    step = -1 if gains else 1
+    for q in range(here, place, step):
+        u = order[q + step]
+        order[q] = u
+        position[u] = q
+    order[place] = v
+    position[v] = place
+    counts[LOW] = min(counts[LOW], here, place)
+    counts[HIGH] = max(counts[HIGH], here, place)
+
+
 @kernel
-def activate(state: State, v: int) -> None:
-    """Mark v and its parents to be visited again."""
-    state.active[v] = True
-    for i in range(state.count[v]):
-        state.active[state.parents[v, i]] = True
+def draw(random: Any, below: int) -> Any:
+    """Return a random number from 0 to below - 1 (splitmix64)."""
+    random[0] += MIX
+    x = random[0]
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.int64((x ^ (x >> np.uint64(31))) >> np.uint64(1)) % below
+
+
+@kernel
+def draw_near(position: Any, nodes: Any, ranked: Any, random: Any, v: int) -> Any:
+    """Return v itself, or one of its candidates that are closest to it in the order."""
+    others, before = rank_candidates(position, nodes, ranked, v)
+    at = before + draw(random, REACH + REACH + 1) - REACH
+    if others == 0 or at == before:
+        return v
+    return nodes[ranked[min(max(at - (at > before), 0), others - 1)]]
 
 
 @inlined
-def move(problem: Problem, state: State, cache: Cache, work: Work, v: int, place: int) -> None:
-    """Move v to a position, and update the nodes that lose or gain it as a predecessor."""
-    here = state.position[v]
-    step = 1 if place > here else -1
-    for q in range(here + step, place + step, step):
-        u = state.order[q]
-        # A node that loses a parent needs others even if that costs nothing, as with collinear columns.
-        if has_parent(state, u, v) if step > 0 else change(problem, state, cache, work, u, v, step < 0) != 0.0:
-            exchange(problem, state, cache, work, u, v, step < 0)
-            set_parents(problem, state, work, u, work.P, work.size[0])
-            activate(state, u)
-        state.active[u] = True
-    for q in range(here, place, step):
-        u = state.order[q + step]
-        state.order[q] = u
-        state.position[u] = q
-        if step > 0:
-            state.before[u] -= problem.keys[0, v]
-            state.before[v] += problem.keys[0, u]
-        else:
-            state.before[u] += problem.keys[0, v]
-            state.before[v] -= problem.keys[0, u]
-    state.order[place] = v
-    state.position[v] = place
-    activate(state, v)
+def draw_move(candidates: Candidates, state: State, agenda: Agenda, v: int) -> Any:
+    """Draw a node to move and one that it passes, to reverse an edge into v or to move a node near v."""
+    nodes, random = state.nodes, agenda.random
+    a = candidates.first[v]
+    if agenda.counts[KICKS] == 0:
+        parent = candidates.slots[NODE, a + state.parents[a + draw(random, nodes[COUNT, v])]]
+        return (v, parent) if draw(random, ONE + 1) == 0 else (parent, v)
+    slots, b = candidates.slots, candidates.first[v + 1]
+    u = draw_near(nodes[POSITION], slots[NODE, a:b], slots[RANKED, a:b], random, v)
+    a, b = candidates.first[u], candidates.first[u + 1]
+    return u, draw_near(nodes[POSITION], slots[NODE, a:b], slots[RANKED, a:b], random, u)
+
+
+@inlined
+def forced_parents(problem: Problem, candidates: Candidates, state: State, own: Work, v: int, past: int) -> Any:
+    """Find parents of v at the position of another node; return that position and their number.
+
+    If a required edge prevents the move, NO_NODE is returned.
+    """
+    first, position = candidates.first[v], state.nodes[POSITION]
+    R = block_of(candidates.first, candidates.corner, candidates.blocks, v)
+    kinds, nodes = candidates.kinds[first : first + R.shape[0]], candidates.slots[NODE, first : first + R.shape[0]]
+    here, place, count = position[v], position[past], 0
+    ranked = candidates.slots[RANKED, first : first + R.shape[0]]
+    rank_candidates(position, nodes, ranked, v)
+    begin(problem.S[v], nodes, own)
+    for c in range(nodes.size):
+        u = nodes[c]
+        if u != v and min(here, place) <= position[u] <= max(here, place):
+            kind = (
+                candidates.kinds[candidates.first[u] + candidates.slots[BACK, first + c]] if place > here else kinds[c]
+            )
+            if kind & REQUIRED:
+                place = NO_NODE
+                break
+        precedes = position[u] < place or (u == past and place > here)
+        own.role[c] = OPEN if precedes and kinds[c] & ALLOWED else CLOSED
+    for i in range(state.nodes[COUNT, v] if place != NO_NODE else 0):
+        own.given[count] = state.parents[first + i]
+        count += 1
+    if place != NO_NODE:
+        adjust(problem, kinds, R, own, v, count, NO_NODE)
+    return place, remember(own)
+
+
+@kernel
+def copy_touched(candidates_first: Any, source: State, target: State, agenda: Agenda) -> None:
+    """Copy what differs between the state and the best state, and note that nothing differs any more."""
+    counts = agenda.counts
+    for q in range(counts[LOW], counts[HIGH] + 1):
+        v = source.nodes[ORDER, q]
+        target.nodes[ORDER, q] = v
+        target.nodes[POSITION, v] = q
+    for i in range(counts[CHANGED]):
+        v = agenda.lists[TOUCHED, i]
+        agenda.flags[TOUCHED, v] = False
+        target.nodes[COUNT, v] = source.nodes[COUNT, v]
+        for row in range(2):
+            target.values[row, v] = source.values[row, v]
+            target.hashes[row, v] = source.hashes[row, v]
+        for q in range(candidates_first[v], candidates_first[v + 1]):
+            target.parents[q] = source.parents[q]
+            target.vectors[G, q] = source.vectors[G, q]
+            target.vectors[H, q] = source.vectors[H, q]
+    counts[CHANGED] = 0
+    counts[LOW] = source.nodes.shape[1]
+    counts[HIGH] = -1
+
+
+@inlined
+def keep_better(first: Any, state: State, best: State, agenda: Agenda) -> None:
+    """Copy the state to `best`, or restore the state from `best` if its score rose.
+
+    Moves are evaluated with updated inverses and carried out with fresh regressions. The two differ in ill-conditioned
+    problems, so that a move can raise the score. Equal scores are kept: the search may move through an equivalence
+    class.
+    """
+    rise = 0.0
+    for i in range(agenda.counts[CHANGED]):
+        v = agenda.lists[TOUCHED, i]
+        rise += state.values[COST, v] - best.values[COST, v]
+    source, target = state, best
+    if rise >= EPSILON:
+        source, target = best, state
+    copy_touched(first, source, target, agenda)
 
 
 @entry
-def visit(
-    problem: Problem, state: State, cache: Cache, work: Work, own: Work, nodes: Any, deep: bool, barrier: float
+def begin_order(
+    problem: Problem, candidates: Candidates, state: State, agenda: Agenda, work: Work, from_parents: bool
 ) -> None:
-    """Move the active ones of the nodes to their best positions."""
-    for v in nodes:
-        if state.active[v]:
-            state.active[v] = False
-            place, size = best_place(problem, state, cache, work, own, v, deep, barrier)
+    """Find parents for the order of the state, from its parents, or from none and from the blanket.
+
+    Growth from no parents misses hubs: each of a hundred parents explains too little without the others. Elimination
+    from the Markov blanket starts with all of them.
+    """
+    position = state.nodes[POSITION]
+    for q in range(position.size):
+        j = state.nodes[ORDER, q]
+        first = candidates.first[j]
+        R = block_of(candidates.first, candidates.corner, candidates.blocks, j)
+        nodes, kinds = candidates.slots[NODE, first : first + R.shape[0]], candidates.kinds[first : first + R.shape[0]]
+        before, least, size = np.uint64(0), np.inf, NO_NODE
+        for attempt in range(1 if from_parents else 2):
+            count = ONE - 1
+            begin(problem.S[j], nodes, work)
+            for c in range(nodes.size):
+                precedes = position[nodes[c]] < q
+                work.role[c] = OPEN if precedes and kinds[c] & ALLOWED else CLOSED
+                before += candidates.keys[0, nodes[c]] if precedes and attempt == 0 else np.uint64(0)
+                if kinds[c] & REQUIRED:
+                    work.given[count] = c
+                    count += 1
+            if attempt == 1:
+                count = likely_parents(kinds, work)
+            for i in range(state.nodes[COUNT, j] if from_parents else 0):
+                work.given[count] = state.parents[first + i]
+                count += 1
+            cost = adjust(problem, kinds, R, work, j, count, NO_NODE)
+            if cost < least - 1e-6:
+                least, size = cost, remember(work)
+        state.hashes[BEFORE, j] = before
+        set_parents(problem, candidates, state, agenda, work, j, work.best, size)
+
+
+@entry
+def advance(
+    problem: Problem,
+    candidates: Candidates,
+    state: State,
+    best: State,
+    agenda: Agenda,
+    work: Work,
+    own: Work,
+    perturbations: int,
+    visits: int,
+    barrier: float,
+) -> None:
+    """Perturb the order some times, or visit some nodes of the queue with deep walks; keep the better state.
+
+    A perturbation reverses one edge, by moving one of its nodes past the other, or moves a few neighbouring nodes. Then
+    the nodes in the queue are visited. They move to their best positions until none is better.
+    """
+    counts, v, left = agenda.counts, NO_NODE, visits
+    deep = perturbations == 0
+    for _ in range(max(perturbations, 1)):
+        if not deep:
+            v = draw(agenda.random, state.nodes[ORDER].size)
+            left = visits
+            counts[KICKS] = 0
+            if state.nodes[COUNT, v] == 0 or draw(agenda.random, ONE + 1) == 0:
+                counts[KICKS] = 2 + draw(agenda.random, ONE + 2)
+        kick = 0
+        while left > 0:
+            if not deep and kick < max(counts[KICKS], 1):
+                kick += 1
+                u, past = draw_move(candidates, state, agenda, v)
+                if u == past:
+                    continue
+                place, size = forced_parents(problem, candidates, state, own, u, past)
+            elif counts[WAITING] > 0:
+                left -= 1
+                u = agenda.lists[QUEUE, counts[HEAD]]
+                counts[HEAD] = (counts[HEAD] + 1) % agenda.lists.shape[1]
+                counts[WAITING] -= 1
+                agenda.flags[ACTIVE, u] = False
+                place, size = best_place(problem, candidates, state, agenda, work, own, u, deep, barrier)
+            else:
+                break
             if place != NO_NODE:
-                set_parents(problem, state, own, v, own.best, size)
-                move(problem, state, cache, work, v, place)
-
-
-@entry
-def rearrange(problem: Problem, state: State, work: Work, first: int, segment: Any, afresh: bool) -> None:
-    """Write a segment into the order, and find parents for its nodes that lost one or can use a new one.
-
-    Only these nodes become active. With `afresh`, parents are found for all nodes of the segment, from none.
-    """
-    running = np.uint64(0)
-    for q in range(first):
-        running += problem.keys[0, state.order[q]]
-    for i in range(segment.size):
-        u = segment[i]
-        state.order[first + i] = u
-        state.position[u] = first + i
-        state.before[u] = running
-        running += problem.keys[0, u]
-    for j in range(state.order.size):
-        state.active[j] = False
-    for u in segment:
-        concerned = afresh
-        limit = state.position[u]
-        for i in range(state.count[u]):
-            concerned = concerned or state.position[state.parents[u, i]] > limit
-        for q in range(limit):
-            c = state.order[q]
-            if concerned:
-                break
-            if lowers_cost(problem, u, c, state.r[u], state.count[u], state.G[u, c], state.H[u, c]):
-                concerned = not has_parent(state, u, c)
-        if concerned:
-            choose_parents(problem, state, work, u, not afresh)
-            activate(state, u)
-
-
-@entry
-def copy_touched(source: State, target: State, flags: Any) -> None:
-    """Copy a state; of the large arrays only the flagged rows."""
-    for j in range(source.order.size):
-        target.order[j] = source.order[j]
-        target.position[j] = source.position[j]
-        target.before[j] = source.before[j]
-        if flags[j]:
-            target.count[j] = source.count[j]
-            target.cost[j] = source.cost[j]
-            target.r[j] = source.r[j]
-            target.hashed[j] = source.hashed[j]
-            for i in range(source.count[j]):
-                target.parents[j, i] = source.parents[j, i]
-            for c in range(source.order.size):
-                target.G[j, c] = source.G[j, c]
-                target.H[j, c] = source.H[j, c]
-
-
-@entry
-def find_blankets(problem: Problem, work: Work, t2: Any, ranked: Any) -> None:
-    """Estimate the Markov blankets by backward elimination from all nodes with a squared t-statistic above 4.
-
-    Row j of `ranked` lists the nodes by decreasing `t2[j]`.
-    """
-    for j in range(t2.shape[0]):
-        clear(problem, work, j)
-        for c in ranked[j]:
-            if t2[j, c] <= 4.0 or work.size[0] >= problem.most_parents:
-                break
-            if work.h[c] > COLLINEAR:
-                insert(problem, work, c)
-        shrink(problem, work, j)
-        for i in range(work.size[0]):
-            problem.blanket[j, work.P[i]] = True
+                set_parents(problem, candidates, state, agenda, own, u, own.best, size)
+                move(problem, candidates, state, agenda, work, u, place)
+        keep_better(candidates.first, state, best, agenda)
+        while not deep and counts[WAITING] > 0:
+            counts[WAITING] -= 1
+            agenda.flags[ACTIVE, agenda.lists[QUEUE, (counts[HEAD] + counts[WAITING]) % agenda.lists.shape[1]]] = False

@@ -11,24 +11,36 @@ user can depend on the units of the columns. The compiled part is `order_kernels
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golem.graphs.dag import is_dag, topological_order
-from golem.runtime.types import Matrix, Vector
-from golem.score.regression import regress_lists
+from golem.runtime.machine import available_cores
+from golem.runtime.types import BoolMatrix, Matrix
+from golem.score.regression import Regressions, regress_edges
 from golem.solvers.order import order_kernels as kernels
+from golem.solvers.order.candidates import candidate_lists, choose_parents, markov_blankets, most_correlated, scratch
 from golem.solvers.order.found_graph import FoundGraph
 from golem.solvers.order.free_order import EFFORTS, Effort
 from golem.solvers.solution import Callback, Progress, Status
 
 # Rounding errors of the scores in ill-conditioned problems.
 _AGREEMENT = 1e-2
-# Up to this number of nodes a compiled inverse is faster than waking the threads of a busy BLAS.
-_SMALL = 300
+# Chains are checked after so many visits, or so many perturbations each.
+_VISITS = 200
+_BLOCK = 20
+# Visits after a perturbation. More are needed only if rounding errors lead in circles.
+_MOST_VISITS = 500
+# Rounds in which candidates that were missed are added.
+_MOST_EXTENSIONS = 4
+# From this number of nodes on, threads share the chains.
+_THREADS_PAY_FROM = 50
 
 
 def search_orders(
@@ -72,288 +84,355 @@ def search_orders(
            [0. , 0. , 0.6],
            [0. , 0. , 0. ]])
     """
-    began = time.perf_counter()
-    S = np.array(covariance, dtype=float)
-    search = _Search(S, n, penalty, allowed, required, centre, spread, random_state)
-    wanted, base, factor = EFFORTS[effort]
-    perturbations = base + int(factor * np.sqrt(len(S)))
-    search.watch(began, time_limit, wanted * perturbations, on_progress)
-    orders = [search.start(start) for start in (*starts, *["random"] * (wanted - len(starts)))]
-    try:
-        status = search.run(orders[:1] if effort == "fast" else orders, perturbations)
-    except TimeoutError:
-        status = Status.TIME_LIMIT
-    except KeyboardInterrupt:
-        if not search.runs:
-            raise
-        status = Status.INTERRUPTED
-    best = search.leader().best
-    return FoundGraph(
-        order=best.order.astype(np.intp),
-        regressions=regress_lists(best.parents, best.count, S),
-        score=float(best.cost.sum()),
-        status=status,
-        perturbations=search.perturbations,
+    return OrderSearch(covariance, n, penalty, allowed, required).search(
+        starts,
+        effort=effort,
+        time_limit=time_limit,
+        centre=centre,
+        spread=spread,
+        random_state=random_state,
+        on_progress=on_progress,
     )
 
 
-class _Run:
-    """One start: the current state and the best one so far."""
-
-    def __init__(self, d: int, most: int) -> None:
-        self.state, self.best, self.perturbations = _empty_state(d, most), _empty_state(d, most), 0
-
-    @property
-    def score(self) -> float:
-        return float(self.best.cost.sum())
-
-
-class _Search:
-    """The problem in the form that the kernels use, and the search strategy."""
+class OrderSearch:
+    """Searches over orders of one table, and what they share."""
 
     def __init__(
         self,
-        S: Matrix,
+        covariance: ArrayLike,
         n: int,
         penalty: ArrayLike,
-        allowed: ArrayLike | None,
-        required: ArrayLike | None,
-        centre: float,
-        spread: float,
-        random_state: int | np.random.Generator,
+        allowed: ArrayLike | None = None,
+        required: ArrayLike | None = None,
     ) -> None:
-        d = len(S)
-        penalties = np.asarray(penalty, dtype=float)
-        off_diagonal = ~np.eye(d, dtype=bool)
-        may = off_diagonal if allowed is None else np.asarray(allowed, dtype=bool) & off_diagonal
-        must = np.zeros((d, d), dtype=bool) if required is None else np.asarray(required, dtype=bool)
-        if np.any(must & ~may) or (must.any() and not is_dag(must)):
-            raise ValueError("Required edges must be allowed and must not form a cycle.")
+        self.S = S = np.array(covariance, dtype=float)
+        d, penalties = len(S), np.asarray(penalty, dtype=float)
+        self.allowed = None if allowed is None else np.asarray(allowed, dtype=bool) & ~np.eye(d, dtype=bool)
+        self.required = None if required is None or not np.any(required) else np.asarray(required, dtype=bool)
+        most = max(1, (n - 2) // 2)
+        if self.required is not None:
+            if (self.allowed is not None and np.any(self.required & ~self.allowed)) or not is_dag(self.required):
+                raise ValueError("Required edges must be allowed and must not form a cycle.")
+            most = max(most, int(self.required.sum(axis=0).max(initial=0)))
         variances = np.diagonal(S)
-        variances = np.where(variances > 0, variances, 1.0)
-        R = S / np.sqrt(np.outer(variances, variances))
+        self.variances = np.where(variances > 0, variances, 1.0)
+        R = S / np.sqrt(np.outer(self.variances, self.variances))
         R = (R + R.T) / 2
         np.fill_diagonal(R, 1.0)
-        # Near n parents the likelihood is unbounded.
-        most = max(min(max(1, (n - 2) // 2), d - 1), int(must.sum(axis=0).max(initial=0)))
-        self.d, self.most, self.required = d, most, must
-        self.rng = np.random.default_rng(random_state)
         self.problem = kernels.Problem(
             S=np.ascontiguousarray(R),
             n=float(n),
             penalty=penalties,
             threshold=-np.expm1(-np.append(np.diff(penalties), np.inf) / n),
-            allowed=np.ascontiguousarray(may.T),
-            required=np.ascontiguousarray(must.T),
-            centre=centre - np.log(variances),
-            tightness=0.0 if np.isinf(spread) else 1.0 / spread,
-            most_parents=most,
-            blanket=np.zeros((d, d), dtype=bool),
-            keys=np.random.default_rng(0).integers(1, 2**63, size=(2, d), dtype=np.uint64),
+            centre=np.zeros(d),
+            tightness=0.0,
+            # Near n parents the likelihood is unbounded.
+            most_parents=min(most, d - 1),
         )
-        self.cache = kernels.Cache(
-            shift=np.zeros(d),
-            # No key is all ones. Zero is the key of the first node, which has no predecessors and no parents.
-            key=np.full((d, d), ~np.uint64(0)),
-            cost=np.zeros((d, d)),
-            pool=np.zeros(2 * d * d),
-            pool_end=np.zeros(1, dtype=np.int64),
-            pool_start=np.zeros(d, dtype=np.int64),
-            pool_room=np.zeros(d, dtype=np.int64),
-            pool_key=np.zeros(d, dtype=np.uint64),
+        self.likely, self.r2 = markov_blankets(self.problem)
+        self.connected = self.likely | most_correlated(R)
+
+    def search(
+        self,
+        starts: Sequence[str | ArrayLike] = ("r2", "random"),
+        *,
+        effort: Effort = "default",
+        time_limit: float | None = None,
+        centre: float = 0.0,
+        spread: float = np.inf,
+        random_state: int | np.random.Generator = 0,
+        on_progress: Callback | None = None,
+    ) -> FoundGraph:
+        """Search from some starts; see `search_orders`."""
+        clock = _Clock(time_limit, on_progress)
+        rng = np.random.default_rng(random_state)
+        problem = self.problem._replace(
+            centre=centre - np.log(self.variances), tightness=0.0 if np.isinf(spread) else 1.0 / spread
         )
-        self.work, self.own = _scratch(d, most), _scratch(d, most)
-        # A walk that raises the score by the penalty of several edges seldom ends lower. Perturbations stop there.
-        self.barrier = 6.0 * float(penalties[1] - penalties[0]) if d > 1 else 0.0
-        self.runs: list[_Run] = []
-        self.perturbations = 0
-        self.r2 = self._fill_blankets()
+        wanted, base, factor = EFFORTS[effort]
+        clock.planned = base + int(factor * max(np.sqrt(len(self.S)), len(self.S) / 20))
+        given = [self.start(start, rng) for start in (*starts, *["random"] * (wanted - len(starts)))]
+        run = _Run(self, problem, given[:1] if effort == "fast" else given, rng, clock)
+        try:
+            status = run.run()
+        except TimeoutError:
+            status = Status.TIME_LIMIT
+        except KeyboardInterrupt:
+            if not any(chain.begun for chain in run.chains):
+                raise
+            status = Status.INTERRUPTED
+        finally:
+            run.close()
+        leader = run.leader()
+        return FoundGraph(
+            order=leader.best.nodes[kernels.ORDER].astype(np.intp),
+            regressions=leader.regressions(self.S),
+            score=leader.score,
+            status=status,
+            perturbations=sum(chain.perturbations for chain in run.chains),
+        )
 
-    def watch(self, began: float, limit: float | None, planned: int, on_progress: Callback | None) -> None:
-        """Start the clock."""
-        self._began, self._limit, self._planned, self._on_progress = began, limit, planned, on_progress
-        self._next_report = 0.0
-
-    def _fill_blankets(self) -> Vector:
-        """Find the Markov blankets by backward elimination; return the R2 of each node given all others."""
-        d, n, R = self.d, self.problem.n, self.problem.S
-        # Full regressions need more rows than columns. With few rows, a ridge is enough to rank the nodes.
-        enough = n >= 1.2 * d + 10
-        if enough and d <= min(_SMALL, self.most + 1):
-            precision = np.empty((d, d))
-            kernels.invert(R, np.arange(d), d, precision, self.work.W, self.work.t)
-        else:
-            precision = np.linalg.inv(R + (1e-12 if enough else 0.3) * np.eye(d))
-        diagonal = np.diagonal(precision)
-        if enough:
-            rho2 = np.minimum(precision**2 / np.outer(diagonal, diagonal), 1 - 1e-12)
-            t2 = (n - d) * rho2 / (1 - rho2) * ~np.eye(d, dtype=bool)
-            kernels.find_blankets(self.problem, self.work, t2, np.argsort(-t2, axis=1))
-        return np.asarray(1 - 1 / diagonal)
-
-    def start(self, start: str | ArrayLike) -> NDArray[np.int64]:
+    def start(self, start: str | ArrayLike, rng: np.random.Generator) -> _Start:
         """Convert a start to an order that the required edges allow."""
+        graph = None
         if isinstance(start, str):
-            order = np.argsort(self.r2.round(9), kind="stable") if start == "r2" else self.rng.permutation(self.d)
+            order = np.argsort(self.r2.round(9), kind="stable") if start == "r2" else rng.permutation(len(self.S))
         else:
             given = np.asarray(start)
+            graph = given != 0 if given.ndim == 2 else None
             order = topological_order(given) if given.ndim == 2 else given
-        return self._compatible(order.astype(np.int64))
+        if self.required is not None:
+            rank = np.argsort(order)
+            if np.any(self.required & (rank[:, None] > rank)):
+                order = topological_order(self.required, order)
+        return _Start(order.astype(np.int64), graph)
 
-    def _compatible(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the order, changed only as far as required edges demand."""
-        rank = np.argsort(order)
-        if not np.any(self.required & (rank[:, None] > rank)):
-            return order
-        return topological_order(self.required, order).astype(np.int64)
 
-    def run(self, orders: Sequence[NDArray[np.int64]], perturbations: int) -> Status:
-        """Search from every order, then perturb the worst run until all agree or each has had its perturbations."""
-        for order in orders:
-            run = _Run(self.d, self.most)
-            kernels.rearrange(self.problem, run.state, self.work, 0, order, True)
-            kernels.copy_touched(run.state, run.best, np.ones(self.d, dtype=bool))
-            self.runs.append(run)
-            # Short walks, which are faster, make most of the progress. So the first pass has a barrier.
-            self._climb(run, (5 * self.barrier, np.inf))
-        # Two starts can share a local optimum. So each must also survive some perturbations, more if they are cheap.
-        least = min(perturbations, max(10, min(40, 2000 // self.d)))
-        status = Status.SEARCHED
-        while any(run.perturbations < perturbations for run in self.runs):
-            scores = [run.score for run in self.runs]
-            fresh = min(self.runs, key=lambda run: run.perturbations)
-            agreed = len(scores) > 1 and max(scores) - min(scores) < _AGREEMENT
-            if agreed and fresh.perturbations >= least:
-                status = Status.AGREED
-                break
-            able = [run for run in self.runs if run.perturbations < perturbations]
-            chosen = fresh if agreed else _first(able, max(run.score for run in able) - kernels.EPSILON, np.inf)
-            for _ in range(min(5, perturbations - chosen.perturbations)):
-                self._perturb(chosen)
-        self._climb(self.leader(), (np.inf,))
-        return status
+class _Start(NamedTuple):
+    """An order, and the graph it comes from."""
 
-    def leader(self) -> _Run:
-        """Return the run with the lowest score."""
-        return _first(self.runs, -np.inf, min(run.score for run in self.runs) + kernels.EPSILON)
+    order: NDArray[np.int64]
+    graph: BoolMatrix | None
 
-    def _climb(self, run: _Run, barriers: Sequence[float]) -> None:
-        """Reinsert nodes until none moves; update `best`, so that the search can stop at any time."""
-        state, chunk = run.state, max(1, 30_000 // self.d)
-        for barrier in barriers:
-            deep = bool(np.isinf(barrier))
-            state.active[:] = True
-            before = np.inf
-            while state.active.any() and run.score < before - kernels.EPSILON:
-                before = run.score
-                nodes = self.rng.permutation(np.nonzero(state.active)[0])
-                for k in range(0, len(nodes), chunk):
-                    state.touched[:] = False
-                    part = nodes[k : k + chunk]
-                    kernels.visit(self.problem, state, self.cache, self.work, self.own, part, deep, barrier)
-                    self._keep_better(run)
-                    self._check()
 
-    def _keep_better(self, run: _Run) -> None:
-        """Copy the state to `best`, or restore the state from `best` if its score rose.
+class _Clock:
+    """The time limit and the reports of progress."""
 
-        Moves are evaluated with updated inverses and carried out with fresh regressions. The two differ in
-        ill-conditioned problems, so that a move can raise the score. Equal scores are kept: the search may move through
-        an equivalence class.
-        """
-        better = float(run.state.cost.sum()) < run.score + kernels.EPSILON
-        source, target = (run.state, run.best) if better else (run.best, run.state)
-        kernels.copy_touched(source, target, run.state.touched)
+    def __init__(self, limit: float | None, on_progress: Callback | None) -> None:
+        self._began, self._limit, self._on_progress = time.perf_counter(), limit, on_progress
+        self._next_report, self.planned = 0.0, 0
 
-    def _perturb(self, run: _Run) -> None:
-        """Perturb the order, search again, and set_parents the better state."""
-        run.perturbations += 1
-        self.perturbations += 1
-        order = self._compatible(self._perturbed(run.state))
-        changed = np.nonzero(order != run.state.order)[0]
-        if len(changed):
-            segment = order[changed[0] : changed[-1] + 1]
-            state = run.state
-            state.touched[:] = False
-            kernels.rearrange(self.problem, state, self.work, int(changed[0]), segment, False)
-            score, before = float(state.cost.sum()), np.inf
-            while score < before - kernels.EPSILON:
-                nodes = state.order.copy()
-                kernels.visit(self.problem, state, self.cache, self.work, self.own, nodes, False, self.barrier)
-                before, score = score, float(state.cost.sum())
-            self._keep_better(run)
-        self._check()
-
-    def _perturbed(self, state: kernels.State) -> NDArray[np.int64]:
-        """Reverse one edge by moving one of its nodes past the other, or move a few neighbouring nodes."""
-        rng, d, order = self.rng, self.d, list(state.order)
-        child = parent = int(rng.integers(d))
-        if state.count[child] and rng.random() < 0.5:
-            parent = int(state.parents[child, rng.integers(state.count[child])])
-        low, high = int(state.position[parent]), int(state.position[child])
-        # Moving a node past hundreds of others costs more than it gains.
-        if 0 < high - low <= 100:
-            if rng.random() < 0.5:
-                order.insert(low, order.pop(high))
-            else:
-                order.insert(high, order.pop(low))
-        else:
-            middle = int(rng.integers(d))
-            for _ in range(int(rng.integers(2, 5))):
-                source, target = np.clip(middle + rng.integers(-10, 11, size=2), 0, d - 1)
-                order.insert(int(target), order.pop(int(source)))
-        return np.array(order, dtype=np.int64)
-
-    def _check(self) -> None:
+    def check(self, perturbations: int, score: Callable[[], float]) -> None:
         """Raise TimeoutError after the time limit, and report progress a few times per second."""
         seconds = time.perf_counter() - self._began
         if self._on_progress is not None and seconds >= self._next_report:
-            score = min(run.score for run in self.runs)
-            self._on_progress(Progress("", self.perturbations, self._planned, seconds, score, 0.0))
+            self._on_progress(Progress("", perturbations, self.planned, seconds, score(), 0.0))
             self._next_report = seconds + 0.2
         if self._limit is not None and seconds >= self._limit:
             raise TimeoutError
 
 
-def _first(runs: Sequence[_Run], low: float, high: float) -> _Run:
-    """Return the first run with a score in a range: rounding, which depends on the units, must not decide."""
-    return next(run for run in runs if low <= run.score <= high)
+class _Chain:
+    """One start: the current state and the best one so far, with scratch space of their own."""
+
+    def __init__(self, candidates: kernels.Candidates, most_parents: int, start: _Start, seed: int) -> None:
+        d, total = len(candidates.corner), len(candidates.kinds)
+        self.start, self.begun, self.perturbations = start, False, 0
+        # Slots by position are different in every chain.
+        self.candidates = candidates._replace(slots=candidates.slots.copy())
+        self.state, self.best = _empty_state(d, total), _empty_state(d, total)
+        self.agenda = kernels.Agenda(
+            lists=np.zeros((2, d), dtype=np.int64),
+            flags=np.zeros((2, d), dtype=bool),
+            counts=np.zeros(6, dtype=np.int64),
+            random=np.full(1, seed, dtype=np.uint64),
+            # No key is all ones. Zero is the key of the first node, which has no predecessors and no parents.
+            key=np.full(total, ~np.uint64(0)),
+            cost=np.zeros(total),
+            shift=np.zeros(d + 1),
+        )
+        most = int(np.diff(candidates.first).max(initial=0))
+        self.work, self.own = scratch(most, most_parents), scratch(most, most_parents)
+
+    @property
+    def score(self) -> float:
+        return float(self.best.values[kernels.COST].sum())
+
+    def begin(self, problem: kernels.Problem) -> None:
+        """Find parents for the order of the start."""
+        start, nodes, d = self.start, self.state.nodes, len(self.start.order)
+        nodes[kernels.ORDER] = start.order
+        nodes[kernels.POSITION, start.order] = np.arange(d)
+        if start.graph is not None:
+            first, slots = self.candidates.first, self.candidates.slots[kernels.NODE]
+            for j in range(d):
+                chosen = np.flatnonzero(start.graph[slots[first[j] : first[j + 1]], j])
+                nodes[kernels.COUNT, j] = len(chosen)
+                self.state.parents[first[j] : first[j] + len(chosen)] = chosen
+        kernels.begin_order(problem, self.candidates, self.state, self.agenda, self.work, start.graph is not None)
+        for source, target in zip(self.state, self.best, strict=True):
+            target[:] = source
+        self.agenda.flags[:] = False
+        self.agenda.counts[:] = 0
+        self.agenda.counts[kernels.LOW], self.agenda.counts[kernels.HIGH] = d, -1
+        self.begun = True
+
+    def advance(self, problem: kernels.Problem, perturbations: int, visits: int, barrier: float) -> None:
+        """Continue the search for a while; without perturbations, visit the nodes in the queue."""
+        kernels.advance(
+            problem,
+            self.candidates,
+            self.state,
+            self.best,
+            self.agenda,
+            self.work,
+            self.own,
+            perturbations,
+            visits,
+            barrier,
+        )
+        self.perturbations += perturbations
+
+    def follow(self, leader: _Chain) -> None:
+        """Continue from the best state of another chain."""
+        for states in (self.state, self.best):
+            for source, target in zip(leader.best, states, strict=True):
+                target[:] = source
+
+    def wake(self, nodes: NDArray[np.int64]) -> None:
+        """Put all nodes into the queue, in this order."""
+        self.agenda.lists[kernels.QUEUE] = nodes
+        self.agenda.flags[kernels.ACTIVE] = True
+        self.agenda.counts[kernels.HEAD], self.agenda.counts[kernels.WAITING] = 0, len(nodes)
+
+    @property
+    def waiting(self) -> int:
+        return int(self.agenda.counts[kernels.WAITING])
+
+    def parents(self) -> list[NDArray[np.int64]]:
+        """Return the parents of every node in the best state."""
+        first, slots, best = self.candidates.first, self.candidates.slots[kernels.NODE], self.best
+        return [slots[a + best.parents[a : a + k]] for a, k in zip(first, best.nodes[kernels.COUNT], strict=False)]
+
+    def regressions(self, S: Matrix) -> Regressions:
+        """Fit the best state to a covariance."""
+        causes = np.concatenate(self.parents())
+        return regress_edges(np.repeat(np.arange(len(S)), self.best.nodes[kernels.COUNT]), causes, S)
 
 
-def _empty_state(d: int, most: int) -> kernels.State:
+class _Run:
+    """One search: its chains, which threads share."""
+
+    def __init__(
+        self,
+        owner: OrderSearch,
+        problem: kernels.Problem,
+        starts: Sequence[_Start],
+        rng: np.random.Generator,
+        clock: _Clock,
+    ) -> None:
+        self.owner, self.problem, self.starts, self.rng, self.clock = owner, problem, starts, rng, clock
+        d, penalty = len(owner.S), problem.penalty
+        # A walk that raises the score by the penalty of several edges seldom ends lower. Perturbations stop there.
+        self.barrier = 6.0 * float(penalty[1] - penalty[0]) if d > 1 else 0.0
+        self.chains: list[_Chain] = []
+        workers = min(available_cores(), len(starts)) if d >= _THREADS_PAY_FROM else 1
+        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
+        self.connected = owner.connected.copy()
+        for start in starts:
+            if start.graph is not None:
+                self.connected |= start.graph
+        if owner.required is not None:
+            self.connected |= owner.required
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def leader(self) -> _Chain:
+        """Return the chain with the lowest score; rounding, which depends on the units, must not decide."""
+        begun = [chain for chain in self.chains if chain.begun]
+        limit = min(chain.score for chain in begun) + kernels.EPSILON
+        return next(chain for chain in begun if chain.score <= limit)
+
+    def run(self) -> Status:
+        """Search from every start, then perturb all chains until they agree or have had their perturbations."""
+        self._begin(self.starts)
+        status = self._perturb(self.clock.planned)
+        self._climb([self.leader()])
+        return status
+
+    def _begin(self, starts: Sequence[_Start]) -> None:
+        """Begin the chains, and let them climb until no candidates are missing."""
+        owner = self.owner
+        seeds = [int(seed) for seed in self.rng.integers(2**63, size=len(starts))]
+        for _ in range(_MOST_EXTENSIONS):
+            lists = candidate_lists(self.problem.S, self.connected, owner.likely, owner.allowed, owner.required)
+            pairs = zip(starts, seeds, strict=True)
+            self.chains = [_Chain(lists, self.problem.most_parents, start, seed) for start, seed in pairs]
+            self._each(lambda chain: chain.begin(self.problem), self.chains)
+            self._climb(self.chains)
+            if not self._extend():
+                break
+            starts = [
+                _Start(chain.best.nodes[kernels.ORDER].copy(), chain.regressions(owner.S).graph)
+                for chain in self.chains
+            ]
+
+    def _extend(self) -> bool:
+        """Add candidates that would lower the cost of a node in its present position; return whether there are any."""
+        if len(self.connected) == len(self.chains[0].candidates.kinds) ** 0.5:
+            return False
+        before = self.connected.sum()
+        for chain in self.chains:
+            chosen, _ = choose_parents(self.problem, chain.parents(), False, chain.best.nodes[kernels.POSITION].copy())
+            rows, columns = np.nonzero(chosen >= 0)
+            self.connected[rows, chosen[rows, columns]] = True
+        self.connected |= self.connected.T
+        return bool(self.connected.sum() > before)
+
+    def _each(self, task: Callable[[_Chain], None], chains: Sequence[_Chain]) -> None:
+        """Do something with every chain, in threads."""
+        if self._pool is None or len(chains) == 1:
+            for chain in chains:
+                task(chain)
+        else:
+            futures = [self._pool.submit(task, chain) for chain in chains]
+            try:
+                for future in futures:
+                    future.result()
+            finally:
+                wait(futures)
+        self.clock.check(sum(chain.perturbations for chain in self.chains), lambda: self.leader().score)
+
+    def _climb(self, chains: Sequence[_Chain]) -> None:
+        """Reinsert nodes until none moves."""
+        for chain in chains:
+            chain.wake(self.rng.permutation(len(self.owner.S)))
+        # Rounding errors can lead in circles. So a chain ends that has not improved for two passes.
+        least = {id(chain): (math.inf, 0) for chain in chains}
+        while active := [chain for chain in chains if chain.waiting]:
+            self._each(lambda chain: chain.advance(self.problem, 0, _VISITS, np.inf), active)
+            for chain in active:
+                score, idle = least[id(chain)]
+                better = chain.score < score - kernels.EPSILON
+                least[id(chain)] = (chain.score, 0) if better else (score, idle + _VISITS)
+                if not better and idle > 2 * len(self.owner.S):
+                    chain.agenda.counts[kernels.WAITING] = 0
+                    chain.agenda.flags[kernels.ACTIVE] = False
+
+    def _perturb(self, perturbations: int) -> Status:
+        """Perturb all chains until they agree or have had their perturbations."""
+        # Two starts can share a local optimum. So each must also survive some perturbations, more if they are cheap.
+        least = min(perturbations, max(10, min(40, 2000 // len(self.owner.S))))
+
+        def block(chain: _Chain) -> None:
+            amount = min(_BLOCK, perturbations - chain.perturbations)
+            chain.advance(self.problem, amount, _MOST_VISITS, self.barrier)
+
+        followed = False
+        while (done := self.chains[0].perturbations) < perturbations:
+            scores = [chain.score for chain in self.chains]
+            agreed = len(scores) > 1 and max(scores) - min(scores) < _AGREEMENT
+            if agreed and done >= least:
+                return Status.AGREED
+            if not (agreed or followed) and done >= perturbations // 2:
+                # The rest of the perturbations are better spent near the best state.
+                followed, leader = True, self.leader()
+                for chain in self.chains:
+                    chain.follow(leader)
+            self._each(block, self.chains)
+        return Status.SEARCHED
+
+
+def _empty_state(d: int, total: int) -> kernels.State:
     """Allocate a state."""
     return kernels.State(
-        order=np.arange(d),
-        position=np.arange(d),
-        parents=np.zeros((d, most), dtype=np.int64),
-        count=np.zeros(d, dtype=np.int64),
-        cost=np.zeros(d),
-        G=np.zeros((d, d)),
-        H=np.zeros((d, d)),
-        r=np.ones(d),
-        before=np.zeros(d, dtype=np.uint64),
-        hashed=np.zeros(d, dtype=np.uint64),
-        touched=np.ones(d, dtype=bool),
-        active=np.ones(d, dtype=bool),
-    )
-
-
-def _scratch(d: int, most: int) -> kernels.Work:
-    """Allocate scratch space."""
-    nodes, floats = np.zeros((2, most + 1), dtype=np.int64), np.zeros((3, most + 1))
-    z, g, h = np.zeros((3, d))
-    return kernels.Work(
-        P=nodes[0],
-        size=np.zeros(1, dtype=np.int64),
-        inside=np.zeros(d, dtype=bool),
-        K=np.zeros((most + 1, most + 1)),
-        b=floats[0],
-        r=np.ones(1),
-        g=g,
-        h=h,
-        t=floats[1],
-        residual=floats[2],
-        z=z,
-        W=np.zeros((most + 1, d)),
-        best=nodes[1],
+        nodes=np.zeros((3, d), dtype=np.int64),
+        values=np.zeros((2, d)),
+        hashes=np.zeros((2, d), dtype=np.uint64),
+        parents=np.zeros(total, dtype=np.int64),
+        vectors=np.zeros((2, total)),
     )

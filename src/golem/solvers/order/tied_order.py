@@ -59,6 +59,7 @@ def choose_and_search(
     search.find_free(init)
     try:
         search.find_tied()
+        search.find_free_again()
     except KeyboardInterrupt:  # before a search had anything to return
         search.cut = search.cut or Status.INTERRUPTED
     return search.chosen()
@@ -76,27 +77,49 @@ class _TiedSearch:
         # Status of the first search that was cut short. No further search begins after it.
         self.cut: Status | None = None
         self._ends: list[BoolMatrix] = []
+        self._tied: FoundGraph | None = None  # the last search with a prior
         self._deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
 
     def find_free(self, init: NDArray[np.intp] | None) -> None:
-        """Search without a prior."""
+        """Search without a prior; with many nodes briefly, as it may turn out that another search decides."""
+        effort = self.effort if self.scores.scales_are_equal else "fast"
         stage = f"{self.stage} (free variances)"
-        self.free = self._note(find_free_order(self.problem, init, self.effort, self._time_left() / 2, stage))
+        self.free = self._note(find_free_order(self.problem, init, effort, self._time_left() / 2, stage))
         self.candidates.append(self.free.graph)
 
     def find_tied(self) -> None:
         """Search with a prior, from both starts."""
+        if self.scores.scales_are_equal:
+            return
         if self.problem.moments.d <= LARGEST_EXACT:
             self._search_grid()
+        else:
+            self._from_equal_variances()
+            self._climb(self.free.graph)
+            self._settle()
+
+    def find_free_again(self) -> None:
+        """Search without a prior at full effort, unless the variances are clearly not free."""
+        exact = self.problem.moments.d <= LARGEST_EXACT
+        if exact or self.cut or self.effort == "fast" or self.scores.scales_are_equal:
             return
-        self._climb(self.free.graph)
-        self._from_equal_variances()
-        self._settle()
+        tied = min(min(self.scores.tied(graph), self.scores.equal(graph)) for graph in self.candidates)
+        penalties = self.problem.penalties
+        # More perturbations lower a score by the penalty of a few edges.
+        margin = float(penalties[1] - penalties[0]) * math.sqrt(len(penalties))
+        if self.scores.likelihood.tau is not None or tied < self.scores.free(self.free.graph)[0] - margin:
+            return
+        stage = f"{self.stage} (free variances)"
+        again = find_free_order(self.problem, self.free.order, self.effort, self._time_left(), stage)
+        self._note(again)
+        if again.score < self.free.score - TIE * self.problem.moments.n:
+            self.free = again
+            self.candidates.append(again.graph)
 
     def chosen(self) -> tuple[FoundGraph, NoiseChoice]:
         """Choose between the candidates."""
         graph, choice = self.scores.choose(self.candidates, self.free.graph)
-        decisive = self.free if choice.kind == "free" else self.found[-1]
+        decisive = self.free if choice.kind == "free" else self._tied or self.free
         # An exact search knows that no graph is better for its prior, but not that no prior is better.
         status = Status.GRID if decisive.status is Status.EXACT else decisive.status
         found = dataclasses.replace(
@@ -116,7 +139,9 @@ class _TiedSearch:
         points = [Prior(start.centre + step * math.sqrt(v / d), float(v)) for v in spreads for step in steps]
         best = math.inf
         for _ in range(_MOST_ROUNDS):
-            self.candidates += [self._note(found).graph for found in find_exact(self.problem, points)]
+            exact = find_exact(self.problem, points)
+            self.candidates += [self._note(found).graph for found in exact]
+            self._tied = exact[-1]
             distinct = {graph.tobytes(): graph for graph in self.candidates}
             self.candidates = sorted(distinct.values(), key=self.scores.tied)
             lowest = self.scores.tied(self.candidates[0])
@@ -167,7 +192,8 @@ class _TiedSearch:
     def _find(self, starts: Sequence[BoolMatrix], effort: Effort, prior: Prior) -> FoundGraph:
         """Search with a prior, within the time left."""
         stage, left = f"{self.stage} (tied variances)", self._time_left()
-        return self._note(find_order(self.problem, starts, effort=effort, prior=prior, time_limit=left, stage=stage))
+        self._tied = find_order(self.problem, starts, effort=effort, prior=prior, time_limit=left, stage=stage)
+        return self._note(self._tied)
 
     def _time_left(self) -> float:
         return max(self._deadline - time.perf_counter(), 2e-3)

@@ -1,0 +1,179 @@
+"""Candidates of the order search: the nodes that may become parents or children of each node.
+
+With free noise variances, the edges of every good graph connect nodes that are in each other's Markov blankets. So a
+search needs to look at no other pairs. The blankets are estimated by forward selection and, if there are enough rows,
+by backward elimination, which also finds hubs. The search adds candidates that these missed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golem.runtime.machine import available_cores
+from golem.runtime.types import BoolMatrix, Matrix, Vector
+from golem.solvers.order import order_kernels as kernels
+
+# Up to this number of nodes, all nodes are candidates of each other.
+_FEW = 64
+# A node with more than this times sqrt(d) candidates has all nodes as candidates. It bounds the memory to 16 d^2.
+_MANY = 4.0
+# From this number of nodes on, threads share the regressions.
+_THREADS_PAY_FROM = 100
+_LEAST_T_SQUARED = 4.0
+# With few rows: the ridge, and the number of nodes with which backward elimination begins.
+_RIDGE = 0.1
+_RANKED = 60
+# Candidates of each node by their correlation with it.
+_CORRELATED = 20
+
+
+def markov_blankets(problem: kernels.Problem) -> tuple[BoolMatrix, Vector]:
+    """Estimate the Markov blankets: whether c is in that of j (entry [j, c]), and the R2 of every node given its own.
+
+    Backward elimination begins with the nodes that have large partial correlations given all others, and also finds
+    hubs. Forward selection among all nodes follows, and begins with what is left.
+    """
+    d = len(problem.S)
+    chosen, _ = choose_parents(problem, _largest_partial_correlations(problem), True)
+    chosen, r = choose_parents(problem, [row[row >= 0].astype(np.int64) for row in chosen], False)
+    likely = np.zeros((d, d), dtype=bool)
+    rows, columns = np.nonzero(chosen >= 0)
+    likely[rows, chosen[rows, columns]] = True
+    return likely, 1 - r
+
+
+def _largest_partial_correlations(problem: kernels.Problem) -> list[NDArray[np.int64]]:
+    """Return the nodes with large partial correlations with each node, strong ones first."""
+    d, n, R = len(problem.S), problem.n, problem.S
+    # Regressions on all others need more rows than columns. With few rows, a ridge is enough to rank the nodes.
+    enough = n >= 1.2 * d + 10
+    precision = np.linalg.inv(R + (1e-12 if enough else _RIDGE) * np.eye(d))
+    diagonal = np.diagonal(precision)
+    rho2 = np.minimum(precision**2 / np.outer(diagonal, diagonal), 1 - 1e-12)
+    np.fill_diagonal(rho2, 0.0)
+    t2 = (n - d) * rho2 / (1 - rho2)
+    large = t2 > _LEAST_T_SQUARED if enough else _largest(rho2, int(min(_RANKED, n // 4)))
+    return [nodes[np.argsort(-rho2[j, nodes])] for j, nodes in enumerate(map(np.flatnonzero, large))]
+
+
+def _largest(values: Matrix, number: int) -> BoolMatrix:
+    """Return where the largest values of each row are."""
+    number = min(number, len(values) - 1)
+    large = np.zeros(values.shape, dtype=bool)
+    if number > 0:
+        columns = np.argpartition(-values, number - 1, axis=1)[:, :number]
+        large[np.arange(len(values))[:, None], columns] = True
+    return large
+
+
+def most_correlated(S: Matrix) -> BoolMatrix:
+    """Return the nodes (columns) that have the largest correlations with each node (rows).
+
+    In an order that is far from the best one, nodes that are not in the blanket stand in for those that are. Without
+    them such an order would have so high a score that the search could not leave it step by step.
+    """
+    strength = np.abs(S)
+    np.fill_diagonal(strength, -1.0)
+    return _largest(strength, _CORRELATED)
+
+
+def choose_parents(
+    problem: kernels.Problem,
+    starts: Sequence[NDArray[np.int64]],
+    within: bool,
+    position: NDArray[np.int64] | None = None,
+) -> tuple[NDArray[np.int32], Vector]:
+    """Choose parents of every node, from the given ones, either within them or among all (preceding) nodes.
+
+    Returns the parents in rows, followed by -1, and the residual variances.
+    """
+    d, most = len(problem.S), problem.most_parents
+    place = np.zeros(0, dtype=np.int64) if position is None else position
+    workers = min(available_cores(), d) if d >= _THREADS_PAY_FROM else 1
+    longest = max(map(len, starts))
+
+    def choose(k: int) -> tuple[NDArray[np.int32], Vector]:
+        nodes, listed = np.arange(k, d, workers), starts[k::workers]
+        first = np.cumsum([0, *map(len, listed)])
+        work = scratch(longest if within else d, most, longest if within else 0)
+        rows, r = np.full((len(nodes), most), -1, dtype=np.int32), np.ones(len(nodes))
+        kernels.choose_parents(problem, work, nodes, first, np.concatenate(listed), within, place, rows, r)
+        return rows, r
+
+    chosen, residuals = np.empty((d, most), dtype=np.int32), np.empty(d)
+    with ThreadPoolExecutor(workers) as pool:
+        # Starting a thread takes longer than the regressions of few nodes.
+        parts = (pool.map if workers > 1 else map)(choose, range(workers))
+        for k, (rows, r) in enumerate(parts):
+            chosen[k::workers], residuals[k::workers] = rows, r
+    return chosen, residuals
+
+
+def candidate_lists(
+    S: Matrix, connected: BoolMatrix, likely: BoolMatrix, allowed: BoolMatrix | None, required: BoolMatrix | None
+) -> kernels.Candidates:
+    """Return the candidates of every node: those connected to it, in either direction."""
+    d = len(S)
+    near = connected | connected.T
+    np.fill_diagonal(near, False)
+    while True:
+        number = near.sum(axis=1)
+        complete = np.full(d, True) if d <= _FEW else number > _MANY * math.sqrt(d)
+        if np.all(number[complete] == d):
+            break
+        near[complete], near[:, complete] = True, True
+    np.fill_diagonal(near, complete)
+    nodes, others = np.nonzero(near)
+    first = np.append(0, np.cumsum(near.sum(axis=1)))
+    # Pairs are sorted by node and candidate, so that the reverse of a pair is found by bisection.
+    back = np.searchsorted(nodes * d + others, others * d + nodes) - first[others]
+    ranked = np.arange(len(nodes)) - first[nodes]
+    # The rank of a node itself is not used. It is moved to the end of its list.
+    for j in np.flatnonzero(complete):
+        ranked[first[j] : first[j + 1]] = np.append(np.delete(np.arange(d), j), j)
+    kinds = np.full(len(nodes), kernels.ALLOWED, dtype=np.uint8)
+    if allowed is not None:
+        kinds[~allowed[others, nodes]] = 0
+    kinds[nodes == others] = 0
+    if required is not None:
+        kinds[required[others, nodes]] |= kernels.REQUIRED
+    kinds[likely[nodes, others]] |= kernels.LIKELY
+    blocks, corner, end = [], np.zeros(d, dtype=np.int64), 0
+    if complete.any():
+        blocks.append(S.ravel())
+        end = d * d
+    for j in np.flatnonzero(~complete):
+        inside = others[first[j] : first[j + 1]]
+        blocks.append(S[np.ix_(inside, inside)].ravel())
+        corner[j], end = end, end + len(inside) ** 2
+    return kernels.Candidates(
+        first=first,
+        slots=np.stack([others, back, ranked]),
+        kinds=kinds,
+        corner=corner,
+        blocks=np.concatenate(blocks),
+        keys=np.random.default_rng(0).integers(1, 2**63, size=(2, d), dtype=np.uint64),
+    )
+
+
+def scratch(m: int, most_parents: int, block: int = 0) -> kernels.Work:
+    """Allocate scratch space for nodes with at most m candidates, and for their correlations if they are not stored."""
+    most = min(m, most_parents)
+    return kernels.Work(
+        P=np.zeros(most + 1, dtype=np.int64),
+        size=np.zeros(1, dtype=np.int64),
+        role=np.zeros(m, dtype=np.uint8),
+        K=np.zeros((most + 1, most + 1)),
+        along=np.zeros((3, most + 1)),
+        r=np.ones(1),
+        across=np.zeros((3, m)),
+        W=np.zeros((most + 1, max(m, most + 1))),
+        given=np.zeros(2 * m + 1, dtype=np.int64),
+        best=np.zeros(most + 1, dtype=np.int64),
+        R=np.zeros(block * block),
+    )
