@@ -87,13 +87,16 @@ def choose_parents(
     starts: Sequence[NDArray[np.int64]],
     within: bool,
     position: NDArray[np.int64] | None = None,
+    known: NDArray[np.uint8] | None = None,
 ) -> tuple[NDArray[np.int32], Vector]:
     """Choose parents of every node, from the given ones, either within them or among all (preceding) nodes.
 
-    Returns the parents in rows, followed by -1, and the residual variances.
+    Row j of `known` has the kinds of the edges to j, by default all allowed. Returns the parents in rows, followed by
+    -1, and the residual variances.
     """
     d, most = len(problem.S), problem.most_parents
     place = np.zeros(0, dtype=np.int64) if position is None else position
+    kinds = np.zeros((0, 0), dtype=np.uint8) if known is None else known
     workers = min(available_cores(), d) if d >= _THREADS_PAY_FROM else 1
     longest = max(map(len, starts))
 
@@ -102,7 +105,7 @@ def choose_parents(
         first = np.cumsum([0, *map(len, listed)])
         work = scratch(longest if within else d, most, longest if within else 0)
         rows, r = np.full((len(nodes), most), -1, dtype=np.int32), np.ones(len(nodes))
-        kernels.choose_parents(problem, work, nodes, first, np.concatenate(listed), within, place, rows, r)
+        kernels.choose_parents(problem, work, nodes, first, np.concatenate(listed), within, place, kinds, rows, r)
         return rows, r
 
     chosen, residuals = np.empty((d, most), dtype=np.int32), np.empty(d)
@@ -115,7 +118,7 @@ def choose_parents(
 
 
 def candidate_lists(
-    S: Matrix, connected: BoolMatrix, likely: BoolMatrix, allowed: BoolMatrix | None, required: BoolMatrix | None
+    S: Matrix, connected: BoolMatrix, likely: BoolMatrix, known: NDArray[np.uint8] | None
 ) -> kernels.Candidates:
     """Return the candidates of every node: those connected to it, in either direction."""
     d = len(S)
@@ -136,12 +139,8 @@ def candidate_lists(
     # The rank of a node itself is not used. It is moved to the end of its list.
     for j in np.flatnonzero(complete):
         ranked[first[j] : first[j + 1]] = np.append(np.delete(np.arange(d), j), j)
-    kinds = np.full(len(nodes), kernels.ALLOWED, dtype=np.uint8)
-    if allowed is not None:
-        kinds[~allowed[others, nodes]] = 0
+    kinds = np.full(len(nodes), kernels.ALLOWED) if known is None else known[nodes, others].astype(np.int64)
     kinds[nodes == others] = 0
-    if required is not None:
-        kinds[required[others, nodes]] |= kernels.REQUIRED
     kinds[likely[nodes, others]] |= kernels.LIKELY
     blocks, corner, end = [], np.zeros(d, dtype=np.int64), 0
     if complete.any():
@@ -153,8 +152,7 @@ def candidate_lists(
         corner[j], end = end, end + len(inside) ** 2
     return kernels.Candidates(
         first=first,
-        slots=np.stack([others, back, ranked]),
-        kinds=kinds,
+        slots=np.stack([others, back, ranked, kinds]),
         corner=corner,
         blocks=np.concatenate(blocks),
         keys=np.random.default_rng(0).integers(1, 2**63, size=(2, d), dtype=np.uint64),
@@ -163,17 +161,11 @@ def candidate_lists(
 
 def scratch(m: int, most_parents: int, block: int = 0) -> kernels.Work:
     """Allocate scratch space for nodes with at most m candidates, and for their correlations if they are not stored."""
-    most = min(m, most_parents)
+    most = min(m, most_parents) + 1
     return kernels.Work(
-        P=np.zeros(most + 1, dtype=np.int64),
-        size=np.zeros(1, dtype=np.int64),
-        role=np.zeros(m, dtype=np.uint8),
-        K=np.zeros((most + 1, most + 1)),
-        along=np.zeros((3, most + 1)),
-        r=np.ones(1),
-        across=np.zeros((3, m)),
-        W=np.zeros((most + 1, max(m, most + 1))),
-        given=np.zeros(2 * m + 1, dtype=np.int64),
-        best=np.zeros(most + 1, dtype=np.int64),
+        nodes=np.zeros((5, 2 * m + 2), dtype=np.int64),
+        vectors=np.zeros((7, m + 1)),
+        K=np.zeros((most, most)),
+        W=np.zeros((most, m + 1)),
         R=np.zeros(block * block),
     )

@@ -27,28 +27,29 @@ EPSILON = 1e-3
 # Typed, because a literal -1 would compile every kernel that takes a node a second time.
 NO_NODE: Any = np.int64(-1)
 ONE: Any = np.int64(1)
+TRY: Any = np.bool_(False)
+DO: Any = np.bool_(True)
 MIX = np.uint64(0x9E3779B97F4A7C15)
 # A perturbation moves nodes by at most this many of their candidates.
 REACH: Any = np.int64(10)
 
-# Bits of `Candidates.kinds`.
+# Rows of `Candidates.slots`, and bits of its kinds.
+NODE, BACK, RANKED, KIND = 0, 1, 2, 3
 ALLOWED, REQUIRED, LIKELY = 1, 2, 4
-# Values of `Work.role`: whether a candidate can be added, is a parent, or neither.
-CLOSED, OPEN, INSIDE = 0, 1, 2
-# Rows of `Candidates.slots`.
-NODE, BACK, RANKED = 0, 1, 2
 # Rows of `State.nodes`, `State.values`, `State.hashes` and `State.vectors`.
 ORDER, POSITION, COUNT = 0, 1, 2
 COST, RESIDUAL = 0, 1
 BEFORE, CHOSEN = 0, 1
 G, H = 0, 1
-# Rows of `Agenda.lists` and `Agenda.flags`, and entries of `Agenda.counts`.
-QUEUE, TOUCHED = 0, 1
-ACTIVE = 0
+# Rows of `Agenda.lists`, and entries of `Agenda.counts`.
+QUEUE, TOUCHED, IS_ACTIVE, IS_TOUCHED = 0, 1, 2, 3
 HEAD, WAITING, CHANGED, LOW, HIGH, KICKS = 0, 1, 2, 3, 4, 5
-# Rows of `Work.along` and `Work.across`.
-B, T, X = 0, 1, 2
-Z = 2
+# Rows of `Work.nodes`, of which SIZE has one entry, and values of ROLE: whether a candidate can be added, is a parent,
+# or neither.
+PARENTS, GIVEN, BEST, ROLE, SIZE = 0, 1, 2, 3, 4
+CLOSED, OPEN, INSIDE = 0, 1, 2
+# Further rows of `Work.vectors`: scratch space, coefficients b on the parents, and r, which has one entry.
+Z, B, T, X, REST = 2, 3, 4, 5, 6
 
 
 class Problem(NamedTuple):
@@ -69,13 +70,13 @@ class Candidates(NamedTuple):
     """The candidates of every node, and their correlations.
 
     Those of node j are `slots[:, first[j] : first[j + 1]]`: the node in each slot, the slot of j among that node's
-    candidates, and slots by position. The matrix R of node j starts at `corner[j]` of `blocks`. A node with very many
-    candidates has all nodes in its list, itself included, so that R is S.
+    candidates, slots by position, and whether the edge to j is allowed, required and likely. The matrix R of node j
+    starts at `corner[j]` of `blocks`. A node with very many candidates has all nodes in its list, itself included, so
+    that R is S.
     """
 
     first: Any
     slots: Any
-    kinds: Any
     corner: Any
     blocks: Any
     # Random 64-bit keys of the nodes, to hash sets of predecessors and of parents.
@@ -97,7 +98,6 @@ class Agenda(NamedTuple):
     """Nodes to visit, nodes that differ from the best state, and values that are kept from one test to the next."""
 
     lists: Any
-    flags: Any
     counts: Any
     random: Any
     # Cost of a node with or without a candidate, valid while the hash of its predecessors and parents is the key.
@@ -108,19 +108,15 @@ class Agenda(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Scratch space for one node: its parents P, K = R_PP^-1, coefficients, r, g and h, and R if it is not stored."""
+    """Scratch space for one node: lists of candidates, vectors along the parents or the candidates, K = R_PP^-1.
 
-    P: Any
-    size: Any
-    role: Any
+    W has whitened parents, and R is used for correlations of candidates that are not stored.
+    """
+
+    nodes: Any
+    vectors: Any
     K: Any
-    along: Any
-    r: Any
-    across: Any
     W: Any
-    # Parents to begin with, and the best ones so far.
-    given: Any
-    best: Any
     R: Any
 
 
@@ -203,9 +199,9 @@ def solve(R: Any, P: Any, k: int, K: Any, target: Any, residual: Any, x: Any) ->
 @inlined
 def insert(R: Any, work: Work, c: int) -> None:
     """Add c to the parents."""
-    K, P, g, h, z = work.K, work.P, work.across[G], work.across[H], work.across[Z]
-    b, t, scaled = work.along[B], work.along[T], work.along[X]
-    k = work.size[0]
+    K, P, g, h, z = work.K, work.nodes[PARENTS], work.vectors[G], work.vectors[H], work.vectors[Z]
+    b, t, scaled = work.vectors[B], work.vectors[T], work.vectors[X]
+    k = work.nodes[SIZE, 0]
     solve(R, P, k, K, R[c], scaled, t)
     variance = max(h[c], TINY)
     covariance = g[c]
@@ -224,17 +220,17 @@ def insert(R: Any, work: Work, c: int) -> None:
     K[k, k] = inverse
     b[k] = beta
     P[k] = c
-    work.role[c] = INSIDE
-    work.size[0] = k + 1
-    work.r[0] = max(work.r[0] - covariance * beta, TINY)
+    work.nodes[ROLE, c] = INSIDE
+    work.nodes[SIZE, 0] = k + 1
+    work.vectors[REST, 0] = max(work.vectors[REST, 0] - covariance * beta, TINY)
 
 
 @inlined
 def delete(R: Any, work: Work, i: int) -> None:
     """Drop the i-th parent, which stays open; the last parent takes its place."""
-    K, P, z = work.K, work.P, work.across[Z]
-    b, t, residual = work.along[B], work.along[T], work.along[X]
-    k = work.size[0]
+    K, P, z = work.K, work.nodes[PARENTS], work.vectors[Z]
+    b, t, residual = work.vectors[B], work.vectors[T], work.vectors[X]
+    k = work.nodes[SIZE, 0]
     for a in range(k):
         t[a] = K[i, a]
         residual[a] = 0.0
@@ -247,8 +243,8 @@ def delete(R: Any, work: Work, i: int) -> None:
         share = t[a] / pivot
         add_multiple(z, share, R[P[a]])
         b[a] -= share * beta
-    take_out(z, -beta, -pivot, work.across[G], work.across[H], R.shape[0])
-    work.r[0] += beta * beta / pivot
+    take_out(z, -beta, -pivot, work.vectors[G], work.vectors[H], R.shape[0])
+    work.vectors[REST, 0] += beta * beta / pivot
     # K is downdated by its own row, not the refined one. This removes its errors along the dropped direction.
     for a in range(k):
         t[a] = K[i, a]
@@ -261,18 +257,18 @@ def delete(R: Any, work: Work, i: int) -> None:
         K[i, a] = K[last, a]
     for a in range(k):
         K[a, i] = K[a, last]
-    work.role[P[i]] = OPEN
+    work.nodes[ROLE, P[i]] = OPEN
     P[i] = P[last]
     b[i] = b[last]
-    work.size[0] = last
+    work.nodes[SIZE, 0] = last
 
 
 @inlined
 def best_addition(problem: Problem, R: Any, work: Work, j: int) -> Any:
     """Return the open candidate that lowers the cost most, or NO_NODE."""
-    g, h, role = work.across[G], work.across[H], work.role
+    g, h, role = work.vectors[G], work.vectors[H], work.nodes[ROLE]
     best = NO_NODE
-    most, top = gain_window(problem, j, work.r[0], work.size[0])
+    most, top = gain_window(problem, j, work.vectors[REST, 0], work.nodes[SIZE, 0])
     for c in range(R.shape[0]):
         gain = g[c] * g[c]
         if gain > most * h[c] and h[c] > COLLINEAR and gain < top * h[c] and role[c] == OPEN:
@@ -283,11 +279,11 @@ def best_addition(problem: Problem, R: Any, work: Work, j: int) -> Any:
 @inlined
 def best_removal(problem: Problem, kinds: Any, work: Work, j: int) -> Any:
     """Return the index of the parent without which the cost is lower, or NO_NODE."""
-    k, r, b = work.size[0], work.r[0], work.along[B]
+    k, r, b = work.nodes[SIZE, 0], work.vectors[REST, 0], work.vectors[B]
     weakest, least = NO_NODE, np.inf
     for i in range(k):
         loss = b[i] * b[i] / work.K[i, i]
-        if loss < least and kinds[work.P[i]] & REQUIRED == 0:
+        if loss < least and kinds[work.nodes[PARENTS, i]] & REQUIRED == 0:
             weakest, least = i, loss
     if weakest != NO_NODE and node_cost(problem, j, r + least, k - 1) > node_cost(problem, j, r, k) - 1e-9:
         weakest = NO_NODE
@@ -305,13 +301,13 @@ def adjust(problem: Problem, kinds: Any, R: Any, work: Work, j: int, count: int,
     for step in range(count + 8 * R.shape[0] + 8):
         add, out = NO_NODE, NO_NODE
         if step < count:
-            c = work.given[step]
-            sound = work.across[H, c] > COLLINEAR or kinds[c] & REQUIRED > 0
-            if work.role[c] == OPEN and sound and work.size[0] < problem.most_parents:
+            c = work.nodes[GIVEN, step]
+            sound = work.vectors[H, c] > COLLINEAR or kinds[c] & REQUIRED > 0
+            if work.nodes[ROLE, c] == OPEN and sound and work.nodes[SIZE, 0] < problem.most_parents:
                 add = c
         elif drop != NO_NODE:
             out = 0
-            while work.P[out] != drop:
+            while work.nodes[PARENTS, out] != drop:
                 out += 1
         else:
             add = best_addition(problem, R, work, j)
@@ -324,17 +320,17 @@ def adjust(problem: Problem, kinds: Any, R: Any, work: Work, j: int, count: int,
         elif out != NO_NODE:
             delete(R, work, out)
             if drop != NO_NODE:
-                work.role[drop] = CLOSED
+                work.nodes[ROLE, drop] = CLOSED
                 drop = NO_NODE
-    return node_cost(problem, j, work.r[0], work.size[0])
+    return node_cost(problem, j, work.vectors[REST, 0], work.nodes[SIZE, 0])
 
 
 @kernel
 def begin(row: Any, nodes: Any, work: Work) -> None:
     """Start a node with these candidates, without parents; `row` has its correlations with all nodes."""
-    g, h = work.across[G], work.across[H]
-    work.size[0] = 0
-    work.r[0] = 1.0
+    g, h = work.vectors[G], work.vectors[H]
+    work.nodes[SIZE, 0] = 0
+    work.vectors[REST, 0] = 1.0
     for c in range(nodes.size):
         g[c] = row[nodes[c]]
         h[c] = 1.0
@@ -342,16 +338,25 @@ def begin(row: Any, nodes: Any, work: Work) -> None:
 
 @entry
 def choose_parents(
-    problem: Problem, work: Work, nodes: Any, first: Any, listed: Any, within: bool, position: Any, chosen: Any, r: Any
+    problem: Problem,
+    work: Work,
+    nodes: Any,
+    first: Any,
+    listed: Any,
+    within: bool,
+    position: Any,
+    known: Any,
+    chosen: Any,
+    r: Any,
 ) -> None:
     """Choose parents of some nodes, the i-th of which begins with the nodes `listed[first[i] : first[i + 1]]`.
 
     With `within`, parents are only chosen from these. Otherwise they are chosen from all nodes at earlier positions, or
-    from all nodes if none has a position. Row i of `chosen` gets the parents, followed by -1, and r[i] the residual
-    variance.
+    from all nodes if none has a position. Row j of `known` has the kinds of the edges to j; it has no rows without
+    knowledge. Row i of `chosen` gets the parents, followed by -1, and r[i] the residual variance.
     """
     S, d = problem.S, problem.S.shape[0]
-    everyone, kinds = np.arange(d), np.zeros(d, dtype=np.uint8)
+    everyone, kinds = np.arange(d), np.full(d, ALLOWED)
     for i in range(nodes.size):
         j, start = nodes[i], listed[first[i] : first[i + 1]]
         m = start.size if within else d
@@ -363,14 +368,16 @@ def choose_parents(
                     R[a, b] = S[start[a], start[b]]
         begin(S[j], others, work)
         for c in range(m):
+            if known.shape[0] > 0:
+                kinds[c] = known[j, others[c]]
             precedes = position.size == 0 or position[others[c]] < position[j]
-            work.role[c] = OPEN if precedes and others[c] != j else CLOSED
+            work.nodes[ROLE, c] = OPEN if precedes and others[c] != j and kinds[c] & ALLOWED else CLOSED
         for q in range(start.size):
-            work.given[q] = q if within else start[q]
+            work.nodes[GIVEN, q] = q if within else start[q]
         adjust(problem, kinds, R, work, j, start.size, NO_NODE)
         for q in range(chosen.shape[1]):
-            chosen[i, q] = others[work.P[q]] if q < work.size[0] else -1
-        r[i] = work.r[0]
+            chosen[i, q] = others[work.nodes[PARENTS, q]] if q < work.nodes[SIZE, 0] else -1
+        r[i] = work.vectors[REST, 0]
 
 
 @kernel
@@ -411,37 +418,39 @@ def invert(R: Any, P: Any, k: int, K: Any, L: Any, row: Any) -> None:
 def load(problem: Problem, candidates: Candidates, state: State, work: Work, j: int) -> None:
     """Load the present parents of j into the scratch space."""
     R = block_of(candidates.first, candidates.corner, candidates.blocks, j)
-    P, k, first, m = work.P, state.nodes[COUNT, j], candidates.first[j], R.shape[0]
+    P, k, first, m = work.nodes[PARENTS], state.nodes[COUNT, j], candidates.first[j], R.shape[0]
     position, nodes = state.nodes[POSITION], candidates.slots[NODE, first : first + m]
     for c in range(m):
-        work.role[c] = OPEN if position[nodes[c]] < position[j] and candidates.kinds[first + c] & ALLOWED else CLOSED
-        work.across[G, c] = state.vectors[G, first + c]
-        work.across[H, c] = state.vectors[H, first + c]
-    target = work.across[Z]
+        work.nodes[ROLE, c] = (
+            OPEN if position[nodes[c]] < position[j] and candidates.slots[KIND, first + c] & ALLOWED else CLOSED
+        )
+        work.vectors[G, c] = state.vectors[G, first + c]
+        work.vectors[H, c] = state.vectors[H, first + c]
+    target = work.vectors[Z]
     for i in range(k):
         P[i] = state.parents[first + i]
-        work.role[P[i]] = INSIDE
+        work.nodes[ROLE, P[i]] = INSIDE
         target[P[i]] = problem.S[j, nodes[P[i]]]
-    work.size[0] = k
-    work.r[0] = state.values[RESIDUAL, j]
-    invert(R, P, k, work.K, work.W, work.along[T])
-    solve(R, P, k, work.K, target, work.along[X], work.along[B])
+    work.nodes[SIZE, 0] = k
+    work.vectors[REST, 0] = state.values[RESIDUAL, j]
+    invert(R, P, k, work.K, work.W, work.vectors[T])
+    solve(R, P, k, work.K, target, work.vectors[X], work.vectors[B])
 
 
 @kernel
-def touch(lists: Any, flags: Any, counts: Any, j: int) -> None:
+def touch(lists: Any, counts: Any, j: int) -> None:
     """Note that j differs from the best state."""
-    if not flags[TOUCHED, j]:
-        flags[TOUCHED, j] = True
+    if lists[IS_TOUCHED, j] == 0:
+        lists[IS_TOUCHED, j] = 1
         lists[TOUCHED, counts[CHANGED]] = j
         counts[CHANGED] += 1
 
 
 @kernel
-def activate(lists: Any, flags: Any, counts: Any, v: int) -> None:
+def activate(lists: Any, counts: Any, v: int) -> None:
     """Put v into the queue of nodes to visit."""
-    if not flags[ACTIVE, v]:
-        flags[ACTIVE, v] = True
+    if lists[IS_ACTIVE, v] == 0:
+        lists[IS_ACTIVE, v] = 1
         lists[QUEUE, (counts[HEAD] + counts[WAITING]) % lists.shape[1]] = v
         counts[WAITING] += 1
 
@@ -457,7 +466,12 @@ def set_parents(
     R, first, W = block_of(candidates.first, candidates.corner, candidates.blocks, j), candidates.first[j], work.W
     m = R.shape[0]
     nodes, chosen = candidates.slots[NODE, first : first + m], state.parents[first : first + m]
-    g, h, row, x = state.vectors[G, first : first + m], state.vectors[H, first : first + m], problem.S[j], work.along[X]
+    g, h, row, x = (
+        state.vectors[G, first : first + m],
+        state.vectors[H, first : first + m],
+        problem.S[j],
+        work.vectors[X],
+    )
     # Sorted, so that the result depends only on the set.
     for i in range(k):
         a = i
@@ -485,13 +499,13 @@ def set_parents(
         take_out(w, x[i], 1.0, g, h, m)
         r -= x[i] * x[i]
         signature = signature * MIX + candidates.keys[1, nodes[p]]
-        activate(agenda.lists, agenda.flags, agenda.counts, nodes[p])
+        activate(agenda.lists, agenda.counts, nodes[p])
     state.nodes[COUNT, j] = k
     state.hashes[CHOSEN, j] = signature
     state.values[RESIDUAL, j] = max(r, TINY)
     state.values[COST, j] = node_cost(problem, j, r, k)
-    activate(agenda.lists, agenda.flags, agenda.counts, j)
-    touch(agenda.lists, agenda.flags, agenda.counts, j)
+    activate(agenda.lists, agenda.counts, j)
+    touch(agenda.lists, agenda.counts, j)
 
 
 @kernel
@@ -516,7 +530,7 @@ def change(
         g, h = state.vectors[G, slot], state.vectors[H, slot]
         low, high = gain_window(problem, j, state.values[RESIDUAL, j], k)
         useful = low * h < g * g < high * h and h > COLLINEAR
-        if not useful or candidates.kinds[slot] & ALLOWED == 0:
+        if not useful or candidates.slots[KIND, slot] & ALLOWED == 0:
             return 0.0
     elif not is_parent:
         return 0.0
@@ -527,16 +541,16 @@ def change(
     # rounding are ignored. They would activate nodes and make the search depend on the units.
     if not known or (carry_out and (not gains or difference < -1e-6)):
         load(problem, candidates, state, work, j)
-        work.given[0] = c
-        work.role[c] = OPEN if gains else INSIDE
+        work.nodes[GIVEN, 0] = c
+        work.nodes[ROLE, c] = OPEN if gains else INSIDE
         R = block_of(candidates.first, candidates.corner, candidates.blocks, j)
-        kinds = candidates.kinds[first : first + R.shape[0]]
+        kinds = candidates.slots[KIND, first : first + R.shape[0]]
         cost = adjust(problem, kinds, R, work, j, ONE if gains else ONE - 1, NO_NODE if gains else c)
         difference = cost - state.values[COST, j]
         agenda.key[slot] = key
         agenda.cost[slot] = cost
         if carry_out and (not gains or difference < -1e-6):
-            set_parents(problem, candidates, state, agenda, work, j, work.P, work.size[0])
+            set_parents(problem, candidates, state, agenda, work, j, work.nodes[PARENTS], work.nodes[SIZE, 0])
     return difference if not gains or difference < -1e-6 else 0.0
 
 
@@ -560,9 +574,9 @@ def rank_candidates(position: Any, nodes: Any, ranked: Any, v: int) -> Any:
 @kernel
 def remember(work: Work) -> Any:
     """Save the parents in the scratch space as the best so far; return their number."""
-    for i in range(work.size[0]):
-        work.best[i] = work.P[i]
-    return work.size[0]
+    for i in range(work.nodes[SIZE, 0]):
+        work.nodes[BEST, i] = work.nodes[PARENTS, i]
+    return work.nodes[SIZE, 0]
 
 
 @kernel
@@ -571,9 +585,9 @@ def likely_parents(kinds: Any, work: Work) -> Any:
     count = 0
     for kind in (REQUIRED, LIKELY):
         for c in range(kinds.size):
-            if kinds[c] & kind and (kind == REQUIRED or kinds[c] & REQUIRED == 0) and work.role[c] != CLOSED:
-                work.role[c] = OPEN
-                work.given[count] = c
+            if kinds[c] & kind and (kind == REQUIRED or kinds[c] & REQUIRED == 0) and work.nodes[ROLE, c] != CLOSED:
+                work.nodes[ROLE, c] = OPEN
+                work.nodes[GIVEN, count] = c
                 count += 1
     return count
 
@@ -596,11 +610,14 @@ def best_place(
     v may use u. To the left it is the reverse. `shift[c]` is the change of the other nodes' cost with c candidates
     before v. The parents of v are updated in `own` from one place to the next. A walk ends if the score exceeds the
     current one by more than `barrier`. `deep` adds a walk from the right end to the left that starts with the blanket
-    of v. `own.best` has the parents at the best place. If the current position is best, NO_NODE is returned.
+    of v. `own.nodes[BEST]` has the parents at the best place. If the current position is best, NO_NODE is returned.
     """
     first, shift, position = candidates.first[v], agenda.shift, state.nodes[POSITION]
     R = block_of(candidates.first, candidates.corner, candidates.blocks, v)
-    kinds, nodes = candidates.kinds[first : first + R.shape[0]], candidates.slots[NODE, first : first + R.shape[0]]
+    kinds, nodes = (
+        candidates.slots[KIND, first : first + R.shape[0]],
+        candidates.slots[NODE, first : first + R.shape[0]],
+    )
     ranked = candidates.slots[RANKED, first : first + R.shape[0]]
     others, here = rank_candidates(position, nodes, ranked, v)
     present = state.values[COST, v]
@@ -616,7 +633,7 @@ def best_place(
             at, end = right, left
             begin(problem.S[v], nodes, own)
             for i in range(others):
-                own.role[ranked[i]] = OPEN if i < right and kinds[ranked[i]] & ALLOWED else CLOSED
+                own.nodes[ROLE, ranked[i]] = OPEN if i < right and kinds[ranked[i]] & ALLOWED else CLOSED
             count = likely_parents(kinds, own)
         fresh = walk == 2
         while fresh or at != end:
@@ -624,23 +641,23 @@ def best_place(
                 c = ranked[at if walk == 0 else at - 1]
                 u, back = nodes[c], candidates.slots[BACK, first + c]
                 if walk < 2:
-                    kind = candidates.kinds[candidates.first[u] + back] if walk == 0 else kinds[c]
+                    kind = candidates.slots[KIND, candidates.first[u] + back] if walk == 0 else kinds[c]
                     if kind & REQUIRED:
                         break
-                    moved = change(problem, candidates, state, agenda, work, u, back, walk == 1, False)
+                    moved = change(problem, candidates, state, agenda, work, u, back, walk == 1, TRY)
                     shift[at + step] = shift[at] + moved
                 at += step
                 count, drop = ONE - 1, NO_NODE
                 if walk == 0 and kinds[c] & ALLOWED:
-                    own.role[c] = OPEN
-                    g, h = own.across[G, c], own.across[H, c]
-                    low, high = gain_window(problem, v, own.r[0], own.size[0])
-                    own.given[0] = c
+                    own.nodes[ROLE, c] = OPEN
+                    g, h = own.vectors[G, c], own.vectors[H, c]
+                    low, high = gain_window(problem, v, own.vectors[REST, 0], own.nodes[SIZE, 0])
+                    own.nodes[GIVEN, 0] = c
                     count = ONE if low * h < g * g < high * h and h > COLLINEAR else ONE - 1
-                elif walk > 0 and own.role[c] == INSIDE:
+                elif walk > 0 and own.nodes[ROLE, c] == INSIDE:
                     drop = c
                 elif walk > 0:
-                    own.role[c] = CLOSED
+                    own.nodes[ROLE, c] = CLOSED
             if fresh or count > 0 or drop != NO_NODE:
                 cost = adjust(problem, kinds, R, own, v, count, drop)
             fresh = False
@@ -671,9 +688,9 @@ def move(
         c = candidates.slots[RANKED, first + (others - 1 - i if gains else i)]
         u, back = candidates.slots[NODE, first + c], candidates.slots[BACK, first + c]
         if min(here, place) <= position[u] <= max(here, place):
-            change(problem, candidates, state, agenda, work, u, back, gains, True)
-            activate(agenda.lists, agenda.flags, counts, u)
-            touch(agenda.lists, agenda.flags, counts, u)
+            change(problem, candidates, state, agenda, work, u, back, gains, DO)
+            activate(agenda.lists, counts, u)
+            touch(agenda.lists, counts, u)
             if gains:
                 before[u] += keys[v]
                 before[v] -= keys[u]
@@ -733,24 +750,26 @@ def forced_parents(problem: Problem, candidates: Candidates, state: State, own: 
     """
     first, position = candidates.first[v], state.nodes[POSITION]
     R = block_of(candidates.first, candidates.corner, candidates.blocks, v)
-    kinds, nodes = candidates.kinds[first : first + R.shape[0]], candidates.slots[NODE, first : first + R.shape[0]]
-    here, place, count = position[v], position[past], 0
+    kinds, nodes = (
+        candidates.slots[KIND, first : first + R.shape[0]],
+        candidates.slots[NODE, first : first + R.shape[0]],
+    )
+    here, place, count = position[v], position[past], ONE - 1
     ranked = candidates.slots[RANKED, first : first + R.shape[0]]
     rank_candidates(position, nodes, ranked, v)
     begin(problem.S[v], nodes, own)
     for c in range(nodes.size):
         u = nodes[c]
         if u != v and min(here, place) <= position[u] <= max(here, place):
-            kind = (
-                candidates.kinds[candidates.first[u] + candidates.slots[BACK, first + c]] if place > here else kinds[c]
-            )
+            slot = candidates.first[u] + candidates.slots[BACK, first + c] if place > here else first + c
+            kind = candidates.slots[KIND, slot]
             if kind & REQUIRED:
                 place = NO_NODE
                 break
         precedes = position[u] < place or (u == past and place > here)
-        own.role[c] = OPEN if precedes and kinds[c] & ALLOWED else CLOSED
+        own.nodes[ROLE, c] = OPEN if precedes and kinds[c] & ALLOWED else CLOSED
     for i in range(state.nodes[COUNT, v] if place != NO_NODE else 0):
-        own.given[count] = state.parents[first + i]
+        own.nodes[GIVEN, count] = state.parents[first + i]
         count += 1
     if place != NO_NODE:
         adjust(problem, kinds, R, own, v, count, NO_NODE)
@@ -767,7 +786,7 @@ def copy_touched(candidates_first: Any, source: State, target: State, agenda: Ag
         target.nodes[POSITION, v] = q
     for i in range(counts[CHANGED]):
         v = agenda.lists[TOUCHED, i]
-        agenda.flags[TOUCHED, v] = False
+        agenda.lists[IS_TOUCHED, v] = 0
         target.nodes[COUNT, v] = source.nodes[COUNT, v]
         for row in range(2):
             target.values[row, v] = source.values[row, v]
@@ -800,44 +819,6 @@ def keep_better(first: Any, state: State, best: State, agenda: Agenda) -> None:
 
 
 @entry
-def begin_order(
-    problem: Problem, candidates: Candidates, state: State, agenda: Agenda, work: Work, from_parents: bool
-) -> None:
-    """Find parents for the order of the state, from its parents, or from none and from the blanket.
-
-    Growth from no parents misses hubs: each of a hundred parents explains too little without the others. Elimination
-    from the Markov blanket starts with all of them.
-    """
-    position = state.nodes[POSITION]
-    for q in range(position.size):
-        j = state.nodes[ORDER, q]
-        first = candidates.first[j]
-        R = block_of(candidates.first, candidates.corner, candidates.blocks, j)
-        nodes, kinds = candidates.slots[NODE, first : first + R.shape[0]], candidates.kinds[first : first + R.shape[0]]
-        before, least, size = np.uint64(0), np.inf, NO_NODE
-        for attempt in range(1 if from_parents else 2):
-            count = ONE - 1
-            begin(problem.S[j], nodes, work)
-            for c in range(nodes.size):
-                precedes = position[nodes[c]] < q
-                work.role[c] = OPEN if precedes and kinds[c] & ALLOWED else CLOSED
-                before += candidates.keys[0, nodes[c]] if precedes and attempt == 0 else np.uint64(0)
-                if kinds[c] & REQUIRED:
-                    work.given[count] = c
-                    count += 1
-            if attempt == 1:
-                count = likely_parents(kinds, work)
-            for i in range(state.nodes[COUNT, j] if from_parents else 0):
-                work.given[count] = state.parents[first + i]
-                count += 1
-            cost = adjust(problem, kinds, R, work, j, count, NO_NODE)
-            if cost < least - 1e-6:
-                least, size = cost, remember(work)
-        state.hashes[BEFORE, j] = before
-        set_parents(problem, candidates, state, agenda, work, j, work.best, size)
-
-
-@entry
 def advance(
     problem: Problem,
     candidates: Candidates,
@@ -852,11 +833,16 @@ def advance(
 ) -> None:
     """Perturb the order some times, or visit some nodes of the queue with deep walks; keep the better state.
 
-    A perturbation reverses one edge, by moving one of its nodes past the other, or moves a few neighbouring nodes. Then
-    the nodes in the queue are visited. They move to their best positions until none is better.
+    If both numbers are zero, costs and vectors are computed for the parents in the state. A perturbation reverses one
+    edge, by moving one of its nodes past the other, or moves a few neighbouring nodes. Then the nodes in the queue are
+    visited. They move to their best positions until none is better.
     """
     counts, v, left = agenda.counts, NO_NODE, visits
     deep = perturbations == 0
+    for j in range(state.nodes.shape[1] if perturbations + visits == 0 else 0):
+        for i in range(state.nodes[COUNT, j]):
+            work.nodes[GIVEN, i] = state.parents[candidates.first[j] + i]
+        set_parents(problem, candidates, state, agenda, work, j, work.nodes[GIVEN], state.nodes[COUNT, j])
     for _ in range(max(perturbations, 1)):
         if not deep:
             v = draw(agenda.random, state.nodes[ORDER].size)
@@ -877,14 +863,14 @@ def advance(
                 u = agenda.lists[QUEUE, counts[HEAD]]
                 counts[HEAD] = (counts[HEAD] + 1) % agenda.lists.shape[1]
                 counts[WAITING] -= 1
-                agenda.flags[ACTIVE, u] = False
+                agenda.lists[IS_ACTIVE, u] = 0
                 place, size = best_place(problem, candidates, state, agenda, work, own, u, deep, barrier)
             else:
                 break
             if place != NO_NODE:
-                set_parents(problem, candidates, state, agenda, own, u, own.best, size)
+                set_parents(problem, candidates, state, agenda, own, u, own.nodes[BEST], size)
                 move(problem, candidates, state, agenda, work, u, place)
         keep_better(candidates.first, state, best, agenda)
         while not deep and counts[WAITING] > 0:
             counts[WAITING] -= 1
-            agenda.flags[ACTIVE, agenda.lists[QUEUE, (counts[HEAD] + counts[WAITING]) % agenda.lists.shape[1]]] = False
+            agenda.lists[IS_ACTIVE, agenda.lists[QUEUE, (counts[HEAD] + counts[WAITING]) % agenda.lists.shape[1]]] = 0

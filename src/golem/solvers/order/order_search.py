@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from golem.graphs.dag import is_dag, topological_order
 from golem.runtime.machine import available_cores
-from golem.runtime.types import BoolMatrix, Matrix
+from golem.runtime.types import Matrix
 from golem.score.regression import Regressions, regress_edges
 from golem.solvers.order import order_kernels as kernels
 from golem.solvers.order.candidates import candidate_lists, choose_parents, markov_blankets, most_correlated, scratch
@@ -115,6 +115,13 @@ class OrderSearch:
             if (self.allowed is not None and np.any(self.required & ~self.allowed)) or not is_dag(self.required):
                 raise ValueError("Required edges must be allowed and must not form a cycle.")
             most = max(most, int(self.required.sum(axis=0).max(initial=0)))
+        # Kinds of edges, indexed [child, parent].
+        self.known: NDArray[np.uint8] | None = None
+        if self.allowed is not None or self.required is not None:
+            may = ~np.eye(d, dtype=bool) if self.allowed is None else self.allowed.T
+            must = np.zeros((d, d), dtype=bool) if self.required is None else self.required.T
+            kinds = np.where(may, np.uint8(kernels.ALLOWED), np.uint8(0)) | np.uint8(kernels.REQUIRED) * must
+            self.known = np.ascontiguousarray(kinds)
         variances = np.diagonal(S)
         self.variances = np.where(variances > 0, variances, 1.0)
         R = S / np.sqrt(np.outer(self.variances, self.variances))
@@ -175,25 +182,28 @@ class OrderSearch:
 
     def start(self, start: str | ArrayLike, rng: np.random.Generator) -> _Start:
         """Convert a start to an order that the required edges allow."""
-        graph = None
+        graph = self.likely.T
         if isinstance(start, str):
             order = np.argsort(self.r2.round(9), kind="stable") if start == "r2" else rng.permutation(len(self.S))
         else:
             given = np.asarray(start)
-            graph = given != 0 if given.ndim == 2 else None
+            graph = given != 0 if given.ndim == 2 else graph
             order = topological_order(given) if given.ndim == 2 else given
         if self.required is not None:
             rank = np.argsort(order)
             if np.any(self.required & (rank[:, None] > rank)):
                 order = topological_order(self.required, order)
-        return _Start(order.astype(np.int64), graph)
+        parents = [np.flatnonzero(row) for row in graph.T]
+        if self.required is not None:
+            parents = [np.append(np.flatnonzero(row), own) for row, own in zip(self.required.T, parents, strict=True)]
+        return _Start(order.astype(np.int64), parents)
 
 
 class _Start(NamedTuple):
-    """An order, and the graph it comes from."""
+    """An order, and the parents of every node with which the choice begins."""
 
     order: NDArray[np.int64]
-    graph: BoolMatrix | None
+    parents: Sequence[NDArray[np.int64]]
 
 
 class _Clock:
@@ -217,14 +227,13 @@ class _Chain:
     """One start: the current state and the best one so far, with scratch space of their own."""
 
     def __init__(self, candidates: kernels.Candidates, most_parents: int, start: _Start, seed: int) -> None:
-        d, total = len(candidates.corner), len(candidates.kinds)
+        d, total = len(candidates.corner), candidates.slots.shape[1]
         self.start, self.begun, self.perturbations = start, False, 0
         # Slots by position are different in every chain.
         self.candidates = candidates._replace(slots=candidates.slots.copy())
         self.state, self.best = _empty_state(d, total), _empty_state(d, total)
         self.agenda = kernels.Agenda(
-            lists=np.zeros((2, d), dtype=np.int64),
-            flags=np.zeros((2, d), dtype=bool),
+            lists=np.zeros((4, d), dtype=np.int64),
             counts=np.zeros(6, dtype=np.int64),
             random=np.full(1, seed, dtype=np.uint64),
             # No key is all ones. Zero is the key of the first node, which has no predecessors and no parents.
@@ -240,20 +249,21 @@ class _Chain:
         return float(self.best.values[kernels.COST].sum())
 
     def begin(self, problem: kernels.Problem) -> None:
-        """Find parents for the order of the start."""
-        start, nodes, d = self.start, self.state.nodes, len(self.start.order)
-        nodes[kernels.ORDER] = start.order
-        nodes[kernels.POSITION, start.order] = np.arange(d)
-        if start.graph is not None:
-            first, slots = self.candidates.first, self.candidates.slots[kernels.NODE]
-            for j in range(d):
-                chosen = np.flatnonzero(start.graph[slots[first[j] : first[j + 1]], j])
-                nodes[kernels.COUNT, j] = len(chosen)
-                self.state.parents[first[j] : first[j] + len(chosen)] = chosen
-        kernels.begin_order(problem, self.candidates, self.state, self.agenda, self.work, start.graph is not None)
+        """Begin with the order of the start, and with those of its parents that are candidates."""
+        (order, parents), nodes, (first, slots) = self.start, self.state.nodes, self.candidates[:2]
+        d, owners = len(order), np.repeat(np.arange(len(order)), np.diff(first))
+        nodes[kernels.ORDER], nodes[kernels.POSITION, order] = order, np.arange(d)
+        for j in range(d):
+            chosen = np.flatnonzero(np.isin(slots[kernels.NODE, first[j] : first[j + 1]], parents[j]))
+            nodes[kernels.COUNT, j] = len(chosen)
+            self.state.parents[first[j] : first[j] + len(chosen)] = chosen
+        position, keys = nodes[kernels.POSITION], self.candidates.keys[0, slots[kernels.NODE]]
+        precedes = position[slots[kernels.NODE]] < position[owners]
+        np.add.at(self.state.hashes[kernels.BEFORE], owners[precedes], keys[precedes])
+        self.advance(problem, 0, 0, 0.0)
         for source, target in zip(self.state, self.best, strict=True):
             target[:] = source
-        self.agenda.flags[:] = False
+        self.agenda.lists[:] = 0
         self.agenda.counts[:] = 0
         self.agenda.counts[kernels.LOW], self.agenda.counts[kernels.HIGH] = d, -1
         self.begun = True
@@ -283,7 +293,7 @@ class _Chain:
     def wake(self, nodes: NDArray[np.int64]) -> None:
         """Put all nodes into the queue, in this order."""
         self.agenda.lists[kernels.QUEUE] = nodes
-        self.agenda.flags[kernels.ACTIVE] = True
+        self.agenda.lists[kernels.IS_ACTIVE] = 1
         self.agenda.counts[kernels.HEAD], self.agenda.counts[kernels.WAITING] = 0, len(nodes)
 
     @property
@@ -320,9 +330,6 @@ class _Run:
         workers = min(available_cores(), len(starts)) if d >= _THREADS_PAY_FROM else 1
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
         self.connected = owner.connected.copy()
-        for start in starts:
-            if start.graph is not None:
-                self.connected |= start.graph
         if owner.required is not None:
             self.connected |= owner.required
 
@@ -346,32 +353,38 @@ class _Run:
 
     def _begin(self, starts: Sequence[_Start]) -> None:
         """Begin the chains, and let them climb until no candidates are missing."""
-        owner = self.owner
+        owner, most = self.owner, self.problem.most_parents
         seeds = [int(seed) for seed in self.rng.integers(2**63, size=len(starts))]
+        self._connect(starts)
+        starts = self._among_all(starts)
         for _ in range(_MOST_EXTENSIONS):
-            lists = candidate_lists(self.problem.S, self.connected, owner.likely, owner.allowed, owner.required)
+            lists = candidate_lists(self.problem.S, self.connected, owner.likely, owner.known)
             pairs = zip(starts, seeds, strict=True)
-            self.chains = [_Chain(lists, self.problem.most_parents, start, seed) for start, seed in pairs]
-            self._each(lambda chain: chain.begin(self.problem), self.chains)
-            self._climb(self.chains)
-            if not self._extend():
+            chains = [_Chain(lists, most, start, seed) for start, seed in pairs]
+            self._each(lambda chain: chain.begin(self.problem), chains)
+            self.chains = chains
+            self._climb(chains)
+            if lists.slots.shape[1] == len(owner.S) ** 2:
                 break
-            starts = [
-                _Start(chain.best.nodes[kernels.ORDER].copy(), chain.regressions(owner.S).graph)
-                for chain in self.chains
-            ]
+            starts = self._among_all([_Start(chain.best.nodes[kernels.ORDER], chain.parents()) for chain in chains])
+            if not self._connect(starts):
+                break
 
-    def _extend(self) -> bool:
-        """Add candidates that would lower the cost of a node in its present position; return whether there are any."""
-        if len(self.connected) == len(self.chains[0].candidates.kinds) ** 0.5:
-            return False
+    def _connect(self, starts: Sequence[_Start]) -> bool:
+        """Add edges to the candidates; return whether there are new ones."""
         before = self.connected.sum()
-        for chain in self.chains:
-            chosen, _ = choose_parents(self.problem, chain.parents(), False, chain.best.nodes[kernels.POSITION].copy())
-            rows, columns = np.nonzero(chosen >= 0)
-            self.connected[rows, chosen[rows, columns]] = True
-        self.connected |= self.connected.T
+        for start in starts:
+            children = np.repeat(np.arange(len(start.order)), [len(parents) for parents in start.parents])
+            self.connected[children, np.concatenate(start.parents)] = True
         return bool(self.connected.sum() > before)
+
+    def _among_all(self, starts: Sequence[_Start]) -> list[_Start]:
+        """Improve the parents in some orders by a choice among all predecessors."""
+        improved = []
+        for order, parents in starts:
+            chosen, _ = choose_parents(self.problem, parents, False, np.argsort(order), self.owner.known)
+            improved.append(_Start(order.copy(), [row[row >= 0].astype(np.int64) for row in chosen]))
+        return improved
 
     def _each(self, task: Callable[[_Chain], None], chains: Sequence[_Chain]) -> None:
         """Do something with every chain, in threads."""
@@ -385,7 +398,8 @@ class _Run:
                     future.result()
             finally:
                 wait(futures)
-        self.clock.check(sum(chain.perturbations for chain in self.chains), lambda: self.leader().score)
+        if self.chains:
+            self.clock.check(sum(chain.perturbations for chain in self.chains), lambda: self.leader().score)
 
     def _climb(self, chains: Sequence[_Chain]) -> None:
         """Reinsert nodes until none moves."""
@@ -401,7 +415,7 @@ class _Run:
                 least[id(chain)] = (chain.score, 0) if better else (score, idle + _VISITS)
                 if not better and idle > 2 * len(self.owner.S):
                     chain.agenda.counts[kernels.WAITING] = 0
-                    chain.agenda.flags[kernels.ACTIVE] = False
+                    chain.agenda.lists[kernels.IS_ACTIVE] = 0
 
     def _perturb(self, perturbations: int) -> Status:
         """Perturb all chains until they agree or have had their perturbations."""
@@ -412,15 +426,15 @@ class _Run:
             amount = min(_BLOCK, perturbations - chain.perturbations)
             chain.advance(self.problem, amount, _MOST_VISITS, self.barrier)
 
-        followed = False
+        together = False
         while (done := self.chains[0].perturbations) < perturbations:
             scores = [chain.score for chain in self.chains]
             agreed = len(scores) > 1 and max(scores) - min(scores) < _AGREEMENT
-            if agreed and done >= least:
+            if agreed and not together and done >= least:
                 return Status.AGREED
-            if not (agreed or followed) and done >= perturbations // 2:
+            if not together and 2 * done >= perturbations:
                 # The rest of the perturbations are better spent near the best state.
-                followed, leader = True, self.leader()
+                together, leader = True, self.leader()
                 for chain in self.chains:
                     chain.follow(leader)
             self._each(block, self.chains)

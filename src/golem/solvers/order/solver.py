@@ -139,10 +139,9 @@ class Order:
 
 def compile_search(likelihood: Likelihood, d: int) -> None:
     """Compile the kernels that a search needs, or load them from numba's cache, by solving tiny problems."""
-    few = d <= LARGEST_EXACT
-    if isinstance(likelihood, GaussianEV) or (isinstance(likelihood, GaussianTied) and not few):
+    if isinstance(likelihood, GaussianEV):
         _solve_tiny_problem(True)
-    if not isinstance(likelihood, GaussianEV) and not few:
+    elif d > LARGEST_EXACT:
         _solve_tiny_problem(False)
 
 

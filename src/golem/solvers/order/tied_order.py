@@ -1,10 +1,10 @@
 """Tied noise variances: search with a common prior on them, and choose between equal, tied and free ones.
 
-Candidates come from two starts: the order found with equal variances, and the graph found with free variances. From
-both, searches with the prior follow, and the prior's mean and spread are re-estimated from each graph found. Each round
-can only lower the joint score of graph, mean and spread. With few nodes a search is exact and fast. It is then repeated
-at every point of a grid over mean and spread, which does not depend on a start. `noise_choice` decides between the
-candidates.
+Candidates come from two starts: the order by variance, which is best if the variances are equal, and the graph found
+with free variances. From both, searches with the prior follow, and the prior's mean and spread are re-estimated from
+each graph found. Each round can only lower the joint score of graph, mean and spread. With few nodes a search is exact
+and fast. It is then repeated at every point of a grid over mean and spread, which does not depend on a start.
+`noise_choice` decides between the candidates.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ import dataclasses
 import math
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.runtime.types import BoolMatrix
+from golem.runtime.threads import blas_threads_for
+from golem.runtime.types import BoolMatrix, Vector
 from golem.solvers.order.exact_order import LARGEST_EXACT
 from golem.solvers.order.found_graph import TIE, FoundGraph
 from golem.solvers.order.free_order import (
@@ -29,6 +31,7 @@ from golem.solvers.order.free_order import (
     find_order,
 )
 from golem.solvers.order.noise_choice import NoiseChoice, NoiseScores
+from golem.solvers.order.variance_order import precedence, robust_variance_order
 from golem.solvers.solution import Status
 
 # Two or three rounds are usually enough.
@@ -150,15 +153,16 @@ class _TiedSearch:
             best, points = lowest, [self._prior(graph) for graph in self.candidates[:_REFINED]]
 
     def _from_equal_variances(self) -> None:
-        """Start from the order found with equal variances."""
-        from golem.solvers.order.equal_variances import learn_equal_variances
-
+        """Start from the order by variance, with the variances given all predecessors as a first estimate."""
         moments = self.problem.moments
         scale = np.sqrt(moments.variances)
         if self.cut or scale.max() > _WIDEST_SCALES * scale.min():
             return
-        found = self._note(learn_equal_variances(self.problem, self._deadline))
-        self._climb(found.graph)
+        before = precedence(moments.d, *self.problem.masks)
+        with blas_threads_for(moments.d):
+            order, factor = robust_variance_order(moments.covariance, moments.n, before)
+        prior = self._prior_of(np.diagonal(factor) ** 2)
+        self._climb(self._find((order,), "fast", prior).graph)
 
     def _settle(self) -> None:
         """Search at full effort, unless both starts led to the same score."""
@@ -187,9 +191,13 @@ class _TiedSearch:
 
     def _prior(self, graph: BoolMatrix) -> Prior:
         """Estimate the prior from a graph."""
-        return Prior(*map(float, self.scores.likelihood.prior(self.scores.residuals(graph))))
+        return self._prior_of(self.scores.residuals(graph))
 
-    def _find(self, starts: Sequence[BoolMatrix], effort: Effort, prior: Prior) -> FoundGraph:
+    def _prior_of(self, variances: Vector) -> Prior:
+        """Estimate the prior from residual variances."""
+        return Prior(*map(float, self.scores.likelihood.prior(variances)))
+
+    def _find(self, starts: Sequence[NDArray[Any]], effort: Effort, prior: Prior) -> FoundGraph:
         """Search with a prior, within the time left."""
         stage, left = f"{self.stage} (tied variances)", self._time_left()
         self._tied = find_order(self.problem, starts, effort=effort, prior=prior, time_limit=left, stage=stage)
