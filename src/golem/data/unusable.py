@@ -131,7 +131,7 @@ def _dependent(R: Matrix) -> dict[int, tuple[int, ...]]:
         else:
             L[k, :k], L[k, k] = row, np.sqrt(rest)
             kept.append(j)
-    while rounding_share_of(R[np.ix_(kept, kept)]) >= LARGEST_SHARE:
+    while len(kept) > 1 and rounding_share_of(R[np.ix_(kept, kept)]) >= LARGEST_SHARE:
         column, others, _ = most_determined(R[np.ix_(kept, kept)])
         found[kept[column]] = tuple(kept[k] for k in others)
         del kept[column]
