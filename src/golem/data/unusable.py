@@ -56,7 +56,7 @@ def unusable_columns(moments: Moments) -> list[Unusable]:
     scale = np.sqrt(moments.variances[varying])
     R = moments.covariance[np.ix_(varying, varying)] / np.outer(scale, scale)
     found = _copies(R)
-    if moments.n > len(R) - len(found):
+    if len(R) and moments.n > len(R) - len(found):
         found = _dependent(R)
     names = [moments.names[j] for j in varying]
     reasons = {moments.names[j]: Unusable(moments.names[j]) for j in np.nonzero(flat)[0]}

@@ -85,6 +85,20 @@ def assert_same(moments, expected):
     np.testing.assert_allclose(moments.mean, expected.mean, rtol=1e-15)
 
 
+def test_markers_of_missing_values_are_found_and_counted_on_workers(client, folder):
+    text = (folder / "2.csv").read_text().splitlines()
+    for line, cell in ((5, "*"), (700, "?"), (2999, "gone")):
+        text[line] = f"{cell},{text[line].partition(',')[2]}"
+    (folder / "2.csv").write_text("\n".join(text))
+    how = {"na": ["x0=gone"], "missing": "drop"}
+    here, there = moments_from_file(folder, **how), moments_from_file(folder, scheduler=client, **how)
+    assert_identical(here, there)
+    assert here.missing == there.missing
+    assert there.missing.markers == {"x0": {"*": 1, "?": 1, "gone": 1}}
+    with pytest.raises(ValueError, match="The marker 'x1=gone'"):
+        moments_from_file(folder, na=["x0=gone", "x1=gone"], missing="drop", scheduler=client)
+
+
 def test_files_on_a_cluster_give_the_moments_of_this_process(client, folder, rows):
     seen = []
     moments = moments_from_file(folder, scheduler=client, progress=lambda done, total: seen.append((done, total)))
