@@ -135,7 +135,9 @@ def test_pgmpys_json_keeps_the_model(graph):
 @examples
 @given(graphs())
 def test_causal_learns_text_keeps_the_edges(graph):
-    if not all(can_write("causal-learn", text) for text in graph.names):
+    # Older files of Tetrad separate nodes by commas, so that one node with a comma would be two.
+    alone = len(graph.names) == 1 and "," in graph.names[0]
+    if alone or not all(can_write("causal-learn", text) for text in graph.names):
         with pytest.raises(ValueError, match="cannot store names with blanks or semicolons"):
             FORMATS["causal-learn"].write(graph)
         return
