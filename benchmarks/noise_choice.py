@@ -38,7 +38,7 @@ from golem.solvers.order.free_order import OrderProblem, Prior, find_order
 from golem.solvers.order.noise_choice import NoiseScores
 from order_accuracy import GRAPHS, flopsearch
 
-ORDER = {"order": Golem(), "order-ev": Golem("ev"), "order-nv": Golem("nv")}
+ORDER = {"order": Golem(shape="off"), "order-ev": Golem("ev"), "order-nv": Golem("nv", shape="off")}
 
 
 def errors(truth: np.ndarray, estimate: np.ndarray, is_class: bool = False) -> tuple[float, float]:

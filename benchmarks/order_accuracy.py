@@ -103,7 +103,7 @@ def free_variances(sizes: list[int], python: str | None, first_seed: int) -> Non
             ours, seconds = [], []
             for one in drawn:
                 began = time.perf_counter()
-                model = Golem("nv").fit(one.data)
+                model = Golem("nv", shape="off").fit(one.data)
                 seconds.append(time.perf_counter() - began)
                 ours.append(metrics.shd_c(one.sem.adjacency, model.weights_, normalize=True))
             line = f"| {name} | {graph} | {d} | {np.mean(ours):.3f} | {np.median(seconds):.3f} |"

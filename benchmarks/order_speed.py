@@ -159,7 +159,7 @@ def against_flopsearch(python: str) -> None:
                 for seed in range(6)
             ]
             options = {"init": "ev", "effort": "fast"} if columns == "raw" else {}
-            fits = [timed(lambda one=one, o=options: Golem("nv", **o).fit(one.data)) for one in drawn]
+            fits = [timed(lambda one=one, o=options: Golem("nv", shape="off", **o).fit(one.data)) for one in drawn]
             peer = run_peer(python, FLOPSEARCH, drawn)
             ours = [
                 metrics.shd_c(one.sem.adjacency, model.weights_) for one, (_, model) in zip(drawn, fits, strict=True)
