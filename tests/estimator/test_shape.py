@@ -86,6 +86,10 @@ def test_moments_need_rows(table, model):
     assert not without.by_shape_.any()
     given = Golem("nv").fit(moments, rows=lambda: table.to_numpy())
     np.testing.assert_array_equal(given.by_shape_, model.by_shape_)
+    with pytest.raises(ValueError, match=r"The rows must have shape \(rows, 6\), as their moments do; got \(600, 5\)"):
+        Golem("nv").fit(moments, rows=table.to_numpy()[:, :5])
+    with pytest.raises(ValueError, match="Give rows only if X is Moments"):
+        Golem("nv").fit(table, rows=table.to_numpy())
     collider = pd.DataFrame({"a": table.a, "d": table.d, "x": table.a + table.d + table.e})
 
     def never():

@@ -59,7 +59,7 @@ def _shape_evidence(model: Golem, undirected: BoolVector, rows: RowSource) -> Sh
     graph, moments = model.graph_, model.moments_
     if not (uses_shape(model) and undirected.any()):
         return ShapeEvidence()
-    table = _table(rows)
+    table = _table(rows, moments.d)
     if table is None:
         return ShapeEvidence(reason=_NO_ROWS)
     assert graph.reversible is not None
@@ -68,10 +68,14 @@ def _shape_evidence(model: Golem, undirected: BoolVector, rows: RowSource) -> Sh
     return directions_by_shape(table, moments.names, graph, found, rank, moments.n)
 
 
-def _table(rows: RowSource) -> Matrix | None:
+def _table(rows: RowSource, d: int) -> Matrix | None:
     """Return the rows, or a sample of many, as floats; None if there are none."""
     found = rows() if callable(rows) else rows
-    return None if found is None else numpy_rows(found[row_sample(len(found))])
+    if found is None:
+        return None
+    if found.ndim != 2 or found.shape[1] != d:
+        raise ValueError(f"The rows must have shape (rows, {d}), as their moments do; got {tuple(found.shape)}.")
+    return numpy_rows(found[row_sample(len(found))])
 
 
 def _explained(

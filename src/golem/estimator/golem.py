@@ -256,6 +256,8 @@ class Golem(TableEstimator, GraphMatrices):
         noise, solver = self.check_settings()
         file = checkpoint_path(self, solver, checkpoint)
         own_rows = self._prepare(X, solver)
+        if rows is not None and own_rows is not None:
+            raise ValueError("X has rows of its own. Give rows only if X is Moments.")
         if isinstance(solver, Order):
             return self._conclude(*run_search(self, solver, noise), rows if own_rows is None else own_rows)
         return self._conclude(*run_recipe(self, solver, noise, own_rows, file))
