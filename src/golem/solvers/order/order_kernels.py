@@ -31,7 +31,7 @@ TRY: Any = np.bool_(False)
 DO: Any = np.bool_(True)
 MIX = np.uint64(0x9E3779B97F4A7C15)
 # A perturbation moves nodes by at most this many of their candidates.
-REACH: Any = np.int64(10)
+REACH: Any = np.int64(4)
 
 # Rows of `Candidates.slots`, and bits of its kinds.
 NODE, BACK, RANKED, KIND = 0, 1, 2, 3

@@ -37,6 +37,8 @@ _VISITS = 200
 _BLOCK = 20
 # Visits after a perturbation. More are needed only if rounding errors lead in circles.
 _MOST_VISITS = 500
+# With more nodes, each start is tried twice, as much depends on the order of the visits. The best chains go on.
+_REPEATED_FROM = 64
 # Rounds in which candidates that were missed are added.
 _MOST_EXTENSIONS = 4
 # From this number of nodes on, threads share the chains.
@@ -159,8 +161,10 @@ class OrderSearch:
         )
         wanted, base, factor = EFFORTS[effort]
         clock.planned = base + int(factor * max(np.sqrt(len(self.S)), len(self.S) / 20))
-        given = [self.start(start, rng) for start in (*starts, *["random"] * (wanted - len(starts)))]
-        run = _Run(self, problem, given[:1] if effort == "fast" else given, rng, clock)
+        tried = [*starts, *["random"] * (wanted - len(starts))] if effort != "fast" else list(starts[:1])
+        if effort != "fast" and len(self.S) > _REPEATED_FROM:
+            tried += [start for start in tried if isinstance(start, str)]
+        run = _Run(self, problem, [self.start(start, rng) for start in tried], wanted, rng, clock)
         try:
             status = run.run()
         except TimeoutError:
@@ -319,6 +323,7 @@ class _Run:
         owner: OrderSearch,
         problem: kernels.Problem,
         starts: Sequence[_Start],
+        wanted: int,
         rng: np.random.Generator,
         clock: _Clock,
     ) -> None:
@@ -327,6 +332,7 @@ class _Run:
         # A walk that raises the score by the penalty of several edges seldom ends lower. Perturbations stop there.
         self.barrier = 6.0 * float(penalty[1] - penalty[0]) if d > 1 else 0.0
         self.chains: list[_Chain] = []
+        self.kept = max(wanted, 1)
         workers = min(available_cores(), len(starts)) if d >= _THREADS_PAY_FROM else 1
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
         self.connected = owner.connected.copy()
@@ -347,6 +353,7 @@ class _Run:
     def run(self) -> Status:
         """Search from every start, then perturb all chains until they agree or have had their perturbations."""
         self._begin(self.starts)
+        self.chains = sorted(self.chains, key=lambda chain: round(chain.score, 3))[: self.kept]
         status = self._perturb(self.clock.planned)
         self._climb([self.leader()])
         return status
