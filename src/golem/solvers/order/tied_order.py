@@ -165,14 +165,15 @@ class _TiedSearch:
         self._climb(self._find((order,), "fast", prior).graph)
 
     def _settle(self) -> None:
-        """Search at full effort, unless both starts led to the same score."""
+        """Search at full effort from both ends, or from one and an independent start if both ends are the same."""
         if self.cut or self.effort == "fast":
             return
         ends = sorted(self._ends, key=self.scores.tied)
-        if len(ends) < 2 or self.scores.tied(ends[-1]) - self.scores.tied(ends[0]) < _AGREEMENT:
-            return
-        graph = self._find(ends, self.effort, self._prior(ends[0])).graph
-        self._climb(graph)
+        same = self.scores.tied(ends[-1]) - self.scores.tied(ends[0]) < _AGREEMENT
+        starts = (ends[0], "r2") if same else tuple(ends)
+        found = self._find(starts, self.effort, self._prior(ends[0]))
+        if self.scores.tied(found.graph) < self.scores.tied(ends[0]) - _AGREEMENT:
+            self._climb(found.graph)
 
     def _climb(self, graph: BoolMatrix) -> None:
         """Alternate between estimating the prior and the graph until the score no longer falls."""
@@ -197,7 +198,7 @@ class _TiedSearch:
         """Estimate the prior from residual variances."""
         return Prior(*map(float, self.scores.likelihood.prior(variances)))
 
-    def _find(self, starts: Sequence[NDArray[Any]], effort: Effort, prior: Prior) -> FoundGraph:
+    def _find(self, starts: Sequence[str | NDArray[Any]], effort: Effort, prior: Prior) -> FoundGraph:
         """Search with a prior, within the time left."""
         stage, left = f"{self.stage} (tied variances)", self._time_left()
         self._tied = find_order(self.problem, starts, effort=effort, prior=prior, time_limit=left, stage=stage)
