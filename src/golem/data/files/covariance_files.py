@@ -19,7 +19,7 @@ from golem.runtime.types import Matrix
 
 _SAMPLE_BYTES = 1 << 16
 _HEADING = re.compile(r"/covariance\s*", re.IGNORECASE)
-_COUNT = re.compile(r"\d+")
+_COUNT = re.compile(r"[0-9]{1,15}")
 _NO_MATRIX = "The file is not a covariance matrix"
 
 
@@ -115,10 +115,12 @@ def _matrix(lines: list[str]) -> tuple[tuple[str, ...], Matrix]:
     has_header = bool(cells) and not all(_is_number(field) or not field for field in cells[0])
     header, body = (cells[0], cells[1:]) if has_header else ([], cells)
     d = len(body)
+    if not d:
+        raise ValueError(f"{_NO_MATRIX}: it has no lines of numbers.")
     header = header[1:] if len(header) == d + 1 else header
     names = column_names(header or None, d)
     # In a lower triangle, only the last row is complete.
-    if d and (len(body[-1]) == d + 1 or not _is_number(body[0][0])):
+    if len(body[-1]) == d + 1 or not _is_number(body[0][0]):
         rows = [row[0] for row in body]
         if header and rows != list(names):
             raise ValueError(f"{_NO_MATRIX}: the rows are named {quoted(rows)}, the columns {quoted(names)}.")
