@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Effort = Literal["fast", "default", "thorough"]
 # Starts, and perturbations per start: (how many, base, times sqrt(d) or, for many nodes, d / 20).
-EFFORTS: dict[Effort, tuple[int, int, int]] = {"fast": (1, 20, 2), "default": (2, 50, 20), "thorough": (4, 500, 200)}
+EFFORTS: dict[Effort, tuple[int, int, int]] = {"fast": (1, 20, 2), "default": (2, 150, 20), "thorough": (4, 500, 200)}
 
 
 @dataclass(frozen=True)

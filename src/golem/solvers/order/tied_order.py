@@ -165,13 +165,12 @@ class _TiedSearch:
         self._climb(self._find((order,), "fast", prior).graph)
 
     def _settle(self) -> None:
-        """Search at full effort from both ends, or from one and an independent start if both ends are the same."""
+        """Search at full effort from both ends, which can be the same, and from an independent start."""
         if self.cut or self.effort == "fast":
             return
         ends = sorted(self._ends, key=self.scores.tied)
         same = self.scores.tied(ends[-1]) - self.scores.tied(ends[0]) < _AGREEMENT
-        starts = (ends[0], "r2") if same else tuple(ends)
-        found = self._find(starts, self.effort, self._prior(ends[0]))
+        found = self._find((*ends[: 1 if same else 2], "r2"), self.effort, self._prior(ends[0]))
         if self.scores.tied(found.graph) < self.scores.tied(ends[0]) - _AGREEMENT:
             self._climb(found.graph)
 
