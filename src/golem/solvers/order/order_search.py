@@ -37,8 +37,6 @@ _VISITS = 200
 _BLOCK = 20
 # Visits after a perturbation. More are needed only if rounding errors lead in circles.
 _MOST_VISITS = 500
-# With more nodes, each start is tried twice, as much depends on the order of the visits. The best chains go on.
-_REPEATED_FROM = 64
 # Rounds in which candidates that were missed are added.
 _MOST_EXTENSIONS = 4
 # From this number of nodes on, threads share the chains.
@@ -161,8 +159,10 @@ class OrderSearch:
         )
         wanted, base, factor = EFFORTS[effort]
         clock.planned = base + int(factor * max(np.sqrt(len(self.S)), len(self.S) / 20))
-        tried = [*starts, *["random"] * (wanted - len(starts))] if effort != "fast" else list(starts[:1])
-        if effort != "fast" and len(self.S) > _REPEATED_FROM:
+        tried = list(starts[:1])
+        if effort != "fast":
+            tried = [*starts, *["random"] * (wanted - len(starts))]
+            # Named starts are tried twice, as much depends on the order of the visits. The best chains go on.
             tried += [start for start in tried if isinstance(start, str)]
         run = _Run(self, problem, [self.start(start, rng) for start in tried], wanted, rng, clock)
         try:
@@ -332,7 +332,7 @@ class _Run:
         # A walk that raises the score by the penalty of several edges seldom ends lower. Perturbations stop there.
         self.barrier = 6.0 * float(penalty[1] - penalty[0]) if d > 1 else 0.0
         self.chains: list[_Chain] = []
-        self.kept = max(wanted, 1)
+        self.kept = wanted
         workers = min(available_cores(), len(starts)) if d >= _THREADS_PAY_FROM else 1
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
         self.connected = owner.connected.copy()
@@ -427,7 +427,7 @@ class _Run:
     def _perturb(self, perturbations: int) -> Status:
         """Perturb all chains until they agree or have had their perturbations."""
         # Two starts can share a local optimum. So each must also survive some perturbations, more if they are cheap.
-        least = min(perturbations, max(10, min(40, 2000 // len(self.owner.S))))
+        least = min(perturbations, max(10, min(20, 1000 // len(self.owner.S))))
 
         def block(chain: _Chain) -> None:
             amount = min(_BLOCK, perturbations - chain.perturbations)
