@@ -1,6 +1,6 @@
 """The order solver: minimize the likelihood and a penalty per edge by searching over orders of the nodes.
 
 `solver` is the entry point. Every search returns a `FoundGraph`. Equal variances: `equal_variances`, `variance_order`,
-`variance_kernels`. Free variances: `free_order`, `exact_order`, `order_search`, `order_kernels`. Choosing between them:
-`tied_order`, `noise_choice`.
+`variance_kernels`. Free variances: `free_order`, `exact_order`, `order_search`, `candidates`, `order_kernels`. Choosing
+between them: `tied_order`, `noise_choice`.
 """

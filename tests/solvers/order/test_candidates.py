@@ -1,0 +1,42 @@
+"""Candidates of the order search: lists that refer to each other, and answers that do not depend on threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from golem.score.sparsity import L0
+from golem.simulate import simulate
+from golem.solvers.order import candidates, order_search
+from golem.solvers.order import order_kernels as kernels
+from golem.solvers.order.candidates import candidate_lists
+
+
+@pytest.mark.parametrize("d", [5, 70])
+def test_lists_contain_the_connected_nodes_and_their_correlations(d):
+    rng = np.random.default_rng(0)
+    S = np.corrcoef(rng.normal(size=(d, 2 * d)))
+    connected = rng.random((d, d)) < 0.05
+    connected[3] = True  # a hub, which sees all nodes
+    lists = candidate_lists(S, connected, connected, None)
+    for j in range(d):
+        row = slice(lists.first[j], lists.first[j + 1])
+        nodes, back = lists.slots[kernels.NODE, row], lists.slots[kernels.BACK, row]
+        m = len(nodes)
+        assert set(np.flatnonzero(connected[j] | connected[:, j])) - {j} <= set(nodes)
+        np.testing.assert_array_equal(lists.slots[kernels.NODE, lists.first[nodes] + back], j)
+        block = lists.blocks[lists.corner[j] : lists.corner[j] + m * m].reshape(m, m)
+        np.testing.assert_array_equal(block, S[np.ix_(nodes, nodes)])
+
+
+def test_the_number_of_threads_does_not_change_the_answer(monkeypatch):
+    n, d = 300, 100
+    S = np.cov(simulate(d, n, "ER2", "gaussian-nv", random_state=0).data.T, bias=True)
+    found = []
+    for cores in (1, 3):
+        for module in (candidates, order_search):
+            monkeypatch.setattr(module, "available_cores", lambda cores=cores: cores)
+        found.append(order_search.search_orders(S, n, L0().penalties(n, d)))
+    np.testing.assert_array_equal(found[0].weights, found[1].weights)
+    np.testing.assert_array_equal(found[0].order, found[1].order)
+    assert found[0].perturbations == found[1].perturbations
