@@ -138,7 +138,7 @@ def test_the_same_command_continues_after_sigterm_with_the_same_result(table):
     [
         ("golem.workflow.compile_search", [], "Nothing was written."),
         pytest.param(*("golem.workflow.choose", ["--select", "bic"], "Nothing was written."), marks=pytest.mark.slow),
-        ("golem.solvers.order.equal_variances._last_parents", [], "The best graph so far is saved in out."),
+        ("golem.solvers.order.tied_order.robust_variance_order", [], "The best graph so far is saved in out."),
         pytest.param(
             *("golem.workflow.bootstrap", ["--bootstrap", "5"], "The graph and 0 replicates are saved in out."),
             marks=pytest.mark.slow,
@@ -151,8 +151,8 @@ def test_the_same_command_continues_after_sigterm_with_the_same_result(table):
 )
 def test_ctrl_c_in_any_stage_of_a_fit_ends_with_a_sentence_about_what_was_kept(table, function, options, kept):
     quiet = [] if "--json" in options else ["-q"]
-    if "equal" in function:
-        write_table(table / "data.csv", 14)  # an exact search does not need equal variances
+    if "tied" in function:
+        write_table(table / "data.csv", 14)  # an exact search does not need the order by variance
     program = slowly(table, function, 60, "fit", "data.csv", "-o", "out", *quiet, *options)
     program.process.send_signal(signal.SIGINT)
     assert program.end(expect=130).splitlines()[-1] == f"Interrupted. {kept}"

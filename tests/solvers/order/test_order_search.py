@@ -275,3 +275,13 @@ def test_a_dense_ill_conditioned_search_never_leaves_its_start_for_a_worse_graph
     assert found.score <= recomputed_score(S, n, penalty, truth) + 1e-6
     assert found.score == pytest.approx(recomputed_score(S, n, penalty, found.weights), abs=0.1)
     assert shd_c(truth, found.weights != 0) <= 8
+
+
+def test_a_start_worse_than_no_edges_is_left():
+    # The parents in the first order can cost more than they explain.
+    for seed in range(5):
+        S = np.cov(np.random.default_rng(seed).normal(size=(10, 25)).T, bias=True)
+        found = search_orders(S, 10, 11.0 * np.arange(25), effort="fast")
+        assert sorted(found.order.tolist()) == list(range(25))
+        assert is_dag(found.weights)
+        assert found.score <= 0

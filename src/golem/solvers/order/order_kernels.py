@@ -839,10 +839,12 @@ def advance(
     """
     counts, v, left = agenda.counts, NO_NODE, visits
     deep = perturbations == 0
-    for j in range(state.nodes.shape[1] if perturbations + visits == 0 else 0):
-        for i in range(state.nodes[COUNT, j]):
-            work.nodes[GIVEN, i] = state.parents[candidates.first[j] + i]
-        set_parents(problem, candidates, state, agenda, work, j, work.nodes[GIVEN], state.nodes[COUNT, j])
+    if perturbations + visits == 0:
+        for j in range(state.nodes.shape[1]):
+            for i in range(state.nodes[COUNT, j]):
+                work.nodes[GIVEN, i] = state.parents[candidates.first[j] + i]
+            set_parents(problem, candidates, state, agenda, work, j, work.nodes[GIVEN], state.nodes[COUNT, j])
+        return  # the best state is not known yet
     for _ in range(max(perturbations, 1)):
         if not deep:
             v = draw(agenda.random, state.nodes[ORDER].size)
