@@ -9,6 +9,8 @@ import numpy as np
 from golem.runtime.messages import counted, quoted, shortened, typed_names
 from golem.runtime.types import Matrix
 
+# More names are not listed in a message.
+_MOST_TYPED = 50
 TOO_LARGE = "Values beyond 1e150 have no finite variance in floating point. Rescale the columns."
 
 
@@ -23,6 +25,8 @@ def not_numeric(found: Mapping[str, str], columns: int, remedy: str = "") -> Val
 
 def encode_or_drop(names: Sequence[str]) -> str:
     """Return what to do about columns of text."""
+    if len(names) > _MOST_TYPED:
+        return "Encode them as numbers, or name the numeric columns with --columns"
     which = "it" if len(names) == 1 else "them"
     return f"Encode {which} as numbers, or drop {which}: --drop {typed_names(names)}"
 
