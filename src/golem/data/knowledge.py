@@ -15,7 +15,7 @@ import numpy as np
 from golem.data.files.batches import naming
 from golem.data.tetrad_knowledge import BEGINS, parse_tetrad_knowledge
 from golem.graphs.dag import cycle_text, find_cycle
-from golem.runtime.messages import quoted, suggestion
+from golem.runtime.messages import quoted, shown, suggestion
 from golem.runtime.names import positions
 from golem.runtime.types import BoolMatrix
 
@@ -213,11 +213,13 @@ class NamedKnowledge:
         for number, tier in enumerate(self.tiers, start=1):
             for name in tier:
                 if name in tier_of:
-                    raise ValueError(f"{name!r} is listed in tier {tier_of[name]} and in tier {number}. List it once.")
+                    raise ValueError(
+                        f"{shown(name)} is listed in tier {tier_of[name]} and in tier {number}. List it once."
+                    )
                 tier_of[name] = number
         forbidden = set(self.forbidden)
         for cause, effect in self.required:
-            edge = f"The edge {cause!r} -> {effect!r} is required"
+            edge = f"The edge {shown(cause)} -> {shown(effect)} is required"
             if cause == effect:
                 raise ValueError(f"{edge}, but self-loops are not possible. Remove it.")
             if (cause, effect) in forbidden:
@@ -225,8 +227,8 @@ class NamedKnowledge:
             later, earlier = tier_of.get(cause, 0), tier_of.get(effect, len(self.tiers) + 1)
             if later > earlier:
                 raise ValueError(
-                    f"{edge}, but {cause!r} is in tier {later} and {effect!r} in the earlier tier {earlier}. Remove "
-                    "the edge or change the tiers."
+                    f"{edge}, but {shown(cause)} is in tier {later} and {shown(effect)} in the earlier tier {earlier}. "
+                    "Remove the edge or change the tiers."
                 )
         names = self.names
         required = np.zeros((len(names), len(names)), dtype=bool)
@@ -297,7 +299,7 @@ def read_edge(text: str, names: Sequence[str]) -> tuple[str, str]:
     """
     pieces = text.split("->")
     if len(pieces) < 2:
-        raise ValueError(f"{text!r} is not an edge. Write 'A->B', with the cause first.")
+        raise ValueError(f"{shown(text)} is not an edge. Write 'A->B', with the cause first.")
     known = set(names)
     splits = [("->".join(pieces[:k]), "->".join(pieces[k:])) for k in range(1, len(pieces))]
     found = [(_unquoted(cause, known), _unquoted(effect, known)) for cause, effect in splits]
@@ -305,12 +307,14 @@ def read_edge(text: str, names: Sequence[str]) -> tuple[str, str]:
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        ways = " or ".join(f"{cause!r} -> {effect!r}" for cause, effect in fitting)
-        raise ValueError(f"{text!r} is ambiguous: {ways}. Put the names in double quotes.")
+        ways = " or ".join(f"{shown(cause)} -> {shown(effect)}" for cause, effect in fitting)
+        raise ValueError(f"{shown(text)} is ambiguous: {ways}. Put the names in double quotes.")
     if len(found) > 1:
-        raise ValueError(f"{text!r} is not an edge between two columns. Write 'A->B', one edge at a time.")
+        raise ValueError(f"{shown(text)} is not an edge between two columns. Write 'A->B', one edge at a time.")
     unknown = next(name for name in found[0] if name not in known)
-    raise ValueError(f"{text!r} refers to {unknown!r}, which is not a column. {suggestion(unknown, names, 'columns')}")
+    raise ValueError(
+        f"{shown(text)} refers to {shown(unknown)}, which is not a column. {suggestion(unknown, names, 'columns')}"
+    )
 
 
 def _unquoted(text: str, known: set[str]) -> str:
