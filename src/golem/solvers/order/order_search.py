@@ -39,6 +39,8 @@ _BLOCK = 20
 _MOST_VISITS = 500
 # Rounds in which candidates that were missed are added.
 _MOST_EXTENSIONS = 4
+# How often a named start is tried. More nodes have more local optima.
+_TRIES, _TRIES_OF_MANY, _MANY_NODES = 2, 4, 150
 # From this number of nodes on, threads share the chains.
 _THREADS_PAY_FROM = 50
 
@@ -162,8 +164,9 @@ class OrderSearch:
         tried = list(starts[:1])
         if effort != "fast":
             tried = [*starts, *["random"] * (wanted - len(starts))]
-            # Named starts are tried twice, as much depends on the order of the visits. The best chains go on.
-            tried += [start for start in tried if isinstance(start, str)]
+            # Named starts are tried several times, as much depends on the order of the visits. The best chains go on.
+            again = (_TRIES if len(self.S) < _MANY_NODES else _TRIES_OF_MANY) - 1
+            tried += [start for start in tried if isinstance(start, str)] * again
         run = _Run(self, problem, [self.start(start, rng) for start in tried], wanted, rng, clock)
         try:
             status = run.run()
