@@ -169,11 +169,12 @@ def test_files_are_written_at_intervals_and_hold_plain_arrays(data, tmp_path, mo
     plain = checkpoint.Checkpoint.keep
     monkeypatch.setattr(checkpoint.Checkpoint, "keep", lambda *a: (written.append(1), plain(*a)))
     Golem("ev", "adam", max_iter=STEPS).fit(data, checkpoint=tmp_path / "rare")
-    assert len(written) == 1  # the solution
+    rarely = len(written)
+    assert rarely <= 2  # the solution and, if the fit took a second, its last state
     monkeypatch.setattr(checkpoint, "_INTERVAL", 0.0)
     monkeypatch.setattr(checkpoint, "_SHARE", 0)
     Golem("ev", "adam", max_iter=10).fit(data, checkpoint=tmp_path / "often")
-    assert len(written) == 1 + 11
+    assert len(written) == rarely + 11
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
     with np.load(tmp_path / "often", allow_pickle=False) as archive:
         assert archive["golem-ev/weights"].shape == (6, 6)
