@@ -205,6 +205,13 @@ def test_times_on_different_hardware_are_stated_and_not_judged():
     assert verdicts(on("GPU", faster))[3].holds is True
 
 
+def test_times_in_batches_are_not_compared():
+    verdicts = load("scalability").verdicts
+    golem, notears = large("golem-ev", lambda d: d // 10, 10.0), large("notears-l1", lambda d: d * d // 100, 50.0)
+    found = verdicts([row | {"batch": 12} for row in golem] + notears)
+    assert [one.holds for one in found[:3]] == [True, True, None]
+
+
 def test_every_claim_of_the_paper_can_fail_on_some_table():
     # No claim is only stated.
     turned = large("golem-ev", lambda d: d * d // 100, 50.0) + large("notears-l1", lambda d: 10 * 400 // d, 10.0)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golem.experiments.analysis.styles import BLACK, GREY, style_of
-from golem.experiments.analysis.tables import average, distinct, done, metric, where
+from golem.experiments.analysis.tables import average, distinct, done, metric, timed_alone, where
 from golem.experiments.engine.store import DONE
 from golem.experiments.experiment import Table
 
@@ -97,7 +97,9 @@ class Lines:
 
     def _points(self, table: Table, values: Sequence[Any]) -> Iterator[_Point]:
         """Yield the points of a method from left to right; one per hardware if they are not to be joined."""
-        column = "hardware" if self.y.endswith("seconds") else "device" if self.by_device else ""
+        column = "device" if self.by_device else ""
+        if self.y.endswith("seconds"):
+            column, table = "hardware", timed_alone(table)
         for value in values:
             rows = done(where(table, **{self.x: value}))
             for place in distinct(rows, column) or [None]:

@@ -111,6 +111,11 @@ def done(table: Table) -> Table:
     return [row for row in table if row["status"] == DONE]
 
 
+def timed_alone(table: Table) -> Table:
+    """Return the rows whose time is their own, and not their share of the time of a batch."""
+    return [row for row in table if row.get("batch") in (None, "", 1)]
+
+
 def where(table: Table, **values: Any) -> Table:
     """Return the rows with these values; a tuple, list or set means any of its values."""
 
