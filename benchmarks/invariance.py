@@ -14,7 +14,9 @@ import os
 import platform
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -92,31 +94,39 @@ def fitted(X: Any, noise: Any, names: list[str], limit: int | None = None) -> tu
     return model.cpdag_[block].tobytes(), model.adjacency_[block].tobytes()
 
 
+def differences(seed: int) -> list[tuple[str, str, int]]:
+    """Fit one table before and after every change; return what differs: (change, noise, 0 for class or 1 for graph)."""
+    found = []
+    X = problem(seed)
+    names = sorted(X.columns)
+    for noise in NOISES:
+        before = fitted(X, noise, names)
+        for change, make in CHANGES.items():
+            changed = make(X, np.random.default_rng(seed))
+            after = fitted(changed, noise, names, 1 if change == "number of threads" else None)
+            found += [(change, noise, k) for k in range(2) if before[k] != after[k]]
+    return found
+
+
 def main() -> None:
     """Fit every table before and after every change, and print the table of differences."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="20 tables instead of 300")
+    parser.add_argument("--workers", type=int, default=1, help="number of processes")
     parser.add_argument("--verbose", action="store_true", help="print every difference")
     options = parser.parse_args()
     count, began = 20 if options.quick else 300, time.perf_counter()
-    differences = {(change, noise): [0, 0] for change in CHANGES for noise in NOISES}
-    for seed in range(count):
-        X = problem(seed)
-        names = sorted(X.columns)
-        for noise in NOISES:
-            before = fitted(X, noise, names)
-            for change, make in CHANGES.items():
-                changed = make(X, np.random.default_rng(seed))
-                after = fitted(changed, noise, names, 1 if change == "number of threads" else None)
-                for k in range(2):
-                    differences[change, noise][k] += before[k] != after[k]
-                if options.verbose and before != after:
-                    print(f"seed {seed}, {X.shape[0]} x {X.shape[1]}, {noise}, {change}", flush=True)
+    total: Counter[tuple[str, str, int]] = Counter()
+    with ProcessPoolExecutor(options.workers) as pool:
+        for seed, found in enumerate(pool.map(differences, range(count))):
+            total.update(found)
+            if options.verbose and found:
+                print(f"seed {seed}: {found}", flush=True)
     print(
         "| change | tables | classes that differ: nv, ev, auto | graphs that differ: nv, ev, auto |\n|---|---|---|---|"
     )
     for change in CHANGES:
-        of_class, of_graph = (", ".join(str(differences[change, noise][k]) for noise in NOISES) for k in range(2))
+        of_class, of_graph = (", ".join(str(total[change, noise, k]) for noise in NOISES) for k in range(2))
         print(f"| {change} | {count} | {of_class} | {of_graph} |")
     versions = f"golem {golem.__version__}, numpy {np.__version__}, Python {platform.python_version()}"
     print(f"\n{versions}, {os.cpu_count()} cores, {time.perf_counter() - began:.0f} s")
