@@ -1,0 +1,109 @@
+"""Minimize a sum of costs of nodes given their parents: exactly for few nodes, otherwise by a search over orders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from golem.graphs.dag import is_dag, topological_order
+from golem.graphs.edges import Edges
+from golem.runtime.types import BoolMatrix, Indices, Vector
+from golem.solvers.order.exact_order import LARGEST_EXACT, Subsets
+from golem.solvers.order.found_graph import TIE
+from golem.solvers.order.free_order import Effort
+from golem.solvers.order.local_scores import LocalScore
+from golem.solvers.solution import Callback, Status
+
+
+@dataclass(frozen=True, eq=False)
+class LocalResult:
+    """The best graph of a search: edges sorted by child, then cause."""
+
+    order: Indices  # nodes, causes first
+    causes: Indices
+    children: Indices
+    costs: Vector  # (d,)
+    status: Status
+    perturbations: int = 0
+
+    @property
+    def score(self) -> float:
+        """The sum of the costs."""
+        return float(self.costs.sum())
+
+    @property
+    def edges(self) -> Edges:
+        """The edges."""
+        return Edges(self.causes, self.children, len(self.order))
+
+    @property
+    def graph(self) -> BoolMatrix:
+        """Adjacency matrix of shape (d, d)."""
+        return self.edges.matrix()
+
+
+def search_local(
+    score: LocalScore,
+    *,
+    allowed: ArrayLike | None = None,
+    required: ArrayLike | None = None,
+    starts: Sequence[ArrayLike] = (),
+    effort: Effort = "default",
+    time_limit: float | None = None,
+    random_state: int | np.random.Generator = 0,
+    on_progress: Callback | None = None,
+) -> LocalResult:
+    """Find a DAG with a low sum of costs; up to 12 nodes, the lowest.
+
+    Parameters
+    ----------
+    score : LocalScore
+        `GaussianBlocks` or `Counts`.
+    allowed, required : array of shape (d, d), bool, optional
+        Masks of the edges i -> j that are allowed, and that are required.
+    starts : sequence
+        Orders or graphs to begin with, in addition to those that the search chooses. An exact search ignores them.
+    effort, time_limit, random_state, on_progress
+        As for `golem.solvers.Order`.
+
+    Examples
+    --------
+    >>> from golem.solvers.order.local_scores import gaussian_blocks
+    >>> S = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.6], [0.6, 0.6, 1.0]])  # a collider
+    >>> search_local(gaussian_blocks([S], [1000])).graph.astype(int)
+    array([[0, 0, 1],
+           [0, 0, 1],
+           [0, 0, 0]])
+    """
+    d = score.d
+    may = None if allowed is None else np.asarray(allowed, dtype=bool) & ~np.eye(d, dtype=bool)
+    must = None if required is None or not np.any(required) else np.asarray(required, dtype=bool)
+    if must is not None and ((may is not None and np.any(must & ~may)) or not is_dag(must)):
+        raise ValueError("Required edges must be allowed and must not form a cycle.")
+    if d > LARGEST_EXACT:
+        raise ValueError(f"The search takes at most {LARGEST_EXACT} nodes; got {d}.")
+    return _search_exactly(score, may, must)
+
+
+def _search_exactly(score: LocalScore, allowed: BoolMatrix | None, required: BoolMatrix | None) -> LocalResult:
+    """Return the graph with the lowest score."""
+    subsets, limits = Subsets(score.d), size_limits(score, required)
+    cost = score.cost_table(subsets.members)
+    scale = float(np.abs(cost[0]).max(initial=1.0))
+    subsets.forbid(cost, allowed, required)
+    cost[(subsets.members @ score.sizes)[:, None] > limits] = np.inf
+    graphs, _ = subsets.best_dags(cost[:, :, None].copy(), TIE * scale)
+    others = score.sizes.sum() - score.sizes
+    status = Status.EXACT if np.all(limits >= others) else Status.SEARCHED
+    children, causes = np.nonzero(np.ascontiguousarray(graphs[0].T))
+    rows = graphs[0].T @ subsets.bits
+    return LocalResult(topological_order(graphs[0]), causes, children, cost[rows, np.arange(score.d)], status)
+
+
+def size_limits(score: LocalScore, required: BoolMatrix | None) -> Vector:
+    """Return the largest total size of the parents of every node, at least that of the required ones."""
+    needed = np.zeros(score.d) if required is None else score.sizes @ required
+    return np.maximum(score.limits, needed + 1e-9)
