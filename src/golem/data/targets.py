@@ -1,0 +1,138 @@
+"""The targets of interventions: which columns each environment changes, given by the user or in a file."""
+
+from __future__ import annotations
+
+import json
+import reprlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golem.runtime.messages import quoted, suggestion
+
+EXAMPLE = '{"control": [], "knockout": ["A"]}'
+
+
+def resolve_targets(
+    targets: Mapping[Any, Any] | None, labels: Sequence[str], names: Sequence[str]
+) -> dict[str, tuple[int, ...]]:
+    """Return the numbers of the target columns of each environment, in the order of `targets`.
+
+    Raise a ValueError if the labels are not those of the environments, or if a target is not a column.
+    """
+    if not isinstance(targets, Mapping):
+        raise ValueError(
+            f"Environments need targets: which columns each one changes, such as {EXAMPLE}; got "
+            f"{reprlib.repr(targets)}. [] means observational data."
+        )
+    require_unique(map(str, targets), "targets")
+    given = {str(label): value for label, value in targets.items()}
+    if unnamed := [label for label in labels if label not in given]:
+        raise ValueError(
+            f"The targets of environment {quoted(unnamed)} are missing. Add them to targets; [] means observational "
+            "data."
+        )
+    if unknown := [label for label in given if label not in labels]:
+        hint = suggestion(unknown[0], labels, "environments")
+        raise ValueError(f"There are targets for environment {quoted(unknown)}, which has no rows. {hint}")
+    return {label: _columns(label, value, names) for label, value in given.items()}
+
+
+def _columns(label: str, targets: Any, names: Sequence[str]) -> tuple[int, ...]:
+    """Return the numbers of the target columns of one environment."""
+    if targets is None:
+        raise ValueError(
+            f"The targets of environment {label!r} are unknown (None). Unknown targets cannot be estimated: name the "
+            "columns, or use [] for observational data."
+        )
+    if isinstance(targets, str) or not isinstance(targets, Iterable):
+        targets = [targets]
+    found = set()
+    for target in targets:
+        is_number = isinstance(target, int | np.integer) and not isinstance(target, bool)
+        if str(target) in names:
+            found.add(list(names).index(str(target)))
+        elif is_number and 0 <= target < len(names):
+            found.add(int(target))
+        else:
+            hint = suggestion(str(target), names, "columns")
+            raise ValueError(f"The target {shown_target(target)} of environment {label!r} is not a column. {hint}")
+    return tuple(sorted(found))
+
+
+def shown_target(target: Any) -> str:
+    """Return a target for a message; of a long one, its beginning."""
+    return quoted([target]) if isinstance(target, str) else reprlib.repr(target)
+
+
+def require_unique(labels: Iterable[str], where: str) -> None:
+    """Raise a ValueError if two environments have the same label."""
+    if twice := sorted(label for label, count in Counter(labels).items() if count > 1):
+        raise ValueError(f"Environment {quoted(twice)} occurs twice in {where}. Give each environment its own label.")
+
+
+def read_targets(path: str | Path) -> dict[str, list[str]]:
+    """Read targets from a JSON file such as `{"control": [], "knockout": ["A"]}`.
+
+    Raise a ValueError if it is not an object from labels to lists of column names, or has a label twice.
+    """
+    file = Path(path)
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        require_unique((label for label, _ in pairs), "the file")
+        return dict(pairs)
+
+    try:
+        content: Any = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=unique)
+    except FileNotFoundError:
+        raise ValueError(
+            f"{file}: There is no such file. It lists the targets of each environment: {EXAMPLE}"
+        ) from None
+    except OSError as error:
+        raise ValueError(f"{file}: The file cannot be read ({error.strerror}).") from None
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"{file}: The file is not JSON ({str(error)[:100]}). Expected: {EXAMPLE}") from None
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
+    is_table = isinstance(content, dict) and all(
+        value is None or (isinstance(value, list) and all(isinstance(name, str) for name in value))
+        for value in content.values()
+    )
+    if not is_table:
+        raise ValueError(f"{file}: The file must list the target columns of each environment, such as {EXAMPLE}")
+    return dict(content)
+
+
+def coded_labels(labels: Any, rows: int) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    """Return the distinct labels of rows as text, and the number of its label for each row.
+
+    Whole numbers that a table stores as floats are written without decimals, as they are in targets.json. Raise a
+    ValueError for missing labels or another number of them.
+    """
+    import pyarrow as pa
+
+    values = labels.to_arrow() if hasattr(labels, "to_arrow") else labels  # Polars
+    try:
+        if not isinstance(values, pa.Array | pa.ChunkedArray):
+            values = pa.array(values if hasattr(values, "dtype") else list(values), from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
+        raise ValueError(f"environments must be one label per row, all of one type: {str(error)[:100]}.") from None
+    if len(values) != rows:
+        raise ValueError(f"environments must have one label per row; got {len(values)} labels for {rows} rows.")
+    if values.null_count:
+        first = int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0]) + 1
+        raise ValueError(
+            f"{values.null_count} of {rows} rows have no environment label; the first is row {first}. Drop these rows, "
+            "or label them."
+        )
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    distinct = coded.dictionary.to_pylist()
+    if all(isinstance(value, float) and value.is_integer() for value in distinct):
+        distinct = [int(value) for value in distinct]
+    return tuple(str(value) for value in distinct), coded.indices.to_numpy(zero_copy_only=False).astype(np.intp)
