@@ -47,7 +47,7 @@ class Environments:
     >>> rng = np.random.default_rng(0)
     >>> control, knockout = (Moments.from_rows(rng.normal(size=(n, 2)), ["A", "B"]) for n in (50, 20))
     >>> both = Environments.of({"control": control, "ko": knockout}, {"control": [], "ko": ["A"]})
-    >>> both.rows, both.targets, both.without(0)
+    >>> both.n, both.targets, both.without(0)
     (70, ((), (0,)), (0,))
     """
 
@@ -86,7 +86,7 @@ class Environments:
         return len(self.names)
 
     @property
-    def rows(self) -> int:
+    def n(self) -> int:
         """Number of rows of all environments."""
         return sum(part.n for part in self.moments)
 
@@ -144,24 +144,39 @@ class Environments:
         and n is the sum of (rows - 1). With shared ones it is the scatter about the common mean, and n is one less than
         the number of rows. The mean is that of all rows.
         """
-        parts = [self.moments[e] for e in which]
-        rows = np.array([part.n for part in parts], dtype=float)
-        shift = parts[0].shift
-        means = np.array([(part.shift - shift) + part.offset for part in parts])
+        rows, means = self._rows_and_means(which)
         offset = rows @ means / rows.sum()
         scatter = self._scatter(which)
-        freedom = int(rows.sum()) - len(parts)
+        freedom = int(rows.sum()) - len(rows)
         if intercepts == "shared":
             away = (means - offset) * np.sqrt(rows)[:, None]
             scatter, freedom = scatter + away.T @ away, int(rows.sum()) - 1
-        return Moments(freedom, shift, offset, scatter, self.names)
+        return Moments(freedom, self.moments[0].shift, offset, scatter, self.names)
+
+    def intercepts(self, weights: Matrix) -> Vector:
+        """Return the intercept of each node, given B: its mean minus what its parents explain.
+
+        The means are those of the rows of all environments that do not target the node.
+        """
+        found = self.moments[0].shift - self.moments[0].shift @ weights
+        for which, nodes in self.groups().items():
+            rows, means = self._rows_and_means(which)
+            mean = rows @ means / rows.sum()
+            found[nodes] += mean[nodes] - mean @ weights[:, nodes]
+        return np.asarray(found)
+
+    def _rows_and_means(self, which: Sequence[int]) -> tuple[Vector, Matrix]:
+        """Return the numbers of rows and the means of some environments, relative to a shift near the data."""
+        parts, shift = [self.moments[e] for e in which], self.moments[0].shift
+        means = np.array([(part.shift - shift) + part.offset for part in parts])
+        return np.array([part.n for part in parts], dtype=float), means
 
     def together(self, intercepts: Intercepts = "separate") -> Moments:
         """Return the moments of all rows: their number, their mean, and the covariance of `pooled`."""
         pool = self.pooled(range(len(self.moments)), intercepts)
         gaps = [part.missing for part in self.moments if part.missing is not None]
         missing = functools.reduce(lambda left, right: left + right, gaps) if gaps else None
-        return dataclasses.replace(pool, n=self.rows, scatter=pool.scatter * (self.rows / pool.n), missing=missing)
+        return dataclasses.replace(pool, n=self.n, scatter=pool.scatter * (self.n / pool.n), missing=missing)
 
     def _scatter(self, which: Iterable[int]) -> Matrix:
         """Return the sum of the scatters of some environments.
@@ -210,14 +225,7 @@ class Environments:
 
     def require_learnable(self, intervention: Intervention) -> None:
         """Raise a ValueError for environments from which no graph can be learned."""
-        if small := [
-            f"{label!r} ({part.n})"
-            for label, part in zip(self.labels, self.moments, strict=True)
-            if part.n < LEAST_ROWS
-        ]:
-            raise ValueError(
-                f"Environments with fewer than {LEAST_ROWS} rows: {shortened(small)}. Add rows, or leave them out."
-            )
+        require_rows(dict(zip(self.labels, (part.n for part in self.moments), strict=True)))
         if always := [name for j, name in enumerate(self.names) if not self.without(j)]:
             raise ValueError(
                 f"Column {quoted(always)} is a target in every environment, so nothing shows what it depends on "
@@ -246,3 +254,11 @@ class Environments:
                     f"Column {quoted([self.names[j] for j in fixed])} is constant in all environments "
                     f"that do not target {self.names[nodes[0]]!r}. Add an environment in which both vary."
                 )
+
+
+def require_rows(sizes: Mapping[str, int]) -> None:
+    """Raise a ValueError for environments with too few rows."""
+    if small := [f"{label!r} ({n})" for label, n in sizes.items() if n < LEAST_ROWS]:
+        raise ValueError(
+            f"Environments with fewer than {LEAST_ROWS} rows: {shortened(small)}. Add rows, or leave them out."
+        )

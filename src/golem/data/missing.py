@@ -58,11 +58,15 @@ class Missing:
         return cls(method, int(absent.any(axis=1).sum()), int(counts.sum()), len(absent), columns, **more)
 
     def __add__(self, other: Missing) -> Missing:
-        """Return the record of the rows of both, if rows were dropped; records of EM cannot be added."""
+        """Return the record of the rows of both; for EM, of two tables whose moments were estimated separately."""
         columns = dict(Counter(self.columns) + Counter(other.columns))
         cells, rows_read = self.cells + other.cells, self.rows_read + other.rows_read
         markers = add_markers(self.markers, other.markers)
-        return Missing(self.method, self.rows + other.rows, cells, rows_read, columns, markers=markers)
+        rows_used, iterations = None, max(self.iterations, other.iterations)
+        if self.method == "em":
+            rows_used = sum(one.rows_read if one.rows_used is None else one.rows_used for one in (self, other))
+        rows = self.rows + other.rows
+        return Missing(self.method, rows, cells, rows_read, columns, rows_used, iterations, markers)
 
     @property
     def sentence(self) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # Rows, or a function that reads them if they are needed.
 RowSource = Array | Callable[[], Array | None] | None
+_ENVIRONMENTS = "it is not used with environments, whose interventions change it"
 _NO_ROWS = "the rows are needed, and only their moments are known"
 
 
@@ -49,16 +50,18 @@ def uses_shape(model: Golem) -> bool:
     """Tell whether the settings allow directions by the shape of the noise.
 
     With noise="ev" the assumption of equal variances decides the directions, and the graphs of Adam and L-BFGS are
-    those of the paper.
+    those of the paper. Interventions change the noise of their targets, so environments have no common shape.
     """
-    return model.shape == "auto" and is_counted(model) and model.noise != "ev"
+    usable = is_counted(model) and model.noise != "ev" and getattr(model, "environments_", None) is None
+    return model.shape == "auto" and usable
 
 
 def _shape_evidence(model: Golem, undirected: BoolVector, rows: RowSource) -> ShapeEvidence:
     """Return the evidence of the noise shapes for the directions that are open."""
     graph, moments = model.graph_, model.moments_
     if not (uses_shape(model) and undirected.any()):
-        return ShapeEvidence()
+        unused = model.shape == "auto" and model.environments_ is not None and undirected.any()
+        return ShapeEvidence(reason=_ENVIRONMENTS) if unused else ShapeEvidence()
     table = _table(rows, moments.d)
     if table is None:
         return ShapeEvidence(reason=_NO_ROWS)

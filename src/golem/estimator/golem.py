@@ -14,25 +14,23 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from golem.data.checks import require_learnable, warn_of_equal_scales
+from golem.data.environment_input import Targets, is_interventional
+from golem.data.environments import Intercepts, Intervention
 from golem.data.inputs import TableEstimator, read_data, read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice, require_choice
 from golem.data.moments import Moments
+from golem.estimator.conveniences import Conveniences
 from golem.estimator.direction_evidence import RowSource, with_directions
-from golem.estimator.gradient_fit import round_solution, run_recipe
+from golem.estimator.environment_fit import require_observational, run_environments
+from golem.estimator.gradient_fit import paper_settings, round_solution, run_recipe
 from golem.estimator.learned_graph import MATRICES, GraphMatrices, LearnedGraph
 from golem.estimator.order_fit import checks_independence, run_search
-from golem.estimator.settings import (
-    PAPER_THRESHOLD,
-    checkpoint_path,
-    chosen_solver,
-    named,
-    plain_number,
-)
+from golem.estimator.settings import checkpoint_path, chosen_solver, named, plain_number
 from golem.estimator.settings import is_counted as is_counted
 from golem.runtime.types import Array
 from golem.score.acyclicity import Acyclicity
-from golem.score.objective import PAPER_PENALTIES, graph_scores
+from golem.score.objective import graph_scores
 from golem.score.regression import Regressions, weighted_edges
 from golem.score.sparsity import L0, Criterion
 from golem.solvers import LBFGS, Adam, Callback, Order, Solution
@@ -40,7 +38,7 @@ from golem.solvers.paper_recipe import NOISE_MODELS, NoiseModel
 from golem.solvers.rounding import CycleRemoval, with_required
 
 
-class Golem(TableEstimator, GraphMatrices):
+class Golem(TableEstimator, GraphMatrices, Conveniences):
     """Learn a linear directed acyclic graph by penalized Gaussian likelihood.
 
     Minimizes S(B) = L(B) + R_sparse(B) + R_DAG(B) (Ng, Ghassami and Zhang 2020, eq. 1). `weights_[i, j] != 0` means
@@ -91,6 +89,11 @@ class Golem(TableEstimator, GraphMatrices):
         Whether the shape of the noise may decide directions that the equivalence class leaves open, where it is not
         Gaussian and the linear model holds (docs/directions.md). This needs rows. It applies to solver="order" unless
         noise="ev": equal variances decide directions by assumption, and Adam and L-BFGS return the graph of the paper.
+    intervention : {"soft", "hard"}
+        What the experiments of `fit(..., environments=...)` do to their targets: change how they depend on their
+        parents, or cut the influence of the parents (docs/interventions.md).
+    intercepts : {"separate", "shared"}
+        Whether every environment has means of its own, or all have the same means where nothing was changed.
     random_state : int, Generator or None
         Random seed of the search and of minibatches. None means 0, so that equal data give equal graphs.
     device : str
@@ -138,7 +141,9 @@ class Golem(TableEstimator, GraphMatrices):
     start_solution_ : Solution or None
         The solve of GOLEM-EV for `init="ev"`.
     moments_ : Moments
-        The sufficient statistics of the data.
+        The sufficient statistics of the data; with environments, of all rows, with the covariance within environments.
+    environments_ : Environments or None
+        The moments and targets of each environment; None if none were given.
     missing_ : Missing or None
         The missing values and their treatment; None if there were none.
     knowledge_ : Knowledge
@@ -177,6 +182,8 @@ class Golem(TableEstimator, GraphMatrices):
         knowledge: Knowledge | NamedKnowledge | None = None,
         missing: MissingChoice = "error",
         shape: Literal["auto", "off"] = "auto",
+        intervention: Intervention = "soft",
+        intercepts: Intercepts = "separate",
         random_state: int | np.random.Generator | None = None,
         device: str = "cpu",
         dtype: Literal["float64", "float32"] = "float64",
@@ -196,6 +203,8 @@ class Golem(TableEstimator, GraphMatrices):
         self.knowledge = knowledge
         self.missing = missing
         self.shape = shape
+        self.intervention = intervention
+        self.intercepts = intercepts
         self.random_state = random_state
         self.device = device
         self.dtype = dtype
@@ -219,32 +228,32 @@ class Golem(TableEstimator, GraphMatrices):
         **changes
             Other parameters of `Golem`, such as `device="cuda"` or `max_iter=1000`.
         """
-        if noise not in PAPER_PENALTIES:
-            raise ValueError(f"noise must be 'ev' or 'nv' in the paper's recipe; got {noise!r}.")
-        if accelerate and "solver" in changes:
-            raise ValueError("Set accelerate in the solver: solver=Adam(accelerate=True).")
-        model = NOISE_MODELS[noise]
-        recipe: dict[str, Any] = {
-            "noise": noise,
-            "solver": Adam(accelerate=True) if accelerate else "adam",
-            "lambda_sparsity": model.lambda_sparsity,
-            "lambda_dag": model.lambda_dag,
-            "threshold": PAPER_THRESHOLD,
-            "init": "ev" if noise == "nv" else "zeros",
-            "acyclicity": "expm",
-            "cycles": "paper",
-        }
-        return cls(**(recipe | changes))
+        return cls(**(paper_settings(noise, accelerate, "solver" in changes) | changes))
 
-    def fit(self, X: Any, y: None = None, *, checkpoint: str | Path | None = None, rows: RowSource = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: None = None,
+        *,
+        environments: Any = None,
+        targets: Targets | None = None,
+        checkpoint: str | Path | None = None,
+        rows: RowSource = None,
+    ) -> Self:
         """Learn a graph.
 
         Parameters
         ----------
         X : array, sparse matrix, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
-            Data of shape (n, d), or their moments.
+            Data of shape (n, d), or their moments. Of several environments also a dictionary from labels to tables or
+            Moments, or `Environments`.
         y : None
             Ignored, for scikit-learn.
+        environments : str or sequence of n labels, optional
+            The experiment that each row comes from, or the name of the column of X with these labels. noise="auto" and
+            "nv" then both mean free noise variances, and the shape of the noise is not used.
+        targets : mapping of label to columns, optional
+            The columns that each experiment changed, by name or number; [] for observational data.
         checkpoint : path, optional
             File that keeps the state of a long solve (Adam). If a fit is interrupted, reaches its time limit or is
             killed, the same call continues where it stopped, with the same result as a fit without a break. A file of
@@ -255,6 +264,8 @@ class Golem(TableEstimator, GraphMatrices):
         """
         noise, solver = self.check_settings()
         file = checkpoint_path(self, solver, checkpoint)
+        if is_interventional(X, environments, targets):
+            return self._conclude(*run_environments(self, solver, X, environments, targets, rows))
         own_rows = self._prepare(X, solver)
         if rows is not None and own_rows is not None:
             raise ValueError("X has rows of its own. Give rows only if X is Moments.")
@@ -264,7 +275,9 @@ class Golem(TableEstimator, GraphMatrices):
 
     def _prepare(self, X: Any, solver: Order | Adam | LBFGS) -> Array | None:
         """Read and check the data; return the rows if there are any."""
+        require_observational(self)
         self._forget()
+        self.environments_ = None
         self.moments_, rows = read_data(self, X, incomplete=isinstance(solver, Order))
         self.missing_ = self.moments_.missing
         uses_scale = self.noise == "ev" or not isinstance(solver, Order)
@@ -285,8 +298,9 @@ class Golem(TableEstimator, GraphMatrices):
         """Set the fitted attributes."""
         self.solution_, self.start_solution_ = solution, start
         self.noise_choice_ = solution.noise_choice
+        noise = self.noise if self.environments_ is None else "nv"
         self.likelihood_ = (
-            NOISE_MODELS[self.noise].likelihood(self.moments_.n)
+            NOISE_MODELS[noise].likelihood(self.moments_.n)
             if self.noise_choice_ is None
             else self.noise_choice_.likelihood
         )
@@ -326,32 +340,6 @@ class Golem(TableEstimator, GraphMatrices):
         model._describe()
         return model
 
-    def certify(self, tolerance: float = 1e-6) -> Any:
-        """Find a stationary point of the paper's l1 score from these weights; see `golem.diagnostics.certify`."""
-        from golem.assessment.diagnostics import certify
-
-        return certify(self, tolerance)
-
-    def diagnose(self, X: Any = None, *, refit: bool | None = None) -> Any:
-        """Check the learned graph; see `golem.diagnostics.diagnose`."""
-        from golem.assessment.diagnostics import diagnose
-
-        return diagnose(self, X, refit=refit)
-
-    def plot(self, **options: Any) -> Any:
-        """Draw the learned graph, or the weight matrix of a large one; see `golem.plots.plot_model`."""
-        from golem.output.figures import plot_model
-
-        check_is_fitted(self, "graph_")
-        return plot_model(self, **options)
-
-    def report(self, path: Any, **options: Any) -> Any:
-        """Write a page to explore the graph in a browser; see `golem.output.report.report_document`."""
-        from golem.output.report import report_model
-
-        check_is_fitted(self, "graph_")
-        return report_model(self, path, **options)
-
     def _edge_penalty(self, solver: Order | Adam | LBFGS) -> L0:
         """Return the penalty per edge of the order solver; for other solvers the default, for comparison."""
         counted = isinstance(solver, Order) and self.lambda_sparsity is not None
@@ -372,7 +360,7 @@ class Golem(TableEstimator, GraphMatrices):
     def _rounded(self) -> Regressions:
         """Return the edges of the learned graph; round the weights first unless the solver counts edges."""
         raw, known, S = self.solution_.raw, self.knowledge_, self.moments_.covariance
-        if isinstance(raw, Regressions) and known.is_empty and raw.weights.all():
+        if isinstance(raw, Regressions) and (self.environments_ or (known.is_empty and raw.weights.all())):
             return raw
         weights = self.solution_.weights if is_counted(self) else round_solution(self)
         return weighted_edges(with_required(weights, known.required), S)
@@ -380,9 +368,9 @@ class Golem(TableEstimator, GraphMatrices):
     def _explain(self, fit: Regressions, rows: RowSource) -> None:
         """Judge the directions of the edges, and score the graph."""
         self._show(with_directions(self, fit, rows))
-        graph = self.graph_
-        scores = graph_scores(graph.weights, graph.residual_variances, self.moments_.n)
-        self.solution_ = dataclasses.replace(self.solution_, graph_scores=scores)
+        if self.environments_ is None:
+            scores = graph_scores(self.graph_.weights, self.graph_.residual_variances, self.moments_.n)
+            self.solution_ = dataclasses.replace(self.solution_, graph_scores=scores)
 
     def _show(self, graph: LearnedGraph) -> None:
         """Set the graph, which can be another member of the equivalence class than the one that was found."""

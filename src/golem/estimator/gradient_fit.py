@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from golem.estimator.settings import ACYCLICITIES, PAPER_THRESHOLD, named, placement_for, plain_number, start_matrix
 from golem.runtime.types import Array, Matrix
+from golem.score.objective import PAPER_PENALTIES
 from golem.solvers import LBFGS, Adam, Solution
 from golem.solvers.likelihood_ratio import ChosenEdges, choose_edges
 from golem.solvers.paper_recipe import NOISE_MODELS, NoiseModel, PaperRecipe
@@ -15,6 +16,24 @@ from golem.solvers.rounding import Rounded, round_to_dag
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
+
+
+def paper_settings(noise: str, accelerate: bool, own_solver: bool) -> dict[str, Any]:
+    """Return the parameters of the paper's recipe (appendix F); `own_solver`: whether the caller sets a solver."""
+    if noise not in PAPER_PENALTIES:
+        raise ValueError(f"noise must be 'ev' or 'nv' in the paper's recipe; got {noise!r}.")
+    if accelerate and own_solver:
+        raise ValueError("Set accelerate in the solver: solver=Adam(accelerate=True).")
+    return {
+        "noise": noise,
+        "solver": Adam(accelerate=True) if accelerate else "adam",
+        "lambda_sparsity": NOISE_MODELS[noise].lambda_sparsity,
+        "lambda_dag": NOISE_MODELS[noise].lambda_dag,
+        "threshold": PAPER_THRESHOLD,
+        "init": "ev" if noise == "nv" else "zeros",
+        "acyclicity": "expm",
+        "cycles": "paper",
+    }
 
 
 def run_recipe(

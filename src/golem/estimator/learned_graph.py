@@ -14,6 +14,7 @@ from golem.model.linear_sem import LinearSEM
 from golem.runtime.types import BoolMatrix, BoolVector, Matrix, Vector
 
 if TYPE_CHECKING:
+    from golem.data.environments import Environments
     from golem.data.moments import Moments
     from golem.score.likelihood import Likelihood
     from golem.solvers import Solution
@@ -85,6 +86,7 @@ class GraphMatrices:
     solution_: Solution
     likelihood_: Likelihood
     moments_: Moments
+    environments_: Environments | None
 
     @functools.cached_property
     def weights_(self) -> Matrix:
@@ -155,10 +157,13 @@ class GraphMatrices:
 
     @functools.cached_property
     def sem_(self) -> LinearSEM:
-        """The fitted model over the named variables."""
+        """The fitted model over the named variables; with environments, without interventions."""
         _known(self.graph_.reversible)
         noise_variances = self.likelihood_.noise_variances(self.graph_.residual_variances)
-        return LinearSEM.from_moments(self.weights_, noise_variances, self.moments_)
+        sem = LinearSEM.from_moments(self.weights_, noise_variances, self.moments_)
+        if self.environments_ is None:
+            return sem
+        return LinearSEM(sem.weights, sem.noise_variances, self.environments_.intercepts(sem.weights), sem.names)
 
 
 MATRICES = tuple(name for name, value in vars(GraphMatrices).items() if isinstance(value, functools.cached_property))

@@ -1,0 +1,139 @@
+"""Reading the environments of a fit: one table with a label per row, or one table per environment."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from golem.data.environments import Environments, require_rows
+from golem.data.inputs import numpy_rows, read_data
+from golem.data.missing import MissingChoice
+from golem.data.moments import Moments
+from golem.data.table_input import is_table, real_matrix, rows_and_names
+from golem.data.targets import coded_labels
+from golem.runtime.messages import suggestion
+from golem.runtime.names import column_names
+from golem.runtime.types import Matrix
+
+Targets = Mapping[Any, Any]
+
+
+def is_interventional(X: Any, environments: Any = None, targets: Targets | None = None) -> bool:
+    """Tell whether the input of a fit describes environments."""
+    return environments is not None or targets is not None or isinstance(X, Environments) or _is_mapping(X)
+
+
+def _is_mapping(X: Any) -> bool:
+    """Tell whether X has one entry per environment; SciPy's dictionaries of keys are matrices."""
+    return isinstance(X, Mapping) and not hasattr(X, "shape")
+
+
+def read_environments(
+    estimator: BaseEstimator, X: Any, environments: Any = None, targets: Targets | None = None
+) -> Environments:
+    """Return the environments of a fit; record the columns on the estimator.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Receives `n_features_in_` and, if the columns have names, `feature_names_in_`. Its parameter `missing` says how
+        to treat missing values, in each environment by itself.
+    X : table, array, mapping or Environments
+        All rows; or a table or Moments per label.
+    environments : str or sequence, optional
+        The label of each row, or the name of the column of X that has them.
+    targets : mapping, optional
+        The columns that each environment changes; see `Environments.of`.
+    """
+    if isinstance(X, Environments):
+        _require_only(X, environments, targets)
+        found, named = X, True
+    else:
+        missing: MissingChoice = getattr(estimator, "missing", "error")
+        parts, named = split_data(X, environments)
+        found = Environments.of(moments_of_parts(parts, missing), targets)
+    estimator.n_features_in_ = found.d
+    vars(estimator).pop("feature_names_in_", None)
+    if named:
+        estimator.feature_names_in_ = np.array(found.names, dtype=object)
+    return found
+
+
+def split_data(X: Any, environments: Any) -> tuple[dict[str, Any], bool]:
+    """Return the data of each environment, rows as (values, names), and whether the columns have names."""
+    if _is_mapping(X):
+        _require_only(X, environments, None)
+        parts = {str(label): part for label, part in X.items()}
+        return parts, all(isinstance(part, Moments) or is_table(part) for part in parts.values())
+    if environments is None:
+        raise ValueError("targets need environments: one label per row, or the name of the column that has the labels.")
+    if isinstance(X, Moments):
+        raise ValueError(
+            "The moments of all rows cannot be divided into environments. Give the moments of each: fit({'control': "
+            "moments, ...}, targets=...)."
+        )
+    if isinstance(environments, str):
+        X, environments = _without_column(X, environments)
+    named = is_table(X)
+    values = rows_and_names(X)[0] if named else numpy_rows(real_matrix(X))
+    names = rows_and_names(X)[1] if named else column_names(None, values.shape[1])
+    labels, codes = coded_labels(environments, len(values))
+    rows = {label: values[codes == k] for k, label in enumerate(labels)}
+    require_rows({label: len(part) for label, part in rows.items() if len(part)})
+    # A categorical column can have labels without rows.
+    return {label: (part, names) for label, part in rows.items() if len(part)}, named
+
+
+def moments_of_parts(parts: Mapping[str, Any], missing: MissingChoice) -> dict[str, Moments]:
+    """Return the moments of each environment, given what `split_data` returns."""
+    found = {}
+    for label, part in parts.items():
+        with naming_environment(label):
+            if isinstance(part, tuple):
+                values: Matrix = part[0]
+                found[label] = Moments.from_rows(values, part[1], missing=missing)
+            else:
+                found[label] = read_data(reader_for(missing), part)[0]
+    return found
+
+
+def reader_for(missing: MissingChoice) -> BaseEstimator:
+    """Return an estimator that reads a table, with this treatment of missing values."""
+    reader = BaseEstimator()
+    reader.missing = missing
+    return reader
+
+
+@contextlib.contextmanager
+def naming_environment(label: str) -> Iterator[None]:
+    """Begin error messages with the label of the environment."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"Environment {label!r}: {error}") from None
+
+
+def _without_column(X: Any, column: str) -> tuple[Any, Any]:
+    """Return a table without the column of labels, and that column."""
+    import narwhals.stable.v1 as nw
+
+    if not is_table(X):
+        raise ValueError(
+            f"environments={column!r} names a column, but X is an array without column names. Give one label per row."
+        )
+    frame = nw.from_native(X, eager_only=True)
+    if column not in frame.columns:
+        raise ValueError(f"There is no column {column!r} of labels. {suggestion(column, frame.columns, 'columns')}")
+    return frame.drop(column).to_native(), frame[column].to_native()
+
+
+def _require_only(X: Any, environments: Any, targets: Targets | None) -> None:
+    """Raise a ValueError if labels or targets are given twice."""
+    if environments is not None:
+        raise ValueError("X has one entry per environment already. Leave out environments.")
+    if targets is not None:
+        raise ValueError("X has targets of its own. Leave out targets.")

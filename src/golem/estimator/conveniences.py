@@ -1,0 +1,37 @@
+"""Methods of an estimator that call what lies above it: checks, figures and reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+
+class Conveniences:
+    """Shortcuts to functions of `golem.assessment` and `golem.output`."""
+
+    def certify(self: Any, tolerance: float = 1e-6) -> Any:
+        """Find a stationary point of the paper's l1 score from these weights; see `golem.diagnostics.certify`."""
+        from golem.assessment.diagnostics import certify
+
+        return certify(self, tolerance)
+
+    def diagnose(self: Any, X: Any = None, *, refit: bool | None = None) -> Any:
+        """Check the learned graph; see `golem.diagnostics.diagnose`."""
+        from golem.assessment.diagnostics import diagnose
+
+        return diagnose(self, X, refit=refit)
+
+    def plot(self: Any, **options: Any) -> Any:
+        """Draw the learned graph, or the weight matrix of a large one; see `golem.plots.plot_model`."""
+        from golem.output.figures import plot_model
+
+        check_is_fitted(self, "graph_")
+        return plot_model(self, **options)
+
+    def report(self: Any, path: Any, **options: Any) -> Any:
+        """Write a page to explore the graph in a browser; see `golem.output.report.report_document`."""
+        from golem.output.report import report_model
+
+        check_is_fitted(self, "graph_")
+        return report_model(self, path, **options)

@@ -1,0 +1,126 @@
+"""Fit by a search over orders in several environments: settings, data and knowledge of an estimator.
+
+The columns are sorted by name for the search, as in `order_fit`.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from golem.data.checks import require_learnable
+from golem.data.environment_input import Targets, read_environments
+from golem.data.environments import INTERCEPTS, INTERVENTIONS
+from golem.data.inputs import read_knowledge
+from golem.estimator.name_order import NameOrder, name_order
+from golem.runtime.types import Vector
+from golem.score.regression import Regressions
+from golem.solvers import LBFGS, Adam, Order, Progress, Solution, TracePoint
+from golem.solvers.order.environment_score import environment_score, regress_environments
+from golem.solvers.order.local_scores import GaussianBlocks
+from golem.solvers.order.local_search import LocalResult, search_local
+
+if TYPE_CHECKING:
+    from golem.estimator.golem import Golem
+
+
+def require_observational(model: Golem) -> None:
+    """Raise a ValueError if settings for environments are given without environments."""
+    for name, default in (("intervention", "soft"), ("intercepts", "separate")):
+        if (value := getattr(model, name)) != default:
+            raise ValueError(f"{name}={value!r} needs environments: fit(X, environments=..., targets=...).")
+
+
+def require_environment_settings(model: Golem, solver: Order | Adam | LBFGS, rows: Any = None) -> None:
+    """Raise a ValueError for settings that have no meaning with environments."""
+    for name, choices in (("intervention", INTERVENTIONS), ("intercepts", INTERCEPTS)):
+        if getattr(model, name) not in choices:
+            raise ValueError(f"{name} must be one of {choices}; got {getattr(model, name)!r}.")
+    if not isinstance(solver, Order):
+        raise ValueError(
+            f"Environments need solver='order'; got solver={model.solver!r}. The paper's score has one covariance."
+        )
+    if model.noise == "ev":
+        raise ValueError(
+            "noise='ev' does not fit environments: an intervention changes the noise variance of its targets. Use "
+            "noise='nv', which gives each variable its own."
+        )
+    if isinstance(model.init, str):
+        raise ValueError(f"init={model.init!r} does not fit environments. Use an order or a graph.")
+    if rows is not None:
+        raise ValueError("With environments the shape of the noise is not used. Leave out rows.")
+
+
+def run_environments(
+    model: Golem, solver: Order | Adam | LBFGS, X: Any, environments: Any, targets: Targets | None, rows: Any
+) -> tuple[Solution, None]:
+    """Read environments and search for the best graph; set what is known before the search on the model."""
+    require_environment_settings(model, solver, rows)
+    assert isinstance(solver, Order)
+    model._forget()
+    model.environments_ = read_environments(model, X, environments, targets)
+    model.environments_.require_learnable(model.intervention)
+    model.moments_ = model.environments_.together(model.intercepts)
+    model.missing_ = model.moments_.missing
+    require_learnable(model.moments_, uses_scale=False, stacklevel=5)
+    model.knowledge_ = read_knowledge(model.knowledge, model.moments_.names)
+    model.edge_penalty_ = model._edge_penalty(solver)
+    order = name_order(model.moments_.names)
+    return order.restore_solution(_search(model, solver, order)), None
+
+
+def score_of(model: Golem) -> GaussianBlocks:
+    """Return the cost of every node of a fitted model given its parents, in the order of its columns."""
+    assert model.environments_ is not None
+    return environment_score(model.environments_, model.edge_penalty_, model.intervention, model.intercepts)
+
+
+def _search(model: Golem, solver: Order, order: NameOrder) -> Solution:
+    """Search over orders of the columns, sorted by name."""
+    assert model.environments_ is not None
+    environments, knowledge = model.environments_.reordered(order.names), model.knowledge_
+    masks = {} if knowledge.is_empty else {"allowed": order.sort(knowledge.allowed)}
+    if masks:
+        masks["required"] = order.sort(knowledge.required)
+    score = environment_score(environments, model.edge_penalty_, model.intervention, model.intercepts)
+    began = time.perf_counter()
+    found = search_local(
+        score,
+        **masks,
+        starts=() if model.init is None else (order.sort_start(np.asarray(model.init)),),
+        effort=solver.effort,
+        time_limit=solver.time_limit,
+        random_state=0 if model.random_state is None else model.random_state,
+        on_progress=model.callback,
+    )
+    fit = regress_environments(environments, found.children, found.causes, model.intercepts)
+    terms = _terms(score, found, fit, environments.n)
+    seconds = time.perf_counter() - began
+    if model.callback is not None:
+        model.callback(Progress("order-nv", 1, 1, seconds, terms["score"], 0.0))
+    return Solution(
+        raw=fit,
+        status=found.status,
+        terms=terms,
+        trace=(TracePoint(found.perturbations, seconds, terms),),
+        iterations=found.perturbations,
+        seconds=seconds,
+        stationarity=float("nan"),
+        graph_scores={"edges": float(len(found.children))},
+    )
+
+
+def _terms(score: GaussianBlocks, found: LocalResult, fit: Regressions, n: int) -> dict[str, float]:
+    """Return the terms of the score, divided by twice the number of rows as those of one table are."""
+    penalty = float(_penalties(score, found).sum()) / (2 * n)
+    total = found.score / (2 * n)
+    size = float(np.abs(fit.weights).sum())
+    return {"likelihood": total - penalty, "sparsity": penalty, "dag": 0.0, "score": total, "l1": size, "h": 0.0}
+
+
+def _penalties(score: GaussianBlocks, found: LocalResult) -> Vector:
+    """Return the penalty of every node, shape (d,)."""
+    parents = np.bincount(found.children, minlength=score.d)
+    return np.asarray(score.penalty.per_coefficient * parents + score.penalty.by_parents[parents])
