@@ -25,12 +25,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 from golem.assessment.consensus import ranked_pairs
 from golem.data.checks import DataWarning, require_learnable
+from golem.data.environment_input import Targets, is_interventional
+from golem.data.environment_sample import EnvironmentSample, read_environment_sample
 from golem.data.inputs import read_knowledge
-from golem.data.resampling import IncompleteRows, Sample, half_of, resampler
+from golem.data.resampling import Sample, half_of, resampler
 from golem.data.row_blocks import row_sample
 from golem.directions.equivalence_class import random_member
 from golem.directions.shape_rows import standardized_rows, why_unusable
 from golem.estimator.direction_evidence import RowSource, uses_shape, with_directions
+from golem.estimator.environment_fit import refitted
 from golem.estimator.golem import Golem, is_counted, plain_model
 from golem.estimator.settings import plain_number
 from golem.runtime.machine import available_cores
@@ -38,7 +41,7 @@ from golem.runtime.progress import Counter
 from golem.runtime.threads import interruptible_map
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.likelihood import GaussianNV
-from golem.score.regression import Regressions, regressions
+from golem.score.regression import Regressions
 from golem.solvers import Status
 
 # A resample that cannot be fitted, for example because a rare value is missing, is drawn again up to this often.
@@ -118,6 +121,8 @@ def bootstrap(
     data: Any,
     replicates: int = 100,
     *,
+    environments: Any = None,
+    targets: Targets | None = None,
     level: float = 0.95,
     random_state: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
@@ -141,6 +146,9 @@ def bootstrap(
         on each resample.
     replicates : int
         Number of graphs.
+    environments, targets
+        As for `Golem.fit`; the rows of each environment are resampled by themselves. Targets are by default those of
+        the fitted model.
     level : float
         Share of the replicates between the bounds of an interval.
     random_state : int, Generator or None
@@ -170,7 +178,7 @@ def bootstrap(
     """
     model = plain_model(model)
     _require_sensible(model, replicates, level, n_jobs)
-    source = resampler(data, model.missing, model.moments_.names if hasattr(model, "moments_") else None)
+    source = _source(model, data, environments, targets)
     # A fitted model has given its warnings already.
     with _without_warnings() if hasattr(model, "moments_") else contextlib.nullcontext():
         require_learnable(source.moments, uses_scale=False, stacklevel=3)
@@ -186,6 +194,16 @@ def bootstrap(
         message = f"{unfinished} of {len(done)} replicates ended at their time limit or iteration limit"
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
     return _summary(done, source, int(replicates), seed, float(level))
+
+
+def _source(model: Golem, data: Any, environments: Any, targets: Targets | None) -> Sample | EnvironmentSample:
+    """Return what to draw from, with the columns in the order of a fitted model."""
+    names = model.moments_.names if hasattr(model, "moments_") else None
+    known = getattr(model, "environments_", None)
+    if not (is_interventional(data, environments, targets) or known or isinstance(data, EnvironmentSample)):
+        return resampler(data, model.missing, names)
+    targets = known.named_targets if targets is None and known is not None else targets
+    return read_environment_sample(data, environments, targets, model.missing, names)
 
 
 def _require_sensible(model: Golem, replicates: int, level: float, n_jobs: int | None) -> None:
@@ -219,7 +237,7 @@ class _Replica(Golem):
 class _Work:
     """The replicates, each with its own seed, in threads."""
 
-    def __init__(self, model: Golem, source: Sample, seed: int) -> None:
+    def __init__(self, model: Golem, source: Sample | EnvironmentSample, seed: int) -> None:
         self.source, self.seed = source, seed
         self._stop = threading.Event()
         # A clone per replicate would copy masks and callbacks. Names become masks once for all replicates.
@@ -228,7 +246,8 @@ class _Work:
         del self._settings["random_state"]
         if model.solver == "order" and model.noise != "ev" and model.effort is None:
             self._settings["effort"] = "fast"
-        rows = source.rows(row_sample(len(source))) if uses_shape(model) else None
+        by_shape = isinstance(source, Sample) and uses_shape(model)
+        rows = source.rows(row_sample(len(source))) if isinstance(source, Sample) and by_shape else None
         if rows is not None and why_unusable(standardized_rows(rows), source.moments.names):
             self._settings["shape"] = "off"  # a resample does not show that rows depend on each other
         penalty = plain_number(model.lambda_sparsity)
@@ -272,7 +291,7 @@ class _Work:
         if undecided.any():
             # A tie-break that is always the same would make weights and effects look certain.
             member = random_member(graph, undecided, rng)
-            B = np.where((member == graph).all(axis=0), B, regressions(member, model.moments_.covariance).matrix)
+            B = np.where((member == graph).all(axis=0), B, refitted(model, member).matrix)
         edges = np.nonzero(B)
         effects = np.linalg.inv(np.eye(len(B)) - B)
         np.fill_diagonal(effects, 0.0)
@@ -292,7 +311,9 @@ class _Work:
         )
 
 
-def _summary(done: Sequence[_Replicate], source: Sample, requested: int, seed: int, level: float) -> Bootstrap:
+def _summary(
+    done: Sequence[_Replicate], source: Sample | EnvironmentSample, requested: int, seed: int, level: float
+) -> Bootstrap:
     """Summarize replicates by frequencies, intervals and a consensus."""
     d, count = source.moments.d, len(done)
     shown = np.sum([one.graph for one in done], axis=0, dtype=float)
@@ -301,7 +322,7 @@ def _summary(done: Sequence[_Replicate], source: Sample, requested: int, seed: i
     adjacency = (shown + shown.T) / count
     tails = (1 - level) / 2, (1 + level) / 2
     weights, effects = _weight_interval(done, d, tails), _effect_interval(done, d, tails)
-    consensus, em = ranked_pairs(adjacency, direction, shown), isinstance(source, IncompleteRows)
+    consensus, em = ranked_pairs(adjacency, direction, shown), source.is_incomplete
     names, unit = source.moments.names, source.unit
     return Bootstrap(names, count, requested, unit, seed, level, adjacency, direction, weights, effects, consensus, em)
 

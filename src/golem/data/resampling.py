@@ -58,10 +58,10 @@ def resampler(data: Any, missing: MissingChoice = "error", names: tuple[str, ...
             DataWarning,
             stacklevel=3,
         )
-    return sample if names is None else _with_columns(sample, names)
+    return sample if names is None else with_columns(sample, names)
 
 
-def _with_columns(sample: Sample, names: tuple[str, ...]) -> Sample:
+def with_columns(sample: Sample, names: tuple[str, ...]) -> Sample:
     """Put the columns in the order of the names, or rename them if either side has no names of its own."""
     own = sample.moments.names
     if own == names:
@@ -126,6 +126,7 @@ class Sample(ABC):
     # The smallest number of units per half and per fold.
     _least_in_half: ClassVar[int]
     _least_in_fold: ClassVar[int]
+    is_incomplete: ClassVar[bool] = False  # whether EM estimates the moments of resamples
     moments: Moments
 
     @abstractmethod
@@ -255,6 +256,8 @@ class IncompleteRows(_RowsAtHand):
     >>> 85 < rows.draw(np.random.default_rng(1)).n < 95  # half of about 180 rows that have both
     True
     """
+
+    is_incomplete = True
 
     def repeated(self, which: NDArray[np.intp]) -> Moments:
         """Return the moments of some rows, some taken several times."""

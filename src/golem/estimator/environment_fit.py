@@ -15,8 +15,9 @@ from golem.data.environment_input import Targets, read_environments
 from golem.data.environments import INTERCEPTS, INTERVENTIONS
 from golem.data.inputs import read_knowledge
 from golem.estimator.name_order import NameOrder, name_order
-from golem.runtime.types import Vector
-from golem.score.regression import Regressions
+from golem.runtime.types import BoolMatrix, Vector
+from golem.score.regression import Regressions, regressions
+from golem.score.sparsity import L0
 from golem.solvers import LBFGS, Adam, Order, Progress, Solution, TracePoint
 from golem.solvers.order.environment_score import environment_score, regress_environments
 from golem.solvers.order.local_scores import GaussianBlocks
@@ -71,10 +72,28 @@ def run_environments(
     return order.restore_solution(_search(model, solver, order)), None
 
 
-def score_of(model: Golem) -> GaussianBlocks:
-    """Return the cost of every node of a fitted model given its parents, in the order of its columns."""
+def score_of(model: Golem, sparsity: L0 | None = None) -> GaussianBlocks:
+    """Return the cost of every node of a fitted model given its parents; the penalty is that of the model by default.
+
+    The nodes have the order of the columns. L0(0.0) leaves out the penalty.
+    """
     assert model.environments_ is not None
-    return environment_score(model.environments_, model.edge_penalty_, model.intervention, model.intercepts)
+    penalty = model.edge_penalty_ if sparsity is None else sparsity
+    return environment_score(model.environments_, penalty, model.intervention, model.intercepts)
+
+
+def score_of_graph(model: Golem, graph: BoolMatrix, sparsity: L0 | None = None) -> float:
+    """Return the score of any graph in the environments of a fitted model, in units of the deviance."""
+    score = score_of(model, sparsity)
+    return sum(score.cost(j, np.flatnonzero(column).tolist()) for j, column in enumerate(graph.T))
+
+
+def refitted(model: Golem, graph: BoolMatrix) -> Regressions:
+    """Return the least-squares weights of any graph for the data of a fitted model."""
+    if model.environments_ is None:
+        return regressions(graph, model.moments_.covariance)
+    children, causes = np.nonzero(np.ascontiguousarray(graph.T))
+    return regress_environments(model.environments_, children, causes, model.intercepts)
 
 
 def _search(model: Golem, solver: Order, order: NameOrder) -> Solution:

@@ -10,12 +10,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from golem.directions.equivalence_class import local_deviance
+from golem.estimator.environment_fit import score_of, score_of_graph
 from golem.graphs.dag import is_dag
 from golem.model.interventions import number_of
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import GaussianEV
 from golem.score.objective import PAPER_PENALTIES, Objective
 from golem.score.regression import regress_edges, regressions, variances_without_each
+from golem.score.sparsity import L0
 from golem.solvers.certificate import Certificate
 from golem.solvers.certificate import certify as certify_objective
 
@@ -103,6 +105,8 @@ def listed_drop_losses(model: Golem) -> Vector:
 
     Only the residual variance of the target changes, so that all edges together cost little more than one.
     """
+    if model.environments_ is not None:
+        return _environment_losses(model)
     graph, moments = model.graph_, model.moments_
     S, n = moments.covariance, moments.n
     steps = np.diff(model.edge_penalty_.penalties(n, moments.d))
@@ -116,6 +120,17 @@ def listed_drop_losses(model: Golem) -> Vector:
         without = variances_without_each(S, j, graph.causes[into])
         losses[into] = [deviance(np.array([variance])) - now for variance in without]
         losses[into] -= steps[len(without) - 1]
+    return losses
+
+
+def _environment_losses(model: Golem) -> Vector:
+    """Return the loss of score by dropping each edge, with the score of several environments."""
+    graph, score, losses = model.graph_, score_of(model), np.zeros(len(model.graph_))
+    for j in np.unique(graph.children).tolist():
+        into = np.flatnonzero(graph.children == j)
+        parents = graph.causes[into].tolist()
+        now = score.cost(j, parents)
+        losses[into] = [score.cost(j, [other for other in parents if other != i]) - now for i in parents]
     return losses
 
 
@@ -169,6 +184,8 @@ def _least_deviance_in_class(model: Golem, edge: tuple[int, int]) -> float:
 
 def _deviance(model: Golem, graph: BoolMatrix, *, penalized: bool = True) -> float:
     """Return 2 n L(B), at the best weights for a graph, and the penalty on its edges if `penalized`."""
+    if model.environments_ is not None:
+        return score_of_graph(model, graph, None if penalized else L0(0.0))
     n, penalties = model.moments_.n, model.edge_penalty_.penalties(model.moments_.n, model.moments_.d)
     r = regressions(graph, model.moments_.covariance).residual_variances
     return float(2 * n * model.likelihood_.on_dag(r) + penalized * penalties[graph.sum(axis=0)].sum())

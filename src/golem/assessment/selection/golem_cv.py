@@ -14,10 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from golem.assessment.selection.path_scores import PenaltyPath, by_criterion, by_folds, by_halves
 from golem.assessment.selection.paths import Setting, default_penalties, grid
 from golem.data.checks import DataWarning, require_learnable
+from golem.data.environment_input import Targets, is_interventional, read_environments
+from golem.data.environment_sample import EnvironmentSample, read_environment_sample
+from golem.data.environments import Environments
 from golem.data.inputs import TableEstimator, read_data, read_knowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.data.resampling import are_shards, merged, read_sample
+from golem.data.resampling import Sample, are_shards, merged, read_sample
 from golem.estimator.golem import Golem, is_counted
 from golem.estimator.learned_graph import MATRICES
 from golem.runtime.progress import Counter
@@ -155,7 +158,7 @@ class GolemCV(TableEstimator):
         self.n_jobs = n_jobs
         self.callback = callback
 
-    def fit(self, X: Any, y: None = None) -> Self:
+    def fit(self, X: Any, y: None = None, *, environments: Any = None, targets: Targets | None = None) -> Self:
         """Learn the path, choose, and learn the graph at the choice.
 
         Parameters
@@ -165,13 +168,16 @@ class GolemCV(TableEstimator):
             half as a whole. "bic" also takes a single `Moments` or a tensor.
         y : None
             Ignored, for scikit-learn.
+        environments, targets
+            As for `Golem.fit`; with "bic" and "stability", which divides the rows within each environment.
         """
         for attribute in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, attribute)  # of an earlier fit
-        chosen = self.choose(X).chosen
+        chosen = self.choose(X, environments, targets).chosen
         self.best_params_, self.path_ = chosen, self.selection_.path
         (self.best_score_,) = (row["score"] for row in self.path_ if row["chosen"])
-        self.estimator_ = clone(self._template()).set_params(**chosen).fit(merged(X) if are_shards(X) else X)
+        self.estimator_ = clone(self._template()).set_params(**chosen)
+        self.estimator_.fit(merged(X) if are_shards(X) else X, environments=environments, targets=targets)
         self.estimator_.selection_ = self.selection_
         for name, value in vars(self.estimator_).items():
             if name.endswith("_") and name not in ("n_features_in_", "feature_names_in_"):
@@ -186,10 +192,10 @@ class GolemCV(TableEstimator):
             return getattr(self.estimator_, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def choose(self, X: Any) -> Selection:
-        """Learn the path and choose parameters for `Golem.set_params`."""
+    def choose(self, X: Any, environments: Any = None, targets: Targets | None = None) -> Selection:
+        """Learn the path and choose parameters for `Golem.set_params`; the parameters are those of `fit`."""
         self.check_settings()
-        moments, sample = read_sample(self, X)
+        moments, sample = self._read(X, environments, targets)
         if sample is None and self.select != "bic":
             raise ValueError(
                 f"select={self.select!r} divides the rows, but the data are moments of all rows. Use select='bic', the "
@@ -200,7 +206,8 @@ class GolemCV(TableEstimator):
         template = clone(template).set_params(knowledge=read_knowledge(template.knowledge, moments.names))
         with warnings.catch_warnings():  # the last fit repeats them
             warnings.simplefilter("ignore", DataWarning)
-            require_learnable(moments, uses_scale=template.noise == "ev" or not is_counted(template))
+            if isinstance(moments, Moments):
+                require_learnable(moments, uses_scale=template.noise == "ev" or not is_counted(template))
         settings = self._grid(template, moments)
         rng = np.random.default_rng(0 if self.random_state is None else self.random_state)
         path = PenaltyPath(template, moments, settings, sample, self.n_jobs, self.callback)
@@ -299,7 +306,23 @@ class GolemCV(TableEstimator):
             model = clone(model).set_params(threshold="lr")
         return model
 
-    def _grid(self, model: Golem, moments: Moments) -> list[Setting]:
+    def _read(
+        self, X: Any, environments: Any, targets: Targets | None
+    ) -> tuple[Moments | Environments, Sample | EnvironmentSample | None]:
+        """Return the moments of all rows, or of each environment, and what can be divided; None if there are none."""
+        if not is_interventional(X, environments, targets) and not isinstance(X, EnvironmentSample):
+            return read_sample(self, X)
+        if self.select == "cv":
+            raise ValueError(
+                "select='cv' is not defined for environments: a held-out row says nothing about experiments on others. "
+                "Use select='bic' or 'stability'."
+            )
+        if self.select == "bic" and not isinstance(X, EnvironmentSample):
+            return read_environments(self, X, environments, targets), None
+        sample = read_environment_sample(X, environments, targets, self.missing)
+        return read_environments(self, sample.environments), sample
+
+    def _grid(self, model: Golem, moments: Moments | Environments) -> list[Setting]:
         """Return the settings of the path."""
         penalties, dag = self.lambda_sparsity, self.lambda_dag
         if penalties is None:

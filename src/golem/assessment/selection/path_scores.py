@@ -19,6 +19,8 @@ from golem.assessment.selection.paths import (
 )
 from golem.assessment.selection.stability import CONFIRMED, NO_DIFFERENCE, Frequencies
 from golem.data.checks import DataWarning
+from golem.data.environment_sample import EnvironmentSample
+from golem.data.environments import Environments
 from golem.data.moments import Moments
 from golem.data.resampling import Sample
 from golem.estimator.golem import Golem, is_counted
@@ -31,9 +33,9 @@ class PenaltyPath:
     """A path of settings for a model, the moments of all rows, and the sample for methods that divide the rows."""
 
     model: Golem
-    moments: Moments
+    moments: Moments | Environments
     settings: list[Setting]
-    sample: Sample | None
+    sample: Sample | EnvironmentSample | None
     n_jobs: int | None = None
     callback: Counter | None = None
 
@@ -80,7 +82,7 @@ def by_criterion(path: PenaltyPath, criterion: L0) -> Scored:
 
 def by_folds(path: PenaltyPath, count: int, rng: np.random.Generator) -> Scored:
     """Score the path by the likelihood of held-out folds."""
-    assert path.sample is not None
+    assert isinstance(path.sample, Sample)
     edges = [int(one.adjacency_.sum()) for one in path.fits()]
     scores = np.array(path.on_parts(held_out_scores, path.sample.folds(count, rng), count))
     mean = scores.mean(axis=0)

@@ -13,8 +13,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from golem.data.checks import DataWarning
+from golem.data.environments import Environments
 from golem.data.gaussian_em import observed_log_likelihood
 from golem.data.moments import Moments
+from golem.estimator.environment_fit import score_of_graph
 from golem.estimator.golem import Golem, is_counted
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.likelihood import GaussianTied
@@ -70,7 +72,9 @@ def default_penalties(counted: bool, n: int, d: int) -> list[float]:
     return [float(penalty) / (2 * n) for penalty in (*below, *above)]
 
 
-def fit_path(model: Golem, moments: Moments, settings: Sequence[Setting], all_rows: int) -> Iterator[Golem]:
+def fit_path(
+    model: Golem, moments: Moments | Environments, settings: Sequence[Setting], all_rows: int
+) -> Iterator[Golem]:
     """Yield a fitted model per setting; settings that differ only in the threshold share one solve.
 
     Each fit starts afresh, so that on all rows it is what `Golem` gives for these parameters. Warm starts from the
@@ -100,7 +104,9 @@ def held_out_scores(
     return [observed_log_likelihood(test, one.sem_.mean, one.sem_.covariance) / len(test) for one in path]
 
 
-def graphs_on_path(model: Golem, moments: Moments, settings: Sequence[Setting], all_rows: int) -> list[BoolMatrix]:
+def graphs_on_path(
+    model: Golem, moments: Moments | Environments, settings: Sequence[Setting], all_rows: int
+) -> list[BoolMatrix]:
     """Return the graph at every setting."""
     return [one.adjacency_ for one in fit_path(model, moments, settings, all_rows)]
 
@@ -114,7 +120,7 @@ def middle_of_the_best(scores: Sequence[tuple[float, ...]]) -> int:
     return ties[(len(ties) - 1) // 2]
 
 
-def _fit_quietly(model: Golem, moments: Moments) -> Golem:
+def _fit_quietly(model: Golem, moments: Moments | Environments) -> Golem:
     """Fit without warnings; the fit at the chosen setting repeats them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
@@ -132,6 +138,8 @@ def information_criterion(model: Golem, penalty: L0) -> float:
     that `golem.solvers.order.noise_choice` compares.
     """
     graph, moments = model.adjacency_, model.moments_
+    if model.environments_ is not None:
+        return score_of_graph(model, graph, penalty)
     n, parents = moments.n, graph.sum(axis=0)
     edges = float(penalty.penalties(n, moments.d)[parents].sum())
     if model.noise_choice_ is None:
