@@ -30,7 +30,10 @@ PUBLIC = {
         "NamedGraph Paths Table TableFiles moments_from_dask moments_from_file read_covariance read_graph read_table "
         "rows_of shards_from_file shards_of"
     ),
-    "golem.simulate": "Simulation erdos_renyi random_dag random_sem random_weights scale_free simulate",
+    "golem.simulate": (
+        "SimulatedEnvironments Simulation erdos_renyi random_dag random_sem random_weights scale_free simulate "
+        "simulate_environments single_targets"
+    ),
     # Packages whose names users import.
     "golem.assessment.selection": "GolemCV Selection",
     "golem.baselines": "FGS PC DirectLiNGAM Notears SortRegress",

@@ -52,6 +52,20 @@ def test_simulate_fit_score_go_together(simulated):
     }
 
 
+def test_simulated_experiments_have_a_column_of_environments_and_their_targets(tmp_path):
+    common = ("simulate", "--d", 4, "--n", 50, "-o", tmp_path)
+    golem(*common, "--interventions", "hard", "--target-count", 2, "-q")
+    header, *rows = (tmp_path / "data.csv").read_text().splitlines()
+    targets = json.loads((tmp_path / "targets.json").read_text())
+    assert header.split(",")[0] == "environment"
+    assert {row.split(",")[0] for row in rows} == set(targets)
+    assert len(rows) == 50
+    assert sorted(map(len, targets.values())) == [0, 1, 1]
+    assert {one for chosen in targets.values() for one in chosen} < set(header.split(","))
+    assert "already exists" in golem(*common, expect=1).output
+    assert "needs --interventions" in golem(*common, "--target-count", 2, "--force", expect=1).output
+
+
 def test_edges_csv_has_the_promised_columns(simulated):
     golem("fit", simulated / "data.csv", "-o", simulated / "out", "-q")
     with (simulated / "out" / "edges.csv").open() as file:

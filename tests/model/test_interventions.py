@@ -127,3 +127,41 @@ def test_a_number_that_is_the_name_of_another_variable_is_refused():
         sem.do({2: 1.0})
     with pytest.raises(ValueError, match=r"7 is also the name of variable number 2\. Give the name as text: '7'\.$"):
         sem.predict({"2": 1.0}, [7])
+
+
+@pytest.mark.parametrize("noise", ["gaussian-nv", "gumbel"])
+def test_rows_under_hard_and_soft_interventions_have_the_moments_of_the_changed_equations(noise):
+    sem = random_sem(5, "ER2", noise, random_state=3)
+    j = int(np.argmax(sem.adjacency.sum(axis=0)))
+    hard, soft = sem.randomize({j: (2.0, 0.5)}), sem.change([j], weights=2.0, variance=3.0, shift=1.0)
+    B, omega, c = sem.weights.copy(), sem.noise_variances.copy(), sem.intercepts.copy()
+    B[:, j], omega[j], c[j] = 0, 0.25, 2.0
+    for model, weights, variances, intercepts in (
+        (hard, B, omega, c),
+        (
+            soft,
+            sem.weights * np.where(np.arange(5) == j, 2, 1),
+            sem.noise_variances * np.where(np.arange(5) == j, 3, 1),
+            sem.intercepts + (np.arange(5) == j),
+        ),
+    ):
+        effects = np.linalg.inv(np.eye(5) - weights)
+        covariance, mean = effects.T @ np.diag(variances) @ effects, intercepts @ effects
+        np.testing.assert_allclose(model.covariance, covariance, atol=1e-9)
+        X = model.sample(40_000, 1)
+        scale = np.sqrt(np.diagonal(covariance))
+        np.testing.assert_allclose(X.mean(axis=0) / scale, mean / scale, atol=0.03)
+        np.testing.assert_allclose(np.cov(X.T) / np.outer(scale, scale), covariance / np.outer(scale, scale), atol=0.06)
+    assert not hard.adjacency[:, j].any()
+    assert (soft.adjacency == sem.adjacency).all()
+
+
+def test_changes_that_make_no_model_are_refused():
+    sem = LinearSEM([[0, 2], [0, 0]], [1, 1], names=["a", "b"])
+    for law in (2.0, (2.0, 0.0), (np.nan, 1.0)):
+        with pytest.raises(ValueError, match="positive standard deviation for 'b'"):
+            sem.randomize({"b": law})
+    with pytest.raises(ValueError, match="no variable 'c'"):
+        sem.change(["c"], weights=2)
+    with pytest.raises(ValueError, match="noise variances positive"):
+        sem.change(["b"], variance=0)

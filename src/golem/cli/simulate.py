@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -12,10 +12,14 @@ from golem.cli.running import user_errors
 from golem.cli.terminal import out
 from golem.runtime.files import require_writable
 
+if TYPE_CHECKING:
+    from golem.graphs.interventional import Intervention
+    from golem.model.simulation import Simulation
+
 
 def simulate(
     output: options.OutputFolder = Path("golem-simulation"),
-    force: Annotated[bool, options.output("--force", help="Overwrite an existing data.csv and truth.csv.")] = False,
+    force: Annotated[bool, options.output("--force", help="Overwrite existing files.")] = False,
     quiet: options.Quiet = False,
     graph: Annotated[
         str, typer.Option(help="Random graph: ER (Erdos-Renyi) or SF (scale-free); `ER4` also sets the degree.")
@@ -33,6 +37,17 @@ def simulate(
         typer.Option(help="Range LOW HIGH of the standard deviations of the noise, drawn log-uniformly."),
     ] = None,
     standardize: Annotated[bool, typer.Option("--standardize", help="Scale the columns to variance 1.")] = False,
+    interventions: Annotated[
+        Literal["hard", "soft"] | None,
+        typer.Option(
+            help="Spread the rows over an observational environment and environments with one target each. hard: the "
+            "target is random and loses its parents. soft: its weights and its noise variance double."
+        ),
+    ] = None,
+    target_count: Annotated[
+        int | None,
+        typer.Option(help="Number of variables to intervene on (--interventions).  [default: all]", min=0),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Random seed.", min=0)] = 0,
 ) -> None:
     """Draw a random graph and data from it, as in the paper's experiments.
@@ -41,36 +56,28 @@ def simulate(
 
         golem simulate
         golem simulate --graph SF4 --d 50 --n 2000 --noise gumbel -o sim
+        golem simulate --interventions hard --d 10 --n 5000 -o experiments
 
-    Writes `data.csv` and `truth.csv`, the list of true edges, into the output folder.
+    Writes `data.csv` and `truth.csv`, the list of true edges, into the output folder. With --interventions, `data.csv`
+    has a column `environment`, and `targets.json` lists the targets of each environment.
     """
-    from golem.graphs.formats.csv_tables import write_edge_list
-    from golem.graphs.named_graph import NamedGraph
     from golem.model.simulation import parse_graph
     from golem.model.simulation import simulate as draw
-    from golem.runtime.files import write_text
-    from golem.runtime.interrupts import keep
-    from golem.runtime.result_folder import result_folder
 
-    data, truth = output / "data.csv", output / "truth.csv"
     with user_errors():
         if degree is not None and graph.upper() not in ("ER", "SF"):
             raise ValueError(f"The degree is given twice: --graph {graph} and --degree {degree}. Leave one out.")
+        if target_count is not None and interventions is None:
+            raise ValueError("--target-count needs --interventions hard or --interventions soft.")
         named = f"{graph}{degree or 2}" if graph.upper() in ("ER", "SF") else graph
         drawn = draw(
             d, n, named, noise, weight_scale=weight_scale, noise_std=noise_std, standardize=standardize,
             random_state=seed,
         )  # fmt: skip
-        require_writable(output)
-        for file in (data, truth):
-            if file.exists() and not force:
-                raise ValueError(f"{str(file)!r} already exists. Choose another folder with -o, or add --force.")
-        names = drawn.sem.names
-        rows = "\n".join(",".join(map(repr, row)) for row in drawn.data.tolist())
-        with result_folder(output, ("data.csv", "truth.csv")) as folder:
-            write_text(folder / "data.csv", ",".join(names) + "\n" + rows + "\n")
-            write_text(folder / "truth.csv", write_edge_list(NamedGraph.from_weights(drawn.sem.weights, names)))
-        keep(f"The results are saved in {output}.")
+        texts = _plain_files(drawn)
+        if interventions is not None:
+            texts = _intervened_files(drawn, interventions, target_count, standardize, seed)
+        _write(output, texts, force)
     if not quiet:
         edges, pairs = int(drawn.sem.adjacency.sum()), d * (d - 1) // 2
         # --noise-std replaces the equal or different variances in the name of the noise.
@@ -86,4 +93,57 @@ def simulate(
                 f"Note: {named.upper()} asks for {asked:g} edges, but {d} variables have only {pairs} pairs. All pairs "
                 "are connected.",
             )
-        out.print(f"Saved {data} and {truth}")
+        *first, last = (str(output / name) for name in texts)
+        out.print(f"Saved {', '.join(first)} and {last}")
+
+
+def _plain_files(drawn: Simulation) -> dict[str, str]:
+    """Return the texts of the files of rows without interventions."""
+    from golem.graphs.formats.csv_tables import write_edge_list
+    from golem.graphs.named_graph import NamedGraph
+
+    names = drawn.sem.names
+    rows = "\n".join(",".join(map(repr, row)) for row in drawn.data.tolist())
+    return {
+        "data.csv": ",".join(names) + "\n" + rows + "\n",
+        "truth.csv": write_edge_list(NamedGraph.from_weights(drawn.sem.weights, names)),
+    }
+
+
+def _intervened_files(
+    drawn: Simulation, intervention: Intervention, count: int | None, standardize: bool, seed: int
+) -> dict[str, str]:
+    """Return the texts of the files of rows of the same model from several environments."""
+    import json
+
+    import numpy as np
+
+    from golem.model.environments import simulate_environments, single_targets
+
+    sem, rng = drawn.sem, np.random.default_rng([seed, 1])
+    targets = single_targets(sem, sem.d if count is None else count, intervention, rng)
+    found = simulate_environments(sem, targets, len(drawn.data), intervention, rng)
+    X = (found.data - found.data.mean(axis=0)) / found.data.std(axis=0) if standardize else found.data
+    header = ",".join(["environment", *sem.names])
+    rows = (f"{label},{','.join(map(repr, row))}" for label, row in zip(found.labels, X.tolist(), strict=True))
+    return {
+        "data.csv": "\n".join([header, *rows]) + "\n",
+        "truth.csv": _plain_files(drawn)["truth.csv"],
+        "targets.json": json.dumps(found.targets, indent=2) + "\n",
+    }
+
+
+def _write(output: Path, texts: dict[str, str], force: bool) -> None:
+    """Write the files together; refuse to replace files of an earlier run unless `force`."""
+    from golem.runtime.files import write_text
+    from golem.runtime.interrupts import keep
+    from golem.runtime.result_folder import result_folder
+
+    require_writable(output)
+    for file in (output / name for name in texts):
+        if file.exists() and not force:
+            raise ValueError(f"{str(file)!r} already exists. Choose another folder with -o, or add --force.")
+    with result_folder(output, texts) as folder:
+        for name, text in texts.items():
+            write_text(folder / name, text)
+    keep(f"The results are saved in {output}.")

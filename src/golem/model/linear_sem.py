@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,6 +154,59 @@ class LinearSEM(LinearEquations):
             B[:, j], variances[j], intercepts[j] = 0, 0, value
         named = {self.names[j]: float(value) for j, value in known.items()}
         return Intervened(B, variances, intercepts, self.names, self.noise, named)
+
+    def randomize(self, targets: Mapping[str | int, tuple[float, float]]) -> LinearSEM:
+        """Return the model under a hard intervention: each target is drawn at random, independent of its parents.
+
+        Parameters
+        ----------
+        targets : mapping of str or int to (float, float)
+            The mean and the standard deviation of each target, by name or number.
+
+        Examples
+        --------
+        >>> sem = LinearSEM([[0, 2], [0, 0]], [1, 1], names=["a", "b"])
+        >>> sem.randomize({"b": (3.0, 0.5)}).covariance
+        array([[1.  , 0.  ],
+               [0.  , 0.25]])
+        """
+        B, variances, intercepts = self.weights.copy(), self.noise_variances.copy(), self.intercepts.copy()
+        for j, law in self._by_number(targets).items():
+            if law.shape != (2,) or not (np.isfinite(law).all() and law[1] > 0):
+                raise ValueError(
+                    f"randomize() needs a finite mean and a positive standard deviation for {self.names[j]!r}; got "
+                    f"{law.tolist()}. Use do() to set a variable to one value."
+                )
+            B[:, j], intercepts[j], variances[j] = 0, law[0], law[1] ** 2
+        return LinearSEM(B, variances, intercepts, self.names, self.noise)
+
+    def change(
+        self, targets: Iterable[str | int], *, weights: float = 1.0, variance: float = 1.0, shift: float = 0.0
+    ) -> LinearSEM:
+        """Return the model under a soft intervention: the targets keep their parents but depend on them differently.
+
+        Parameters
+        ----------
+        targets : iterable of str or int
+            The variables whose equations change, by name or number.
+        weights, variance : float
+            Factors for the weights of the edges into the targets and for the variances of their noise.
+        shift : float
+            Number to add to their intercepts.
+
+        Examples
+        --------
+        >>> sem = LinearSEM([[0, 2], [0, 0]], [1, 1], names=["a", "b"])
+        >>> changed = sem.change(["b"], weights=0.5, variance=4.0)
+        >>> changed.weights[0, 1], changed.noise_variances
+        (np.float64(1.0), array([1., 4.]))
+        """
+        j = sorted({number_of(target, self.names) for target in targets})
+        B, variances, intercepts = self.weights.copy(), self.noise_variances.copy(), self.intercepts.copy()
+        B[:, j] *= weights
+        variances[j] *= variance
+        intercepts[j] += shift
+        return LinearSEM(B, variances, intercepts, self.names, self.noise)
 
     def adjustment_set(self, cause: str | int, effect: str | int, kind: AdjustmentKind = "optimal") -> tuple[str, ...]:
         """Return the names of the variables to adjust for, so that a regression estimates the total effect.

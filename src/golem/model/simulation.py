@@ -12,11 +12,23 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from golem.model.environments import SimulatedEnvironments, simulate_environments, single_targets
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.messages import quoted
 from golem.runtime.types import BoolMatrix, Matrix
 
-__all__ = ["Simulation", "erdos_renyi", "random_dag", "random_sem", "random_weights", "scale_free", "simulate"]
+__all__ = [
+    "SimulatedEnvironments",
+    "Simulation",
+    "erdos_renyi",
+    "random_dag",
+    "random_sem",
+    "random_weights",
+    "scale_free",
+    "simulate",
+    "simulate_environments",
+    "single_targets",
+]
 
 RandomState = int | np.random.Generator | None
 NoiseName = Literal["gaussian-ev", "gaussian-nv", "exponential", "gumbel"]
