@@ -35,7 +35,12 @@ def open_edges(edges: Edges, reversible: BoolVector, knowledge: Knowledge) -> Bo
     """Tell for each edge whether its direction is decided neither by the equivalence class nor by knowledge."""
     if knowledge.is_empty:
         return reversible
-    graph = Pdag.from_edges(edges, reversible & ~known_edges(edges, knowledge))
+    return open_after(edges, reversible, known_edges(edges, knowledge))
+
+
+def open_after(edges: Edges, undirected: BoolVector, decided: BoolVector) -> BoolVector:
+    """Tell which undirected edges stay so if some are decided, with all directions that follow (Meek 1995)."""
+    graph = Pdag.from_edges(edges, undirected & ~decided)
     graph.close(fourth=True)
     ends = zip(edges.causes.tolist(), edges.children.tolist(), strict=True)
     return np.array([bool(graph.neighbours[i] >> j & 1) for i, j in ends], dtype=bool)
