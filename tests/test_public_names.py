@@ -13,7 +13,7 @@ import golem
 PUBLIC = {
     "golem": (
         "DataWarning Golem GolemCV Knowledge LinearSEM Moments __version__ baselines bootstrap check compare datasets "
-        "diagnose diagnostics export_graph fit_file metrics output plots readers score simulate solvers"
+        "diagnose diagnostics export_graph fit_file metrics next_experiment output plots readers score simulate solvers"
     ),
     # Short paths.
     "golem.datasets": "Dataset load_sachs",

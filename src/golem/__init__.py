@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from golem.assessment.bootstrap import bootstrap
     from golem.assessment.consistency import check
     from golem.assessment.diagnostics import diagnose
+    from golem.assessment.next_experiment import next_experiment
     from golem.assessment.selection import GolemCV
     from golem.comparison import compare
     from golem.data.checks import DataWarning
@@ -43,6 +44,7 @@ __all__ = [
     "export_graph",
     "fit_file",
     "metrics",
+    "next_experiment",
     "output",
     "plots",
     "readers",
@@ -64,6 +66,7 @@ _HOMES = {
     "diagnose": "golem.assessment.diagnostics",
     "export_graph": "golem.output",
     "fit_file": "golem.workflow",
+    "next_experiment": "golem.assessment.next_experiment",
 }
 
 
