@@ -66,6 +66,20 @@ def test_simulated_experiments_have_a_column_of_environments_and_their_targets(t
     assert "needs --interventions" in golem(*common, "--target-count", 2, "--force", expect=1).output
 
 
+def test_undecided_directions_come_with_a_ranking_of_experiments(simulated):
+    out = simulated / "out"
+    printed = golem("fit", simulated / "data.csv", "-o", out, "--noise", "nv").output
+    about = json.loads((out / "graph.json").read_text())
+    assert about["undecided"]
+    best = about["next_experiment"][0]
+    assert 1 <= best["least"] <= best["decided"] <= about["undecided"]
+    row = [best["variable"], f"{best['decided']:.1f}", str(best["least"])]
+    assert row in [line.split() for line in printed.splitlines()]
+    assert "Which experiment next?" in (out / "report.html").read_text()
+    golem("fit", simulated / "data.csv", "-o", out, "--noise", "ev")
+    assert json.loads((out / "graph.json").read_text())["next_experiment"] is None
+
+
 def test_edges_csv_has_the_promised_columns(simulated):
     golem("fit", simulated / "data.csv", "-o", simulated / "out", "-q")
     with (simulated / "out" / "edges.csv").open() as file:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from golem.assessment.bootstrap import Bootstrap
     from golem.assessment.consistency import Consistency
     from golem.assessment.diagnostics import Diagnosis
-    from golem.assessment.selection import Selection
     from golem.comparison.result import Comparison
     from golem.estimator.golem import Golem
     from golem.graphs.graph_document import GraphDocument
@@ -91,14 +90,14 @@ def _table(*headings: str) -> Table:
     return table
 
 
-def _name(text: str) -> Text:
+def name_cell(text: str) -> Text:
     """Return a name as a cell of a table."""
     from rich.text import Text
 
     return Text(printable(text).replace("\n", "\\n"))
 
 
-def _print_table(table: Table) -> None:
+def print_table(table: Table) -> None:
     """Print a table. A narrow terminal folds names down to 12 characters, and wraps lines that are still too long.
 
     Redirected output has no width, so nothing is folded.
@@ -168,8 +167,8 @@ def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
         if bootstrap is not None:
             interval = f"({edge.weight_low:+.3g}, {edge.weight_high:+.3g})"
             cells = (interval, f"{edge.adjacency_frequency:.0%}", f"{edge.direction_frequency:.0%}")
-        table.add_row(_name(edge.source), "->", _name(edge.target), f"{edge.weight:+.3g}", *cells, word)
-    _print_table(table)
+        table.add_row(name_cell(edge.source), "->", name_cell(edge.target), f"{edge.weight:+.3g}", *cells, word)
+    print_table(table)
     if len(found) > len(shown):
         out.print(f"... and {len(found) - len(shown)} more in edges.csv")
     if bootstrap is None and any(edge.standard_error is not None for edge in found):
@@ -291,9 +290,9 @@ def print_comparison(comparison: Comparison, output: Path) -> None:
         shown = found[: out.most(_MOST_COMPARED_EDGES)]
         for edge in shown:
             others = ", ".join(f"{edge[name]} {name}" for name in learned if edge[name] in ("<-", "--"))
-            table.add_row(_name(edge["source"]), "->", _name(edge["target"]), str(edge["methods"]), others)
+            table.add_row(name_cell(edge["source"]), "->", name_cell(edge["target"]), str(edge["methods"]), others)
         out.print("\nPairs that the methods connect:")
-        _print_table(table)
+        print_table(table)
         if len(found) > len(shown):
             out.print(f"... and {len(found) - len(shown)} more in agreement.csv")
     _print_files(output, ["comparison.csv", "agreement.csv", "distances.csv", "comparison.png"], bool(learned))
@@ -329,6 +328,8 @@ def _print_files(output: Path, files: Sequence[str], report: bool = True) -> Non
 
 def print_fit(result: FitResult) -> None:
     """Print the path of penalties, the summary, the certificate, the comparison with an earlier run, the findings."""
+    from golem.cli.rankings import print_next_experiment, print_path
+
     if result.selection is not None:
         print_path(result.selection)
     print_summary(result.model, result.supplement, result.document)
@@ -340,6 +341,7 @@ def print_fit(result: FitResult) -> None:
         )
     if result.repeat is not None:
         out.print(result.repeat.sentence)
+    print_next_experiment(result.document)
     print_findings(result.diagnosis)
     print_saved(result.output, () if result.selection is None else ("path.csv", "path.png"))
 
@@ -355,31 +357,6 @@ def print_fit_json(result: FitResult) -> None:
     print_json(result.document, more)
 
 
-def print_path(selection: Selection) -> None:
-    """Print the path of penalties as a table, and the choice."""
-    from rich.table import Table
-
-    score, rule = {
-        "bic": ("criterion", "the information criterion (lowest)"),
-        "cv": ("log-likelihood", "held-out log-likelihood (sparsest graph within one standard error of the best)"),
-        "stability": ("agreement", "agreement between halves of the rows (sparsest graph close to the best)"),
-    }[selection.method]
-    words = {"edge_penalty": "penalty per edge", "expected_false": "expected false edges", "score": score}
-    out.print(f"Penalty chosen by {rule}")
-    hidden = {"chosen"} | ({"lambda_sparsity"} if "edge_penalty" in selection.path[0] else set())
-    columns = [name for name in selection.path[0] if name not in hidden]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in columns:
-        table.add_column(words.get(name, name.replace("_", " ")), justify="right")
-    table.add_column("")
-    for row in selection.path:
-        table.add_row(*(_setting(row[name]) for name in columns), "<- chosen" if row["chosen"] else "")
-    _print_table(table)
-    options = " ".join(f"--{name.replace('_', '-')} {_setting(value)}" for name, value in selection.chosen.items())
-    unit = " (penalty per edge / 2n, for n rows)" if "lambda_sparsity" in hidden else ""
-    out.print(f"To repeat this choice: {options}{unit}\n")
-
-
 def print_json(document: GraphDocument, more: dict[str, Any]) -> None:
     """Print a document as one line of JSON, without its long lists except for the edges."""
     about = document.plain()
@@ -393,7 +370,3 @@ def print_json(document: GraphDocument, more: dict[str, Any]) -> None:
 
 def _number(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.5g}"
-
-
-def _setting(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -84,6 +84,14 @@ class FindingRecord(msgspec.Struct, kw_only=True):
     remedy: str = ""
 
 
+class CandidateRecord(msgspec.Struct, kw_only=True):
+    """How many undecided directions an intervention on a variable would decide: on average, and at least."""
+
+    variable: str
+    decided: float
+    least: int
+
+
 class TraceRecord(msgspec.Struct, kw_only=True):
     """The terms of the objective at one iteration."""
 
@@ -131,6 +139,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     data: SourceRecord | None = None
     bootstrap: BootstrapRecord | None = None
     diagnostics: list[FindingRecord] | None = None
+    next_experiment: list[CandidateRecord] | None = None
     effective_rows: int | None = None
     confidence_overstated: bool = False
     names: list[str]

@@ -12,11 +12,13 @@ import numpy as np
 from golem.assessment.bootstrap import Bootstrap
 from golem.assessment.diagnostics import Diagnosis
 from golem.assessment.diagnostics.edges import listed_drop_losses
+from golem.assessment.next_experiment import next_experiment
 from golem.assessment.selection import Selection
 from golem.estimator.golem import Golem, is_counted
 from golem.estimator.learned_graph import LearnedGraph
 from golem.graphs.graph_document import (
     BootstrapRecord,
+    CandidateRecord,
     FindingRecord,
     GraphDocument,
     NoiseRecord,
@@ -37,6 +39,8 @@ from golem.solvers.paper_recipe import NOISE_MODELS
 
 # Points of the trace in graph.json.
 _MOST_POINTS = 200
+# Rows of the ranking of experiments in graph.json.
+_MOST_EXPERIMENTS = 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,6 +208,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         data=None if supplement.data is None else SourceRecord(**supplement.data),
         bootstrap=None if bootstrap is None else _bootstrap(bootstrap),
         diagnostics=None if diagnosis is None else [FindingRecord(**row) for row in diagnosis.records()],
+        next_experiment=_next_experiment(model),
         effective_rows=None if diagnosis is None else diagnosis.effective_rows,
         confidence_overstated=diagnosis is not None and diagnosis.effective_rows is not None,
         names=list(moments.names),
@@ -219,6 +224,14 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
 def _count(edges: BoolVector | None) -> int:
     """Count the edges of a kind; a cyclic graph has none."""
     return 0 if edges is None else int(edges.sum())
+
+
+def _next_experiment(model: Golem) -> list[CandidateRecord] | None:
+    """Describe the most useful experiments; None if all directions are decided."""
+    if not _count(model.graph_.undecided):
+        return None
+    ranking = next_experiment(model).ranking[:_MOST_EXPERIMENTS]
+    return [CandidateRecord(variable=row.variable, decided=row.decided, least=row.least) for row in ranking]
 
 
 def _bootstrap(bootstrap: Bootstrap) -> BootstrapRecord:

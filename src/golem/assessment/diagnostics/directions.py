@@ -41,7 +41,7 @@ def find_directions(model: Golem) -> Finding:
         "note",
         f"{undecided} of {total} edges have no evidence for their direction ({shortened(examples, 2)}){tie_break}."
         f"{' ' * bool(note)}{note}",
-        "Add knowledge: required edges, forbidden edges or tiers.",
+        "Add knowledge (required or forbidden edges, tiers), or do an experiment: golem.next_experiment ranks them.",
     )
 
 
