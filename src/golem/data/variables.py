@@ -1,0 +1,189 @@
+"""Variables of a table, numbers or categories, and their coding as columns of numbers.
+
+A category with K levels is one node of the graph and K - 1 columns of a covariance: an indicator (0 or 1) per level
+except the first. The first level is the reference, the most frequent one. Readers return *coded rows*: floats of shape
+(n, d), with numbers as they are, categories as the position of the level, and NaN for missing values. `Coding` turns
+coded rows into the columns of a covariance, or into integer codes for discrete scores.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golem.runtime.messages import quoted, typed_names
+from golem.runtime.names import column_names
+from golem.runtime.types import Matrix, Vector
+
+Kind = Literal["numeric", "category"]
+Codes = NDArray[np.int16]
+# Codes are kept as 16-bit integers.
+_MOST_LEVELS = 2**15
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable of a table.
+
+    Parameters
+    ----------
+    name : str
+        Its column.
+    kind : {"numeric", "category"}
+        A number, or one of a set of levels.
+    levels : tuple of str
+        The levels of a category. The first is the reference level, the others are sorted.
+
+    Examples
+    --------
+    >>> Variable.of_counts("sex", {"M": 10, "I": 30, "F": 20})
+    Variable(name='sex', kind='category', levels=('I', 'F', 'M'))
+    """
+
+    name: str
+    kind: Kind = "numeric"
+    levels: tuple[str, ...] = ()
+
+    @classmethod
+    def of_counts(cls, name: str, counts: Mapping[str, int]) -> Variable:
+        """Return a category with the number of rows per level: the most frequent is the reference, ties go by name."""
+        ordered = sorted(counts, key=_by_name)
+        reference = max(ordered, key=counts.__getitem__, default=None)
+        return cls(name, "category", tuple(sorted(ordered, key=lambda level: level != reference)))
+
+    @property
+    def is_category(self) -> bool:
+        """Whether the variable is a category."""
+        return self.kind == "category"
+
+    @property
+    def columns(self) -> int:
+        """Number of columns of a covariance: 1, or one less than the number of levels."""
+        return len(self.levels) - 1 if self.is_category else 1
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of these columns: the name of the variable, or one such as `sex=M` per level but the reference."""
+        return tuple(f"{self.name}={level}" for level in self.levels[1:]) if self.is_category else (self.name,)
+
+
+def _by_name(level: str) -> tuple[int, float, str]:
+    """Sort numbers by value, then texts."""
+    try:
+        return (0, float(level), level)
+    except ValueError:
+        return (1, 0.0, level)
+
+
+@dataclass(frozen=True)
+class Coding:
+    """The variables of a table, in the order of its columns.
+
+    Examples
+    --------
+    >>> coding = Coding((Variable("age"), Variable("sex", "category", ("F", "I", "M"))))
+    >>> coding.first, coding.column_names
+    (array([0, 1, 3]), ('age', 'sex=I', 'sex=M'))
+    >>> coding.expand(np.array([[3.5, 0], [7.0, 2]]))
+    array([[3.5, 0. , 0. ],
+           [7. , 0. , 1. ]])
+    """
+
+    variables: tuple[Variable, ...]
+
+    @classmethod
+    def numeric(cls, names: Sequence[str]) -> Coding:
+        """Return the coding of a table of numbers."""
+        return cls(tuple(map(Variable, names)))
+
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables."""
+        return tuple(variable.name for variable in self.variables)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether all variables are numbers."""
+        return not any(variable.is_category for variable in self.variables)
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether all variables are categories."""
+        return all(variable.is_category for variable in self.variables)
+
+    @functools.cached_property
+    def first(self) -> NDArray[np.intp]:
+        """First column of each variable, and the number of columns at the end, shape (d + 1,)."""
+        return np.cumsum([0, *(variable.columns for variable in self.variables)])
+
+    @functools.cached_property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the columns of the covariance; raise a ValueError if two are equal."""
+        names = [name for variable in self.variables for name in variable.column_names]
+        if len(set(names)) < len(names):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise ValueError(
+                f"The columns {quoted(twice)} exist twice: once in the table, once as a level of a category. Rename "
+                "these columns."
+            )
+        return column_names(names, len(names))
+
+    @property
+    def levels(self) -> NDArray[np.intp]:
+        """Number of levels of each variable, 0 for numbers, shape (d,)."""
+        return np.array([len(variable.levels) for variable in self.variables], dtype=np.intp)
+
+    def selected(self, names: Sequence[str]) -> Coding:
+        """Return the coding of some of the variables, in the order of their names."""
+        by_name = dict(zip(self.names, self.variables, strict=True))
+        return Coding(tuple(by_name[name] for name in names))
+
+    def columns_of(self, names: Sequence[str]) -> NDArray[np.intp]:
+        """Return the positions of the columns of some variables, in the order of their names."""
+        where = {name: j for j, name in enumerate(self.names)}
+        parts = [np.arange(self.first[where[name]], self.first[where[name] + 1]) for name in names]
+        return np.concatenate(parts) if parts else np.empty(0, dtype=np.intp)
+
+    def expand_columns(self, columns: Sequence[NDArray[Any]]) -> list[Vector]:
+        """Return the columns of the covariance, given one column of coded rows per variable."""
+        expanded: list[Vector] = []
+        for variable, column in zip(self.variables, columns, strict=True):
+            if not variable.is_category:
+                expanded.append(column)
+                continue
+            absent = np.isnan(column)
+            for code in range(1, len(variable.levels)):
+                indicator = (column == code).astype(float)
+                indicator[absent] = np.nan
+                expanded.append(indicator)
+        return expanded
+
+    def expand(self, rows: Matrix) -> Matrix:
+        """Return coded rows, shape (n, d), as columns of the covariance, shape (n, p); NaN stays NaN."""
+        expanded = self.expand_columns(list(rows.T))
+        return np.column_stack(expanded) if expanded else np.empty((len(rows), 0))
+
+    def codes(self, rows: Matrix) -> Codes:
+        """Return coded rows of categories without missing values as integers from 0, shape (n, d).
+
+        Raises
+        ------
+        ValueError
+            If a variable is a number, or has too many levels for 16-bit integers.
+        """
+        numbers = [variable.name for variable in self.variables if not variable.is_category]
+        if numbers:
+            raise ValueError(f"Discrete scores need categories, but these columns are numbers: {quoted(numbers)}.")
+        large = [variable.name for variable in self.variables if len(variable.levels) > _MOST_LEVELS]
+        if large:
+            raise ValueError(
+                f"Columns with more than {_MOST_LEVELS} levels: {quoted(large)}. Drop them (--drop "
+                f"{typed_names(large)}), or group their levels."
+            )
+        codes: Codes = rows.astype(np.int16)
+        return codes
