@@ -21,6 +21,7 @@ from golem.data.missing import Missing, MissingChoice, require_choice, rows_in_c
 from golem.data.table_errors import TOO_LARGE, require_finite, row_number, too_few_rows
 from golem.data.table_input import float_rows, real_matrix, rows_and_names
 from golem.data.unusable import unusable_error, unusable_in_rows
+from golem.data.variables import Coding
 from golem.runtime.arrays import divided, is_tensor, to_numpy
 from golem.runtime.messages import quoted
 from golem.runtime.names import column_names, positions
@@ -52,6 +53,8 @@ class Moments:
         Column names.
     missing : Missing, optional
         Number of missing values and how they were treated, unless missing values are an error.
+    coding : Coding, optional
+        The variables, if some are categories; the columns are then those of `coding.column_names`.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class Moments:
     scatter: Matrix
     names: tuple[str, ...]
     missing: Missing | None = None
+    coding: Coding | None = None
 
     @classmethod
     def from_rows(
@@ -318,25 +322,33 @@ class Moments:
         S = self.covariance / np.outer(scale, scale)
         return replace(self, shift=np.zeros(self.d), offset=np.zeros(self.d), scatter=(S + S.T) / 2 * self.n)
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the variables: of the columns, or of the categories and numbers that they belong to."""
+        return self.names if self.coding is None else self.coding.names
+
     def reordered(self, names: Sequence[str]) -> Moments:
-        """Return the same moments with the columns in another order; raise a ValueError for other names."""
+        """Return the same moments with the variables in another order; raise a ValueError for other names."""
         names = tuple(names)
-        if sorted(names) != sorted(self.names):
-            raise ValueError(f"The columns are {quoted(self.names)}, not {quoted(names)}.")
+        if sorted(names) != sorted(self.variables):
+            raise ValueError(f"The columns are {quoted(self.variables)}, not {quoted(names)}.")
         return self.selected(names)
 
     def selected(self, names: Sequence[str]) -> Moments:
-        """Return the moments of some of the columns, in the order of their names."""
-        names = tuple(names)
-        if names == self.names:
+        """Return the moments of some of the variables, in the order of their names."""
+        names, coding = tuple(names), self.coding
+        if names == self.variables:
             return self
-        index = positions(names, self.names)
+        index = positions(names, self.names) if coding is None else coding.columns_of(names).tolist()
+        if coding is not None:
+            coding = coding.selected(names)
+            names = coding.column_names
         shift, offset, scatter = self.shift[index], self.offset[index], self.scatter[np.ix_(index, index)]
-        return Moments(self.n, shift, offset, scatter, names, self.missing)
+        return Moments(self.n, shift, offset, scatter, names, self.missing, coding)
 
     def __add__(self, other: Moments) -> Moments:
         """Return the moments of the rows of both (the merge of Chan, Golub and LeVeque around a common shift)."""
-        if self.names != other.names:
+        if self.names != other.names or self.coding != other.coding:
             raise ValueError(
                 f"Moments of different columns cannot be merged: {quoted(self.names)} and {quoted(other.names)}."
             )
@@ -350,7 +362,9 @@ class Moments:
         between = np.outer(difference, difference)
         between *= self.n * other.n / n
         scatter += between
-        return Moments(n, self.shift, self.offset + difference * (other.n / n), scatter, self.names, missing)
+        return Moments(
+            n, self.shift, self.offset + difference * (other.n / n), scatter, self.names, missing, self.coding
+        )
 
 
 def _to_digits(value: float, size: float) -> str:

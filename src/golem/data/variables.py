@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -142,6 +142,22 @@ class Coding:
         """Return the coding of some of the variables, in the order of their names."""
         by_name = dict(zip(self.names, self.variables, strict=True))
         return Coding(tuple(by_name[name] for name in names))
+
+    def with_levels(self, levels: Mapping[str, Sequence[str]]) -> Coding:
+        """Return the same variables with other levels of some categories."""
+        changed = {name: tuple(found) for name, found in levels.items()}
+        return Coding(tuple(replace(v, levels=changed.get(v.name, v.levels)) for v in self.variables))
+
+    def recoded(self, rows: Matrix, other: Coding) -> Matrix:
+        """Return coded rows of this coding as those of one with other levels; NaN for levels that it lacks."""
+        recoded = rows.copy()
+        for j, (variable, new) in enumerate(zip(self.variables, other.variables, strict=True)):
+            if variable.levels != new.levels:
+                code = {level: float(k) for k, level in enumerate(new.levels)}
+                table = np.array([*(code.get(level, np.nan) for level in variable.levels), np.nan])
+                column = rows[:, j]
+                recoded[:, j] = table[np.where(np.isnan(column), len(table) - 1, column).astype(np.intp)]
+        return recoded
 
     def columns_of(self, names: Sequence[str]) -> NDArray[np.intp]:
         """Return the positions of the columns of some variables, in the order of their names."""

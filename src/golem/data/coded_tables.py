@@ -1,0 +1,237 @@
+"""Tables with categories in memory, and the moments of their columns."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter as CellCounter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golem.data.checks import DataWarning
+from golem.data.levels import (
+    FEW_VALUES,
+    Counts,
+    are_few_integers,
+    category,
+    codes_of_numbers,
+    dates,
+    is_text,
+    note_of_codes,
+    number_levels,
+    require_levels,
+    warn_of_rare_levels,
+)
+from golem.data.missing import Missing, MissingChoice, require_choice
+from golem.data.moments import Moments
+from golem.data.table_errors import require_finite, row_number, too_few_rows
+from golem.data.table_input import is_table, rows_and_names
+from golem.data.variables import Codes, Coding, Variable
+from golem.runtime.names import column_names
+from golem.runtime.progress import Counter
+from golem.runtime.types import Matrix, Vector
+
+# Rows from which a table of continuous numbers is recognized, without counting all values.
+_FIRST_ROWS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class CodedTable:
+    """A table in memory: its variables and its coded rows, floats of shape (n, d); see `golem.data.variables`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = CodedTable.read(pd.DataFrame({"age": [3, 5, 4, 9] * 5, "sex": ["F", "M", "M", "F"] * 5}))
+    >>> table.coding.variables[1].levels, table.moments().names
+    (('F', 'M'), ('age', 'sex=M'))
+    """
+
+    coding: Coding
+    rows: Matrix
+
+    @classmethod
+    def read(cls, table: Any) -> CodedTable:
+        """Read an array, or a pandas, Polars or PyArrow table; arrays have no categories.
+
+        Raises
+        ------
+        ValueError
+            For columns that are neither numbers nor categories, such as dates, and for identifiers of rows.
+        """
+        if not is_table(table):
+            rows, names = rows_and_names(table)
+            return cls(Coding.numeric(names), rows)
+        import narwhals.stable.v1 as nw
+
+        frame = nw.from_native(table, eager_only=True)
+        names = column_names(frame.columns, len(frame.columns))
+        columns = list(zip(names, frame.iter_columns(), strict=True))
+        found = {name: _category_of(name, series) for name, series in columns if _is_category(series)}
+        for name, series in columns:
+            if series.dtype.is_temporal():
+                raise dates(name, str(next(iter(series.drop_nulls().to_list()), None)))
+        numeric = [name for name in names if name not in found]
+        if numeric:
+            values = rows_and_names(frame.select(numeric).to_native())[0]
+            found |= _numbers(dict(zip(numeric, values.T, strict=True)), frame)
+        coding = Coding(tuple(found[name][0] for name in names))
+        rows = np.column_stack([found[name][1] for name in names]) if names else np.empty((len(frame), 0))
+        warn_of_rare_levels(level_counts(coding, rows), stacklevel=4)
+        return cls(coding, rows)
+
+    @property
+    def codes(self) -> Codes:
+        """Integer codes of categories without missing values, shape (n, d); see `Coding.codes`."""
+        require_finite(self.rows, self.coding.names)
+        return self.coding.codes(self.rows)
+
+    def complete(self) -> CodedTable:
+        """Return the rows without missing values, with the levels that occur in them."""
+        rows = self.rows[~np.isnan(self.rows).any(axis=1)]
+        if len(rows) == len(self.rows):
+            return self
+        counts = level_counts(self.coding, rows)
+        coding = self.coding.with_levels({name: [v for v in found if found[v]] for name, found in counts.items()})
+        return CodedTable(coding, self.coding.recoded(rows, coding))
+
+    def moments(self, missing: MissingChoice = "error", progress: Counter | None = None) -> Moments:
+        """Return the moments of the columns of the coding; `missing` and `progress` as for `Moments.from_rows`."""
+        require_choice(missing)
+        if self.coding.is_numeric:
+            return Moments.from_rows(self.rows, self.coding.names, missing=missing, progress=progress)
+        absent, names = np.isnan(self.rows), self.coding.names
+        require_finite(self.rows if missing == "error" else np.where(absent, 0.0, self.rows), names)
+        used = self.complete() if missing == "drop" else self
+        require_levels(used.coding)
+        if len(used.rows) < 2:
+            raise too_few_rows(len(used.rows), int(absent.any(axis=1).sum()))
+        X, columns = used.coding.expand(used.rows), used.coding.column_names
+        record: dict[str, Any] = {}
+        if missing == "em" and absent.any():
+            moments = Moments.by_em(X, columns, progress=progress)
+            assert moments.missing is not None  # EM always records what it found
+            record = {"rows_used": moments.missing.rows_used, "iterations": moments.missing.iterations}
+        else:
+            moments = Moments.from_rows(X, columns)
+        # Missing values are counted per variable, not per indicator.
+        found = None if missing == "error" else Missing.of(missing, absent, names, **record)
+        return replace(moments, coding=used.coding, missing=found)
+
+
+def moments_of_columns(
+    columns: Sequence[NDArray[Any]],
+    coding: Coding,
+    place: Callable[[int], str] = row_number,
+    missing: Literal["error", "drop"] = "error",
+    markers: Mapping[str, Mapping[str, int]] | None = None,
+) -> Moments:
+    """Return the moments of a batch of coded rows, given as columns; see `Moments.from_columns`."""
+    if coding.is_numeric:
+        return Moments.from_columns(columns, coding.names, place, missing, markers)
+    absent = np.column_stack([np.isnan(column) for column in columns])
+    record = Missing.of("drop", absent, coding.names, markers=markers or {}) if missing == "drop" else None
+    if absent.any():
+        if missing == "error":
+            require_finite(np.column_stack(columns), coding.names, place, markers)
+        kept = np.nonzero(~absent.any(axis=1))[0]
+        columns, all_rows = [column[kept] for column in columns], place
+        place = lambda row: all_rows(int(kept[row]))  # noqa: E731
+    names = coding.column_names
+    p = len(names)
+    moments = Moments(0, np.zeros(p), np.zeros(p), np.zeros((p, p)), names)
+    if len(columns[0]):
+        moments = Moments.from_columns(coding.expand_columns(columns), names, place)
+    return replace(moments, coding=coding, missing=record)
+
+
+def with_used_levels(moments: Moments) -> Moments:
+    """Leave out the levels of categories that occur only in rows that were dropped."""
+    coding = moments.coding
+    if coding is None:
+        return moments
+    used: dict[str, list[str]] = {}
+    kept: list[int] = []
+    for variable, begin, end in zip(coding.variables, coding.first, coding.first[1:], strict=False):
+        shares = moments.mean[begin:end]
+        present = np.concatenate([[moments.n * (1 - shares.sum()) > 0.5], moments.n * shares > 0.5])
+        if not variable.is_category or present.all():
+            kept += range(begin, end)
+            continue
+        used[variable.name] = [level for level, found in zip(variable.levels, present, strict=True) if found]
+        # The first level that is left is the reference, and has no column.
+        kept += [begin + k - 1 for k in np.nonzero(present)[0][1:]]
+    if not used:
+        return moments
+    coding, part = coding.with_levels(used), np.array(kept, dtype=np.intp)
+    values = (moments.shift[part], moments.offset[part], moments.scatter[np.ix_(part, part)])
+    return Moments(moments.n, *values, coding.column_names, moments.missing, coding)
+
+
+def _is_category(series: Any) -> bool:
+    """Tell whether a column of a table is a category by its type, or by its texts if it has objects."""
+    import narwhals.stable.v1 as nw
+
+    kind = series.dtype
+    if kind in (nw.Categorical, nw.Enum, nw.Boolean):
+        return True
+    if kind not in (nw.String, nw.Object):
+        return False
+    values = series.drop_nulls().to_list()
+    texts = CellCounter(value for value in values if isinstance(value, str))
+    others = {str(value): 1 for value in values if not isinstance(value, str)}
+    if not texts:
+        return bool(values) and all(isinstance(value, bool | np.bool_) for value in values)
+    return is_text(texts | others) or (not others and all(map(_is_plain_number, texts)))
+
+
+def _is_plain_number(text: str) -> bool:
+    """Tell whether a text is a whole number, which may be a code."""
+    return text.lstrip("+-").isdecimal()
+
+
+def _category_of(name: str, series: Any) -> tuple[Variable, Vector]:
+    """Return a category and its codes; missing values are NaN."""
+    import narwhals.stable.v1 as nw
+
+    values, absent = series.to_list(), series.is_null().to_list()
+    texts = [None if missing else _level_name(value) for value, missing in zip(values, absent, strict=True)]
+    chosen = series.dtype in (nw.Categorical, nw.Enum)
+    variable = category(name, CellCounter(text for text in texts if text is not None), chosen)
+    code = {level: float(k) for k, level in enumerate(variable.levels)}
+    return variable, np.array([np.nan if text is None else code[text] for text in texts])
+
+
+def _level_name(value: object) -> str:
+    """Return the name of a level; whole numbers without decimals."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def level_counts(coding: Coding, rows: Matrix) -> dict[str, dict[str, int]]:
+    """Count the rows per level of each category in coded rows."""
+    counts = {}
+    for j, variable in enumerate(coding.variables):
+        if variable.is_category:
+            codes = rows[~np.isnan(rows[:, j]), j].astype(np.intp)
+            found = np.bincount(codes, minlength=len(variable.levels))
+            counts[variable.name] = dict(zip(variable.levels, found.tolist(), strict=True))
+    return counts
+
+
+def _numbers(columns: Mapping[str, Vector], frame: Any) -> dict[str, tuple[Variable, Vector]]:
+    """Return columns of numbers as they are; as categories if all columns of the table have few whole numbers."""
+    numbers = {name: (Variable(name), column) for name, column in columns.items()}
+    if not all(frame.schema[name].is_integer() for name in columns):
+        return numbers
+    if any(len(np.unique(column[:_FIRST_ROWS])) > FEW_VALUES for column in columns.values()):
+        return numbers
+    counts: dict[str, Counts] = {name: number_levels(column) for name, column in columns.items()}
+    if not all(map(are_few_integers, counts.values())):
+        return numbers
+    sentence = note_of_codes({name: len(levels) for name, levels in counts.items()}, as_categories=True)
+    warnings.warn(sentence, DataWarning, stacklevel=5)
+    variables = {name: category(name, levels) for name, levels in counts.items()}
+    return {name: (variables[name], codes_of_numbers(columns[name], variables[name].levels)) for name in columns}

@@ -1,0 +1,163 @@
+"""Which columns are categories, and which levels they have: the rules, the errors and the warnings.
+
+Text, Booleans and categorical types are categories. Numbers are numbers, except in a table in which every column is a
+category or has few different whole numbers: these numbers are taken for codes. The user can decide otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import numpy as np
+
+from golem.data.checks import DataWarning
+from golem.data.files.csv_format import is_number
+from golem.data.files.markers import USUAL_MARKERS
+from golem.data.table_errors import constant
+from golem.data.table_input import parsed
+from golem.data.variables import Coding, Variable
+from golem.runtime.messages import counted, quoted, shortened, suggestion, typed_names
+from golem.runtime.types import Vector
+
+# Number of rows per level or cell.
+Counts = Mapping[str, int]
+# Whole numbers may be codes if there are at most so many different ones, each in so many rows on average.
+FEW_VALUES, ROWS_PER_VALUE = 10, 10
+# If at most this many cells of a numeric column contain text, the cells are at fault, not the column.
+FEW_CELLS = 3
+# Text with more levels than this, and than half of the rows, identifies rows.
+_MANY_LEVELS = 20
+# Levels with fewer rows are rare.
+_RARE = 5
+# A scan of files stops at so many different texts in a column.
+MOST_LEVELS = 50_000
+_DATE = re.compile(
+    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:\d{2}.*)?"
+    r"|\d{1,2}:\d{2}(:\d{2})?"
+)
+
+
+def number_name(value: float) -> str:
+    """Return the name of a level that is a number; the same for 1 and 1.0.
+
+    Examples
+    --------
+    >>> number_name(1.0), number_name(0.5)
+    ('1', '0.5')
+    """
+    return f"{value + 0.0:.15g}"
+
+
+def number_levels(values: Vector) -> dict[str, int]:
+    """Count the values of a column of numbers, except missing ones, as levels."""
+    found, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    return {number_name(value): int(count) for value, count in zip(found.tolist(), counts, strict=True)}
+
+
+def codes_of_numbers(values: Vector, levels: Sequence[str]) -> Vector:
+    """Return the positions of numbers among levels that are numbers; NaN if missing or not a level."""
+    code = {level: float(k) for k, level in enumerate(levels)}
+    found, inverse = np.unique(values, return_inverse=True)
+    return np.array([code.get(number_name(value), np.nan) for value in found.tolist()])[inverse]
+
+
+def are_few_integers(counts: Counts) -> bool:
+    """Tell whether numbers may be codes of categories: few different whole numbers in many rows each."""
+    few = 1 < len(counts) <= FEW_VALUES and sum(counts.values()) >= ROWS_PER_VALUE * len(counts)
+    return few and all(re.fullmatch(r"-?\d+", level) for level in counts)
+
+
+def is_text(counts: Counts, parse: Callable[[str], float | None] = parsed) -> bool:
+    """Tell whether a column with these cells is text, and not numbers with some other cells.
+
+    Numbers with at most three other cells, with markers of missing values such as "unknown", or with many different
+    numbers among the texts, such as "<0.01", are errors in a column of numbers. So are numbers in another notation,
+    such as 1,234.
+    """
+    texts = [cell for cell in counts if parse(cell) is None]
+    numbers = len(counts) - len(texts)
+    if not texts or all(is_number(cell, decimal_comma=True) for cell in texts):
+        return False
+    if not numbers:
+        return True
+    few = sum(counts[cell] for cell in texts) <= FEW_CELLS
+    marked = all(cell.lower() in USUAL_MARKERS for cell in texts)
+    return not few and not marked and numbers <= FEW_VALUES
+
+
+def category(name: str, counts: Counts, chosen: bool = False) -> Variable:
+    """Return a category; raise a ValueError for identifiers and, unless the user has chosen the type, for dates."""
+    n = sum(counts.values())
+    if counts and not chosen and all(_DATE.fullmatch(level) for level in counts):
+        raise dates(name, next(iter(counts)))
+    if 2 < n == len(counts) or len(counts) > max(_MANY_LEVELS, n / 2):
+        raise identifiers(name, len(counts), n)
+    return Variable.of_counts(name, counts)
+
+
+def identifiers(name: str, levels: int, n: int | None = None) -> ValueError:
+    """Return the error for text that identifies rows; n is None if not all rows were read."""
+    how = f"more than {levels} different values" if n is None else f"{levels} different values in {n} rows"
+    return ValueError(
+        f"Column {name!r} has {how}, like an identifier of rows: too many for a category. Drop it (--drop "
+        f"{typed_names([name])}), or group its values."
+    )
+
+
+def dates(name: str, example: str) -> ValueError:
+    """Return the error for a column of dates or times."""
+    option = typed_names([name])
+    return ValueError(
+        f"Column {name!r} contains dates or times, such as {example!r}. Convert them to numbers, such as days since "
+        f"the first one, or drop the column (--drop {option}). If each date is a category, use --categorical {option}."
+    )
+
+
+def require_levels(coding: Coding) -> None:
+    """Raise a ValueError for categories with one level or none."""
+    if flat := [variable.name for variable in coding.variables if variable.is_category and len(variable.levels) < 2]:
+        raise constant(flat)
+
+
+def warn_of_rare_levels(counts: Mapping[str, Counts], stacklevel: int = 3) -> None:
+    """Warn of levels with one row, and of other rare ones, given the rows per level of each category."""
+    single, rare = {}, {}
+    for name, levels in counts.items():
+        single[name] = [level for level, count in levels.items() if count == 1]
+        rare[name] = [level for level, count in levels.items() if 1 < count < _RARE]
+    remedy = "Merge them with similar levels, or drop their rows."
+    for found, what, means in (
+        (single, "one row", "no effect of such a level can be told from noise"),
+        (rare, f"fewer than {_RARE} rows", "effects of such levels are uncertain"),
+    ):
+        if listed := [f"{name!r} ({quoted(levels, 4)})" for name, levels in found.items() if levels]:
+            warnings.warn(
+                f"Levels with {what} in {shortened(listed)}: {means}. {remedy}", DataWarning, stacklevel=stacklevel
+            )
+
+
+def note_of_codes(codes: Mapping[str, int], as_categories: bool) -> str:
+    """Return the sentence about columns of few whole numbers: the choice made, and how to change it.
+
+    `codes` has the number of different values per column.
+    """
+    listed = shortened([f"{name!r} ({values} values)" for name, values in codes.items()])
+    taken, other, option = (
+        ("categories", "numbers, such as counts or answers on a scale", "numeric")
+        if as_categories
+        else ("numbers", "codes of categories", "categorical")
+    )
+    names = typed_names(list(codes)[:_MANY_LEVELS])
+    return (
+        f"{counted(len(codes), 'column')} with few different whole numbers {'is' if len(codes) == 1 else 'are'} "
+        f"treated as {taken}: {listed}. If they are {other}, use --{option} {names}, or other types in a DataFrame."
+    )
+
+
+def require_known(chosen: Collection[str], names: Sequence[str], option: str) -> None:
+    """Raise a ValueError if columns whose type the user has chosen do not exist."""
+    if unknown := [name for name in chosen if name not in names]:
+        hint = suggestion(unknown[0], names, "columns")
+        raise ValueError(f"There is no column {quoted(unknown)} among those used (--{option}). {hint}")

@@ -1,0 +1,153 @@
+"""Tables with categories in memory: types, levels, and the moments of their columns."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from golem.data.checks import DataWarning
+from golem.data.coded_tables import CodedTable, moments_of_columns, with_used_levels
+
+
+def frame(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "age": rng.normal(size=n),
+            "site": rng.choice(["x", "y", "z"], n),
+            "ill": rng.random(n) < 0.3,
+            "stage": pd.Categorical(rng.choice(["I", "II", "III", "IV"], n)),
+            "visits": rng.integers(5, size=n),
+        }
+    )
+
+
+KINDS = ["numeric", "category", "category", "category", "numeric"]
+
+
+def described(table):
+    return [(variable.name, variable.kind, variable.levels) for variable in table.coding.variables]
+
+
+def test_types_are_the_same_in_every_library():
+    data = frame()
+    expected = CodedTable.read(data)
+    assert [kind for _, kind, _ in described(expected)] == KINDS
+    assert set(described(expected)[2][2]) == {"False", "True"}
+    for other in (pl.from_pandas(data), pa.Table.from_pandas(data)):
+        found = CodedTable.read(other)
+        assert described(found) == described(expected)
+        np.testing.assert_array_equal(found.rows, expected.rows)
+
+
+def test_the_coding_does_not_depend_on_the_order_of_rows():
+    data = frame()
+    order = np.random.default_rng(1).permutation(len(data))
+    here, there = CodedTable.read(data), CodedTable.read(data.iloc[order])
+    assert here.coding == there.coding
+    np.testing.assert_array_equal(here.rows[order], there.rows)
+
+
+def test_moments_are_those_of_dummy_columns():
+    data = frame()
+    moments = CodedTable.read(data).moments()
+    dummies = pd.get_dummies(data.astype({"ill": str}), dtype=float)
+    columns = [name.replace("=", "_") for name in moments.names]
+    np.testing.assert_allclose(moments.mean, dummies[columns].mean())
+    np.testing.assert_allclose(moments.covariance, np.cov(dummies[columns].T, bias=True), atol=1e-12)
+
+
+@pytest.mark.parametrize("cuts", [[60], [1, 2, 119], list(range(1, 120))])
+def test_moments_of_parts_add_up(cuts):
+    table = CodedTable.read(frame())
+    parts = [moments_of_columns(list(part.T), table.coding) for part in np.split(table.rows, cuts)]
+    total = sum(parts[1:], parts[0])
+    whole = table.moments()
+    assert (total.n, total.coding) == (whole.n, whole.coding)
+    np.testing.assert_allclose(total.covariance, whole.covariance, atol=1e-12)
+
+
+def test_variables_are_selected_with_all_their_columns():
+    table = CodedTable.read(frame())
+    names = ["stage", "age"]
+    part, direct = table.moments().selected(names), CodedTable.read(frame()[names]).moments()
+    assert (part.names, part.coding) == (direct.names, direct.coding)
+    np.testing.assert_allclose(part.covariance, direct.covariance, atol=1e-12)
+
+
+def test_missing_categories_are_counted_once_per_cell_and_dropped_or_estimated():
+    data = frame().astype({"site": object})
+    data.loc[3:9, "site"] = None
+    data.loc[5, "age"] = np.nan
+    table = CodedTable.read(data)
+    with pytest.raises(ValueError, match=r"Missing values \(NaN\) in 2 of 5 columns: 'age' \(1\), 'site' \(7\)"):
+        table.moments()
+    dropped = table.moments("drop")
+    assert (dropped.n, dropped.missing.cells, dropped.missing.rows) == (113, 8, 7)
+    np.testing.assert_allclose(dropped.covariance, CodedTable.read(data.dropna()).moments().covariance, atol=1e-12)
+    estimated = table.moments("em")
+    assert estimated.missing.columns == {"age": 1, "site": 7}
+
+
+@pytest.mark.filterwarnings("ignore:Levels with")
+def test_levels_without_complete_rows_have_no_column():
+    data = frame()
+    data["site"] = np.where(data["site"] == "x", "rare", data["site"])
+    most = CodedTable.read(data).coding.variables[1].levels[0]
+    for level in ("rare", most):  # the reference may vanish, too
+        gaps = data.assign(age=data["age"].where(data["site"] != level))
+        table = CodedTable.read(gaps)
+        whole = table.moments("drop")
+        assert level not in whole.coding.variables[1].levels
+        assert whole.variances.min() > 0
+        streamed = with_used_levels(moments_of_columns(list(table.rows.T), table.coding, missing="drop"))
+        assert streamed.coding == whole.coding
+        np.testing.assert_allclose(streamed.covariance, whole.covariance, atol=1e-12)
+        expected = CodedTable.read(gaps.dropna())
+        rows = table.complete()
+        assert [set(v.levels) for v in rows.coding.variables] == [set(v.levels) for v in expected.coding.variables]
+        names = np.array(rows.coding.variables[1].levels)[rows.rows[:, 1].astype(int)]
+        assert names.tolist() == gaps.dropna()["site"].tolist()
+
+
+def test_whole_numbers_are_categories_if_there_is_nothing_else():
+    codes = pd.DataFrame(np.random.default_rng(0).integers(3, size=(90, 3)), columns=list("abc"))
+    with pytest.warns(
+        DataWarning, match=r"3 columns with few different whole numbers are treated as categories.*--num"
+    ):
+        table = CodedTable.read(codes)
+    assert table.coding.is_discrete
+    assert (np.array(table.coding.variables[0].levels)[table.codes[:, 0]].astype(int) == codes["a"]).all()
+    for numbers in (codes.astype(float), codes.assign(d=np.arange(90.0)), codes.iloc[:20], codes.to_numpy()):
+        assert CodedTable.read(numbers).coding.is_numeric
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ([f"id{k}" for k in range(120)], "Column 'new' has 120 different values in 120 rows, like an identifier"),
+        ([f"id{k % 80}" for k in range(120)], "80 different values in 120 rows"),
+        (["2020-01-02", "2021-03-04"] * 60, "Column 'new' contains dates or times, such as '2020-01-02'"),
+        (pd.date_range("2020-01-01", periods=120), "Column 'new' contains dates or times"),
+        (["one"] * 120, "Constant columns: 'new'"),
+        (["1.5", "2.5", "x"] * 1 + ["3.5"] * 117, "not numeric: 'new' .'x' in row 3"),
+    ],
+)
+def test_columns_that_are_no_categories_are_named(column, message):
+    with pytest.raises(ValueError, match=message):
+        CodedTable.read(frame().assign(new=column)).moments()
+
+
+def test_rare_levels_are_named():
+    data = frame()
+    data["site"] = ["once", "rare", "rare", *data["site"][3:]]
+    with pytest.warns(DataWarning) as found:
+        CodedTable.read(data)
+    assert ["'site' ('once')" in str(found[0].message), "'site' ('rare')" in str(found[1].message)] == [True, True]
+
+
+def test_moments_of_other_levels_do_not_merge():
+    one, two = (CodedTable.read(frame().replace({"site": {"x": level}})).moments() for level in "xw")
+    with pytest.raises(ValueError, match="different columns"):
+        one + two
