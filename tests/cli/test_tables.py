@@ -138,13 +138,15 @@ CASES = [
     ("blanks-in-quoted-names.txt", "", Fits("blood pressure|START YEAR|c")),
     ("row-names.txt", "", Fits()),
     ("saved-index.csv", "", Fits()),
+    ("tetrad-variables.txt", "", Fits()),
     # Knowledge files of Tetrad.
     ("array.npy", "--knowledge tiers.knowledge.txt", Refused("'a', 'b', 'c', which are not columns. The columns are")),
     ("blanks-in-names.txt", "--knowledge names-with-blanks.knowledge.txt", Fits(BLANKS)),
     ("covariance.csv", "--covariance --rows 40 --knowledge tiers.knowledge.txt", Fits()),
     ("category.csv", "--drop sex,c --knowledge tiers.knowledge.txt", Fits("a|b", ROWS[:, :2], "Knowledge about 'c'")),
     ("windows.csv", f"{DROP} --knowledge other-names.knowledge.txt", Refused("'Len', 'Diam', which are not columns")),
-    ("windows.csv", f"{DROP} --knowledge groups.knowledge.txt", Refused("Line 3: forbiddengroup is not supported")),
+    ("windows.csv", f"{DROP} --knowledge groups.knowledge.txt", Refused("'a' -> 'c' is required and forbidden")),
+    ("windows.csv", f"{DROP} --knowledge half-a-group.knowledge.txt", Refused("The last group of the knowledge")),
     # Dependent rows.
     ("time-series.csv", "", Fits(rows=None, says="\nWarning: Rows depend on the rows before them in 3 of 3 columns")),
     ("families.csv", "", Fits("father|mother|height", None, "\nWarning: Rows depend on the rows before")),

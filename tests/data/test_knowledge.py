@@ -307,3 +307,13 @@ def test_masks_of_ones_and_zeros_are_masks():
         Knowledge(np.zeros((2, 3), dtype=bool), np.zeros((2, 3), dtype=bool))
     with pytest.raises(ValueError, match="only true and false"):
         Knowledge(np.full((2, 2), 0.5), np.zeros((2, 2)))
+
+
+def test_a_group_of_tetrad_is_the_list_of_its_edges(tmp_path):
+    groups, edges = tmp_path / "groups.txt", tmp_path / "edges.txt"
+    groups.write_text('/knowledge\nforbiddengroup\na "b c"\nd\n\nd\na\nRequiredGroup\na\n"b c" e\n')
+    edges.write_text('forbiddirect\na d\n"b c" d\nd a\nrequiredirect\na "b c"\na e\n')
+    assert Knowledge.read(groups) == Knowledge.read(edges)
+    groups.write_text("forbiddengroup\na\nrequiredgroup\nb\n")
+    with pytest.raises(ValueError, match=r"Line 3 .* 'requiredgroup'\. Expected the second line of a group"):
+        Knowledge.read(groups)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 
-BEGINS = re.compile(r"\s*/?\s*(?:knowledge|addtemporal|forbiddirect|requiredirect)\b", re.IGNORECASE)
-_SECTIONS = {"addtemporal": "tiers", "forbiddirect": "forbidden", "requiredirect": "required"}
+_EDGES = {"forbiddirect": "forbidden", "requiredirect": "required"}
+_GROUPS = {"forbiddengroup": "forbidden", "requiredgroup": "required"}
+_SECTIONS = ("addtemporal", *_EDGES, *_GROUPS)
+BEGINS = re.compile(rf"\s*/?\s*(?:knowledge|{'|'.join(_SECTIONS)})\b", re.IGNORECASE)
 _TIER = re.compile(r"(\d+)\s*([*-]*)(?=\s|$)\s*(.*)")
 _NAME = re.compile(r'"[^"]*"|[^\s,;]+')
 
@@ -14,8 +16,9 @@ _NAME = re.compile(r'"[^"]*"|[^\s,;]+')
 def parse_tetrad_knowledge(text: str) -> dict[str, list[tuple[str, ...]]]:
     r"""Return the forbidden and required edges and the tiers of a knowledge file.
 
-    A `*` after the number of a tier forbids edges within it, a `-` forbids edges to all but the next tier. Names with
-    blanks are in double quotes.
+    A `*` after the number of a tier forbids edges within it, a `-` forbids edges to all but the next tier. A group is
+    two lines of names, and stands for all edges from the first line to the second. Names with blanks are in double
+    quotes.
 
     Examples
     --------
@@ -25,20 +28,27 @@ def parse_tetrad_knowledge(text: str) -> dict[str, list[tuple[str, ...]]]:
     tiers: dict[int, tuple[str, ...]] = {}
     marks: dict[int, str] = {}
     edges: dict[str, list[tuple[str, ...]]] = {"forbidden": [], "required": []}
-    section = ""
+    section, sources = "", None  # `sources` is the first line of a group
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.strip()
         if not words or words.startswith("//") or words.lower().replace(" ", "") == "/knowledge":
             continue
-        if re.fullmatch(r"[a-z]+", words) and words in (*_SECTIONS, "forbiddengroup", "requiredgroup"):
-            section = words
+        if words.lower() in _SECTIONS and sources is None:
+            section = words.lower()
         elif section == "addtemporal" and (tier := _TIER.fullmatch(words)):
             tiers[int(tier[1])] = tiers.get(int(tier[1]), ()) + _names(tier[3])
             marks[int(tier[1])] = tier[2]
-        elif section in ("forbiddirect", "requiredirect") and len(_names(words)) == 2:
-            edges[_SECTIONS[section]].append(_names(words))
+        elif section in _EDGES and len(_names(words)) == 2:
+            edges[_EDGES[section]].append(_names(words))
+        elif section in _GROUPS and sources is None:
+            sources = _names(words)
+        elif section in _GROUPS and words.lower() not in _SECTIONS:
+            edges[_GROUPS[section]] += itertools.product(sources or (), _names(words))
+            sources = None
         else:
             raise ValueError(_complaint(number, words, section))
+    if sources is not None:
+        raise ValueError("The last group of the knowledge has one line. Add the names of the effects below it.")
     for k, tier_number in enumerate(ordered := sorted(tiers)):
         tier_names = tiers[tier_number]
         if "*" in marks[tier_number]:
@@ -56,10 +66,10 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _complaint(number: int, words: str, section: str) -> str:
     """Return the error for a line that is not understood."""
-    if section.endswith("group"):
-        return f"Line {number}: {section} is not supported. List the edges under forbiddirect or requiredirect."
+    names = ", ".join(_SECTIONS[:-1])
     expected = {
         "addtemporal": "a number of a tier and its names, such as '1 A B'",
-        "": "addtemporal, forbiddirect or requiredirect",
-    }.get(section, "two names, such as 'A B'")
-    return f"Line {number} of the knowledge is {words[:80]!r}. Expected {expected}."
+        "": f"{names} or {_SECTIONS[-1]}",
+    } | dict.fromkeys(_GROUPS, "the second line of a group, with the names of the effects")
+    wanted = expected.get(section, "two names, such as 'A B'")
+    return f"Line {number} of the knowledge is {words[:80]!r}. Expected {wanted}."

@@ -21,11 +21,10 @@ from golem.data.files.csv_format import (
     THOUSANDS,
     THOUSANDS_REMEDY,
     CsvFormat,
-    is_comment,
     is_number,
-    named_separator,
     sniff_csv,
     split_line,
+    table_start,
     without_blanks_around_fields,
 )
 from golem.data.files.markers import (
@@ -78,10 +77,7 @@ class CsvFile:
         form = sniff_csv(sample, truncated, [part for text in na for part in (text, text.rpartition("=")[2])])
         begin = len(_BYTE_ORDER_MARK) if sample.startswith(_BYTE_ORDER_MARK) else 0
         lines = sample[begin:].splitlines(keepends=True)
-        decoded = (line.decode(form.encoding) for line in lines)
-        first = next(
-            k for k, line in enumerate(decoded) if line.strip() and not is_comment(line) and not named_separator(line)
-        )
+        first = table_start(line.decode(form.encoding) for line in lines)
         begin += sum(map(len, lines[:first]))
         # NumPy's savetxt marks its header as a comment.
         fields = split_line(lines[first].decode(form.encoding).removeprefix("#"), form.separator)

@@ -6,7 +6,7 @@ import csv
 import itertools
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from golem.data.files.markers import MISSING_MARKS, MISSING_WORDS, USUAL_MARKERS
@@ -60,14 +60,12 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
     if b"\0" in sample:
         raise ValueError("The file is binary. Use CSV text in UTF-8, plain or compressed with gzip, or Parquet.")
     text, encoding = _decoded(sample, truncated)
-    numbered = {number: line for number, line in enumerate(_LINE_ENDS.split(text), start=1) if line.strip()}
+    every = _LINE_ENDS.split(text)
+    first = table_start(every)
+    named = next(filter(None, map(named_separator, every[:first])), None)
+    numbered = {number: line for number, line in enumerate(every, start=1) if number > first and line.strip()}
     if truncated and numbered:
         numbered.popitem()  # it may be incomplete
-    for number in itertools.takewhile(lambda number: is_comment(numbered[number]), list(numbered)):
-        del numbered[number]
-    named = next(map(named_separator, numbered.values()), None)
-    if named:
-        del numbered[min(numbered)]
     if not numbered:
         raise ValueError("The file has no lines of data.")
     lines = list(numbered.values())
@@ -93,9 +91,25 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
     return CsvFormat(separator, has_header, decimal_comma, encoding, columns, row_names, padding)
 
 
-def is_comment(line: str) -> bool:
-    """Tell whether a line above the header is a comment, as Tetrad writes them."""
-    return line.lstrip().startswith("//")
+def table_start(lines: Iterable[str]) -> int:
+    r"""Return the position of the first line of the table, or the number of lines if there is none.
+
+    Above it may be blank lines, a line `sep=;` for Excel, and what Tetrad writes: comments, and the types of the
+    columns between `/variables` and `/data`.
+
+    Examples
+    --------
+    >>> table_start(["// rats", "/variables", "a:Continuous", "/data", "a b", "1 2"])
+    4
+    """
+    position, in_variables = -1, False
+    for position, line in enumerate(lines):
+        word = line.strip().lower()
+        in_variables = word != "/data" and (in_variables or word == "/variables")
+        above = in_variables or word in ("", "/data") or word.startswith("//") or named_separator(line)
+        if not above:
+            return position
+    return position + 1
 
 
 def named_separator(line: str) -> str | None:
