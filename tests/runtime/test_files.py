@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -62,3 +65,29 @@ def test_the_files_of_a_folder_are_replaced_together_or_not_at_all(tmp_path):
     with result_folder(out, names) as folder:
         write_text(folder / "a", "3")
     assert {path.name: path.read_text() for path in out.iterdir()} == {"a": "3", "mine": "kept"}  # b was of another run
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from golem.runtime.result_folder import result_folder
+with result_folder(Path(sys.argv[1]), ("a",)) as folder:
+    (folder / "a").write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_the_next_run_removes_what_a_killed_one_left_and_nothing_else(tmp_path):
+    (tmp_path / ".golem-mine").mkdir()
+    killed = subprocess.run([sys.executable, "-c", _KILLED, tmp_path], env={"PYTHONPATH": ":".join(sys.path)})
+    assert killed.returncode == -signal.SIGKILL
+    left = [path for path in tmp_path.iterdir() if (path / "a").exists()]
+    assert len(left) == 1
+    with result_folder(tmp_path, ("a",)) as first:
+        assert not left[0].exists()
+        with result_folder(tmp_path, ("a",)) as second:
+            assert first.exists()  # it is in use
+            write_text(second / "a", "2")
+        write_text(first / "a", "1")
+    assert {path.name for path in tmp_path.iterdir()} == {"a", ".golem-mine"}
+    assert (tmp_path / "a").read_text() == "1"
