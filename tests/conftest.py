@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import itertools
 import os
@@ -34,6 +35,24 @@ def problem():
         return drawn, Moments.from_rows(drawn.data)
 
     return make
+
+
+@pytest.fixture
+def methods_here(monkeypatch):
+    """Run the methods of a comparison in this process: the imports of a child take longer than most methods."""
+    from golem.comparison.worker import _outcome
+
+    class Here(contextlib.nullcontext):
+        def __init__(self, *data):
+            super().__init__(self)
+            self.data = data
+
+        def run(self, name, time_limit, tick=None):
+            if tick is not None:
+                tick(0.0)
+            return _outcome(name, *self.data)
+
+    monkeypatch.setattr("golem.comparison.run.MethodProcess", Here)
 
 
 @pytest.fixture(scope="session")

@@ -19,17 +19,12 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from command_line import golem
 from golem import __version__
 from golem.cli import app
 from golem.readers import read_graph, read_table
 
 run = CliRunner()
-
-
-def golem(*arguments, expect=0):
-    result = run.invoke(app, [str(a) for a in arguments])
-    assert result.exit_code == expect, result.output
-    return result
 
 
 @pytest.fixture
@@ -319,6 +314,7 @@ def test_a_terminal_sees_how_much_is_read(simulated, monkeypatch):
     assert re.search(r"(\S+)/\1 kB", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue()))
 
 
+@pytest.mark.usefixtures("methods_here")
 @pytest.mark.parametrize("command", ["fit", "demo", "simulate", "score", "compare", "report", "export"])
 def test_help_shows_examples_that_work(command, simulated, monkeypatch):
     monkeypatch.chdir(simulated)
@@ -358,6 +354,7 @@ def test_compare_does_not_overwrite_its_inputs_or_a_fit(simulated):
     assert "holds results of `golem fit`" in golem(*common[:1], table, *common[2:], expect=1).output
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_fit_and_compare_print_the_same_bic(simulated):
     printed = golem("fit", simulated / "data.csv", "-o", simulated / "out", "--noise", "ev").output
     compared = golem("compare", simulated / "data.csv", "--methods", "order-ev", "-o", simulated / "methods").output

@@ -7,19 +7,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
+from command_line import golem
 from golem import Golem
-from golem.cli import app, terminal
+from golem.cli import terminal
 from golem.data import table_source
 from golem.diagnostics import Diagnosis, Finding, diagnose
 from golem.readers import read_table
-
-
-def golem(*arguments):
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 @pytest.fixture
@@ -31,7 +25,7 @@ def chain(tmp_path):
 
 
 def test_the_summary_and_the_files_hold_the_findings(chain):
-    printed = golem("fit", chain / "data.csv", "-o", chain / "out")
+    printed = golem("fit", chain / "data.csv", "-o", chain / "out").stdout
     found = json.loads((chain / "out" / "graph.json").read_text())["diagnostics"]
     table = read_table(chain / "data.csv")
     frame = pd.DataFrame(table.values, columns=list(table.names))
@@ -41,11 +35,11 @@ def test_the_summary_and_the_files_hold_the_findings(chain):
         line = f"{finding['level'].title()}: {finding['finding']} {finding['remedy']}"
         assert (line in lines) == (finding["level"] != "ok")
     assert any(line.startswith("Warning: When the columns are standardized, 3 of 3 edges and 0 of 3") for line in lines)
-    assert json.loads(golem("fit", chain / "data.csv", "-o", chain / "out", "--json"))["diagnostics"] == found
+    assert json.loads(golem("fit", chain / "data.csv", "-o", chain / "out", "--json").stdout)["diagnostics"] == found
 
 
 def test_checks_can_be_left_out(chain):
-    printed = golem("fit", chain / "data.csv", "-o", chain / "out", "--no-diagnose")
+    printed = golem("fit", chain / "data.csv", "-o", chain / "out", "--no-diagnose").stdout
     assert "Note: " not in printed
     assert "by variance: 3 of 3 directions depend only on the noise variances" in printed
     assert json.loads((chain / "out" / "graph.json").read_text())["diagnostics"] is None
@@ -53,9 +47,9 @@ def test_checks_can_be_left_out(chain):
 
 def test_rows_that_do_not_fit_are_not_read_again(chain, monkeypatch):
     monkeypatch.setattr(table_source, "MOST_NUMBERS", 1999)
-    assert "Note: Not checked without complete rows" in golem("fit", chain / "data.csv", "-o", chain / "out")
+    assert "Note: Not checked without complete rows" in golem("fit", chain / "data.csv", "-o", chain / "out").stdout
     monkeypatch.setattr(table_source, "MOST_NUMBERS", 2000)
-    assert "Not checked" not in golem("fit", chain / "data.csv", "-o", chain / "out")
+    assert "Not checked" not in golem("fit", chain / "data.csv", "-o", chain / "out").stdout
 
 
 def test_a_table_without_complete_rows_is_checked_as_far_as_it_goes(chain):
@@ -65,7 +59,7 @@ def test_a_table_without_complete_rows_is_checked_as_far_as_it_goes(chain):
         cells[k % 4] = ""
         lines[k] = ",".join(cells)
     (chain / "holes.csv").write_text("\n".join(lines) + "\n")
-    printed = golem("fit", chain / "holes.csv", "-o", chain / "out", "--missing", "em")
+    printed = golem("fit", chain / "holes.csv", "-o", chain / "out", "--missing", "em").stdout
     assert "Not checked because no row is complete" in " ".join(printed.split())
     assert "golem.diagnose" not in printed
 
@@ -75,8 +69,7 @@ def test_ctrl_c_in_the_checks_keeps_the_graph(chain, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("golem.workflow.diagnose", interrupted)
-    result = CliRunner().invoke(app, ["fit", str(chain / "data.csv"), "-o", str(chain / "out")])
-    assert result.exit_code == 130
+    result = golem("fit", chain / "data.csv", "-o", chain / "out", expect=130)
     assert "The graph, without the checks, is saved in" in result.stderr
     assert json.loads((chain / "out" / "graph.json").read_text())["edges"] == 3
 
@@ -84,7 +77,7 @@ def test_ctrl_c_in_the_checks_keeps_the_graph(chain, monkeypatch):
 def test_few_rows_are_told_once(tmp_path):
     X = np.random.default_rng(0).normal(size=(12, 10))
     np.savetxt(tmp_path / "data.csv", X, delimiter=",", header=",".join("abcdefghij"), comments="")
-    result = CliRunner().invoke(app, ["fit", str(tmp_path / "data.csv"), "-o", str(tmp_path / "out")])
+    result = golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out")
     assert result.stderr.count("n = 12 rows for d = 10 columns") == 1
     assert "n = 12 rows" not in result.stdout
     found = json.loads((tmp_path / "out" / "graph.json").read_text())["diagnostics"]
@@ -98,6 +91,6 @@ def test_a_terminal_shows_the_first_five_findings_and_a_file_all(chain, monkeypa
     expected = [f"{level.title()}: Finding {k}. Do it." for k, level in enumerate(levels[:7])]
     for is_terminal, lines in ((True, [*expected[:5], "2 more findings in report.html", ""]), (False, [*expected, ""])):
         monkeypatch.setattr(terminal.out, "_force_terminal", is_terminal)
-        printed = golem("fit", chain / "data.csv", "-o", chain / "out").splitlines()
+        printed = golem("fit", chain / "data.csv", "-o", chain / "out").stdout.splitlines()
         start = printed.index(expected[0])
         assert printed[start : start + len(lines)] == lines

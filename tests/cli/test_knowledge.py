@@ -8,19 +8,11 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from golem.cli import app
+from command_line import golem
 from golem.readers import read_graph
 
-run = CliRunner()
 NAMES = ("age", "blood pressure", "dose->effect", 'the "x"')
-
-
-def golem(*arguments, expect=0):
-    result = run.invoke(app, [str(a) for a in arguments])
-    assert result.exit_code == expect, result.output
-    return result
 
 
 @pytest.fixture
@@ -98,6 +90,7 @@ def test_contradictions_end_the_command_before_any_work(command, options, messag
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_compare_obeys(data, tmp_path):
     golem(
         "compare", data, "--methods", "order,pc,sort-regress-var", "-o", tmp_path / "out", "-q",

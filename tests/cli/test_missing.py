@@ -8,22 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
+from command_line import golem
 from golem import Golem, GolemCV, Moments, bootstrap
-from golem.cli import app
 from golem.readers import moments_from_file, read_graph, shards_from_file
 from golem.simulate import simulate
 
-run = CliRunner()
 NAMES = tuple("abcde")
 WORDS = ("", "NA", "NaN", "null", "n/a")
-
-
-def golem(*arguments, expect=0):
-    result = run.invoke(app, [str(a) for a in arguments])
-    assert result.exit_code == expect, result.output
-    return result
 
 
 @pytest.fixture
@@ -110,6 +102,7 @@ def test_an_infinite_value_is_found_in_its_line_among_missing_ones(tmp_path):
     assert "The first is in line 4" in golem("fit", path, "--missing", "drop", "-o", tmp_path / "out", expect=1).output
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_compare_chooses_once_for_all_methods(files, tmp_path):
     for missing, error in (("drop", ""), ("em", "needs the rows of the data")):
         out = tmp_path / missing

@@ -6,20 +6,11 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from golem.cli import app
+from command_line import golem
 from golem.output.repeat import Run
 from golem.output.settings_document import settings
 from golem.simulate import simulate
-
-run = CliRunner()
-
-
-def golem(*arguments, expect=0):
-    result = run.invoke(app, [str(a) for a in arguments])
-    assert result.exit_code == expect, result.output
-    return result
 
 
 @pytest.fixture

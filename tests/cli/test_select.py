@@ -7,19 +7,10 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from command_line import golem
 from golem import Golem, GolemCV
-from golem.cli import app
 from golem.readers import read_graph, read_table
-
-run = CliRunner()
-
-
-def golem(*arguments, expect=0):
-    result = run.invoke(app, [str(a) for a in arguments])
-    assert result.exit_code == expect, result.output
-    return result
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from command_line import golem
 from golem import Moments
 from golem.cli import app
 from golem.readers import moments_from_file, read_table, shards_from_file
@@ -23,12 +24,6 @@ from golem.simulate import simulate
 
 run = CliRunner()
 NAMES = ("a", "b", "c")
-
-
-def golem(*arguments, expect=0, **options):
-    result = run.invoke(app, [str(a) for a in arguments], **options)
-    assert result.exit_code == expect, result.output
-    return result
 
 
 @pytest.fixture
@@ -123,6 +118,7 @@ def test_a_marker_that_matches_nothing_is_an_error(tmp_path):
     assert "There is no column 'heigt'. Did you mean 'height'?" in said
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_markers_are_recorded_and_repeated(rows, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     mixed = text(rows[:150], ".") + text(rows[150:], "-999").partition("\n")[2]
@@ -157,6 +153,7 @@ def test_a_table_from_standard_input(packed, rows, tmp_path, monkeypatch):
     assert "the data are the same; the graph is the same" in said
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_methods_are_compared_on_standard_input(tmp_path):
     table = text(simulate(3, 300, "ER1", random_state=2).data, "")
     (tmp_path / "data.csv").write_text(table)
@@ -248,6 +245,7 @@ def test_an_empty_standard_input_is_told(tmp_path):
     assert "Standard input is empty" in golem("fit", "-", "-o", tmp_path / "out", input=b"", expect=1).output
 
 
+@pytest.mark.usefixtures("methods_here")
 @pytest.mark.parametrize("command", [("fit",), ("compare", "--methods", "fgs")])
 def test_columns_that_are_left_out_are_told_in_a_sentence(command, rows, tmp_path):
     name, *options = command

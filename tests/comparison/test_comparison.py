@@ -55,6 +55,7 @@ def broken_packages(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_columns_can_be_chosen(drawn, tmp_path):
     path = tmp_path / "data.csv"
     header = "a,b,,d,e,f"  # one has no name, and cannot be dropped by it
@@ -67,6 +68,7 @@ def test_columns_can_be_chosen(drawn, tmp_path):
     assert compare_file(path, "order-ev", columns=["b", "a", "d"]).names == ("b", "a", "d")
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_a_truth_with_names_goes_by_them(drawn):
     table = pd.DataFrame(drawn.data, columns=list("abcdef"))
     truth = pd.DataFrame(drawn.sem.weights, index=list("abcdef"), columns=list("abcdef"))
@@ -199,6 +201,7 @@ def test_scripts_need_no_guard(tmp_path):
     assert "crashed" not in done.stdout
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_methods_refuse_in_their_rows(drawn):
     found = compare(Moments.from_rows(drawn.data), ["direct-lingam", "pc", "direct-lingam"])
     assert [row.method for row in found.rows] == ["direct-lingam", "pc"]
@@ -207,6 +210,7 @@ def test_methods_refuse_in_their_rows(drawn):
     assert found.rows[1].status == "done"
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_warnings_come_back():
     X = simulate(4, 300, "ER1", random_state=0).data
     found = compare(X, ["direct-lingam"])
@@ -215,6 +219,7 @@ def test_warnings_come_back():
     assert found.warnings[warning] == ("direct-lingam",)
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_few_rows_are_told_once(drawn):
     found = compare(drawn.data[:5], ["notears-l1", "sort-regress-r2"])
     (warning,) = found.warnings
@@ -224,6 +229,7 @@ def test_few_rows_are_told_once(drawn):
     assert "rows are too few" in found.rows[1].message
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_one_method_may_be_a_plain_name(drawn):
     assert [row.method for row in compare(drawn.data, "sort-regress-var").rows] == ["sort-regress-var"]
 
@@ -264,6 +270,7 @@ def test_a_class_without_a_member_has_no_bic(drawn):
     assert row.shd == row.shd_c == 0
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_columns_that_the_truth_does_not_name_are_isolated_there_and_named(drawn):
     names = tuple(drawn.sem.names)
     kept = np.nonzero(drawn.sem.adjacency.any(axis=0) | drawn.sem.adjacency.any(axis=1))[0][:-1]
@@ -297,6 +304,7 @@ def test_the_papers_recipe_runs_only_on_request(drawn, tmp_path, monkeypatch):
     assert asked[1:] == [["golem-ev", "golem-nv", *default_methods()], ["golem-ev", "golem-nv", "pc"], ["golem-ev"]]
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_the_command(drawn, tmp_path):
     data, truth, out = tmp_path / "data.csv", tmp_path / "truth.csv", tmp_path / "out"
     np.savetxt(data, drawn.data, delimiter=",", header=",".join(drawn.sem.names), comments="")
@@ -343,6 +351,7 @@ def test_a_comparison_without_any_graph_is_saved_with_its_statuses(drawn, tmp_pa
     assert (out / "comparison.png").stat().st_size > 0
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_knowledge_is_obeyed_or_refused(drawn, monkeypatch, tmp_path):
     (tmp_path / "lingam.py").write_text(RAISES)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

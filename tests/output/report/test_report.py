@@ -195,6 +195,7 @@ def test_an_edge_list_is_no_document(model, tmp_path):
         read_graph_document(tmp_path / "edges.csv")
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_a_comparison_writes_its_page(tmp_path):
     from golem.comparison.run import compare
 
@@ -210,6 +211,7 @@ def test_a_comparison_writes_its_page(tmp_path):
     assert embedded(report_comparison(without, tmp_path / "r.html"))["truth"] is None
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_a_comparison_tells_what_it_was_made_with(tmp_path):
     from golem.comparison.run import compare
 
