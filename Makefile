@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-torch test-distributed test-export export-environment test-browser browser lint format docs bench fuzz constraints clean
+.PHONY: help demo test test-slow test-torch test-distributed test-export export-environment test-browser browser lint format docs site site-environment bench fuzz constraints clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -97,6 +97,19 @@ docs: $(VENV)/.installed-dev  ## Regenerate the CLI reference, what the pages pr
 	$(BIN)/python docs/run_pages.py
 	$(BIN)/python docs/summarize_results.py
 
+# Sphinx, its extensions, and the packages that the gallery hands graphs to.
+SITE ?= .venv-site
+$(SITE)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
+
+site-environment: $(SITE)/.installed
+
+site: $(SITE)/.installed  ## Build the documentation site in build/site, and check its links and examples
+	$(SITE)/bin/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/site
+	$(SITE)/bin/python -m pytest -m site tests/site
+
 bench: $(VENV)/.installed  ## Time Adam and L-BFGS (a quick run; see docs/benchmarks.md)
 	$(BIN)/python benchmarks/adam_speed.py --quick
 
@@ -112,5 +125,5 @@ constraints:  ## Refresh constraints.txt: the newest versions, in an environment
 	rm -rf .venv-constraints
 
 clean:  ## Remove the environment and what the tools left behind
-	rm -rf $(VENV) $(EXPORT) .venv-constraints .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output dist
+	rm -rf $(VENV) $(EXPORT) $(SITE) .venv-constraints build docs/api docs/gallery docs/project .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,8 +1,9 @@
 """Run the code of documentation pages and write its output into them. Run with `make docs`.
 
 The Python blocks of a page run in order in one empty folder; the text block after a Python block is its output. A block
-after a comment `<!-- needs pgmpy -->` runs only if that package is installed and is otherwise left unchanged. Pictures
-that the code saves and the page shows are copied to docs/images. tests/test_docs.py fails if a page is out of date.
+after a comment `<!-- needs pgmpy -->` runs only if that package is installed and is otherwise left unchanged. One after
+`<!-- not run: needs a GPU -->` never runs, and the lines of a comment `<!-- setup` run before its block. Pictures that
+the code saves and the page shows are copied to docs/images. tests/test_docs.py fails if a page is out of date.
 """
 
 from __future__ import annotations
@@ -18,9 +19,20 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-PAGES = ("tutorial.md", "directions.md", "check.md", "export.md", "knowledge.md", "missing.md", "reproduce.md")
+# Pages of `>>>` examples run as doctests instead.
+DOCTEST_PAGES = ("diagnostics.md", "model.md")
+PAGES = tuple(
+    sorted(
+        path.name
+        for path in HERE.glob("*.md")
+        if "```python" in path.read_text(encoding="utf-8") and path.name not in DOCTEST_PAGES
+    )
+)
 BLOCK = re.compile(
-    r"(?:<!-- needs (?P<needs>\w+) -->\n)?```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<printed>.*?)```\n)?", re.DOTALL
+    r"(?:<!-- needs (?P<needs>\w+) -->\n|<!-- (?P<skip>not run): [^>]* -->\n"
+    r"|<!-- setup\n(?P<setup>(?:(?!-->).)*)-->\n)?"
+    r"```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<printed>.*?)```\n)?",
+    re.DOTALL,
 )
 
 
@@ -36,11 +48,11 @@ def run(page: str, folder: Path, packages: set[str]) -> Iterator[tuple[re.Match[
     mpl.use("Agg")
     names: dict[str, Any] = {}
     for block in BLOCK.finditer((HERE / page).read_text(encoding="utf-8")):
-        if block["needs"] and block["needs"] not in packages:
+        if block["skip"] or (block["needs"] and block["needs"] not in packages):
             continue
         printed = io.StringIO()
         with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
-            exec(compile(block["code"], page, "exec"), names)
+            exec(compile((block["setup"] or "") + block["code"], page, "exec"), names)
         yield block, printed.getvalue()
 
 

@@ -42,19 +42,22 @@ def run(tmp_path):
 def test_everything_is_run_where_nothing_fails(run):
     result = run(failing="nothing", registry_answers=True)
     assert result.returncode == 0
-    targets = ("test", "lint", "test-torch", "test-distributed", "test-export", "test-browser")
+    targets = ("test", "lint", "test-torch", "test-distributed", "test-export", "test-browser", "site")
     assert {f"make {target}" for target in targets} <= set(result.stdout.splitlines())
     assert "SKIPPED" not in result.stdout
 
 
-@pytest.mark.parametrize("failing", ["export-environment", "browser"])
+@pytest.mark.parametrize("failing", ["export-environment", "browser", "site-environment"])
 def test_an_environment_that_cannot_be_made_fails_where_the_registry_answers(run, failing):
     result = run(failing, registry_answers=True)
     assert result.returncode != 0
     assert f"FAILED: 'make {failing}', although the package registry answers" in result.stdout
 
 
-@pytest.mark.parametrize(("failing", "skipped"), [("export-environment", "test-export"), ("browser", "test-browser")])
+@pytest.mark.parametrize(
+    ("failing", "skipped"),
+    [("export-environment", "test-export"), ("browser", "test-browser"), ("site-environment", "site")],
+)
 def test_an_environment_is_skipped_where_the_registry_does_not_answer(run, failing, skipped):
     result = run(failing, registry_answers=False)
     assert result.returncode == 0

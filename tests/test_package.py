@@ -60,7 +60,12 @@ def test_the_readmes_example_runs(tmp_path, monkeypatch):
 
 
 def test_relative_links_lead_somewhere():
-    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
+    for page in [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/*.md"),
+        *ROOT.glob("docs/how/*.md"),
+        *ROOT.glob("docs/benchmarks/*.md"),
+    ]:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"

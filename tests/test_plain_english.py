@@ -40,7 +40,9 @@ PAGES = ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md")
 
 def texts():
     sources = [path for path in (ROOT / "src").rglob("*") if path.suffix in SUFFIXES]
-    return sorted([*sources, *(ROOT / "docs").glob("*.md"), *(ROOT / name for name in PAGES)])
+    pages = [path for folder in ("", "how", "benchmarks") for path in (ROOT / "docs" / folder).glob("*.md")]
+    examples = (ROOT / "docs" / "examples").glob("*.py")
+    return sorted([*sources, *pages, *examples, *(ROOT / name for name in PAGES)])
 
 
 def find(phrase, text):

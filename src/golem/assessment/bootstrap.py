@@ -1,6 +1,6 @@
 """The bootstrap for graphs (Friedman, Goldszmidt and Wyner 1999): resample the rows, learn a graph, and repeat.
 
-Three things differ from the usual bootstrap; docs/confidence.md has the measurements behind them.
+Three things differ from the usual bootstrap; docs/benchmarks/confidence.md measures their effect.
 
 - **A resample counts as half its rows.** An estimate from a resample varies around that of the data, which varies
   around the truth, each by about 1/n: together like an estimate from n/2 rows. A score that counts n rows fits the

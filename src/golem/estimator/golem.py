@@ -100,7 +100,7 @@ class Golem(TableEstimator, GraphMatrices, Conveniences):
         "cpu"; a torch device such as "cuda", for solver="adam" and for solver="order" with noise="ev"; or "auto", a GPU
         if there is one and the problem is large enough.
     dtype : {"float64", "float32"}
-        Precision of Adam, and of the order solver on a device. "float32" halves the memory; docs/scale.md has the cost.
+        Precision of Adam, and of the order solver on a device. "float32" halves the memory; docs/gpu.md has the cost.
     time_limit : float, optional
         Time limit per solve, in seconds. The best result so far is kept; see `solution_.status`.
     callback : callable, optional

@@ -26,7 +26,7 @@ ACYCLICITIES: dict[str, Acyclicity] = {"expm": Expm(), "polynomial": Polynomial(
 STARTS = ("zeros", "ev")
 CYCLE_REMOVALS = ("paper", "gentle", "none")
 PAPER_THRESHOLD = 0.3
-# Below these numbers of columns a GPU is not faster than a few cores (docs/scale.md).
+# Below these numbers of columns a GPU is not faster than a few cores (docs/benchmarks/gpu.md).
 GPU_FROM = {"order": 1000, "adam": 200}
 
 

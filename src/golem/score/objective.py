@@ -78,7 +78,7 @@ class Objective:
 
     @property
     def l1_weights(self) -> Array:
-        """Penalty per unit of |B| in each entry: lambda_sparsity, or 0 for required edges."""
+        """Penalty per unit of `|B|` in each entry: lambda_sparsity, or 0 for required edges."""
         return self.lambda_sparsity * self._penalized
 
     def smooth_value_and_grad(self, B: Array, S: Array | None = None) -> tuple[Array, Array]:
@@ -131,7 +131,7 @@ class Objective:
         }
 
     def stationarity(self, B: Array, smooth_grad: Array) -> Array:
-        """Return the largest entry of |B - prox(B - gradient)|, which is zero exactly at stationary points of S.
+        """Return the largest entry of `|B - prox(B - gradient)|`, which is zero exactly at stationary points of S.
 
         This includes the l1 term. The subgradient itself does not vanish at a sparse solution, as sign(B) jumps there.
         """

@@ -53,7 +53,7 @@ class Adam:
     accelerate : bool
         On an NVIDIA GPU, from 1024 variables on: compute inverses by half-precision updates of the previous step's
         inverse, checked in double precision, and exponentials to six digits. Twice as fast at 3200 variables
-        (docs/scale.md). Smaller problems still use exact functions.
+        (docs/benchmarks/gpu.md). Smaller problems still use exact functions.
     """
 
     max_iter: int = 100_000

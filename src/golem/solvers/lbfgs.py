@@ -20,7 +20,7 @@ _MOST_RESTARTS = 5
 class LBFGS:
     """Limited-memory quasi-Newton with bounds (Byrd et al. 1995, SciPy's L-BFGS-B), on the CPU.
 
-    |B| has no gradient at zero. With B = P - N and P, N >= 0 the penalty is linear: sum(P + N). Entries without a
+    `|B|` has no gradient at zero. With B = P - N and P, N >= 0 the penalty is linear: sum(P + N). Entries without a
     penalty keep one unbounded variable.
 
     Parameters

@@ -1,0 +1,93 @@
+"""Settings of the documentation site, which `make site` builds with Sphinx. Every warning is an error."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import golem
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # site_pages is next to this file
+
+import site_pages  # noqa: E402
+
+site_pages.write()
+
+project = "golem"
+author = "The golem developers"
+copyright = author
+version = release = golem.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["examples", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/**/*.json"]
+templates_path = ["_templates"]
+default_role = "code"
+nitpicky = False
+
+# Markdown. Three levels of headings can be linked to, as on the pages of a repository.
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 4
+
+# The API reference. The docstrings state the types; signatures with annotations would be hard to read.
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_default_options = {
+    "members": True,
+    "undoc-members": False,
+    "member-order": "bysource",
+    "exclude-members": "set_fit_request",
+}
+numpydoc_show_class_members = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "doc_module": ("golem",),
+    "backreferences_dir": "gallery/backreferences",
+    "abort_on_example_error": True,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 0,
+    "write_computation_times": False,
+    "image_scrapers": ("matplotlib",),
+    "matplotlib_animations": False,
+    "remove_config_comments": True,
+    "first_notebook_cell": "# Needs golem-dag and pandas; see the page Install.\n%matplotlib inline",
+}
+# Examples must not warn. Agg has no window to show.
+warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
+
+html_title = "golem"
+html_theme = "pydata_sphinx_theme"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_sidebars = {"install": [], "five-minutes": [], "answers": [], "index": []}
+html_theme_options = {
+    "logo": {"text": "golem"},
+    "header_links_before_dropdown": 7,
+    "navbar_align": "left",
+    "show_prev_next": True,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-light",
+    "pygments_dark_style": "a11y-dark",
+}

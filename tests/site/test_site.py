@@ -1,0 +1,84 @@
+"""The built site works from disk: links lead somewhere, nothing comes from other hosts, pages are found."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+pytestmark = pytest.mark.site
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "build" / "site"
+# What a browser fetches by itself; links that a reader may click are not among them.
+LOADED = {("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("video", "src")}
+
+
+class Page(HTMLParser):
+    """The anchors, links and loaded resources of a page."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.anchors, self.links, self.loaded = set(), [], []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        """Note the attributes of one element."""
+        for name, value in attributes:
+            if name in ("id", "name"):
+                self.anchors.add(value)
+            if (tag, name) in LOADED:
+                self.loaded.append(value)
+            elif name == "href":
+                self.links.append(value)
+
+
+@pytest.fixture(scope="module")
+def pages():
+    found = {path.resolve(): Page(path) for path in SITE.rglob("*.html") if "_static" not in path.parts}
+    assert found, "run `make site`"
+    return found
+
+
+def test_nothing_is_loaded_from_other_hosts(pages):
+    foreign = {(path.name, url) for path, page in pages.items() for url in page.loaded if urlsplit(url).netloc}
+    assert not foreign
+    for style in SITE.rglob("*.css"):
+        assert not re.search(r"(@import\s*|url\()\s*[\"']?(https?:)?//", style.read_text(encoding="utf-8")), style
+
+
+def test_every_link_leads_to_a_file_and_an_anchor(pages):
+    broken = []
+    for path, page in pages.items():
+        for link in [*page.links, *page.loaded]:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            anchors = pages[target].anchors if target in pages else set()
+            if not target.exists() or (target in pages and parts.fragment and unquote(parts.fragment) not in anchors):
+                broken.append((str(path.relative_to(SITE.resolve())), link))
+    assert not broken
+
+
+def test_the_start_page_leads_to_every_page(pages):
+    seen, waiting = set(), [(SITE / "index.html").resolve()]
+    while waiting:
+        path = waiting.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        links = (urlsplit(link) for link in pages[path].links)
+        targets = ((path.parent / unquote(link.path)).resolve() for link in links if link.path and not link.netloc)
+        waiting += [target for target in targets if target in pages]
+    assert {path.name for path in pages if path not in seen} <= {"genindex.html", "py-modindex.html", "search.html"}
+
+
+def test_every_example_shows_a_picture(pages):
+    examples = list((ROOT / "docs" / "examples").glob("plot_*.py"))
+    assert len(examples) >= 10
+    for example in examples:
+        page = pages[(SITE / "gallery" / f"{example.stem}.html").resolve()]
+        assert any(f"sphx_glr_{example.stem}" in url for url in page.loaded), example.name
