@@ -33,6 +33,7 @@ from golem.estimator.settings import checkpoint_path
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import Supplement, describe
 from golem.output.figures import plot_model, plot_path
+from golem.output.notebook import model_html
 from golem.output.repeat import Repeat, Run
 from golem.output.report import report_document
 from golem.output.result_files import RESULT_FILES, path_text, save_document, save_figure
@@ -85,6 +86,10 @@ class FitResult:
     certificate: Certificate | None = None
     repeat: Repeat | None = None
     interrupted: bool = False
+
+    def _repr_html_(self) -> str:
+        """Show the model with its bootstrap and findings in notebooks."""
+        return model_html(self.model, self.supplement)
 
     @property
     def bootstrap(self) -> Bootstrap | None:

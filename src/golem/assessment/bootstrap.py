@@ -36,6 +36,7 @@ from golem.estimator.direction_evidence import RowSource, uses_shape, with_direc
 from golem.estimator.environment_fit import refitted
 from golem.estimator.golem import Golem, is_counted, plain_model
 from golem.estimator.settings import plain_number
+from golem.runtime.html_text import MOST_ROWS, html_table, paragraph
 from golem.runtime.machine import available_cores
 from golem.runtime.progress import Counter
 from golem.runtime.threads import interruptible_map
@@ -97,6 +98,17 @@ class Bootstrap:
     def interrupted(self) -> bool:
         """Whether Ctrl-C came before all replicates were done."""
         return self.replicates < self.requested
+
+    def _repr_html_(self) -> str:
+        """Show the pairs that are connected most often in notebooks."""
+        i, j = np.nonzero(np.triu(self.adjacency_frequency))
+        order = np.argsort(-self.adjacency_frequency[i, j], kind="stable")[:MOST_ROWS]
+        joined, directed = self.adjacency_frequency, self.direction_frequency
+        rows = [
+            [self.names[a], self.names[b], float(joined[a, b]), float(directed[a, b]), float(directed[b, a])]
+            for a, b in zip(i[order], j[order], strict=True)
+        ]
+        return paragraph(repr(self)) + html_table(["one", "other", "connected", "one -> other", "other -> one"], rows)
 
     def __repr__(self) -> str:
         done = f"{self.replicates} of {self.requested}" if self.interrupted else str(self.replicates)

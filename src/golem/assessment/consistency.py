@@ -23,6 +23,7 @@ from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
 from golem.graphs.networkx_graphs import from_networkx
 from golem.model.linear_sem import LinearSEM
+from golem.runtime.html_text import MOST_ROWS, html_table, paragraph
 from golem.runtime.messages import counted, quoted, suggestion
 from golem.runtime.types import BoolMatrix, Vector
 
@@ -121,6 +122,16 @@ class Consistency:
         """What the violations have in common, in sentences."""
         worst = self._order[: min(self.violations, _MOST_FOR_HINTS)]
         return _hints([(int(self.sources[m]), int(self.targets[m])) for m in worst], self.names)
+
+    def _repr_html_(self) -> str:
+        """Show the verdict, the violations and the hints in notebooks."""
+        columns = ["source", "target", "given", "partial correlation", "p-value", "corrected p-value"]
+        rows = [
+            [r["source"], r["target"], ", ".join(r["given"]), r["partial_correlation"], r["p_value"], r["adjusted"]]
+            for r in self.records(min(self.violations, MOST_ROWS))
+        ]
+        table = html_table(columns, rows) if rows else ""
+        return paragraph(self.verdict, strong=True) + table + "".join(map(paragraph, self.hints))
 
     def __repr__(self) -> str:
         """Return the verdict, the worst violations and the hints."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from golem.comparison.other_packages import Estimate
 from golem.runtime.files import csv_text, replacing, write_text
+from golem.runtime.html_text import html_table
 from golem.runtime.types import BoolMatrix
 
 RESULT_FILES = ("comparison.csv", "agreement.csv", "distances.csv", "comparison.png", "report.html")
@@ -155,12 +156,22 @@ class Comparison:
             plot_comparison(self).savefig(temporary, dpi=150)
         return [*(folder / name for name in contents), folder / "comparison.png"]
 
-    def __str__(self) -> str:
-        """Return the table as text."""
+    def _table(self) -> list[list[str]]:
+        """Return the headings, and the numbers of each method as text."""
         headings = ["method", "edges", "BIC", "seconds"]
         headings += [] if self.truth is None else ["SHD", "SHD-C", "SID", "TPR"]
         columns = [heading.lower().replace("-", "_") for heading in headings]
-        lines = [headings, *([_shown(row, column) for column in columns] for row in self.rows)]
+        return [headings, *([_shown(row, column) for column in columns] for row in self.rows)]
+
+    def _repr_html_(self) -> str:
+        """Show the table in notebooks, with what went wrong in a last column."""
+        headings, *lines = self._table()
+        notes = ["" if row.status == "done" else f"{row.status}: {row.message}".rstrip(": ") for row in self.rows]
+        return html_table([*headings, ""], [[*line, note] for line, note in zip(lines, notes, strict=True)])
+
+    def __str__(self) -> str:
+        """Return the table as text."""
+        lines = self._table()
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         text = []
         for number, line in enumerate(lines):

@@ -25,6 +25,7 @@ from golem.estimator.direction_evidence import RowSource, with_directions
 from golem.estimator.environment_fit import require_observational, run_environments
 from golem.estimator.gradient_fit import paper_settings, round_solution, run_recipe
 from golem.estimator.learned_graph import MATRICES, GraphMatrices, LearnedGraph
+from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.order_fit import checks_independence, run_search
 from golem.estimator.settings import checkpoint_path, chosen_solver, named, plain_number
 from golem.estimator.settings import is_counted as is_counted
@@ -38,7 +39,7 @@ from golem.solvers.paper_recipe import NOISE_MODELS, NoiseModel
 from golem.solvers.rounding import CycleRemoval, with_required
 
 
-class Golem(TableEstimator, GraphMatrices, Conveniences):
+class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
     """Learn a linear directed acyclic graph by penalized Gaussian likelihood.
 
     Minimizes S(B) = L(B) + R_sparse(B) + R_DAG(B) (Ng, Ghassami and Zhang 2020, eq. 1). `weights_[i, j] != 0` means

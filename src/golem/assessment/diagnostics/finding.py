@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from golem.runtime.html_text import leveled_list, paragraph
+
 Level = Literal["ok", "note", "warning"]
 
 
@@ -71,6 +73,11 @@ class Diagnosis:
     def records(self) -> list[dict[str, str]]:
         """Return the findings as JSON holds them."""
         return [dataclasses.asdict(finding) for finding in self.findings]
+
+    def _repr_html_(self) -> str:
+        """Show warnings and notes as a list in notebooks."""
+        shown = leveled_list((one.level, one.name, str(one)) for one in self.at("warning", "note"))
+        return shown or paragraph(f"{len(self.findings)} checks, no findings.")
 
     def __str__(self) -> str:
         return "\n".join(f"{finding.level:<8}{finding}" for finding in self.at("warning") + self.at("note"))

@@ -23,6 +23,7 @@ from golem.data.moments import Moments
 from golem.data.resampling import Sample, are_shards, merged, read_sample
 from golem.estimator.golem import Golem, is_counted
 from golem.estimator.learned_graph import MATRICES
+from golem.estimator.notebook_display import NotebookDisplay
 from golem.runtime.progress import Counter
 from golem.runtime.types import BoolMatrix
 from golem.score.sparsity import L0, Criterion
@@ -49,7 +50,7 @@ class Selection:
     path: list[dict[str, Any]]
 
 
-class GolemCV(TableEstimator):
+class GolemCV(NotebookDisplay, TableEstimator):
     """Learn a graph with penalties and a threshold chosen from the data.
 
     A path of graphs is learned, from high penalties to low ones, and one point of it is chosen:
