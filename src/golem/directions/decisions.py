@@ -1,4 +1,4 @@
-"""What decides each direction: knowledge, the structure, the noise variances, the noise shapes, or nothing."""
+"""What decides each direction: knowledge, the structure, interventions, noise variances, noise shapes, or nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from golem.graphs.edges import Edges
 from golem.graphs.pdag import Pdag
 from golem.runtime.types import BoolVector
 
-Source = Literal["structure", "variances", "shape", "knowledge", "none"]
+Source = Literal["structure", "variances", "shape", "knowledge", "interventions", "none"]
 
 
 class EdgeRecord(NamedTuple):
@@ -26,12 +26,14 @@ class EdgeRecord(NamedTuple):
         The cause and the effect.
     weight : float
         The coefficient.
-    direction_from : {"structure", "variances", "shape", "knowledge", "none"}
+    direction_from : {"structure", "variances", "shape", "knowledge", "interventions", "none"}
         "structure": all members of the equivalence class have this direction. "variances", "shape": only the noise
         variances (which depend on the units), or the shape of the noise, give it. "knowledge": it was given, or follows
-        from what was given. "none": no evidence, and the reverse fits equally well.
+        from what was given. "interventions": experiments decide it. "none": no evidence, and the reverse fits equally
+        well.
     strength : float or None
-        Of "variances" and "shape": deviance by which the best member of the class with the other direction is worse.
+        Of "variances", "shape" and "interventions": deviance by which the best member of the class with the other
+        direction is worse.
     error_rate : float or None
         Of "shape": bound on the probability of a wrong claim in its component, if the linear model holds.
     """

@@ -10,6 +10,7 @@ import numpy as np
 
 from golem.data.inputs import numpy_rows
 from golem.data.row_blocks import row_sample
+from golem.directions.by_intervention import InterventionEvidence, directions_by_intervention
 from golem.directions.by_shape import ShapeEvidence, directions_by_shape
 from golem.directions.decisions import Decisions, decide
 from golem.directions.equivalence_class import LEAST_EVIDENCE, evidence_in_variances, known_edges, open_edges
@@ -19,6 +20,8 @@ from golem.estimator.name_order import name_order
 from golem.estimator.settings import is_counted
 from golem.runtime.types import Array, BoolVector, Matrix, Vector
 from golem.score.regression import Regressions, regress_edges
+from golem.score.sparsity import L0
+from golem.solvers.order.environment_score import environment_score
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
@@ -39,11 +42,28 @@ def with_directions(model: Golem, fit: Regressions, rows: RowSource) -> LearnedG
     undirected = open_edges(graph, graph.reversible, model.knowledge_)
     least_squares = fit if is_counted(model) else regress_edges(fit.children, fit.causes, S)
     rank = name_order(model.moments_.names).place
+    known = known_edges(graph, model.knowledge_) | (graph.reversible & ~undirected)
+    experiments = _intervention_evidence(model, undirected)
+    undirected = undirected & ~experiments.decided
     strength = evidence_in_variances(least_squares, S, n, model.likelihood_, undirected, rank)
     shape = _shape_evidence(model, undirected, rows)
     decisions = decide(graph, undirected, undirected & (strength >= LEAST_EVIDENCE), shape)
-    known = known_edges(graph, model.knowledge_) | (graph.reversible & ~undirected)
-    return _explained(graph, decisions, known, strength, shape, S)
+    return _explained(graph, decisions, known, experiments, strength, shape, S)
+
+
+def _intervention_evidence(model: Golem, undirected: BoolVector) -> InterventionEvidence:
+    """Return the evidence of experiments for the directions that are open."""
+    graph, environments = model.graph_, model.environments_
+    if environments is None or not undirected.any():
+        return InterventionEvidence(np.zeros_like(undirected), np.zeros(len(graph)))
+    assert graph.reversible is not None
+    known, rank = known_edges(graph, model.knowledge_), name_order(model.moments_.names).place
+    scores = [
+        environment_score(environments, penalty, model.intervention, model.intercepts).cost
+        for penalty in (model.edge_penalty_, L0(0.0))
+    ]
+    found = components(graph, graph.reversible, known, rank)
+    return directions_by_intervention(graph, undirected, found, environments.targets, model.intervention, scores)
 
 
 def uses_shape(model: Golem) -> bool:
@@ -82,7 +102,13 @@ def _table(rows: RowSource, d: int) -> Matrix | None:
 
 
 def _explained(
-    graph: LearnedGraph, decisions: Decisions, known: BoolVector, strength: Vector, shape: ShapeEvidence, S: Matrix
+    graph: LearnedGraph,
+    decisions: Decisions,
+    known: BoolVector,
+    experiments: InterventionEvidence,
+    strength: Vector,
+    shape: ShapeEvidence,
+    S: Matrix,
 ) -> LearnedGraph:
     """Return the graph with its directions and their evidence; the edges are sorted by child, then cause."""
     turned = decisions.reversed
@@ -90,6 +116,7 @@ def _explained(
     supports = [shape.evidence.get(edge) for edge in zip(causes.tolist(), children.tolist(), strict=True)]
     error_rate = np.full(len(graph), np.nan)
     strength = np.where(decisions.by_variance, strength, np.nan)
+    strength[experiments.decided] = experiments.strength[experiments.decided]
     for k in np.flatnonzero(decisions.by_shape):
         if (support := supports[k]) is not None:
             strength[k], error_rate[k] = support
@@ -97,6 +124,7 @@ def _explained(
         "undecided": decisions.undecided,
         "by_variance": decisions.by_variance,
         "by_shape": decisions.by_shape,
+        "by_intervention": experiments.decided,
         "by_knowledge": known,
         "strength": strength,
         "error_rate": error_rate,

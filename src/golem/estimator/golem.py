@@ -121,13 +121,13 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
     cpdag_ : ndarray of shape (d, d), bool
         Its equivalence class; edges with both directions set are undirected.
     pdag_ : ndarray of shape (d, d), bool
-        The equivalence class with all directions that knowledge, noise variances or noise shapes add.
+        The equivalence class with all directions that knowledge, interventions, noise variances or noise shapes add.
     undecided_ : ndarray of shape (d, d), bool
         Edges whose direction has no evidence: the undirected edges of `pdag_`.
     by_variance_ : ndarray of shape (d, d), bool
         Edges whose direction rests only on the noise variances: with noise="nv" they would be undecided.
-    by_shape_ : ndarray of shape (d, d), bool
-        Edges whose direction rests on the shape of the noise.
+    by_shape_, by_intervention_ : ndarray of shape (d, d), bool
+        Edges whose direction rests on the shape of the noise, or on interventions.
     edges_ : list of EdgeRecord
         One record per edge: source, target, weight, what the direction rests on, and how strong that evidence is.
         `pandas.DataFrame(model.edges_)` makes a table.

@@ -34,10 +34,10 @@ class LearnedGraph(Edges):
         The weights of the edges.
     residual_variances : ndarray of shape (d,)
         The variances of the nodes given their parents.
-    reversible, undecided, by_variance, by_shape, by_knowledge : ndarray of shape (e,), bool, or None
+    reversible, undecided, by_variance, by_shape, by_intervention, by_knowledge : ndarray of shape (e,), bool, or None
         For each edge: whether the equivalence class leaves its direction open, whether its direction has no evidence,
-        and whether it rests only on the noise variances, on the shape of the noise, or on knowledge. None if the graph
-        has a cycle.
+        and whether it rests only on the noise variances, on the shape of the noise, on interventions, or on knowledge.
+        None if the graph has a cycle.
     strength, error_rate : ndarray of shape (e,), or None
         The evidence for each direction (see `golem.directions.decisions.EdgeRecord`); NaN if there is none.
     conflicts : tuple of (int, int)
@@ -52,6 +52,7 @@ class LearnedGraph(Edges):
     undecided: BoolVector | None = None
     by_variance: BoolVector | None = None
     by_shape: BoolVector | None = None
+    by_intervention: BoolVector | None = None
     by_knowledge: BoolVector | None = None
     strength: Vector | None = None
     error_rate: Vector | None = None
@@ -70,6 +71,7 @@ class LearnedGraph(Edges):
         """The edges of each source other than the structure."""
         return (
             ("knowledge", self.by_knowledge),
+            ("interventions", self.by_intervention),
             ("shape", self.by_shape),
             ("variances", self.by_variance),
             ("none", self.undecided),
@@ -126,6 +128,11 @@ class GraphMatrices:
     def by_shape_(self) -> BoolMatrix:
         """Edges whose direction rests on the shape of the noise, shape (d, d)."""
         return self.graph_.matrix(_known(self.graph_.by_shape))
+
+    @functools.cached_property
+    def by_intervention_(self) -> BoolMatrix:
+        """Edges whose direction rests on interventions, shape (d, d)."""
+        return self.graph_.matrix(_known(self.graph_.by_intervention))
 
     @functools.cached_property
     def pdag_(self) -> BoolMatrix:

@@ -118,6 +118,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     undecided: int | None = None
     by_variance: int | None = None
     by_shape: int | None = None
+    by_intervention: int | None = None
     shape_note: str | None = None
     noise: NoiseRecord | None = None
     missing: dict[str, Any] | None = None

@@ -187,6 +187,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         undecided=_count(graph.undecided),
         by_variance=_count(graph.by_variance),
         by_shape=_count(graph.by_shape),
+        by_intervention=_count(graph.by_intervention),
         shape_note=graph.shape_note or None,
         noise=_noise(model),
         missing=missing,

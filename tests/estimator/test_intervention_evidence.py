@@ -1,0 +1,85 @@
+"""What a fit with environments says about directions: class, margins, knowledge."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from golem import Golem, Knowledge, LinearSEM
+from golem.graphs.edges import Edges
+from golem.graphs.interventional import interventional_reversible
+from golem.simulate import random_sem, simulate_environments, single_targets
+
+CHAIN = LinearSEM([[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]], [1, 1, 1, 1], names=list("abcd"))
+
+
+def fit(sem, targets, changed, intervention="soft", **settings):
+    """Fit 500 rows per environment, drawn from the changed models."""
+    rng = np.random.default_rng(0)
+    rows = {label: model.sample(500, rng) for label, model in changed.items()}
+    labels = np.repeat(list(rows), 500)
+    model = Golem("nv", intervention=intervention, **settings)
+    named = {label: [sem.names[j] for j in chosen] for label, chosen in targets.items()}
+    X = np.concatenate(list(rows.values()))
+    return model.fit(pa.table(dict(zip(sem.names, X.T, strict=True))), environments=labels, targets=named)
+
+
+def sources(model):
+    return {edge.source + edge.target: edge.direction_from for edge in model.edges_}
+
+
+@pytest.mark.parametrize("intervention", ["hard", "soft"])
+def test_an_experiment_decides_what_the_interventional_class_does(intervention):
+    targets = {"control": [], "b": [1]}
+    changed = CHAIN.randomize({"b": (0.0, 3.0)}) if intervention == "hard" else CHAIN.change(["b"], variance=9.0)
+    model = fit(CHAIN, targets, {"control": CHAIN, "b": changed}, intervention)
+    # Both edges of b, and c -> d because c would otherwise be a collider.
+    assert sources(model) == dict.fromkeys(("ab", "bc", "cd"), "interventions")
+    assert (model.by_intervention_ == CHAIN.adjacency).all()
+    assert not model.undecided_.any()
+    assert (model.pdag_ == CHAIN.adjacency).all()
+    assert (model.cpdag_ == (CHAIN.adjacency | CHAIN.adjacency.T)).all()
+    assert all(edge.strength > 6 for edge in model.edges_)
+
+
+def test_an_experiment_on_an_end_leaves_the_others_open():
+    targets = {"control": [], "d": [3]}
+    model = fit(CHAIN, targets, {"control": CHAIN, "d": CHAIN.change(["d"], variance=9.0)})
+    found = sources(model)
+    assert found["cd"] == "interventions"
+    assert sorted(found.values()) == ["interventions", "none", "none"]
+    assert model.undecided_.sum() == 2
+
+
+def test_a_shift_of_the_mean_decides_nothing_unless_means_are_shared():
+    targets = {"control": [], "b": [1], "c": [2]}
+    changed = {"control": CHAIN} | {name: CHAIN.change([name], shift=3.0) for name in "bc"}
+    separate = fit(CHAIN, targets, changed)
+    assert set(sources(separate).values()) == {"none"}
+    shared = fit(CHAIN, targets, changed, intercepts="shared")
+    assert set(sources(shared).values()) == {"interventions"}
+    assert (shared.adjacency_ == CHAIN.adjacency).all()
+
+
+def test_knowledge_comes_first():
+    targets = {"control": [], "d": [3]}
+    changed = {"control": CHAIN, "d": CHAIN.change(["d"], variance=9.0)}
+    known = Knowledge.named(required=[("a", "b")])
+    model = fit(CHAIN, targets, changed, knowledge=known)
+    assert sources(model) == {"ab": "knowledge", "bc": "knowledge", "cd": "knowledge"}
+
+
+@pytest.mark.parametrize("intervention", ["hard", "soft"])
+@pytest.mark.parametrize("seed", range(3))
+def test_claims_are_within_the_interventional_class_and_right(intervention, seed):
+    sem = random_sem(8, "ER1.5", "gaussian-nv", random_state=seed)
+    chosen = single_targets(sem, 3, intervention, seed)
+    drawn = simulate_environments(sem, chosen, 8000, intervention, seed)
+    model = Golem("nv", intervention=intervention).fit(drawn.data, environments=drawn.labels, targets=chosen)
+    edges = Edges.from_matrix(model.adjacency_)
+    numbers = [[sem.names.index(one) for one in some] for some in chosen.values()]
+    open_edges = edges.matrix(interventional_reversible(edges, numbers, intervention))
+    assert not (model.by_intervention_ & open_edges).any()
+    assert (model.undecided_ >= open_edges).all()
+    assert not (model.by_intervention_ & sem.adjacency.T).any()
