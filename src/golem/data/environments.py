@@ -19,7 +19,7 @@ import numpy as np
 from golem.data.moments import Moments
 from golem.data.targets import resolve_targets
 from golem.data.unusable import is_constant
-from golem.graphs.interventional import Intervention
+from golem.graphs.interventional import Intervention as Intervention
 from golem.runtime.messages import quoted, shortened
 from golem.runtime.types import Matrix, Vector
 

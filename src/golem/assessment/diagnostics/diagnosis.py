@@ -14,6 +14,7 @@ from golem.assessment.diagnostics import (
     density,
     dependence,
     directions,
+    environments,
     influence,
     noise,
     odd_values,
@@ -40,16 +41,17 @@ _FROM_ROWS = (
 def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagnosis:
     """Check what a learned graph depends on.
 
-    The findings are sorted: warnings first, then notes, then what is fine, each in the order of importance. In this
-    order they are "dependent-rows" (rows depend on the rows before them), "odd-values" (codes for missing values, row
-    numbers), "spikes" (at 0), "influential-rows", "outliers", "linearity", "independence" (of residuals and parents),
-    "rows" (too few), "density" (too many edges), "equal-variances", "units" (how much remains when the columns are
-    standardized), "search" (edges that a second search does not find), "directions" (undecided ones),
-    "direction-conflicts" (between noise variances and noise shapes), "noise-choice"
-    (arrows that another noise model would change), "normal-residuals", "near-duplicates", "deterministic",
-    "near-constant", "conditioning", and always "limits". `golem fit --bootstrap` adds "intervals" (weights outside
-    their own bootstrap intervals). Without rows, "rows-needed" names the checks that were left out. docs/diagnostics.md
-    explains them.
+    The findings are sorted: warnings first, then notes, then what is fine, each in the order of importance. With
+    environments, the first ones are "hard-targets" (that still depend on their parents), "off-target" (shifts of
+    other variables), "target-effects" and "small-environments". Then, in this order, come "dependent-rows" (rows
+    depend on the rows before them), "odd-values" (codes for missing values, row numbers), "spikes" (at 0),
+    "influential-rows", "outliers", "linearity", "independence" (of residuals and parents), "rows" (too few),
+    "density" (too many edges), "equal-variances", "units" (how much remains when the columns are standardized),
+    "search" (edges that a second search does not find), "directions" (undecided ones), "direction-conflicts"
+    (between noise variances and noise shapes), "noise-choice" (arrows that another noise model would change),
+    "normal-residuals", "near-duplicates", "deterministic", "near-constant", "conditioning", and always "limits".
+    `golem fit --bootstrap` adds "intervals" (weights outside their own bootstrap intervals). Without rows,
+    "rows-needed" names the checks that were left out. docs/diagnostics.md explains them.
 
     Parameters
     ----------
@@ -81,10 +83,10 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
         raise ValueError("The learned graph has a cycle (cycles='none'), and only a DAG can be diagnosed.")
     moments, graph = model.moments_, model.adjacency_
     rows, residuals, numbers = None, None, None
-    if X is not None:
+    if X is not None and model.environments_ is None:
         complete, numbers = _complete_rows(X, moments.names)
         rows = complete if len(complete) > 1 else None
-    findings: list[Finding] = []
+    findings: list[Finding] = [] if model.environments_ is None else environments.find_environments(model)
     effective_rows = None
     if rows is not None and numbers is not None:
         centred = rows - rows.mean(axis=0)
@@ -107,7 +109,9 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
         directions.find_directions(model),
         directions.find_conflicts(model),
         directions.find_noise_choice(model),
-        _rows_needed(numbers) if rows is None or residuals is None else noise.find_normality(model, residuals, rows),
+        _rows_needed(model, numbers)
+        if rows is None or residuals is None
+        else noise.find_normality(model, residuals, rows),
         columns.find_near_duplicates(moments),
         columns.find_determined(moments),
         columns.find_near_constant(moments, rows),
@@ -125,8 +129,11 @@ def _residuals(centred: Matrix, fit: Regressions) -> Matrix:
     return np.asarray(centred - (explain @ centred.T).T)
 
 
-def _rows_needed(complete: NDArray[np.intp] | None) -> Finding:
-    """Name the checks that were left out, without rows or with too few complete ones."""
+def _rows_needed(model: Golem, complete: NDArray[np.intp] | None) -> Finding:
+    """Name the checks that were left out: without rows, with too few complete ones, or with several environments."""
+    if model.environments_ is not None:
+        remedy = "Fit the rows of one environment alone, and check those."
+        return Finding("rows-needed", "note", f"Not checked with environments: {_FROM_ROWS}.", remedy)
     reason, remedy = "without complete rows", "Run them with golem.diagnose(model, X)."
     if complete is not None:
         reason = f"because {'only one' if len(complete) else 'no'} row is complete"

@@ -34,7 +34,8 @@ def find_directions(model: Golem) -> Finding:
         return Finding("directions", "ok", sentence)
     names, note = model.moments_.names, model.graph_.shape_note
     examples = [f"{names[i]!r} - {names[j]!r}" for i, j in np.argwhere(model.undecided_)]
-    broken = isinstance(model.likelihood_, GaussianNV) and model.solver == "order"
+    searched = model.solver == "order" and model.environments_ is None
+    broken = isinstance(model.likelihood_, GaussianNV) and searched
     tie_break = ". To draw them, arrows were chosen that fit equal noise variances best" if broken else ""
     return Finding(
         "directions",

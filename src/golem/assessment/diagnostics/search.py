@@ -54,6 +54,9 @@ def reversed_refit(model: Golem) -> Golem:
     place = {name: position for position, name in enumerate(NameOrder(moments.names).names)}
     names = tuple(f"x{moments.d - 1 - place[name]}" for name in moments.names)
     refit: Golem = clone(model).set_params(callback=None, knowledge=model.knowledge_)
+    if (known := model.environments_) is not None:
+        parts = tuple(dataclasses.replace(part, names=names) for part in known.moments)
+        return fit_quietly(refit, dataclasses.replace(known, moments=parts))
     return fit_quietly(refit, dataclasses.replace(moments, names=names))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from golem.assessment.diagnostics.finding import Finding
+from golem.data.environments import Environments
 from golem.data.moments import Moments
 from golem.estimator.golem import Golem, is_counted
 from golem.runtime.types import BoolMatrix, Vector
@@ -79,11 +80,11 @@ def standardized_refit(model: Golem) -> Golem:
     return fit_quietly(refit, model.moments_.standardized())
 
 
-def fit_quietly(model: Golem, moments: Moments) -> Golem:
+def fit_quietly(model: Golem, data: Moments | Environments) -> Golem:
     """Fit a model again, without the warnings of the first fit: equal scales, few rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(moments)
+        model.fit(data)
     if model.solution_.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     return model

@@ -1,0 +1,93 @@
+"""Checks of experiments: error rates of the tests, and each problem found where it was put."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from golem import Golem, LinearSEM, Moments
+from golem.assessment.diagnostics.environments import mechanism_shifts
+from golem.data.environments import Environments
+
+CHAIN = LinearSEM([[0, 1, 0], [0, 0, 1], [0, 0, 0]], [1, 2, 1], [1, 0, 3], names=list("abc"))
+TARGETS = {"control": [], "exp": ["b"], "other": ["a"]}
+
+
+def diagnosed(changed, intervention="soft", n=400, targets=TARGETS, **settings):
+    """Fit and check environments drawn from some models; the ones not given have the effect they should have."""
+    rng = np.random.default_rng(1)
+    models = {"control": CHAIN, "exp": CHAIN.change("b", variance=3.0), "other": CHAIN.change("a", variance=3.0)}
+    if intervention == "hard":
+        models |= {"exp": CHAIN.randomize({"b": (0.0, 3.0)}), "other": CHAIN.randomize({"a": (0.0, 3.0)})}
+    models |= changed
+    parts = {label: Moments.from_rows(model.sample(n, rng), CHAIN.names) for label, model in models.items()}
+    model = Golem("nv", intervention=intervention, **settings)
+    return model.fit(Environments.of(parts, targets)).diagnose()
+
+
+NAMES = ("off-target", "target-effects", "small-environments")
+
+
+@pytest.mark.parametrize("intervention", ["soft", "hard"])
+def test_good_experiments_have_no_findings(intervention):
+    found = diagnosed({}, intervention)
+    assert [found[name].level for name in NAMES] == ["ok"] * 3
+    if intervention == "hard":
+        assert found["hard-targets"].level == "ok"
+    assert "not used with environments" not in found["directions"].finding
+    assert found["rows-needed"].finding.startswith("Not checked with environments")
+
+
+def test_a_target_without_an_effect():
+    finding = diagnosed({"exp": CHAIN})["target-effects"]
+    assert finding.level == "warning"
+    assert "1 of 2 targets shows no effect: 'b' in 'exp'" in finding.finding
+    assert "[]" in finding.remedy
+
+
+def test_a_target_whose_mean_alone_changes():
+    finding = diagnosed({"exp": CHAIN.change("b", shift=2.0)})["target-effects"]
+    assert finding.level == "note"
+    assert "only the mean changes: 'b' in 'exp'" in finding.finding
+    assert diagnosed({"exp": CHAIN.change("b", shift=2.0)}, intercepts="shared")["target-effects"].level == "ok"
+
+
+@pytest.mark.parametrize(
+    ("change", "part"), [({"weights": 1.6}, "slopes"), ({"variance": 2.0}, "variance"), ({"shift": 1.0}, "intercept")]
+)
+def test_an_effect_on_another_variable(change, part):
+    changed = {"exp": CHAIN.change("b", variance=3.0).change("c", **change)}
+    finding = diagnosed(changed, intercepts="shared" if part == "intercept" else "separate")["off-target"]
+    assert finding.level == "warning"
+    assert "'c' in 'exp' (" in finding.finding
+    assert part in finding.finding
+    if part == "intercept":  # separate intercepts allow for it
+        finding = diagnosed(changed)["off-target"]
+        assert finding.level == "ok"
+        assert "1 mean shifted" in finding.finding
+
+
+def test_a_hard_target_that_depends_on_its_parents():
+    finding = diagnosed({"exp": CHAIN.change("b", variance=1.5)}, "hard")["hard-targets"]
+    assert finding.level == "warning"
+    assert "'b' in 'exp' (R2 0." in finding.finding
+    assert finding.remedy == "Use --intervention soft."
+
+
+def test_small_environments():
+    finding = diagnosed({}, n=20)["small-environments"]
+    assert finding.level == "note"
+    assert "3 of 3 environments have fewer than 30 rows: 'control' (20)" in finding.finding
+
+
+def test_the_error_rates_are_those_of_the_level():
+    parents = [np.flatnonzero(column) for column in CHAIN.adjacency.T]
+    found = []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        parts = {label: Moments.from_rows(CHAIN.sample(n, rng), CHAIN.names) for label, n in (("x", 25), ("y", 60))}
+        shifts = mechanism_shifts(Environments.of(parts, {"x": [], "y": []}), parents)
+        found.append([shift.p_values for shift in shifts if shift.environment == 0])
+    rates = (np.array(found) < 0.05).mean(axis=(0, 1))
+    # a has no parents, so that only two variables of three have slopes. The 0.05 have a standard error below 0.01.
+    assert rates * [1, 3 / 2, 1] == pytest.approx([0.05, 0.05, 0.05], abs=0.025)
