@@ -99,7 +99,7 @@ def test_a_listener_hears_of_every_stage(data, tmp_path):
             return super().__getattribute__(name)
 
     fit_file(data, tmp_path / "out", bootstrap=2, progress=Listening())
-    assert list(dict.fromkeys(heard)) == ["reading", "waiting", "solving", "counting"]
+    assert list(dict.fromkeys(heard)) == ["reading", "table", "waiting", "solving", "counting"]
 
 
 @pytest.fixture(scope="module")

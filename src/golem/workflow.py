@@ -111,6 +111,8 @@ def fit_file(
     drop: Sequence[str] = (),
     header: bool | None = None,
     na: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
     covariance: bool = False,
     rows: int | None = None,
     drop_dependent: bool = False,
@@ -137,7 +139,7 @@ def fit_file(
         `select` also path.csv and path.png.
     model : Golem, optional
         Settings, by default `Golem()`. It is not changed; the fitted model is in the result.
-    columns, drop, header, na
+    columns, drop, header, na, categorical, numeric
         How the files are read; see `golem.readers.moments_from_file`.
     covariance : bool
         Whether the file is a covariance matrix; see `golem.readers.read_covariance`.
@@ -174,8 +176,16 @@ def fit_file(
         raise ValueError(f"The model must be a Golem; got {type(model).__name__}. Instead of a GolemCV, use select=...")
     model = Golem() if model is None else clone(model)  # the fit changes it
     paths, folder = list(map(str, listed(data))), Path(output)
-    chosen = None if columns is None else listed(columns)
-    reading = Reading(chosen, listed(drop), header, [str(marker) for marker in listed(na)], covariance, rows)
+    reading = Reading(
+        None if columns is None else listed(columns),
+        listed(drop),
+        header,
+        [str(marker) for marker in listed(na)],
+        listed(categorical),
+        listed(numeric),
+        covariance,
+        rows,
+    )
     search = None if select is None else GolemCV(model, select, random_state=random_state)
     _require_consistent(model, search, bootstrap, certificate, folder)
     _require_useful_checkpoint(model, search, checkpoint)
@@ -192,9 +202,13 @@ def fit_file(
             source = open_source(here, reading, **how)
         _add_edges(model, listed(forbid), listed(require), source.names, source.all_names, progress)
         moments = source.read(model.missing, progress)
+        if (table := source.summary) is not None:
+            progress.table(table.text())
+            if table.note:
+                progress.note(table.note)
         with naming(paths):
             title = title_of(paths)
-            supplement = Supplement({"paths": paths, "folder": _path_to_here(folder)} | vars(reading))
+            supplement = Supplement({"paths": paths, "folder": _path_to_here(folder)} | vars(reading), table)
             selection = None
             if search is not None:
                 selection = choose(search, model, moments if select == "bic" else source.sample, progress)
@@ -263,6 +277,8 @@ def repeat_fit(
         drop=run.data.drop,
         header=run.data.header,
         na=run.data.na,
+        categorical=run.data.categorical,
+        numeric=run.data.numeric,
         covariance=run.data.covariance,
         rows=run.data.rows,
         bootstrap=bootstrap or run.resamples,

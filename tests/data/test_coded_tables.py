@@ -101,7 +101,7 @@ def test_levels_without_complete_rows_have_no_column():
         whole = table.moments("drop")
         assert level not in whole.coding.variables[1].levels
         assert whole.variances.min() > 0
-        streamed = with_used_levels(moments_of_columns(list(table.rows.T), table.coding, missing="drop"))
+        (streamed,) = with_used_levels([moments_of_columns(list(table.rows.T), table.coding, missing="drop")])
         assert streamed.coding == whole.coding
         np.testing.assert_allclose(streamed.covariance, whole.covariance, atol=1e-12)
         expected = CodedTable.read(gaps.dropna())
@@ -114,7 +114,7 @@ def test_levels_without_complete_rows_have_no_column():
 def test_whole_numbers_are_categories_if_there_is_nothing_else():
     codes = pd.DataFrame(np.random.default_rng(0).integers(3, size=(90, 3)), columns=list("abc"))
     with pytest.warns(
-        DataWarning, match=r"3 columns with few different whole numbers are treated as categories.*--num"
+        DataWarning, match=r"3 columns with few different whole numbers are treated as categories.*floats"
     ):
         table = CodedTable.read(codes)
     assert table.coding.is_discrete

@@ -346,6 +346,7 @@ def test_pandas_numbers_of_columns_are_names(tmp_path):
         ("a,b\n1,n.a.\n2,3\n4,5\n", "--na n.a."),
     ],
 )
+@pytest.mark.filterwarnings("ignore:Levels with")
 def test_what_could_be_misread_is_refused(text, words, tmp_path):
     path = tmp_path / "data.csv"
     path.write_text(text)

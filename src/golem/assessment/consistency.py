@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from golem.assessment.implied_zeros import implied_zeros
 from golem.assessment.p_values import holm, p_text, smallest_of_independent
-from golem.data.checks import DataWarning, require_learnable
+from golem.data.checks import DataWarning, require_learnable, require_numbers
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.table_input import is_table, rows_and_names
@@ -184,6 +184,7 @@ def check(graph: Any, data: Any, *, missing: MissingChoice = "error") -> Consist
     """
     given, names, fingerprint = _read(graph)
     moments = data if isinstance(data, Moments) else _moments(data, names, missing)
+    require_numbers(moments)
     names = moments.names if names is None else names
     _require_columns(given, names, moments.names)
     moments = moments.selected(names)

@@ -115,6 +115,8 @@ def fit(
     knowledge: options.KnowledgeFile = None,
     missing: options.Missing = "error",
     na: options.NotAvailable = [],  # noqa: B006
+    categorical: options.Categorical = [],  # noqa: B006
+    numeric: options.Numeric = [],  # noqa: B006
     columns: options.Columns = None,
     drop: options.Drop = [],  # noqa: B006
     drop_dependent: options.DropDependent = False,
@@ -198,6 +200,8 @@ def fit(
                 drop=options.all_names(drop),
                 header=header,
                 na=na,
+                categorical=options.all_names(categorical),
+                numeric=options.all_names(numeric),
                 covariance=covariance,
                 rows=rows,
                 drop_dependent=drop_dependent,

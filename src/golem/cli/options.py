@@ -51,6 +51,21 @@ NotAvailable = Annotated[
         "repeated. Numbers match by value.",
     ),
 ]
+Categorical = Annotated[
+    list[str],
+    data(
+        metavar="COLUMNS",
+        help="Columns that are categories although they contain numbers, e.g. a,b; may be repeated. Text is a category "
+        "by default.",
+    ),
+]
+Numeric = Annotated[
+    list[str],
+    data(
+        metavar="COLUMNS",
+        help="Columns that are numbers although golem would take them for categories, e.g. a,b; may be repeated.",
+    ),
+]
 Columns = Annotated[str | None, data(help="Columns to use, in this order, e.g. a,b,c.  [default: all]")]
 DropDependent = Annotated[
     bool,

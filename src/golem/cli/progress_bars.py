@@ -32,6 +32,11 @@ class ProgressBars(Progress):
         if self._notes:
             terminal.err.print(sentence)
 
+    def table(self, text: str) -> None:
+        """Print a summary of the table."""
+        if self._bars:
+            terminal.err.print(text)
+
     @contextlib.contextmanager
     def waiting(self, text: str) -> Iterator[None]:
         """Show a spinner."""

@@ -98,7 +98,9 @@ def score(
         if data:
             from golem.data.table_source import Reading
 
-            reading = Reading(options.names(columns), options.all_names(drop), header, na, covariance, rows)
+            reading = Reading(
+                options.names(columns), options.all_names(drop), header, na, covariance=covariance, rows=rows
+            )
             _check(graph, data, missing, reading, plot, as_json)
         elif estimate is not None:
             _compare(graph, estimate, cpdag, normalize, nodes, as_json)

@@ -9,7 +9,7 @@ import numpy as np
 from golem.data.collinearity import COPY, LARGEST_SHARE, correlations, most_determined, rounding_share_of
 from golem.data.moments import Moments
 from golem.data.unusable import Unusable, is_constant, unusable_columns, unusable_error
-from golem.runtime.messages import quoted
+from golem.runtime.messages import quoted, typed_names
 
 _WIDEST_SCALES = 1e8
 _FEW_ROWS = 1.5
@@ -52,6 +52,16 @@ def require_learnable(moments: Moments, *, uses_scale: bool, independent: bool =
         raise ValueError(
             f"The scales of the columns differ by a factor of {scale.max() / scale.min():.1e} (smallest {low!r}, "
             f"largest {high!r}), too much for one penalty on all weights. Use comparable units, or standardize."
+        )
+
+
+def require_numbers(moments: Moments) -> None:
+    """Raise a ValueError if some variables are categories."""
+    if moments.coding is not None:
+        found = [variable.name for variable in moments.coding.variables if variable.is_category]
+        raise ValueError(
+            f"This method needs numbers, but these columns are categories: {quoted(found)}. Drop them (--drop "
+            f"{typed_names(found)})."
         )
 
 

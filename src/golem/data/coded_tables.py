@@ -13,15 +13,12 @@ from numpy.typing import NDArray
 
 from golem.data.checks import DataWarning
 from golem.data.levels import (
-    FEW_VALUES,
     Counts,
     are_few_integers,
     category,
-    codes_of_numbers,
     dates,
     is_text,
     note_of_codes,
-    number_levels,
     require_levels,
     warn_of_rare_levels,
 )
@@ -29,7 +26,7 @@ from golem.data.missing import Missing, MissingChoice, require_choice
 from golem.data.moments import Moments
 from golem.data.table_errors import require_finite, row_number, too_few_rows
 from golem.data.table_input import is_table, rows_and_names
-from golem.data.variables import Codes, Coding, Variable
+from golem.data.variables import FEW_VALUES, Codes, Coding, Variable, codes_of_numbers, number_levels
 from golem.runtime.names import column_names
 from golem.runtime.progress import Counter
 from golem.runtime.types import Matrix, Vector
@@ -148,27 +145,28 @@ def moments_of_columns(
     return replace(moments, coding=coding, missing=record)
 
 
-def with_used_levels(moments: Moments) -> Moments:
-    """Leave out the levels of categories that occur only in rows that were dropped."""
-    coding = moments.coding
+def with_used_levels(parts: Sequence[Moments]) -> list[Moments]:
+    """Leave out the levels of categories that occur only in rows that were dropped; parts have the same coding."""
+    coding = parts[0].coding
     if coding is None:
-        return moments
+        return list(parts)
+    n, sums = sum(part.n for part in parts), sum((part.n * part.mean for part in parts), np.zeros(parts[0].d))
     used: dict[str, list[str]] = {}
     kept: list[int] = []
     for variable, begin, end in zip(coding.variables, coding.first, coding.first[1:], strict=False):
-        shares = moments.mean[begin:end]
-        present = np.concatenate([[moments.n * (1 - shares.sum()) > 0.5], moments.n * shares > 0.5])
-        if not variable.is_category or present.all():
+        counts = np.concatenate([[n - sums[begin:end].sum()], sums[begin:end]])
+        present = np.nonzero(counts > 0.5)[0]
+        if not variable.is_category or len(present) == len(counts):
             kept += range(begin, end)
             continue
-        used[variable.name] = [level for level, found in zip(variable.levels, present, strict=True) if found]
+        used[variable.name] = [variable.levels[k] for k in present]
         # The first level that is left is the reference, and has no column.
-        kept += [begin + k - 1 for k in np.nonzero(present)[0][1:]]
+        kept += [begin + k - 1 for k in present[1:]]
     if not used:
-        return moments
-    coding, part = coding.with_levels(used), np.array(kept, dtype=np.intp)
-    values = (moments.shift[part], moments.offset[part], moments.scatter[np.ix_(part, part)])
-    return Moments(moments.n, *values, coding.column_names, moments.missing, coding)
+        return list(parts)
+    coding, some = coding.with_levels(used), np.array(kept, dtype=np.intp)
+    names, square = coding.column_names, np.ix_(some, some)
+    return [Moments(m.n, m.shift[some], m.offset[some], m.scatter[square], names, m.missing, coding) for m in parts]
 
 
 def _is_category(series: Any) -> bool:
@@ -231,7 +229,8 @@ def _numbers(columns: Mapping[str, Vector], frame: Any) -> dict[str, tuple[Varia
     counts: dict[str, Counts] = {name: number_levels(column) for name, column in columns.items()}
     if not all(map(are_few_integers, counts.values())):
         return numbers
-    sentence = note_of_codes({name: len(levels) for name, levels in counts.items()}, as_categories=True)
+    values = {name: len(levels) for name, levels in counts.items()}
+    sentence = note_of_codes(values, as_categories=True, remedy="convert them to floats")
     warnings.warn(sentence, DataWarning, stacklevel=5)
     variables = {name: category(name, levels) for name, levels in counts.items()}
     return {name: (variables[name], codes_of_numbers(columns[name], variables[name].levels)) for name in columns}

@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from golem.data.checks import require_numbers
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.table_errors import other_width
 from golem.data.table_input import is_table, real_matrix, rows_and_names
 from golem.runtime.arrays import is_tensor, namespace, to_numpy
-from golem.runtime.messages import quoted
 from golem.runtime.types import Array, Matrix
 
 
@@ -59,11 +59,7 @@ def read_data(
             "golem.readers.moments_from_file."
         )
     if isinstance(X, Moments):
-        if X.coding is not None:
-            texts = [variable.name for variable in X.coding.variables if variable.is_category]
-            raise ValueError(
-                f"This method needs numbers, but these columns are categories: {quoted(texts)}. Drop them."
-            )
+        require_numbers(X)
         estimator.n_features_in_ = X.d
         estimator.feature_names_in_ = np.array(X.names, dtype=object)
         return X, None

@@ -8,23 +8,20 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
-
-import numpy as np
+from collections.abc import Callable, Mapping
 
 from golem.data.checks import DataWarning
 from golem.data.files.csv_format import is_number
 from golem.data.files.markers import USUAL_MARKERS
 from golem.data.table_errors import constant
 from golem.data.table_input import parsed
-from golem.data.variables import Coding, Variable
-from golem.runtime.messages import counted, quoted, shortened, suggestion, typed_names
-from golem.runtime.types import Vector
+from golem.data.variables import FEW_VALUES, Coding, Variable
+from golem.runtime.messages import counted, quoted, shortened, typed_names
 
 # Number of rows per level or cell.
 Counts = Mapping[str, int]
-# Whole numbers may be codes if there are at most so many different ones, each in so many rows on average.
-FEW_VALUES, ROWS_PER_VALUE = 10, 10
+# Whole numbers may be codes if there are at most FEW_VALUES different ones, each in so many rows on average.
+ROWS_PER_VALUE = 10
 # If at most this many cells of a numeric column contain text, the cells are at fault, not the column.
 FEW_CELLS = 3
 # Text with more levels than this, and than half of the rows, identifies rows.
@@ -37,30 +34,7 @@ _DATE = re.compile(
     r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:\d{2}.*)?"
     r"|\d{1,2}:\d{2}(:\d{2})?"
 )
-
-
-def number_name(value: float) -> str:
-    """Return the name of a level that is a number; the same for 1 and 1.0.
-
-    Examples
-    --------
-    >>> number_name(1.0), number_name(0.5)
-    ('1', '0.5')
-    """
-    return f"{value + 0.0:.15g}"
-
-
-def number_levels(values: Vector) -> dict[str, int]:
-    """Count the values of a column of numbers, except missing ones, as levels."""
-    found, counts = np.unique(values[~np.isnan(values)], return_counts=True)
-    return {number_name(value): int(count) for value, count in zip(found.tolist(), counts, strict=True)}
-
-
-def codes_of_numbers(values: Vector, levels: Sequence[str]) -> Vector:
-    """Return the positions of numbers among levels that are numbers; NaN if missing or not a level."""
-    code = {level: float(k) for k, level in enumerate(levels)}
-    found, inverse = np.unique(values, return_inverse=True)
-    return np.array([code.get(number_name(value), np.nan) for value in found.tolist()])[inverse]
+_OTHER_NUMBER = re.compile(r"[+-]?[$€£]?\s?\d[\d\s.,']*\s?[%$€£]?")
 
 
 def are_few_integers(counts: Counts) -> bool:
@@ -72,19 +46,24 @@ def are_few_integers(counts: Counts) -> bool:
 def is_text(counts: Counts, parse: Callable[[str], float | None] = parsed) -> bool:
     """Tell whether a column with these cells is text, and not numbers with some other cells.
 
-    Numbers with at most three other cells, with markers of missing values such as "unknown", or with many different
-    numbers among the texts, such as "<0.01", are errors in a column of numbers. So are numbers in another notation,
-    such as 1,234.
+    In a column of numbers these cells are errors: at most three texts, markers of missing values such as "unknown",
+    limits such as "<0.01", any text next to decimals, and numbers in another notation, such as 1,234.
     """
-    texts = [cell for cell in counts if parse(cell) is None]
-    numbers = len(counts) - len(texts)
-    if not texts or all(is_number(cell, decimal_comma=True) for cell in texts):
+    parsed_cells = {cell: parse(cell) for cell in counts}
+    texts = [cell for cell, number in parsed_cells.items() if number is None]
+    numbers = [number for number in parsed_cells.values() if number is not None]
+    if not texts or all(map(_looks_numeric, texts)):
         return False
     if not numbers:
         return True
     few = sum(counts[cell] for cell in texts) <= FEW_CELLS
-    marked = all(cell.lower() in USUAL_MARKERS for cell in texts)
-    return not few and not marked and numbers <= FEW_VALUES
+    marked = all(cell.lower() in USUAL_MARKERS or cell.startswith(("<", ">")) for cell in texts)
+    return not few and not marked and all(number.is_integer() for number in numbers)
+
+
+def _looks_numeric(cell: str) -> bool:
+    """Tell whether a text is a number in another notation, such as 1,234 or 10 500 or 5%, and not a date."""
+    return is_number(cell, decimal_comma=True) or bool(_OTHER_NUMBER.fullmatch(cell) and not _DATE.fullmatch(cell))
 
 
 def category(name: str, counts: Counts, chosen: bool = False) -> Variable:
@@ -138,10 +117,10 @@ def warn_of_rare_levels(counts: Mapping[str, Counts], stacklevel: int = 3) -> No
             )
 
 
-def note_of_codes(codes: Mapping[str, int], as_categories: bool) -> str:
+def note_of_codes(codes: Mapping[str, int], as_categories: bool, remedy: str = "") -> str:
     """Return the sentence about columns of few whole numbers: the choice made, and how to change it.
 
-    `codes` has the number of different values per column.
+    `codes` has the number of different values per column. The remedy is an option of the command line by default.
     """
     listed = shortened([f"{name!r} ({values} values)" for name, values in codes.items()])
     taken, other, option = (
@@ -149,15 +128,8 @@ def note_of_codes(codes: Mapping[str, int], as_categories: bool) -> str:
         if as_categories
         else ("numbers", "codes of categories", "categorical")
     )
-    names = typed_names(list(codes)[:_MANY_LEVELS])
+    remedy = remedy or f"use --{option} {typed_names(list(codes)[:_MANY_LEVELS])}"
     return (
         f"{counted(len(codes), 'column')} with few different whole numbers {'is' if len(codes) == 1 else 'are'} "
-        f"treated as {taken}: {listed}. If they are {other}, use --{option} {names}, or other types in a DataFrame."
+        f"treated as {taken}: {listed}. If they are {other}, {remedy}."
     )
-
-
-def require_known(chosen: Collection[str], names: Sequence[str], option: str) -> None:
-    """Raise a ValueError if columns whose type the user has chosen do not exist."""
-    if unknown := [name for name in chosen if name not in names]:
-        hint = suggestion(unknown[0], names, "columns")
-        raise ValueError(f"There is no column {quoted(unknown)} among those used (--{option}). {hint}")

@@ -5,17 +5,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from golem.data.coded_tables import CodedTable, with_used_levels
 from golem.data.files.batches import naming
 from golem.data.files.cluster import moments_from_dask as moments_from_dask
 from golem.data.files.cluster import read_on_cluster
-from golem.data.files.streaming import KeptRows, RoomForRows, moments_of_shards, plan, read_here
+from golem.data.files.level_scan import reading_categories
+from golem.data.files.streaming import KeptRows, RoomForRows, coded_batches, moments_of_shards, plan, read_here
 from golem.data.files.table_files import Paths, TableFiles
 from golem.data.missing import MissingChoice, add_markers, require_choice
 from golem.data.moments import Moments
+from golem.data.variables import Coding
 from golem.runtime.progress import Counter
 from golem.runtime.types import Matrix
 
@@ -28,7 +31,7 @@ COPIES_OF_EM = 4
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Numeric rows with column names.
+    """Numeric rows with column names, or coded rows (see `golem.data.variables`) with their coding.
 
     `markers` has the number of missing cells per column and marker, for those that are neither empty nor a usual word.
     """
@@ -36,6 +39,7 @@ class Table:
     values: Matrix
     names: tuple[str, ...]
     markers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    coding: Coding | None = None
 
 
 def read_table(
@@ -56,7 +60,7 @@ def rows_of(table: TableFiles, *, copies: int = 2, progress: Counter | None = No
     markers: Mapping[str, Mapping[str, int]] = {}
     for task in plan(table):
         with naming(task.file.path):
-            for batch in task.file.batches(task.piece, task.columns):
+            for batch in coded_batches(task):
                 room.require(batch)
                 values += [np.column_stack(batch.columns)] if batch.columns else []
                 markers = add_markers(markers, batch.markers)
@@ -64,7 +68,7 @@ def rows_of(table: TableFiles, *, copies: int = 2, progress: Counter | None = No
                 if progress is not None:
                     progress(done, table.size)
     table.na.require_found(markers, table.names)
-    return Table(np.concatenate(values), table.names, markers)
+    return Table(np.concatenate(values), table.names, markers, table.coding)
 
 
 def moments_from_file(
@@ -74,11 +78,16 @@ def moments_from_file(
     drop: Sequence[str] = (),
     header: bool | None = None,
     na: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
     missing: MissingChoice = "error",
     progress: Counter | None = None,
     scheduler: str | Client | None = None,
 ) -> Moments:
-    r"""Return the moments of the rows of CSV or Parquet files, in one pass and in bounded memory.
+    r"""Return the moments of the rows of CSV or Parquet files, in bounded memory.
+
+    Files of numbers are read once. Text, Booleans and dictionaries of Parquet are categories, whose levels are found in
+    a pass before; the columns of the moments are then numbers and indicators of levels (`Moments.coding`).
 
     Parameters
     ----------
@@ -96,6 +105,8 @@ def moments_from_file(
         Further markers of missing values, such as "unknown" or "-999", in addition to empty cells, NA, NaN, null, `*`,
         `?`, `.` and `-`. "age=-999" applies to the column `age` only. A number matches all cells with that value. A
         marker that matches nothing is an error.
+    categorical, numeric : sequence of str
+        Columns that are categories, or numbers, where golem would decide otherwise.
     missing : {"error", "drop", "em"}
         Treatment of missing values: an error, dropped rows, or Gaussian EM (see `golem.data.gaussian_em`). EM needs all
         rows in memory, several times.
@@ -108,7 +119,7 @@ def moments_from_file(
     Raises
     ------
     ValueError
-        If a file is missing, empty, damaged or not a table of numbers, or if the columns of the files differ.
+        If a file is missing, empty, damaged or not a table, or if the columns of the files differ.
 
     Examples
     --------
@@ -119,8 +130,10 @@ def moments_from_file(
     ...     moments_from_file(path).mean
     array([2. , 3.5])
     """
-    table = TableFiles.open(path, columns=columns, drop=drop, header=header, na=na)
-    return shards_of(table, 1, missing=missing, progress=progress, scheduler=scheduler)[0]
+    types = {"categorical": categorical, "numeric": numeric}
+    table = TableFiles.open(path, columns=columns, drop=drop, header=header, na=na, **types)
+    how: dict[str, Any] = {"missing": missing, "progress": progress, "scheduler": scheduler}
+    return reading_categories(table, lambda typed: shards_of(typed, 1, **how))[1][0]
 
 
 def shards_from_file(
@@ -131,6 +144,8 @@ def shards_from_file(
     drop: Sequence[str] = (),
     header: bool | None = None,
     na: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
     missing: MissingChoice = "error",
     progress: Counter | None = None,
     scheduler: str | Client | None = None,
@@ -153,8 +168,10 @@ def shards_from_file(
     [25, 25, 25, 25]
     >>> without_the_first = folds[1] + folds[2] + folds[3]
     """
-    table = TableFiles.open(path, columns=columns, drop=drop, header=header, na=na)
-    return shards_of(table, shards, missing=missing, progress=progress, scheduler=scheduler)
+    types = {"categorical": categorical, "numeric": numeric}
+    table = TableFiles.open(path, columns=columns, drop=drop, header=header, na=na, **types)
+    how: dict[str, Any] = {"missing": missing, "progress": progress, "scheduler": scheduler}
+    return reading_categories(table, lambda typed: shards_of(typed, shards, **how))[1]
 
 
 def shards_of(
@@ -190,12 +207,13 @@ def shards_of(
         # If missing values are an error, no marker was found.
         gaps = [part.missing.markers for part in parts.values() if part.missing is not None]
         table.na.require_found(functools.reduce(add_markers, gaps, {}), table.names)
-        return moments_of_shards(parts, shards)
+        return with_used_levels(moments_of_shards(parts, shards))
 
 
 def moments_by_em(table: TableFiles, rows: Table, progress: Counter | None = None) -> Moments:
     """Return the moments of all rows of opened files by EM; `progress` is called with the number of steps."""
     with naming(table.files[0].path):
-        moments = Moments.from_rows(rows.values, rows.names, missing="em", progress=progress)
+        coding = rows.coding or Coding.numeric(rows.names)
+        moments = CodedTable(coding, rows.values).moments("em", progress)
     assert moments.missing is not None  # EM always records what it found
     return replace(moments, missing=replace(moments.missing, markers=rows.markers))

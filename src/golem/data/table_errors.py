@@ -14,13 +14,21 @@ _MOST_TYPED = 50
 TOO_LARGE = "Values beyond 1e150 have no finite variance in floating point. Rescale the columns."
 
 
-def not_numeric(found: Mapping[str, str], columns: int, remedy: str = "") -> ValueError:
+class NotNumericError(ValueError):
+    """Columns that are not numeric, and may be categories."""
+
+    columns: tuple[str, ...] = ()
+
+
+def not_numeric(found: Mapping[str, str], columns: int, remedy: str = "") -> NotNumericError:
     """Return the error for columns that are not numeric; `found` describes what each of them contains."""
     verb = "is" if len(found) == 1 else "are"
     listed = shortened([f"{name!r} ({content})" for name, content in found.items()])
-    return ValueError(
+    error = NotNumericError(
         f"{len(found)} of {columns} columns {verb} not numeric: {listed}. {remedy or encode_or_drop(list(found))}"
     )
+    error.columns = tuple(found)
+    return error
 
 
 def encode_or_drop(names: Sequence[str]) -> str:

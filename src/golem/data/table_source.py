@@ -6,10 +6,12 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from golem.data.files.covariance_files import is_tetrad_covariance, read_covariance
+from golem.data.files.level_scan import reading_categories
 from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import KeptRows
 from golem.data.files.table_files import TableFiles, find_files
@@ -17,7 +19,9 @@ from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.readers import COPIES_OF_EM, Table, moments_by_em, rows_of, shards_of
 from golem.data.resampling import Sample, Shards, merged, rows_of_moments
+from golem.data.table_summary import TableSummary
 from golem.data.unusable import Unusable, unusable_columns, unusable_in_rows
+from golem.data.variables import Coding
 from golem.runtime.messages import counted, quoted
 from golem.runtime.progress import Progress
 from golem.runtime.types import Matrix
@@ -38,6 +42,8 @@ class Reading:
     drop: list[str] = field(default_factory=list)
     header: bool | None = None
     na: list[str] = field(default_factory=list)
+    categorical: list[str] = field(default_factory=list)
+    numeric: list[str] = field(default_factory=list)
     covariance: bool = False
     rows: int | None = None
 
@@ -57,7 +63,15 @@ def open_source(
     if reading.rows is not None and not _is_covariance(paths):
         raise ValueError("--rows is the number of rows behind a covariance matrix. Add --covariance, or remove it.")
     try:
-        table = TableFiles.open(paths, columns=reading.columns, drop=reading.drop, header=reading.header, na=reading.na)
+        table = TableFiles.open(
+            paths,
+            columns=reading.columns,
+            drop=reading.drop,
+            header=reading.header,
+            na=reading.na,
+            categorical=reading.categorical,
+            numeric=reading.numeric,
+        )
     except ValueError:
         if _is_covariance(paths):
             return CovarianceSource(paths, reading, divided, scheduler)
@@ -77,10 +91,12 @@ class CovarianceSource:
 
     made_up_names = False
     few_rows = None
+    summary = None
 
     def __init__(self, paths: Sequence[str], reading: Reading, divided: bool, scheduler: str | None) -> None:
         self.paths = find_files(paths)
         needs_rows = {"--na": bool(reading.na), "--header": reading.header is not None}
+        needs_rows |= {"--categorical": bool(reading.categorical), "--numeric": bool(reading.numeric)}
         needs_rows |= {"--bootstrap, --select cv or --select stability": divided, "--scheduler": scheduler is not None}
         if wrong := [name for name, given in needs_rows.items() if given]:
             raise ValueError(
@@ -145,14 +161,10 @@ class TableSource:
             with progress.counting("Gaussian EM, steps") as count:
                 self._parts = [moments_by_em(self._table, rows, count)]
         else:
+            how: dict[str, Any] = {"missing": missing, "scheduler": self._scheduler}
             with progress.reading(self._table.size) as show:
-                self._parts = shards_of(
-                    self._table,
-                    self._shards,
-                    missing=missing,
-                    progress=show,
-                    scheduler=self._scheduler,
-                    keep=self._kept,
+                self._table, self._parts = reading_categories(
+                    self._table, lambda table: shards_of(table, self._shards, progress=show, keep=self._kept, **how)
                 )
         self._moments = merged(self._parts)
         self._read = missing, self._moments
@@ -162,20 +174,31 @@ class TableSource:
     def unusable(self, missing: MissingChoice, progress: Progress) -> list[Unusable]:
         """Return the columns to drop so that a graph can be learned."""
         if missing == "em" and self._scheduler is None:
-            return unusable_in_rows(self._rows_for_em(progress).values, self.names)
-        return unusable_columns(self.read(missing, progress))
+            rows = self._rows_for_em(progress)
+            if rows.coding is None:
+                return unusable_in_rows(rows.values, self.names)
+        moments = self.read(missing, progress)
+        if moments.coding is None:
+            return unusable_columns(moments)
+        # A category can be determined by others: its score is bounded. Only numbers must be independent.
+        numbers = [variable.name for variable in moments.coding.variables if not variable.is_category]
+        return unusable_columns(moments.selected(numbers))
 
     def _rows_for_em(self, progress: Progress) -> Table:
         """Read all rows, unless they are read already."""
-        if self._em_rows is None:
-            with progress.reading(self._table.size) as show:
-                self._em_rows = rows_of(self._table, copies=COPIES_OF_EM, progress=show)
-            self._kept.take(self._em_rows.values)
-        return self._em_rows
+        if self._em_rows is not None:
+            return self._em_rows
+        with progress.reading(self._table.size) as show:
+            self._table, rows = reading_categories(
+                self._table, lambda table: rows_of(table, copies=COPIES_OF_EM, progress=show)
+            )
+        self._kept.take(rows.values)
+        self._em_rows = rows
+        return rows
 
     def _refuse_covariance(self) -> None:
         """Raise a ValueError if the rows are a symmetric matrix, which no table of observations is."""
-        if self._moments.n != self._moments.d or self.few_rows is None:
+        if self._moments.n != self._moments.d or self._moments.coding is not None or self.few_rows is None:
             return
         rows = self.few_rows
         if np.allclose(rows, rows.T, rtol=1e-6, atol=0) and np.all(np.diagonal(rows) > 0):
@@ -191,7 +214,21 @@ class TableSource:
 
     def sample_of_rows(self) -> Matrix | None:
         """Return all rows if they were kept, otherwise blocks of them; None if they were read on a cluster."""
-        return self._kept.sample if self._kept.values is None else self._kept.values
+        return self._recoded(self._kept.sample if self._kept.values is None else self._kept.values)
+
+    @property
+    def summary(self) -> TableSummary:
+        """A summary of the table that was read."""
+        missing, table = self._moments.missing, self._table
+        rows = self._moments.n if missing is None else missing.rows_read
+        kept = self._kept.sample if self._kept.values is None else self._kept.values
+        counts = {} if missing is None else missing.columns
+        return TableSummary.of(table.coding or Coding.numeric(table.names), rows, kept, counts)
+
+    def _recoded(self, rows: Matrix | None) -> Matrix | None:
+        """Return coded rows with the levels of the moments, which lack those of rows with missing values."""
+        before, after = self._table.coding, self._moments.coding
+        return rows if rows is None or before is None or after is None else before.recoded(rows, after)
 
     @property
     def few_rows(self) -> Matrix | None:
@@ -203,4 +240,6 @@ class TableSource:
     def _rows(self) -> Matrix:
         """All rows; they are read again if they were not kept."""
         kept = self._kept.values
-        return rows_of(self._table).values if kept is None else kept
+        rows = self._recoded(rows_of(self._table).values if kept is None else kept)
+        assert rows is not None
+        return rows

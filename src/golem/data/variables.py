@@ -22,6 +22,8 @@ from golem.runtime.types import Matrix, Vector
 
 Kind = Literal["numeric", "category"]
 Codes = NDArray[np.int16]
+# Whole numbers may be codes of a category if there are at most so many different ones.
+FEW_VALUES = 10
 # Codes are kept as 16-bit integers.
 _MOST_LEVELS = 2**15
 
@@ -60,6 +62,11 @@ class Variable:
     def is_category(self) -> bool:
         """Whether the variable is a category."""
         return self.kind == "category"
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether all levels are numbers."""
+        return all(_by_name(level)[0] == 0 for level in self.levels)
 
     @property
     def columns(self) -> int:
@@ -203,3 +210,27 @@ class Coding:
             )
         codes: Codes = rows.astype(np.int16)
         return codes
+
+
+def number_name(value: float) -> str:
+    """Return the name of a level that is a number; the same for 1 and 1.0.
+
+    Examples
+    --------
+    >>> number_name(1.0), number_name(0.5)
+    ('1', '0.5')
+    """
+    return f"{value + 0.0:.15g}"
+
+
+def number_levels(values: Vector) -> dict[str, int]:
+    """Count the values of a column of numbers, except missing ones, as levels."""
+    found, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    return {number_name(value): int(count) for value, count in zip(found.tolist(), counts, strict=True)}
+
+
+def codes_of_numbers(values: Vector, levels: Sequence[str]) -> Vector:
+    """Return the positions of numbers among levels that are numbers; NaN if missing or not a level."""
+    code = {level: float(k) for k, level in enumerate(levels)}
+    found, inverse = np.unique(values, return_inverse=True)
+    return np.array([code.get(number_name(value), np.nan) for value in found.tolist()])[inverse]

@@ -33,8 +33,31 @@ class SourceRecord(msgspec.Struct, kw_only=True):
     drop: list[str] = []
     header: bool | None = None
     na: list[str] = []
+    categorical: list[str] = []
+    numeric: list[str] = []
     covariance: bool = False
     rows: int | None = None
+
+
+class ColumnRecord(msgspec.Struct, kw_only=True):
+    """What a column of the table contains; see `golem.data.table_summary.ColumnSummary`."""
+
+    name: str
+    kind: Literal["numeric", "category"] = "numeric"
+    missing: int = 0
+    values: int | None = None
+    low: float | None = None
+    high: float | None = None
+    levels: list[tuple[str, int]] = []
+    may_be_codes: bool = False
+
+
+class TableRecord(msgspec.Struct, kw_only=True):
+    """A summary of the table that was read; `sampled` is the number of rows behind it, if not all rows."""
+
+    rows: int
+    columns: list[ColumnRecord] = []
+    sampled: int | None = None
 
 
 class NoiseRecord(msgspec.Struct, kw_only=True):
@@ -138,6 +161,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     moments_hash: str | None = None
     versions: dict[str, str] | None = None
     data: SourceRecord | None = None
+    table: TableRecord | None = None
     bootstrap: BootstrapRecord | None = None
     diagnostics: list[FindingRecord] | None = None
     next_experiment: list[CandidateRecord] | None = None

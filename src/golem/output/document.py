@@ -14,6 +14,7 @@ from golem.assessment.diagnostics import Diagnosis
 from golem.assessment.diagnostics.edges import listed_drop_losses
 from golem.assessment.next_experiment import next_experiment
 from golem.assessment.selection import Selection
+from golem.data.table_summary import TableSummary
 from golem.estimator.golem import Golem, is_counted
 from golem.estimator.learned_graph import LearnedGraph
 from golem.graphs.graph_document import (
@@ -25,6 +26,7 @@ from golem.graphs.graph_document import (
     SelectionRecord,
     SourceRecord,
     StatusRecord,
+    TableRecord,
     TraceRecord,
     sparse,
 )
@@ -91,6 +93,8 @@ class Supplement:
     ----------
     data : mapping, optional
         Which files were read and how, to repeat the run.
+    table : TableSummary, optional
+        A summary of the table.
     bootstrap : Bootstrap, optional
         What `golem.bootstrap` returned.
     diagnosis : Diagnosis, optional
@@ -98,6 +102,7 @@ class Supplement:
     """
 
     data: Mapping[str, Any] | None = None
+    table: TableSummary | None = None
     bootstrap: Bootstrap | None = None
     diagnosis: Diagnosis | None = None
 
@@ -207,6 +212,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         moments_hash=moments.fingerprint,
         versions=versions(),
         data=None if supplement.data is None else SourceRecord(**supplement.data),
+        table=msgspec.convert(supplement.table, TableRecord | None, from_attributes=True),
         bootstrap=None if bootstrap is None else _bootstrap(bootstrap),
         diagnostics=None if diagnosis is None else [FindingRecord(**row) for row in diagnosis.records()],
         next_experiment=_next_experiment(model),

@@ -16,6 +16,9 @@ class Progress:
     def note(self, sentence: str) -> None:
         """Report a sentence that the user may want to know."""
 
+    def table(self, text: str) -> None:
+        """Report a summary of the table before the fit, in several lines."""
+
     @contextlib.contextmanager
     def waiting(self, text: str) -> Iterator[None]:
         """Enclose work of unknown length."""

@@ -279,9 +279,9 @@ def test_numbers_of_all_kinds_are_read(tmp_path):
     }
     pq.write_table(pa.table(columns), tmp_path / "data.parquet")
     expected = [7 / 3, 2 / 3, 2, 4, 1.75 / 3]
-    np.testing.assert_allclose(moments_from_file(tmp_path / "data.parquet").mean, expected)
+    np.testing.assert_allclose(moments_from_file(tmp_path / "data.parquet", numeric=["b", "k"]).mean, expected)
     (tmp_path / "data.csv").write_text("x,flag\n1,true\n2,false\n3,true\n")
-    np.testing.assert_allclose(moments_from_file(tmp_path / "data.csv").mean, [2, 2 / 3])
+    np.testing.assert_allclose(moments_from_file(tmp_path / "data.csv", numeric=["flag"]).mean, [2, 2 / 3])
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -380,11 +380,14 @@ def test_a_missing_value_in_parquet_is_named_with_its_row_group(tmp_path, rng, s
         moments_from_file(path)
 
 
-def test_text_in_parquet_is_named_with_an_example(tmp_path):
-    pq.write_table(pa.table({"a": [1.0, 2.0], "b": ["u", "v"], "t": pa.array([0, 1], pa.date32())}), tmp_path / "x.pq")
-    message = r"x\.pq: 2 of 3 columns are not numeric: 'b' \(type string, such as 'u'\), 't' \(type date32"
+def test_other_types_in_parquet_are_named_with_an_example(tmp_path):
+    columns = {"a": [1.0, 2.0], "b": [[1], [2]], "t": pa.array([0, 1], pa.date32())}
+    pq.write_table(pa.table(columns), tmp_path / "x.pq")
+    message = r"x\.pq: 2 of 3 columns are not numeric: 'b' \(type list.*, such as \[1\]\), 't' \(type date32"
     with pytest.raises(ValueError, match=message):
         moments_from_file(tmp_path / "x.pq")
+    with pytest.raises(ValueError, match=r"'t' .*such as datetime.*Convert dates to numbers.*--drop t"):
+        moments_from_file(tmp_path / "x.pq", drop=["b"])
 
 
 def test_a_damaged_row_group_is_named(tmp_path, rng, small_pieces):

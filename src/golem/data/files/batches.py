@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from golem.data.files.markers import Markers
+from golem.data.files.markers import MISSING_WORDS, Markers
 from golem.data.files.standard_input import source_name
 from golem.data.missing import add_markers
+from golem.data.table_errors import NotNumericError
 from golem.runtime.types import Vector
 
 _BYTES, _MOST_ROWS, _LARGEST_BLOCK = 1 << 25, 1 << 16, 1 << 27
@@ -31,6 +34,10 @@ def block_bytes(d: int) -> int:
 def piece_bytes(d: int) -> int:
     """Return the bytes per task: many compared with the d^2 numbers of its result."""
     return max(_BYTES, 64 * d * d)
+
+
+# Columns of text by position in the file, and their levels.
+NO_LEVELS: Mapping[int, Sequence[str]] = {}
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,57 @@ def make_batch(
     return Batch(columns, begin, end, place, markers)
 
 
+def different_cells(column: Any, name: Callable[[Any], str] = str) -> tuple[list[str | None], NDArray[np.intp]]:
+    """Return the different values of an Arrow column as texts, None for nulls, and for each row which it has."""
+    import pyarrow as pa
+
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    cells = [None if value is None else name(value) for value in column.dictionary.to_pylist()]
+    rows = column.indices.fill_null(len(cells)).to_numpy(zero_copy_only=False).astype(np.intp)
+    return [*cells, None], rows
+
+
+def count_cells(cells: Sequence[str | None], rows: NDArray[np.intp]) -> dict[str, int]:
+    """Count the rows of each text; see `different_cells`."""
+    counts: dict[str, int] = {}
+    for cell, count in zip(cells, np.bincount(rows, minlength=len(cells)).tolist(), strict=True):
+        if cell is not None and count:
+            counts[cell] = counts.get(cell, 0) + count
+    return counts
+
+
+def with_texts(
+    batch: Batch,
+    texts: Mapping[int, tuple[Sequence[str | None], NDArray[np.intp]]],
+    positions: Sequence[int],
+    names: Sequence[str],
+    levels: Mapping[int, Sequence[str]],
+) -> Batch:
+    """Add the codes of categories to a batch of numbers.
+
+    `texts` has the different cells of a category by its position in the file, None if missing, and for each row which
+    of them it has. `positions` are those of all columns, `names` their names. A cell that is not a level is missing.
+    """
+    numbers, columns = iter(batch.columns), []
+    markers: Mapping[str, Mapping[str, int]] = batch.markers
+    for j, name in zip(positions, names, strict=True):
+        if j not in texts:
+            columns.append(next(numbers))
+            continue
+        cells, rows = texts[j]
+        code = {level: float(k) for k, level in enumerate(levels[j])}
+        codes = [np.nan if cell is None else code.get(cell, np.nan) for cell in cells]
+        columns.append(np.array(codes, dtype=float)[rows])
+        counts = np.bincount(rows, minlength=len(cells)).tolist()
+        found = {cell: n for cell, n in zip(cells, counts, strict=True) if cell is not None and cell not in code and n}
+        if marked := {cell: n for cell, n in found.items() if cell not in MISSING_WORDS}:
+            markers = add_markers(markers, {name: marked})
+    return dataclasses.replace(batch, columns=columns, markers=markers)
+
+
 def is_numeric(kind: Any) -> bool:
     """Tell whether an Arrow type is numeric; Booleans become 0 and 1, and a column of nulls is missing throughout."""
     import pyarrow as pa
@@ -100,6 +158,21 @@ def is_numeric(kind: Any) -> bool:
         kind = kind.value_type
     tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null)
     return any(test(kind) for test in tests)
+
+
+def is_category(kind: Any) -> bool:
+    """Tell whether an Arrow type is that of a category: text, a dictionary, or Booleans."""
+    import pyarrow as pa
+
+    text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(test(kind) for test in (*text, pa.types.is_dictionary, pa.types.is_boolean))
+
+
+def is_date(kind: Any) -> bool:
+    """Tell whether an Arrow type is a date, a time or a duration."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_temporal(kind))
 
 
 @contextlib.contextmanager
@@ -113,7 +186,9 @@ def naming(path: Path) -> Iterator[None]:
         reason = error.strerror or first_line(error)
         raise ValueError(f"{source_name(path)}: The file cannot be read ({reason}).") from None
     except ValueError as error:
-        raise ValueError(f"{source_name(path)}: {error}") from None
+        named = (NotNumericError if isinstance(error, NotNumericError) else ValueError)(f"{source_name(path)}: {error}")
+        vars(named).update(vars(error))  # the columns
+        raise named from None
 
 
 def first_line(error: Exception) -> str:

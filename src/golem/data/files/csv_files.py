@@ -6,22 +6,35 @@ import contextlib
 import dataclasses
 import gzip
 import itertools
+import math
 import re
-import shlex
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from golem.data.files.batches import Batch, Piece, block_bytes, first_line, make_batch, piece_bytes
+import numpy as np
+from numpy.typing import NDArray
+
+from golem.data.files.batches import (
+    NO_LEVELS,
+    Batch,
+    Piece,
+    block_bytes,
+    count_cells,
+    different_cells,
+    first_line,
+    make_batch,
+    piece_bytes,
+    with_texts,
+)
+from golem.data.files.csv_errors import Block, lines_error, unexplained
 from golem.data.files.csv_format import (
     BETWEEN_BLANKS,
-    THOUSANDS,
-    THOUSANDS_REMEDY,
     CsvFormat,
-    is_number,
+    is_readable,
     sniff_csv,
     split_line,
     table_start,
@@ -31,17 +44,15 @@ from golem.data.files.markers import (
     MISSING_MARKS,
     MISSING_WORDS,
     NO_MARKERS,
-    USUAL_MARKERS,
     Markers,
 )
-from golem.data.table_errors import encode_or_drop, not_numeric
-from golem.runtime.messages import quoted, shortened
+from golem.data.table_input import parsed
+from golem.data.variables import FEW_VALUES
 from golem.runtime.names import column_names
 
 _SAMPLE_BYTES, _SAMPLE_LINES, _LARGEST_SAMPLE, _SCAN_BYTES = 1 << 16, 10, 1 << 26, 1 << 24
 _PARSED_BYTES, _PARSED_LINES = 1 << 20, 64
-# If at most this many lines of numeric columns contain text, the lines are at fault, not the columns.
-_FEW_LINES = 3
+_HEAD_LINES, _HEAD_CELLS = 50, 20_000
 SAVED_INDEX = "Unnamed: 0"
 _GZIP, _BYTE_ORDER_MARK = b"\x1f\x8b", b"\xef\xbb\xbf"
 _BETWEEN_BLANKS = re.compile(BETWEEN_BLANKS.encode())
@@ -53,7 +64,8 @@ class CsvFile:
 
     `size` is the number of bytes on disk, and `start` the byte, after decompression, where the rows begin. `na` are
     markers of missing values in addition to empty cells and the usual words. A first column without a name, which is a
-    saved row index or R's row names, gets the name that pandas gives it.
+    saved row index or R's row names, gets the name that pandas gives it. `text` and `codes`
+    are the columns that have text, and few different whole numbers, in the first lines.
     """
 
     path: Path
@@ -64,6 +76,9 @@ class CsvFile:
     start: int
     is_compressed: bool
     na: Markers = NO_MARKERS
+    text: frozenset[int] = frozenset()
+    codes: frozenset[int] = frozenset()
+    has_types = False
 
     @classmethod
     def open(cls, path: Path, file: BinaryIO, header: bool | None, like: CsvFile | None, na: Sequence[str]) -> CsvFile:
@@ -88,7 +103,7 @@ class CsvFile:
             decimal_comma |= like.form.decimal_comma  # the first lines may contain no decimal mark
         has_header = form.has_header if header is None else header
         columns = tuple(names) if has_header else column_names(None, len(names))
-        return cls(
+        opened = cls(
             path,
             path.stat().st_size,
             columns,
@@ -98,9 +113,44 @@ class CsvFile:
             is_compressed,
             Markers.of(na, columns),
         )
+        some = lines[first + has_header :][: max(2, min(_HEAD_LINES, _HEAD_CELLS // len(names)))]
+        return opened._with_types([line.decode(form.encoding, "replace") for line in some if line.strip()])
+
+    def _with_types(self, lines: list[str]) -> CsvFile:
+        """Return the file with the types of the columns in some of its lines."""
+        rows = [fields for line in lines if len(fields := split_line(line, self.form.separator)) >= len(self.names)]
+        text, codes = set(), set()
+        for j, cells in enumerate(map(set, itertools.islice(zip(*rows, strict=False), len(self.names)))):
+            numbers = [self.number(cell, self.names[j]) for cell in cells]
+            if None in numbers:
+                text.add(j)
+            elif len(numbers) <= FEW_VALUES and all(x is None or x != x or x.is_integer() for x in numbers):
+                codes.add(j)
+        return dataclasses.replace(self, text=frozenset(text), codes=frozenset(codes))
 
     def require_numeric(self, columns: Sequence[int]) -> None:
         """Do nothing: text declares no types, so errors appear when rows are read."""
+
+    def texts(self, columns: Sequence[int]) -> frozenset[int]:
+        """Return the columns with text in the first lines; there may be more below them."""
+        return self.text.intersection(columns)
+
+    def may_be_codes(self, columns: Sequence[int]) -> bool:
+        """Tell whether all of these columns have few different whole numbers in the first lines."""
+        return self.codes.issuperset(columns)
+
+    def number(self, cell: str, name: str) -> float | None:
+        """Return the number in a cell of a column, NaN if it is missing, or None if it is text."""
+        if self.na.is_missing(cell, name):
+            return math.nan
+        if not is_readable(cell, self.form.decimal_comma):
+            return None
+        return parsed(cell.replace(",", ".") if self.form.decimal_comma else cell)
+
+    def number_in(self, cell: str, name: str) -> str | None:
+        """Return the name of the number in a cell of a column, "" if it is missing, or None if it is text."""
+        number = self.number(cell, name)
+        return None if number is None else self.na.number_name(number, name)
 
     def memory(self, d: int) -> int:
         """Estimate the bytes of memory for reading d columns: the text and its columns."""
@@ -113,24 +163,68 @@ class CsvFile:
         cuts = [*range(0, self.size, piece_bytes(d)), self.size]
         return [Piece(begin, end, begin, end) for begin, end in itertools.pairwise(cuts)]
 
-    def batches(self, piece: Piece, columns: Sequence[int]) -> Iterator[Batch]:
-        """Read the columns at these positions, in this order, from the lines that begin in the piece."""
-        size, names = block_bytes(len(columns)), [self.names[j] for j in columns]
-        for block in self._stream(size) if self.is_compressed else self._lines(piece, size):
-            if not block.text or block.text.isspace():
-                yield Batch([], block.begin, block.end, block.place)
-                continue
-            table, marks = self._parsed(block, columns)
-            yield make_batch(table, names, self.na, block.begin, block.end, block.place, marks)
+    def batches(
+        self, piece: Piece, columns: Sequence[int], levels: Mapping[int, Sequence[str]] = NO_LEVELS
+    ) -> Iterator[Batch]:
+        """Read the columns at these positions, in this order, from the lines that begin in the piece.
 
-    def _lines(self, piece: Piece, size: int) -> Iterator[_Block]:
+        `levels` has the levels of columns of text, which are read as codes.
+        """
+        numbers, texts = [j for j in columns if j not in levels], [j for j in columns if j in levels]
+        names = [self.names[j] for j in numbers]
+        for block in self._blocks(piece, len(columns)):
+            batch = Batch([], block.begin, block.end, block.place)
+            if numbers and not block.is_blank:
+                table, marks = self._parsed(block, numbers)
+                batch = make_batch(table, names, self.na, block.begin, block.end, block.place, marks)
+            if texts and not block.is_blank:
+                found = dict(zip(texts, self._cells(block, texts), strict=True))
+                batch = with_texts(batch, found, columns, [self.names[j] for j in columns], levels)
+            yield batch
+
+    def cells(self, piece: Piece, columns: Sequence[int]) -> Iterator[list[dict[str, int]]]:
+        """Count the cells of columns, by their text."""
+        for block in self._blocks(piece, len(columns)):
+            if not block.is_blank:
+                found = self._cells(block, columns)
+                yield [count_cells(cells, rows) for cells, rows in found]
+
+    def _blocks(self, piece: Piece, d: int) -> Iterator[Block]:
+        """Read the lines that begin in the piece, in blocks."""
+        return self._stream(block_bytes(d)) if self.is_compressed else self._lines(piece, block_bytes(d))
+
+    def _cells(self, block: Block, columns: Sequence[int]) -> list[tuple[list[str | None], NDArray[np.intp]]]:
+        """Return the different cells of each column, without blanks around them, and for each row which it has."""
+        import pyarrow as pa
+
+        positions = [str(j) for j in columns]
+        types = dict.fromkeys(positions, pa.binary())
+        with contextlib.suppress(pa.ArrowInvalid):  # blank lines
+            if b'"' not in block.text:  # blanks before a quote would be part of the cell
+                table = self._read(block.text, positions, types, len(block.text) + 1, ())
+                return [different_cells(table[name], self._decoded) for name in positions]
+        text = self._trimmed(block.text)
+        try:
+            table = self._read(text, positions, types, len(text) + 1, ())
+        except pa.ArrowInvalid as error:
+            raise lines_error(self, block, ()) or unexplained(block, error) from None
+        return [different_cells(table[name], self._decoded) for name in positions]
+
+    def _decoded(self, cell: bytes) -> str:
+        """Return the text of a cell, which PyArrow has encoded in UTF-8."""
+        text = cell.decode("utf8", "replace")
+        if self.form.encoding == "cp1252":  # read as Latin-1, see `_read`
+            text = text.encode("latin-1", "replace").decode("cp1252", "replace")
+        return text.strip()
+
+    def _lines(self, piece: Piece, size: int) -> Iterator[Block]:
         """Read the lines that begin in the piece, in blocks of about `size` bytes."""
         with self.path.open("rb") as file:
             for begin in range(piece.first, piece.last, size):
                 end = min(piece.last, begin + size)
                 first, last = self._line_from(begin, file), self._line_from(end, file)
                 file.seek(first)
-                yield _Block(file.read(last - first), begin, end, partial(self._lines_before, first))
+                yield Block(file.read(last - first), begin, end, partial(self._lines_before, first))
 
     def _line_from(self, position: int, file: Any) -> int:
         """Return the start of the first line that begins at or after a position."""
@@ -148,17 +242,17 @@ class CsvFile:
                 position -= len(text)
         return lines
 
-    def _stream(self, size: int) -> Iterator[_Block]:
+    def _stream(self, size: int) -> Iterator[Block]:
         """Read a compressed file in blocks of whole lines of about `size` bytes."""
         with self.path.open("rb") as file, _decompressed(file) as text:
             lines, begin = text.read(self.start).count(b"\n"), 0
             while block := text.read(size):
                 block += text.readline()
                 end = file.tell()
-                yield _Block(block, begin, end, partial(int, lines))
+                yield Block(block, begin, end, partial(int, lines))
                 begin, lines = end, lines + block.count(b"\n")
 
-    def _parsed(self, block: _Block, columns: Sequence[int]) -> tuple[Any, dict[str, dict[str, int]]]:
+    def _parsed(self, block: Block, columns: Sequence[int]) -> tuple[Any, dict[str, dict[str, int]]]:
         """Parse a block as numbers; also return the number of cells per column and marker.
 
         If the fast way fails, the block has blanks around fields, markers of missing values, or Booleans.
@@ -185,10 +279,10 @@ class CsvFile:
                 types = {field.name: field.type for field in schema if pa.types.is_boolean(field.type)}
                 table = self._read(trimmed, positions, numbers | types, len(trimmed) + 1, missing)
                 return self._with_marks(table, trimmed, block, columns)
-            raise self._error(block, columns) or _unexplained(block, error) from None
+            raise lines_error(self, block, columns) or unexplained(block, error) from None
 
     def _with_marks(
-        self, table: Any, text: bytes, block: _Block, columns: Sequence[int]
+        self, table: Any, text: bytes, block: Block, columns: Sequence[int]
     ) -> tuple[Any, dict[str, dict[str, int]]]:
         """Return a table with the numbers of its markers; raise a ValueError for a marker of another column."""
         import pyarrow as pa
@@ -202,7 +296,7 @@ class CsvFile:
             absent = text_columns[str(j)].filter(table[str(j)].combine_chunks().is_null())
             counts = {pair["values"]: pair["counts"] for pair in absent.value_counts().to_pylist()}
             if not all(self.na.is_missing(cell, self.names[j]) for cell in counts):
-                raise self._error(block, columns) or ValueError(f"Column {self.names[j]!r} cannot be read.")
+                raise lines_error(self, block, columns) or ValueError(f"Column {self.names[j]!r} cannot be read.")
             if found := {cell: count for cell, count in counts.items() if cell not in MISSING_WORDS}:
                 marks[self.names[j]] = found
         return table, marks
@@ -246,105 +340,10 @@ class CsvFile:
         )
         return table.select(positions)
 
-    def _error(self, block: _Block, columns: Sequence[int]) -> ValueError | None:
-        """Return the error for a line with a wrong number of fields, or for cells that are not numbers, if any."""
-        text: dict[int, list[tuple[int, str]]] = {}
-        have_numbers, absent, d = set(), set(), len(self.names)
-        wanted = d + self.form.padding
-        for number, line in block.numbered_lines():
-            fields = split_line(line.decode(self.form.encoding, "replace"), self.form.separator)
-            if len(fields) != wanted:
-                return ValueError(
-                    f"Line {number} has {len(fields)} fields instead of {wanted}. The file may be truncated or damaged."
-                )
-            for j, field in enumerate(fields[d:], start=d + 1):
-                if field not in self.na.texts and field not in MISSING_WORDS:
-                    return ValueError(
-                        f"Column {j} has no name, but the value {quoted([field])} in line {number}. Name the column in "
-                        "the first line, or remove the value."
-                    )
-            for j in columns:
-                if self.na.is_missing(fields[j], self.names[j]):
-                    absent.add(j)
-                elif self._is_readable(fields[j]):
-                    have_numbers.add(j)
-                else:
-                    text.setdefault(j, []).append((number, fields[j]))
-        if not text:
-            return None
-        at_least = "" if block.begin == 0 and block.end == self.size else "at least "
-        found = {}
-        for j, cells in sorted(text.items()):
-            more = f" and {at_least}{len(cells) - 1} more" if len(cells) > 1 else ""
-            found[self.names[j]] = f"{quoted([cells[0][1]])} in line {cells[0][0]}{more}"
-        remedy = self._remedy(text, among_numbers=have_numbers.issuperset(text))
-        if gaps := [self.names[j] for j in columns if j in absent and j not in text]:
-            # So that the next attempt is the last one.
-            remedy += f" Values of {quoted(gaps, 4)} are missing: also choose --missing drop or --missing em."
-        return not_numeric(found, len(columns), remedy)
-
-    def _is_readable(self, field: str) -> bool:
-        """Tell whether a field is a number, with the decimal mark of this file."""
-        other_mark = self.form.decimal_comma and "." in field
-        return is_number(field, self.form.decimal_comma) and not other_mark
-
-    def _remedy(self, text: dict[int, list[tuple[int, str]]], among_numbers: bool) -> str:
-        """Return what to do about cells that are not numbers, given per column as (line, cell)."""
-        cells = {cell for found in text.values() for _, cell in found}
-        lines = sorted({number for found in text.values() for number, _ in found})
-        named_lines = f"line{'s' if len(lines) > 1 else ''} {shortened(list(map(str, lines)))}"
-        if all(is_number(cell, decimal_comma=True) for cell in cells):
-            if not self.form.decimal_comma and all(THOUSANDS.fullmatch(cell) for cell in cells):
-                return f"{THOUSANDS_REMEDY}."
-            mark = "comma" if self.form.decimal_comma else "point"
-            return f"Numbers in this file have a decimal {mark}: write all of them with a {mark}."
-        if among_numbers and all(cell == self.names[j] for j, found in text.items() for _, cell in found):
-            return f"The header is repeated: remove {named_lines}."
-        markers = sorted(cell for cell in cells if cell.lower() in USUAL_MARKERS)
-        is_marked = {j: all(cell in markers for _, cell in found) for j, found in text.items()}
-        others = [self.names[j] for j in sorted(text) if not is_marked[j]]
-        remedy = f"{encode_or_drop(others)}." if others else ""
-        if among_numbers and len(lines) <= _FEW_LINES:
-            remedy = f"Correct {named_lines}, or remove what is not data, such as units or totals."
-        if markers:
-            options = " ".join(f"--na {shlex.quote(marker)}" for marker in markers)
-            means = f"If {quoted(markers)} means a missing value, use {options} with --missing drop or em."
-            remedy = f"{means} {f'Otherwise: {remedy}' if len(lines) <= _FEW_LINES else remedy}".rstrip()
-        return remedy
-
-
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """Whole lines of a file, their share of the file in bytes, and the number of lines before them."""
-
-    text: bytes
-    begin: int
-    end: int
-    lines_before: Callable[[], int]
-
-    def numbered_lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the lines that are not blank, with their numbers in the file."""
-        for number, line in enumerate(self.text.splitlines(), start=self.lines_before() + 1):
-            if line.strip():
-                yield number, line
-
-    def place(self, row: int) -> str:
-        """Describe the line of a row."""
-        return f"line {[number for number, _ in self.numbered_lines()][row]}"
-
 
 def _fields(line: bytes) -> list[bytes]:
     """Split a line at blanks outside of quotes."""
     return _BETWEEN_BLANKS.findall(line) if b'"' in line else line.split()
-
-
-def _unexplained(block: _Block, error: Exception) -> ValueError:
-    """Return the error for lines that cannot be parsed although each field is a number."""
-    lines = dict(block.numbered_lines())
-    unclosed = next((number for number, line in lines.items() if line.count(b'"') % 2), None)
-    if unclosed:
-        return ValueError(f"Line {unclosed} has a quotation mark that is not closed. Remove or close it.")
-    return ValueError(f"Lines {min(lines)} to {max(lines)} cannot be read as a table ({first_line(error)}).")
 
 
 @contextlib.contextmanager

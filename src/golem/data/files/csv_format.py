@@ -245,6 +245,11 @@ def is_number(field: str, decimal_comma: bool, na: Sequence[str] = ()) -> bool:
     return parsed(number) is not None or field in MISSING_WORDS or field in MISSING_MARKS
 
 
+def is_readable(field: str, decimal_comma: bool) -> bool:
+    """Tell whether a field is a number or a missing value, with the decimal mark of its file."""
+    return is_number(field, decimal_comma) and not (decimal_comma and "." in field)
+
+
 def split_line(line: str, separator: str) -> list[str]:
     """Split a line into fields; a blank as separator matches any run of white space."""
     if separator == " ":

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from golem.data.table_input import parsed
+from golem.data.variables import number_name
 from golem.runtime.files import DECIMAL_COMMA
 from golem.runtime.messages import quoted, suggestion
 from golem.runtime.types import Vector
@@ -69,6 +70,11 @@ class Markers:
     def is_missing(self, cell: str, name: str) -> bool:
         """Tell whether the text of a cell means a missing value in a column."""
         return cell in MISSING_WORDS or cell in MISSING_MARKS or cell in self.of_column(name)
+
+    def number_name(self, number: float, name: str) -> str:
+        """Return the name of a number as a level of a column, "" if it is missing there."""
+        is_missing = math.isnan(number) or any(number == _code(marker) for marker in self.of_column(name))
+        return "" if is_missing else number_name(number)
 
     def without_codes(self, values: Vector, name: str) -> tuple[Vector, dict[str, int]]:
         """Replace numbers that are markers of a column, such as -999, by NaN; also return their counts."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import tokenize
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,10 +13,11 @@ from typing import Literal
 
 import numpy as np
 
-from golem.data.files.batches import Batch, Piece, batch_rows, first_line, piece_bytes
+from golem.data.files.batches import NO_LEVELS, Batch, Piece, batch_rows, first_line, piece_bytes
 from golem.data.files.markers import NO_MARKERS, Markers
 from golem.data.missing import add_markers
 from golem.data.table_errors import row_number
+from golem.data.variables import number_levels
 from golem.runtime.names import column_names
 
 MAGIC = b"\x93NUMPY"
@@ -43,6 +44,7 @@ class NpyFile:
     order: Literal["C", "F"]
     na: Markers = NO_MARKERS
     made_up_names = True
+    has_types = True
 
     @classmethod
     def open(cls, path: Path, na: Sequence[str] = ()) -> NpyFile:
@@ -76,8 +78,27 @@ class NpyFile:
         cuts = [*range(0, self.rows, step), self.rows]
         return [Piece(first, last, self._bytes(first), self._bytes(last)) for first, last in itertools.pairwise(cuts)]
 
-    def batches(self, piece: Piece, columns: Sequence[int]) -> Iterator[Batch]:
-        """Read the columns at these positions, in this order, from the rows of a piece."""
+    def texts(self, columns: Sequence[int]) -> frozenset[int]:
+        """Return no columns: arrays have no text."""
+        return frozenset()
+
+    def number_in(self, cell: str, name: str) -> str | None:
+        """Return the name of the number in a value of a column, "" if it is missing."""
+        return self.na.number_name(float(cell), name)
+
+    def may_be_codes(self, columns: Sequence[int]) -> bool:
+        """Return False: arrays hold numbers."""
+        return False
+
+    def cells(self, piece: Piece, columns: Sequence[int]) -> Iterator[list[dict[str, int]]]:
+        """Count the values of columns, as texts."""
+        for batch in self.batches(piece, columns):
+            yield list(map(number_levels, batch.columns))
+
+    def batches(
+        self, piece: Piece, columns: Sequence[int], levels: Mapping[int, Sequence[str]] = NO_LEVELS
+    ) -> Iterator[Batch]:
+        """Read the columns at these positions, in this order, from the rows of a piece; none of them is text."""
         shape, step = (self.rows, len(self.names)), batch_rows(len(columns))
         array = np.memmap(self.path, self.dtype, "r", self.offset, shape, self.order)
         for begin in range(piece.first, piece.last, step):

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from golem.data.files.batches import Batch, Piece, batch_rows, first_line, is_numeric, make_batch, piece_bytes
+from golem.data.files.batches import (
+    NO_LEVELS,
+    Batch,
+    Piece,
+    batch_rows,
+    count_cells,
+    different_cells,
+    first_line,
+    is_category,
+    is_date,
+    is_numeric,
+    make_batch,
+    piece_bytes,
+    with_texts,
+)
 from golem.data.files.markers import NO_MARKERS, Markers
 from golem.data.table_errors import not_numeric
-from golem.runtime.messages import shown
+from golem.data.table_input import parsed
+from golem.data.variables import number_name
+from golem.runtime.messages import quoted, shown, typed_names
 
 MAGIC = b"PAR1"
 _WINDOWS, _SMALLEST_WINDOW = 1 << 24, 1 << 14
@@ -28,6 +45,7 @@ class ParquetFile:
     names: tuple[str, ...]
     na: Markers = NO_MARKERS
     made_up_names = False
+    has_types = True
 
     @classmethod
     def open(cls, path: Path, na: Sequence[str] = ()) -> ParquetFile:
@@ -46,7 +64,11 @@ class ParquetFile:
             examples = [self._example(file, j) if k < 8 else "" for k, j in enumerate(text)]
         if text:
             found = {self.names[j]: f"type {kinds[j]}{example}" for j, example in zip(text, examples, strict=True)}
-            raise not_numeric(found, len(columns))
+            named = typed_names(list(found))
+            dated = f"Convert dates to numbers, such as days since the first one, or drop them: --drop {named}"
+            error = not_numeric(found, len(columns), dated if all(is_date(kinds[j]) for j in text) else "")
+            error.columns = ()  # these types are not those of categories
+            raise error
 
     def _example(self, file: Any, column: int) -> str:
         """Describe a value of a column, if the first batch has one."""
@@ -78,9 +100,53 @@ class ParquetFile:
                 first, gathered, begin = k + 1, 0, end
         return pieces
 
-    def batches(self, piece: Piece, columns: Sequence[int]) -> Iterator[Batch]:
-        """Read the columns at these positions, in this order, from the row groups of a piece."""
+    def texts(self, columns: Sequence[int]) -> frozenset[int]:
+        """Return the columns of text, dictionaries or Booleans."""
+        return self._texts.intersection(columns)
+
+    @functools.cached_property
+    def _texts(self) -> frozenset[int]:
+        with _opened(self.path) as file:
+            schema = file.schema_arrow
+        return frozenset(j for j in range(len(self.names)) if is_category(schema.field(j).type))
+
+    def number_in(self, cell: str, name: str) -> str | None:
+        """Return the name of the number in a value of a column, "" if it is missing, or None if it is text."""
+        if cell in self.na.of_column(name):
+            return ""
+        number = None if self.names.index(name) in self._texts else parsed(cell)
+        return None if number is None else self.na.number_name(number, name)
+
+    def may_be_codes(self, columns: Sequence[int]) -> bool:
+        """Tell whether all of these columns are of integer types."""
+        import pyarrow as pa
+
+        with _opened(self.path) as file:
+            schema = file.schema_arrow
+            return all(pa.types.is_integer(schema.field(j).type) for j in columns)
+
+    def cells(self, piece: Piece, columns: Sequence[int]) -> Iterator[list[dict[str, int]]]:
+        """Count the values of columns, as texts."""
+        import pyarrow as pa
+
         names = [self.names[j] for j in columns]
+        with _opened(self.path) as file:
+            for k in range(piece.first, piece.last):
+                for batch in self._group(file, k, names):
+                    try:
+                        yield [count_cells(*different_cells(batch[name], _text)) for name in names]
+                    except pa.ArrowException as error:
+                        raise ValueError(f"Columns {quoted(names)}: not all can be categories ({error}).") from None
+
+    def batches(
+        self, piece: Piece, columns: Sequence[int], levels: Mapping[int, Sequence[str]] = NO_LEVELS
+    ) -> Iterator[Batch]:
+        """Read the columns at these positions, in this order, from the row groups of a piece.
+
+        `levels` has the levels of columns of text, which are read as codes.
+        """
+        names, texts = [self.names[j] for j in columns], [j for j in columns if j in levels]
+        numbers = [self.names[j] for j in columns if j not in levels]
         # Row groups can be large: read a window of each column, not all of its bytes.
         with _opened(self.path, buffer_size=max(_SMALLEST_WINDOW, _WINDOWS // len(columns)), pre_buffer=False) as file:
             metadata = file.metadata
@@ -92,7 +158,11 @@ class ParquetFile:
                     place = partial(_place, start + done, f"row group {k + 1} of {metadata.num_row_groups}")
                     done += batch.num_rows
                     end = piece.begin + (piece.end - piece.begin) * done // rows_in_piece
-                    yield make_batch(batch.select(names), names, self.na, begin, end, place)
+                    found = make_batch(batch.select(numbers), numbers, self.na, begin, end, place)
+                    if texts:
+                        cells = {j: different_cells(batch[self.names[j]], _text) for j in texts}
+                        found = with_texts(found, cells, columns, names, levels)
+                    yield found
                     begin = end
 
     def _group(self, file: Any, k: int, names: list[str]) -> Iterator[Any]:
@@ -109,6 +179,11 @@ class ParquetFile:
                 f"Row group {k + 1} of {file.metadata.num_row_groups} cannot be read ({first_line(error)}). The file "
                 "may be damaged."
             ) from None
+
+
+def _text(value: Any) -> str:
+    """Return the text of a value; a whole number has no decimals."""
+    return number_name(value) if isinstance(value, float) else str(value).strip()
 
 
 def _place(start: int, group: str, row: int) -> str:

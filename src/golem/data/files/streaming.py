@@ -7,6 +7,7 @@ moments, bit by bit.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import threading
@@ -18,11 +19,13 @@ from typing import Literal
 
 import numpy as np
 
+from golem.data.coded_tables import moments_of_columns
 from golem.data.files.batches import Batch, Piece, batch_rows, naming
 from golem.data.files.table_files import TableFile, TableFiles
 from golem.data.moments import Moments
 from golem.data.row_blocks import BLOCKS, ROWS_PER_BLOCK, row_sample
 from golem.data.table_errors import too_few_rows
+from golem.data.variables import Coding, codes_of_numbers
 from golem.runtime.machine import available_cores, free_memory, require_memory
 from golem.runtime.progress import Counter
 from golem.runtime.threads import blas_threads_for
@@ -52,6 +55,12 @@ class Task:
     total: int
     shards: int
     missing: Literal["error", "drop"] = "error"
+    coding: Coding | None = None
+
+    @property
+    def width(self) -> int:
+        """Number of columns of the moments."""
+        return len(self.names) if self.coding is None else int(self.coding.first[-1])
 
     @property
     def size(self) -> int:
@@ -64,10 +73,31 @@ def plan(table: TableFiles, shards: int = 1, missing: Literal["error", "drop"] =
     tasks, before, total = [], 0, table.size
     for file, columns in zip(table.files, table.positions, strict=True):
         with naming(file.path):
+            coded = () if table.coding is None else zip(columns, table.coding.variables, strict=True)
+            categories = {j for j, variable in coded if variable.is_category}
+            file.require_numeric([j for j in columns if j not in categories])
             pieces = file.pieces(len(columns))
-        tasks += [Task(file, piece, columns, table.names, before, total, shards, missing) for piece in pieces]
+        place = (before, total, shards, missing, table.coding)
+        tasks += [Task(file, piece, columns, table.names, *place) for piece in pieces]
         before += file.size
     return tasks
+
+
+def coded_batches(task: Task) -> Iterator[Batch]:
+    """Read a piece in batches of coded rows (see `golem.data.variables`)."""
+    if task.coding is None:
+        yield from task.file.batches(task.piece, task.columns)
+        return
+    variables = dict(zip(task.columns, task.coding.variables, strict=True))
+    text = task.file.texts(task.columns)
+    levels = {j: v.levels for j, v in variables.items() if v.is_category and (j in text or not v.has_numbers)}
+    codes = {j: v.levels for j, v in variables.items() if v.is_category and j not in levels}
+    for batch in task.file.batches(task.piece, task.columns, levels):
+        columns = [
+            codes_of_numbers(column, codes[j]) if j in codes else column
+            for j, column in zip(task.columns, batch.columns, strict=bool(batch.columns))
+        ]
+        yield dataclasses.replace(batch, columns=columns)
 
 
 class RoomForRows:
@@ -92,10 +122,12 @@ class KeptRows:
     def __init__(self, most: float) -> None:
         self._parts: dict[Task, list[Matrix]] | None = {}
         self._blocks: dict[Task, list[Matrix]] = {}
-        self._left, self._lock = most, threading.Lock()
+        self._most = self._left = most
+        self._lock = threading.Lock()
 
     def begin(self, tasks: list[Task]) -> None:
         """Fix the order of the rows, independent of the order of reading."""
+        self._left = self._most
         self._parts = {task: [] for task in tasks}
         self._blocks = {task: [] for task in tasks}
         self._room = RoomForRows(tasks[0].total, copies=2)
@@ -152,7 +184,7 @@ def part_moments(
     """Return the moments of a piece; `advance` receives the bytes of each batch, `ahead` reads one batch in advance."""
     parts: Parts = {}
     with naming(task.file.path):
-        batches = task.file.batches(task.piece, task.columns)
+        batches = coded_batches(task)
         for batch in _read_ahead(batches) if ahead else batches:
             if keep is not None:
                 keep.add(task, batch)
@@ -161,7 +193,10 @@ def part_moments(
                 place = functools.partial(_place, batch, begin)
                 # Markers are counted per batch, so that a batch in several shards counts in the first.
                 markers = batch.markers if begin == 0 else None
-                part = Moments.from_columns(columns, task.names, place, task.missing, markers)
+                if task.coding is None:
+                    part = Moments.from_columns(columns, task.names, place, task.missing, markers)
+                else:
+                    part = moments_of_columns(columns, task.coding, place, task.missing, markers)
                 parts = merged(parts, {shard: part})
             if advance is not None:
                 advance(batch.end - batch.begin)
@@ -219,7 +254,7 @@ def read_here(tasks: list[Task], progress: Counter | None = None, keep: KeptRows
     """Run the tasks in threads of this process."""
     if keep is not None:
         keep.begin(tasks)
-    d, total, shards = len(tasks[0].names), tasks[0].total, tasks[0].shards
+    d, total, shards = tasks[0].width, tasks[0].total, tasks[0].shards
     what = f"The covariance of {d} columns" + (f", in {shards} shards of the rows," if shards > 1 else "")
     require_memory(what, (shards + _MATRICES) * 8 * d * d, "Use fewer columns (--columns or --drop).")
     stopped, lock, done = threading.Event(), threading.Lock(), 0
@@ -254,7 +289,7 @@ def read_here(tasks: list[Task], progress: Counter | None = None, keep: KeptRows
 
 def _threads(tasks: list[Task]) -> int:
     """Return the number of threads that cores, tasks and memory (reader, rows and scatters) allow."""
-    d = len(tasks[0].names)
+    d = tasks[0].width
     memory = max(task.file.memory(d) for task in tasks) + 8 * d * batch_rows(d) + _MATRICES * 8 * d * d
     return max(1, min(available_cores(), len(tasks), _MOST_THREADS, _MEMORY // memory))
 

@@ -20,6 +20,7 @@ from golem.data.files.npy_files import MAGIC as NPY_MAGIC
 from golem.data.files.npy_files import NpyFile
 from golem.data.files.parquet_files import MAGIC, ParquetFile
 from golem.data.files.standard_input import source_name
+from golem.data.variables import Coding
 from golem.runtime.messages import counted, quoted, suggestion
 from golem.runtime.names import column_names
 
@@ -48,12 +49,22 @@ class TableFiles:
         Positions of these columns in each file.
     na : Markers
         The markers of missing values that the user named.
+    categorical, numeric : frozenset of str
+        The columns whose type the user has chosen.
+    text : frozenset of str
+        Columns in which text was found; None before the files were asked (`golem.data.files.level_scan`).
+    coding : Coding, optional
+        The variables, if some of them are categories.
     """
 
     files: tuple[TableFile, ...]
     names: tuple[str, ...]
     positions: tuple[tuple[int, ...], ...]
     na: Markers = NO_MARKERS
+    categorical: frozenset[str] = frozenset()
+    numeric: frozenset[str] = frozenset()
+    text: frozenset[str] | None = None
+    coding: Coding | None = None
 
     @property
     def made_up_names(self) -> bool:
@@ -74,6 +85,8 @@ class TableFiles:
         drop: Sequence[str] = (),
         header: bool | None = None,
         na: Sequence[str] = (),
+        categorical: Sequence[str] = (),
+        numeric: Sequence[str] = (),
     ) -> TableFiles:
         """Open the files of a table; see `golem.readers.moments_from_file` for the parameters."""
         files: list[TableFile] = []
@@ -93,9 +106,10 @@ class TableFiles:
                 else:
                     names = _chosen(file, columns, drop)
                 positions.append(tuple(map({name: j for j, name in enumerate(file.names)}.__getitem__, names)))
-                file.require_numeric(positions[-1])
                 files.append(file)
-        return cls(tuple(files), names, tuple(positions), Markers.of(na, files[0].names))
+        types = (frozenset(listed(categorical)), frozenset(listed(numeric)))
+        _require_types(*types, names)
+        return cls(tuple(files), names, tuple(positions), Markers.of(na, files[0].names), *types)
 
 
 def listed(items: Any) -> list[Any]:
@@ -105,6 +119,16 @@ def listed(items: Any) -> list[Any]:
     if hasattr(items, "shape"):
         raise ValueError(f"Expected names or paths; got a {type(items).__name__} of shape {items.shape}.")
     return list(items)
+
+
+def _require_types(categorical: frozenset[str], numeric: frozenset[str], names: Sequence[str]) -> None:
+    """Raise a ValueError if a type is chosen for a column that does not exist, or two for the same column."""
+    for option, chosen in (("categorical", categorical), ("numeric", numeric)):
+        if unknown := sorted(chosen.difference(names)):
+            hint = suggestion(unknown[0], names, "columns")
+            raise ValueError(f"There is no column {quoted(unknown)} among those used (--{option}). {hint}")
+    if both := sorted(categorical & numeric):
+        raise ValueError(f"Column {quoted(both)} is both --categorical and --numeric. Choose one.")
 
 
 def find_files(paths: Paths) -> list[Path]:

@@ -38,6 +38,8 @@ def fit_words(document: GraphDocument) -> list[str]:
         words += ["--drop", _listed(source.drop)] if source.drop else []
         words += [] if source.header is None else ["--header" if source.header else "--no-header"]
         words += [word for marker in source.na for word in ("--na", marker)]
+        words += ["--categorical", _listed(source.categorical)] if source.categorical else []
+        words += ["--numeric", _listed(source.numeric)] if source.numeric else []
         words += ["--covariance"] if source.covariance else []
         words += [] if source.rows is None else ["--rows", str(source.rows)]
     return [*paths, *words]

@@ -1,0 +1,117 @@
+"""Errors in lines of text tables: which lines and cells are at fault, and what to do."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from golem.data.files.batches import first_line
+from golem.data.files.csv_format import THOUSANDS, THOUSANDS_REMEDY, is_number, is_readable, split_line
+from golem.data.files.markers import MISSING_WORDS, USUAL_MARKERS
+from golem.data.table_errors import encode_or_drop, not_numeric
+from golem.runtime.messages import quoted, shortened
+
+if TYPE_CHECKING:
+    from golem.data.files.csv_files import CsvFile
+
+# If at most this many lines of numeric columns contain text, the lines are at fault, not the columns.
+_FEW_LINES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Whole lines of a file, their share of the file in bytes, and the number of lines before them."""
+
+    text: bytes
+    begin: int
+    end: int
+    lines_before: Callable[[], int]
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether no line has any text."""
+        return not self.text or self.text.isspace()
+
+    def numbered_lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the lines that are not blank, with their numbers in the file."""
+        for number, line in enumerate(self.text.splitlines(), start=self.lines_before() + 1):
+            if line.strip():
+                yield number, line
+
+    def place(self, row: int) -> str:
+        """Describe the line of a row."""
+        return f"line {[number for number, _ in self.numbered_lines()][row]}"
+
+
+def lines_error(file: CsvFile, block: Block, columns: Sequence[int]) -> ValueError | None:
+    """Return the error for a line with a wrong number of fields, or for cells that are not numbers, if any."""
+    text: dict[int, list[tuple[int, str]]] = {}
+    have_numbers, absent, d = set(), set(), len(file.names)
+    wanted = d + file.form.padding
+    for number, line in block.numbered_lines():
+        fields = split_line(line.decode(file.form.encoding, "replace"), file.form.separator)
+        if len(fields) != wanted:
+            return ValueError(
+                f"Line {number} has {len(fields)} fields instead of {wanted}. The file may be truncated or damaged."
+            )
+        for j, field in enumerate(fields[d:], start=d + 1):
+            if field not in file.na.texts and field not in MISSING_WORDS:
+                return ValueError(
+                    f"Column {j} has no name, but the value {quoted([field])} in line {number}. Name the column in "
+                    "the first line, or remove the value."
+                )
+        for j in columns:
+            if file.na.is_missing(fields[j], file.names[j]):
+                absent.add(j)
+            elif is_readable(fields[j], file.form.decimal_comma):
+                have_numbers.add(j)
+            else:
+                text.setdefault(j, []).append((number, fields[j]))
+    if not text:
+        return None
+    at_least = "" if block.begin == 0 and block.end == file.size else "at least "
+    found = {}
+    for j, cells in sorted(text.items()):
+        more = f" and {at_least}{len(cells) - 1} more" if len(cells) > 1 else ""
+        found[file.names[j]] = f"{quoted([cells[0][1]])} in line {cells[0][0]}{more}"
+    remedy = _remedy(file, text, among_numbers=have_numbers.issuperset(text))
+    if gaps := [file.names[j] for j in columns if j in absent and j not in text]:
+        # So that the next attempt is the last one.
+        remedy += f" Values of {quoted(gaps, 4)} are missing: also choose --missing drop or --missing em."
+    return not_numeric(found, len(columns), remedy)
+
+
+def _remedy(file: CsvFile, text: dict[int, list[tuple[int, str]]], among_numbers: bool) -> str:
+    """Return what to do about cells that are not numbers, given per column as (line, cell)."""
+    cells = {cell for found in text.values() for _, cell in found}
+    lines = sorted({number for found in text.values() for number, _ in found})
+    named_lines = f"line{'s' if len(lines) > 1 else ''} {shortened(list(map(str, lines)))}"
+    if all(is_number(cell, decimal_comma=True) for cell in cells):
+        if not file.form.decimal_comma and all(THOUSANDS.fullmatch(cell) for cell in cells):
+            return f"{THOUSANDS_REMEDY}."
+        mark = "comma" if file.form.decimal_comma else "point"
+        return f"Numbers in this file have a decimal {mark}: write all of them with a {mark}."
+    if among_numbers and all(cell == file.names[j] for j, found in text.items() for _, cell in found):
+        return f"The header is repeated: remove {named_lines}."
+    markers = sorted(cell for cell in cells if cell.lower() in USUAL_MARKERS)
+    is_marked = {j: all(cell in markers for _, cell in found) for j, found in text.items()}
+    others = [file.names[j] for j in sorted(text) if not is_marked[j]]
+    remedy = f"{encode_or_drop(others)}." if others else ""
+    if among_numbers and len(lines) <= _FEW_LINES:
+        remedy = f"Correct {named_lines}, or remove what is not data, such as units or totals."
+    if markers:
+        options = " ".join(f"--na {shlex.quote(marker)}" for marker in markers)
+        means = f"If {quoted(markers)} means a missing value, use {options} with --missing drop or em."
+        remedy = f"{means} {f'Otherwise: {remedy}' if len(lines) <= _FEW_LINES else remedy}".rstrip()
+    return remedy
+
+
+def unexplained(block: Block, error: Exception) -> ValueError:
+    """Return the error for lines that cannot be parsed although each field is a number."""
+    lines = dict(block.numbered_lines())
+    unclosed = next((number for number, line in lines.items() if line.count(b'"') % 2), None)
+    if unclosed:
+        return ValueError(f"Line {unclosed} has a quotation mark that is not closed. Remove or close it.")
+    return ValueError(f"Lines {min(lines)} to {max(lines)} cannot be read as a table ({first_line(error)}).")

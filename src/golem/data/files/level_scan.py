@@ -1,0 +1,180 @@
+"""The types of the columns of files, and the levels of categories: a pass over the columns that may be categories.
+
+Parquet files declare types. In text, columns with text in the first lines are known at once; text further below is
+found when the column cannot be read as numbers. A table without either is not scanned. Counting cells does not depend
+on how files are cut into pieces, so neither do the levels.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TypeVar
+
+from golem.data.checks import DataWarning
+from golem.data.files.batches import naming
+from golem.data.files.streaming import Task, plan
+from golem.data.files.table_files import TableFile, TableFiles
+from golem.data.levels import (
+    MOST_LEVELS,
+    are_few_integers,
+    category,
+    identifiers,
+    is_text,
+    note_of_codes,
+    warn_of_rare_levels,
+)
+from golem.data.table_errors import NotNumericError
+from golem.data.variables import FEW_VALUES, Coding, Variable
+from golem.runtime.machine import available_cores
+
+Result = TypeVar("Result")
+# The text of a cell, and the name of the number in it, "" if it is missing, None if it is text.
+Cell = tuple[str, str | None]
+_MOST_THREADS = 8
+# Calls between a warning and the line of the user.
+_STACK = 6
+
+
+def reading_categories(table: TableFiles, read: Callable[[TableFiles], Result]) -> tuple[TableFiles, Result]:
+    """Find the types of the columns and read the files; return the table with its types, and the result.
+
+    If a column that was thought numeric has text, its type is decided again, and the files are read again.
+    """
+    if table.text is None:
+        text = {name for file, columns in _files(table) for name in _names(table, columns, file.texts(columns))}
+        table = with_types(table, text)
+    while True:
+        try:
+            return table, read(table)
+        except NotNumericError as error:
+            known = table.text or frozenset()
+            if known.issuperset(error.columns):
+                raise
+            table = with_types(table, known.union(error.columns))
+
+
+def _files(table: TableFiles) -> list[tuple[TableFile, tuple[int, ...]]]:
+    return list(zip(table.files, table.positions, strict=True))
+
+
+def _names(table: TableFiles, columns: tuple[int, ...], some: Collection[int]) -> list[str]:
+    """Return the names of columns given by their positions in a file."""
+    return [name for name, j in zip(table.names, columns, strict=True) if j in some]
+
+
+def with_types(table: TableFiles, text: Collection[str]) -> TableFiles:
+    """Return the table with the types of its columns, given those that have text."""
+    table = replace(table, text=frozenset(text), coding=None)
+    wanted = table.categorical.union(text) - table.numeric
+    others = [name for name in table.names if name not in wanted]
+    places = {name: k for k, name in enumerate(table.names)}
+    may_be_codes = bool(others) and not table.numeric.intersection(others)
+    for file, columns in _files(table) if may_be_codes else ():
+        with naming(file.path):
+            may_be_codes = may_be_codes and file.may_be_codes([columns[places[name]] for name in others])
+    if not wanted and not may_be_codes:
+        return table
+    return _scanned(table, wanted, others if may_be_codes else ())
+
+
+class _NotCodesError(Exception):
+    """A column that might have been codes has text, or too many different numbers."""
+
+
+class _Cells:
+    """The number of cells of each column, from all pieces of the files.
+
+    A cell has its text and, if it is a number, the name of that number; "" if it is missing.
+    """
+
+    def __init__(self, names: Sequence[str], codes: Collection[str]) -> None:
+        self.counts: dict[str, Counter[Cell]] = {name: Counter() for name in names}
+        self._codes = codes
+        self._lock, self.stopped = threading.Lock(), threading.Event()
+
+    def count(self, task: Task) -> None:
+        """Add the cells of a piece."""
+        where = dict(zip(task.names, task.columns, strict=True))
+        with naming(task.file.path):
+            for batch in task.file.cells(task.piece, [where[name] for name in self.counts]):
+                for name, counts in zip(self.counts, batch, strict=True):
+                    found = {(cell, task.file.number_in(cell, name)): n for cell, n in counts.items()}
+                    with self._lock:
+                        self._add(name, found)
+                if self.stopped.is_set():
+                    return
+
+    def _add(self, name: str, found: Mapping[Cell, int]) -> None:
+        counts = self.counts[name]
+        counts.update(found)
+        if name in self._codes:
+            numbers = {number for _, number in counts if number != ""}
+            if len(numbers) > FEW_VALUES or None in numbers:
+                raise _NotCodesError
+        elif len(counts) > MOST_LEVELS:
+            raise identifiers(name, MOST_LEVELS)
+
+    def numbers(self, name: str) -> dict[str, int]:
+        """Count the numbers of a column."""
+        total: Counter[str] = Counter()
+        for (_, number), count in self.counts[name].items():
+            total.update({number: count} if number else {})
+        return dict(total)
+
+    def levels(self, name: str, sure: bool) -> dict[str, int] | None:
+        """Return the levels of a column; None if it is one of numbers, perhaps with a few errors in it.
+
+        `sure` says that the column is a category, by the user's choice or by its type in a Parquet file.
+        """
+        cells = self.counts[name]
+        texts = {cell for cell, number in cells if number is None}
+        if not texts:
+            return self.numbers(name) if sure else None
+        # A minus next to a plus is a level; alone, it marks missing values.
+        present = {cell: n for (cell, number), n in cells.items() if number != "" or (cell == "-" and "+" in texts)}
+        repeated_header = texts == {name}
+        number_of = {cell: float(number) for cell, number in cells if number}
+        is_category = is_text(present, number_of.get) and not repeated_header
+        return present if sure or is_category else None
+
+
+def _count(table: TableFiles, names: Sequence[str], codes: Collection[str]) -> _Cells:
+    """Count the cells of columns in all files."""
+    cells = _Cells(names, codes)
+    # The types are not known yet, so no column has to be numeric.
+    tasks = plan(replace(table, coding=Coding(tuple(Variable(name, "category") for name in table.names))))
+    with ThreadPoolExecutor(max(1, min(available_cores(), len(tasks), _MOST_THREADS))) as pool:
+        try:
+            for _ in pool.map(cells.count, tasks):
+                pass
+        finally:
+            cells.stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+    return cells
+
+
+def _scanned(table: TableFiles, text: Collection[str], codes: Collection[str]) -> TableFiles:
+    """Decide the types of columns with text and of those that may be codes, in one pass."""
+    names = [name for name in table.names if name in text or name in codes]
+    try:
+        cells = _count(table, names, codes)
+    except _NotCodesError:
+        return _scanned(table, text, ()) if text else table
+    declared = [_names(table, columns, file.texts(columns)) for file, columns in _files(table) if file.has_types]
+    sure = table.categorical.union(*declared)
+    found = {name: cells.levels(name, name in sure) for name in names if name in text}
+    counts = {name: levels for name, levels in found.items() if levels is not None}
+    numbers = {name: cells.numbers(name) for name in codes}
+    if len(counts) == len(found) and codes and all(map(are_few_integers, numbers.values())):
+        sentence = note_of_codes({name: len(levels) for name, levels in numbers.items()}, as_categories=True)
+        warnings.warn(sentence, DataWarning, stacklevel=_STACK)
+        counts |= numbers
+    variables = {name: category(name, levels, name in table.categorical) for name, levels in counts.items()}
+    warn_of_rare_levels(counts, stacklevel=_STACK)
+    coding = Coding(tuple(variables.get(name, Variable(name)) for name in table.names))
+    return replace(table, coding=None if coding.is_numeric else coding)

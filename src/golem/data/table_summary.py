@@ -1,0 +1,161 @@
+"""A summary of a table before the fit: type, missing values, different values and range of each column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from golem.data.levels import are_few_integers, note_of_codes
+from golem.data.variables import FEW_VALUES, Coding, Kind, number_levels
+from golem.runtime.messages import counted, shortened
+from golem.runtime.types import Matrix, Vector
+
+# Columns in the text of a summary, and levels of a category in it.
+_MOST_COLUMNS, _MOST_LEVELS = 12, 4
+_KINDS: Mapping[Kind, str] = {"numeric": "number", "category": "category"}
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """What a column contains.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    kind : {"numeric", "category"}
+        Its type.
+    missing : int
+        Number of missing values.
+    values : int, optional
+        Number of different values; None if the rows are not in memory.
+    low, high : float, optional
+        Smallest and largest number.
+    levels : tuple of (str, int)
+        Levels of a category and their numbers of rows, the most frequent first.
+    may_be_codes : bool
+        Whether it has few different whole numbers, which may be codes of a category.
+    """
+
+    name: str
+    kind: Kind
+    missing: int = 0
+    values: int | None = None
+    low: float | None = None
+    high: float | None = None
+    levels: tuple[tuple[str, int], ...] = ()
+    may_be_codes: bool = False
+
+    @property
+    def content(self) -> str:
+        """The range of numbers, or the most frequent levels."""
+        if self.levels:
+            return shortened([f"{level} {count}" for level, count in self.levels], _MOST_LEVELS)
+        return "" if self.low is None or self.high is None else f"{self.low:.4g} to {self.high:.4g}"
+
+
+@dataclass(frozen=True)
+class TableSummary:
+    """A summary of a table.
+
+    Parameters
+    ----------
+    rows : int
+        Number of rows, including those with missing values.
+    columns : tuple of ColumnSummary
+        The columns.
+    sampled : int, optional
+        Number of rows from which values, ranges and levels were counted, if not all of them.
+    """
+
+    rows: int
+    columns: tuple[ColumnSummary, ...]
+    sampled: int | None = None
+
+    @classmethod
+    def of(
+        cls, coding: Coding, rows: int, values: Matrix | None, missing: Mapping[str, int] | None = None
+    ) -> TableSummary:
+        """Summarize a table.
+
+        Parameters
+        ----------
+        coding : Coding
+            The variables.
+        rows : int
+            Number of all rows.
+        values : ndarray of shape (r, d), optional
+            Coded rows, all or a sample of them.
+        missing : mapping of str to int, optional
+            Number of missing values per column, for columns that have any; by default counted in the values.
+
+        Examples
+        --------
+        >>> print(TableSummary.of(Coding.numeric(["a", "b"]), 2, np.array([[1.0, 2.0], [3.5, np.nan]])).text())
+        Table: 2 rows, 2 columns (2 numbers)
+        column  type    missing  values  range
+        a       number        0       2  1 to 3.5
+        b       number        1       1  2 to 2
+        """
+        columns = []
+        for j, variable in enumerate(coding.variables):
+            column = None if values is None else values[:, j]
+            absent = 0 if column is None else int(np.isnan(column).sum())
+            absent = absent if missing is None else missing.get(variable.name, 0)
+            found = {} if column is None else _content(column, variable.levels)
+            columns.append(ColumnSummary(variable.name, variable.kind, absent, **found))  # type: ignore[arg-type]
+        sampled = None if values is None or len(values) == rows else len(values)
+        return cls(rows, tuple(columns), sampled)
+
+    def text(self) -> str:
+        """Return the summary as lines of text, with the first columns of a wide table."""
+        kinds = [column.kind for column in self.columns]
+        parts = [counted(kinds.count("numeric"), "number")] if "numeric" in kinds else []
+        if "category" in kinds:
+            count = kinds.count("category")
+            parts.append("1 category" if count == 1 else f"{count} categories")
+        about = f"Table: {counted(self.rows, 'row')}, {counted(len(kinds), 'column')} ({', '.join(parts)})"
+        heading = "range or levels" if "category" in kinds else "range"
+        lines = [("column", "type", "missing", "values", heading)]
+        for column in self.columns[:_MOST_COLUMNS]:
+            values = "" if column.values is None else str(column.values)
+            lines.append((column.name, _KINDS[column.kind], str(column.missing), values, column.content))
+        more = len(self.columns) - _MOST_COLUMNS
+        end = [f"... and {counted(more, 'more column')}"] if more > 0 else []
+        if self.sampled is not None:
+            end.append(f"Values and ranges are those of {self.sampled} rows.")
+        return "\n".join([about, *_aligned(lines), *end])
+
+    @property
+    def note(self) -> str:
+        """A sentence about whole numbers that may be codes of categories, or nothing."""
+        codes = {column.name: column.values or 0 for column in self.columns if column.may_be_codes}
+        return note_of_codes(codes, as_categories=False) if codes else ""
+
+
+def _content(column: Vector, levels: Sequence[str]) -> dict[str, object]:
+    """Describe the values of a column of numbers, or of codes of levels."""
+    present = column[~np.isnan(column)]
+    if levels:
+        counts = np.bincount(present.astype(np.intp), minlength=len(levels)).tolist()
+        ranked = sorted(zip(levels, counts, strict=True), key=lambda pair: -pair[1])
+        return {"values": sum(count > 0 for count in counts), "levels": tuple(ranked)}
+    if not len(present):
+        return {"values": 0}
+    values = len(np.unique(present))
+    may_be_codes = values <= FEW_VALUES and are_few_integers(number_levels(present))
+    return {"values": values, "low": float(present.min()), "high": float(present.max()), "may_be_codes": may_be_codes}
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Align the cells of lines: texts to the left, numbers to the right."""
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if k in (2, 3) else cell.ljust(width)
+            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]

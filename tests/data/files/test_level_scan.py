@@ -1,0 +1,156 @@
+"""Categories in files: types, levels and moments, however the files are cut."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from golem.data.checks import DataWarning
+from golem.data.coded_tables import CodedTable
+from golem.data.files import batches
+from golem.readers import moments_from_file, shards_from_file
+
+
+def frame(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "age": rng.normal(size=n).round(4),
+            "site": rng.choice(["Köln", "San José", "x"], n),
+            "ill": rng.choice(["yes", "no"], n),
+            "sign": rng.choice(["+", "-"], n),
+            "visits": rng.integers(5, size=n),
+        }
+    )
+    table.loc[table["site"] == "x", "age"] += 1
+    return table
+
+
+def written(table, path, **how):
+    table.to_csv(path, index=False, **how)
+    return path
+
+
+def assert_same(found, expected):
+    assert (found.n, found.coding) == (expected.n, expected.coding)
+    np.testing.assert_allclose(found.covariance, expected.covariance, atol=1e-9)
+    np.testing.assert_allclose(found.mean, expected.mean, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [None, 50, 1000])
+def test_every_format_gives_the_levels_and_moments_of_the_frame(tmp_path, monkeypatch, size):
+    table = frame()
+    expected = CodedTable.read(table).moments()
+    if size is not None:
+        for name in ("block_bytes", "piece_bytes"):
+            monkeypatch.setattr(f"golem.data.files.csv_files.{name}", lambda d: size)
+    files = [
+        written(table, tmp_path / "a.csv"),
+        written(table, tmp_path / "b.txt", sep="\t"),
+        written(table, tmp_path / "c.csv", sep=";", decimal=","),
+        written(table, tmp_path / "d.csv", encoding="cp1252"),
+        written(table, tmp_path / "e.csv.gz"),
+        written(table, tmp_path / "f.csv", quoting=1),
+    ]
+    for file in files:
+        assert_same(moments_from_file(file), expected)
+    assert_same(sum(shards_from_file(files[0], 3)[1:], shards_from_file(files[0], 3)[0]), expected)
+
+
+@pytest.mark.parametrize("rows", [300, 7])
+def test_parquet_types_are_types(tmp_path, monkeypatch, rows):
+    monkeypatch.setattr("golem.data.files.parquet_files.batch_rows", lambda d: 11)
+    table = frame().assign(flag=lambda t: t["ill"] == "yes", group=lambda t: pd.Categorical(t["visits"].astype(str)))
+    table.to_parquet(tmp_path / "x.parquet", row_group_size=rows)
+    found = moments_from_file(tmp_path / "x.parquet")
+    assert [v.kind for v in found.coding.variables] == ["numeric"] + ["category"] * 3 + ["numeric"] + ["category"] * 2
+    assert_same(found, CodedTable.read(table).moments())
+
+
+def test_files_may_have_different_levels(tmp_path):
+    table = frame()
+    parts = [table[table["site"] == level] for level in ("Köln", "San José", "x")]
+    for k, part in enumerate(parts):
+        written(part, tmp_path / f"{k}.csv")
+    assert_same(moments_from_file(tmp_path), CodedTable.read(table).moments())
+
+
+def test_missing_categories_are_counted_and_dropped(tmp_path):
+    table = frame()
+    table.loc[4:9, "site"] = None
+    path = written(table, tmp_path / "a.csv", na_rep="?")
+    with pytest.raises(ValueError, match=r"a\.csv: .*1 of 5 columns: 'site' \(6, written '\?'\).* line 6"):
+        moments_from_file(path)
+    found = moments_from_file(path, missing="drop")
+    assert (found.missing.columns, found.missing.markers) == ({"site": 6}, {"site": {"?": 6}})
+    assert_same(found, CodedTable.read(table).moments("drop"))
+    estimated = moments_from_file(path, missing="em")
+    assert estimated.missing.columns == {"site": 6}
+    np.testing.assert_allclose(estimated.covariance, CodedTable.read(table).moments("em").covariance)
+    assert moments_from_file(path, missing="drop", na=["no"]).missing.columns["ill"] == (table["ill"] == "no").sum()
+
+
+def test_text_below_the_first_lines_is_found(tmp_path):
+    table = frame().assign(code=lambda t: t["visits"].astype(str))
+    table.loc[200:210, "code"] = "9a"
+    assert_same(moments_from_file(written(table, tmp_path / "a.csv")), CodedTable.read(table).moments())
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["<0.01"] * 40 + ["1.5", "2.5"] * 130, r"'new' \('<0.01' in line 2 and 39 more\)"),
+        (["unknown"] * 40 + ["1", "2"] * 130, "If 'unknown' means a missing value, use --na unknown"),
+        (["12 %", "5 %", "7 %"] * 100, r"'new' \('12 %' in line 2"),
+        (["1", "2", "x"] + ["3"] * 297, "Correct line 4"),
+        (["2020-01-02", "2021-03-04"] * 150, "Column 'new' contains dates or times"),
+        ([f"p{k}" for k in range(300)], "300 different values in 300 rows, like an identifier"),
+    ],
+)
+def test_what_is_no_category_is_named(tmp_path, cells, message):
+    path = written(frame().assign(new=cells), tmp_path / "a.csv")
+    with pytest.raises(ValueError, match=message):
+        moments_from_file(path)
+
+
+def test_types_can_be_chosen(tmp_path):
+    table = frame()
+    path = written(table, tmp_path / "a.csv")
+    found = moments_from_file(path, categorical=["visits"])
+    assert_same(found, CodedTable.read(table.astype({"visits": "category"})).moments())
+    dates = written(table.assign(day=["2020-01-02", "2021-03-04"] * 150), tmp_path / "b.csv")
+    assert moments_from_file(dates, categorical=["day"]).coding.variables[-1].levels == ("2020-01-02", "2021-03-04")
+    with pytest.raises(ValueError, match=r"not numeric: 'site' \('"):
+        moments_from_file(path, numeric=["site"])
+    with pytest.raises(ValueError, match=r"no column 'sitee' among those used \(--categorical\).*'site'"):
+        moments_from_file(path, categorical=["sitee"])
+    with pytest.raises(ValueError, match="both --categorical and --numeric"):
+        moments_from_file(path, categorical=["age"], numeric=["age"])
+    np.save(tmp_path / "x.npy", table[["age", "visits"]].to_numpy())
+    codes = moments_from_file(tmp_path / "x.npy", categorical=["x1"]).coding.variables[1].levels
+    assert sorted(codes) == sorted(set(table["visits"].astype(str)))
+
+
+def test_codes_alone_are_categories_and_next_to_numbers_are_numbers(tmp_path):
+    codes = pd.DataFrame(np.random.default_rng(0).integers(4, size=(90, 3)), columns=list("abc"))
+    path = written(codes, tmp_path / "a.csv")
+    with pytest.warns(DataWarning, match="3 columns with few different whole numbers are treated as categories.*--num"):
+        found = moments_from_file(path)
+    assert found.coding.is_discrete
+    assert moments_from_file(path, numeric=["a"]).coding is None
+    assert moments_from_file(written(codes.assign(d=np.arange(90) / 7), path)).coding is None
+    assert moments_from_file(written(codes.assign(d=np.arange(90) + 1), path)).coding is None
+    pq.write_table(pa.Table.from_pandas(codes), tmp_path / "a.parquet")
+    with pytest.warns(DataWarning, match="treated as categories"):
+        assert moments_from_file(tmp_path / "a.parquet").coding == found.coding
+
+
+def test_compressed_blocks_of_one_line_have_the_same_levels(tmp_path, monkeypatch):
+    table = frame(40)
+    text = table.to_csv(index=False).replace("Köln", '" Köln "').encode()
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text))
+    monkeypatch.setattr(batches, "_BYTES", 8)
+    assert_same(moments_from_file(tmp_path / "a.csv.gz"), CodedTable.read(table).moments())
