@@ -16,6 +16,7 @@ from golem.cli.running import user_errors
 from golem.cli.terminal import out
 from golem.runtime.files import require_writable
 from golem.runtime.interrupts import holding_interrupts, keep
+from golem.runtime.lazy_modules import skip_slow_imports
 from golem.runtime.messages import counted
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ def experiment(
     Each finished task is saved at once. After Ctrl-C or a crash, the same command continues, also inside long runs of
     the paper's recipe and past their time limit. Concurrent runs share the work.
     """
+    skip_slow_imports()
     from golem.experiments import EXPERIMENTS, Grid, Options, load, run
     from golem.experiments.analysis.outputs import publish, republish
     from golem.experiments.analysis.tables import restore_store

@@ -118,11 +118,11 @@ def timed_alone(table: Table) -> Table:
 
 def where(table: Table, **values: Any) -> Table:
     """Return the rows with these values; a tuple, list or set means any of its values."""
-
-    def fits(row: Row) -> bool:
-        return all(row.get(k) in v if isinstance(v, tuple | list | set) else row.get(k) == v for k, v in values.items())
-
-    return [row for row in table if fits(row)]
+    rows = list(table)
+    for name, value in values.items():
+        wanted = value if isinstance(value, tuple | list | set) else (value,)
+        rows = [row for row in rows if row.get(name) in wanted]
+    return rows
 
 
 def distinct(table: Table, name: str) -> list[Any]:
