@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import functools
 import itertools
 import os
 import re
@@ -17,7 +18,7 @@ import numpy as np
 import pytest
 
 from golem.data.moments import Moments
-from golem.graphs.dag import is_dag
+from golem.graphs.dag import cpdag, is_dag
 from golem.simulate import simulate
 
 
@@ -59,6 +60,7 @@ def methods_here(monkeypatch):
 def all_dags():
     """Every DAG on d labelled nodes, d <= 4, as boolean matrices."""
 
+    @functools.cache
     def make(d):
         pairs = [(i, j) for i in range(d) for j in range(i + 1, d)]
         found = []
@@ -72,6 +74,24 @@ def all_dags():
             if is_dag(adjacency):
                 found.append(adjacency)
         return found
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def members(all_dags):
+    """Every member of the equivalence class of a DAG on d <= 4 nodes, also given as its CPDAG."""
+
+    @functools.cache
+    def classes(d):
+        found = {}
+        for dag in all_dags(d):
+            found.setdefault(cpdag(dag).tobytes(), []).append(dag)
+        return found
+
+    def make(graph):
+        by_class = classes(len(graph))
+        return by_class.get(graph.tobytes()) or by_class[cpdag(graph).tobytes()]
 
     return make
 

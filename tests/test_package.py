@@ -25,7 +25,7 @@ import golem
 golem.Golem
 print(time.process_time() - began)
 """
-    assert min(float(fresh(code)) for _ in range(3)) < 0.3
+    assert any(float(fresh(code)) < 0.3 for _ in range(3))
 
 
 def test_import_brings_no_heavy_packages():

@@ -16,6 +16,12 @@ IDENTIFIABLE = load("identifiable")
 TASKS = IDENTIFIABLE.tasks(Grid(quick=True))
 
 
+@pytest.fixture(autouse=True)
+def no_png(monkeypatch):
+    """Save only the figures that are read here."""
+    monkeypatch.setattr(outputs, "_FORMATS", {"svg": outputs._FORMATS["svg"]})
+
+
 def table_of(tasks):
     return [flat({"key": task.key} | row_of(task, "done", "", MEASURED, 0.0, **ABOUT)) for task in tasks]
 
