@@ -64,6 +64,7 @@ sphinx_gallery_conf = {
     "min_reported_time": 0,
     "write_computation_times": False,
     "image_scrapers": ("matplotlib",),
+    "capture_repr": ("_repr_html_",),
     "matplotlib_animations": False,
     "remove_config_comments": True,
     "first_notebook_cell": "# Needs golem-dag and pandas; see the page Install.\n%matplotlib inline",

@@ -2,8 +2,8 @@
 Proteins in single cells
 ========================
 
-Which proteins act on which? Sachs et al. (2005) measured eleven of them in 853 human immune cells. Biologists agree on
-17 of the arrows, so we can compare.
+Which proteins act on which? Sachs et al. (2005) measured eleven of them in 853 human immune cells. Biologists agree
+on 17 of the arrows, so we can compare.
 """
 
 # %%
