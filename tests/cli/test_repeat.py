@@ -39,6 +39,9 @@ def test_graph_json_holds_what_a_repeat_needs(finished):
         "na": [],
         "covariance": False,
         "rows": None,
+        "environment": None,
+        "environments": False,
+        "targets": None,
     }
     assert content["knowledge"] == {"forbidden": [["a", "b"]], "required": [["b", "c"]], "tiers": []}
     assert content["settings"]["random_state"] == 5

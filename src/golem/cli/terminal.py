@@ -115,6 +115,7 @@ def print_table(table: Table) -> None:
 
 def print_summary(model: Golem, supplement: Supplement, document: GraphDocument) -> None:
     """Print the edges, the bootstrap, the noise model, and how the solve ended."""
+    from golem.cli.environments import print_environments
     from golem.output.document import Edge
 
     about = document.plain()
@@ -125,6 +126,8 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
     out.print(f"{counted(about['edges'], 'edge')} among {about['d']} variables, from {rows} rows")
     if missing is not None:
         out.print(missing.sentence)
+    if document.environments:
+        print_environments(document.environments)
     if about["knowledge"]:
         out.print(_knowledge_sentence(about["knowledge"]))
     if found:
@@ -234,8 +237,8 @@ def _print_score(model: Golem, terms: dict[str, float | None]) -> None:
         f"{_number(terms['sparsity'])}{cycles} (lower is better)",
     )
     graph, moments = model.adjacency_, model.moments_
-    # A node with as many parents as rows has no residual variance.
-    if hasattr(model, "sem_") and graph.sum(axis=0).max() < moments.n - 1:
+    # A node with as many parents as rows has no residual variance; environments have no common covariance.
+    if model.environments_ is None and hasattr(model, "sem_") and graph.sum(axis=0).max() < moments.n - 1:
         from golem.score.objective import graph_bic
 
         bic = graph_bic(graph, moments.covariance, moments.n)

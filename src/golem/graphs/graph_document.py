@@ -25,7 +25,11 @@ Numbers = dict[str, float | None]
 
 
 class SourceRecord(msgspec.Struct, kw_only=True):
-    """Which files were read, and how; `folder`, relative to the document, is where the paths start."""
+    """Which files were read, and how; `folder`, relative to the document, is where the paths start.
+
+    `environment` is the column with the labels of the environments, and `environments` says that every file is one;
+    `targets` is the file with their targets.
+    """
 
     paths: list[str] = []
     folder: str | None = None
@@ -37,6 +41,18 @@ class SourceRecord(msgspec.Struct, kw_only=True):
     numeric: list[str] = []
     covariance: bool = False
     rows: int | None = None
+    environment: str | None = None
+    environments: bool = False
+    targets: str | None = None
+
+
+class EnvironmentRecord(msgspec.Struct, kw_only=True):
+    """One environment: its rows, its targets, and the largest shifts of means, in standard deviations."""
+
+    label: str
+    rows: int
+    targets: list[str] = []
+    shifts: dict[str, float] = {}
 
 
 class ColumnRecord(msgspec.Struct, kw_only=True):
@@ -144,6 +160,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     by_intervention: int | None = None
     shape_note: str | None = None
     noise: NoiseRecord | None = None
+    environments: list[EnvironmentRecord] | None = None
     missing: dict[str, Any] | None = None
     status: StatusRecord | None = None
     interrupted: bool | None = None

@@ -30,12 +30,19 @@ from golem.graphs.graph_document import (
     TraceRecord,
     sparse,
 )
+from golem.output.environment_document import (
+    FREE_NOISE,
+    column_variances,
+    data_fingerprint,
+    environment_records,
+    weight_errors,
+)
 from golem.output.settings_document import plain, settings, versions
 from golem.runtime.messages import quoted
-from golem.runtime.types import BoolVector, Vector
+from golem.runtime.types import BoolVector
 from golem.runtime.version import __version__
 from golem.score.likelihood import GaussianEV
-from golem.score.regression import Regressions, regress_edges, standard_errors, weighted_edges
+from golem.score.regression import Regressions, weighted_edges
 from golem.solvers import Status, TracePoint
 from golem.solvers.paper_recipe import NOISE_MODELS
 
@@ -118,14 +125,14 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
             f"The bootstrap has the columns {quoted(bootstrap.names)}, but the model has {quoted(names)}. Run "
             "golem.bootstrap(model, data) with the fitted model."
         )
-    graph, scale = _graph(model), np.sqrt(model.moments_.variances)
+    graph, scale = _graph(model), np.sqrt(column_variances(model))
     unknown = np.zeros(len(graph), dtype=bool)
     undecided = unknown if graph.undecided is None else graph.undecided
     by_variance = unknown if graph.by_variance is None else graph.by_variance
     # A cyclic graph has no model, and a baseline has no penalty per edge.
     losses = np.full(len(graph), np.nan) if graph.reversible is None else listed_drop_losses(model)
     standardized = graph.weights * scale[graph.causes] / scale[graph.children]
-    errors = _standard_errors(model, graph)
+    errors = weight_errors(model, graph)
     records = {(one.source, one.target): one[3:] for one in getattr(model, "edges_", ())}
     found = []
     for k in np.lexsort((graph.children, graph.causes, -np.abs(standardized))).tolist():
@@ -151,15 +158,6 @@ def _graph(model: Golem) -> LearnedGraph:
         return model.graph_
     fit = weighted_edges(model.weights_, model.moments_.covariance)
     return LearnedGraph(fit.causes, fit.children, model.moments_.d, fit.weights, fit.residual_variances)
-
-
-def _standard_errors(model: Golem, graph: LearnedGraph) -> Vector:
-    """Return the standard errors of the weights; NaN if they are not those of least squares."""
-    S = model.moments_.covariance
-    found = regress_edges(graph.children, graph.causes, S)
-    if not np.allclose(found.weights, graph.weights, rtol=1e-6, atol=0):
-        return np.full(len(graph), np.nan)
-    return standard_errors(found, S, model.moments_.n)
 
 
 def _confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, Any]:
@@ -195,11 +193,14 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         by_intervention=_count(graph.by_intervention),
         shape_note=graph.shape_note or None,
         noise=_noise(model),
+        environments=environment_records(model),
         missing=missing,
         status=StatusRecord(name=solution.status.name.lower(), message=solution.status.value),
         interrupted=solution.status is Status.INTERRUPTED,
         objective=_numbers(solution.terms),
-        bic=None if sem is None else _number(sem.bic(moments, equal_variances=equal)),
+        bic=None
+        if sem is None or model.environments_ is not None
+        else _number(sem.bic(moments, equal_variances=equal)),
         cut_edges=solution.cut_edges,
         iterations=solution.iterations,
         seconds=solution.seconds,
@@ -209,7 +210,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         selection=None if selection is None else _selection(selection),
         graph_scores=_numbers(solution.graph_scores or {}),
         knowledge=recorded["knowledge"],
-        moments_hash=moments.fingerprint,
+        moments_hash=data_fingerprint(model),
         versions=versions(),
         data=None if supplement.data is None else SourceRecord(**supplement.data),
         table=msgspec.convert(supplement.table, TableRecord | None, from_attributes=True),
@@ -219,7 +220,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         effective_rows=None if diagnosis is None else diagnosis.effective_rows,
         confidence_overstated=diagnosis is not None and diagnosis.effective_rows is not None,
         names=list(moments.names),
-        r2=[_number(1 - r) for r in graph.residual_variances / moments.variances],
+        r2=[_number(1 - r) for r in graph.residual_variances / column_variances(model)],
         noise_variances=None if sem is None else sem.noise_variances.tolist(),
         intercepts=None if sem is None else sem.intercepts.tolist(),
         edge_table=[dataclasses.asdict(edge) for edge in list_edges(model, bootstrap)],
@@ -263,7 +264,7 @@ def _noise(model: Golem) -> NoiseRecord:
     """Return the noise model used and, if it was chosen, why."""
     record, choice = NoiseRecord(model=plain(model.likelihood_)), model.noise_choice_
     if choice is None:
-        return record
+        return record if model.environments_ is None else msgspec.structs.replace(record, reason=FREE_NOISE)
     scores = _numbers(choice.scores)
     return msgspec.structs.replace(record, kind=choice.kind, tau=choice.tau, scores=scores, reason=choice.reason)
 

@@ -13,6 +13,7 @@ from golem.graphs.graph_document import GraphDocument
 _OPTIONS: dict[str, Any] = {
     "noise": "auto", "lambda_sparsity": None, "lambda_dag": None, "threshold": None, "solver": "order", "effort": None,
     "max_iter": None, "time_limit": None, "device": "cpu", "missing": "error", "random_state": 0, "shape": "auto",
+    "intervention": "soft", "intercepts": "separate",
 }  # fmt: skip
 _NAMES = {"random_state": "--seed"}
 
@@ -40,6 +41,9 @@ def fit_words(document: GraphDocument) -> list[str]:
         words += [word for marker in source.na for word in ("--na", marker)]
         words += ["--categorical", _listed(source.categorical)] if source.categorical else []
         words += ["--numeric", _listed(source.numeric)] if source.numeric else []
+        words += [] if source.environment is None else ["--environment", source.environment]
+        words += ["--environments"] if source.environments else []
+        words += [] if source.targets is None else ["--targets", source.targets]
         words += ["--covariance"] if source.covariance else []
         words += [] if source.rows is None else ["--rows", str(source.rows)]
     return [*paths, *words]

@@ -1,0 +1,68 @@
+"""What the graph document says about the environments of a fit, and numbers that differ with environments."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from golem.estimator.golem import Golem
+from golem.estimator.learned_graph import LearnedGraph
+from golem.graphs.graph_document import EnvironmentRecord
+from golem.runtime.types import Vector
+from golem.score.regression import Regressions, regress_edges, standard_errors
+from golem.solvers.order.environment_score import environment_standard_errors
+
+# Columns whose means shift most, per environment.
+_MOST_SHIFTS = 5
+# Shifts below this many standard deviations are not listed, except those of targets.
+_LEAST_SHIFT = 0.1
+FREE_NOISE = "With environments, every variable has its own noise variance."
+
+
+def environment_records(model: Golem) -> list[EnvironmentRecord] | None:
+    """Describe the environments of a fit; None if there are none."""
+    found = getattr(model, "environments_", None)
+    if found is None:
+        return None
+    records = []
+    for label, moments, targets, shifts in zip(found.labels, found.moments, found.targets, found.shifts(), strict=True):
+        largest = np.argsort(-np.abs(shifts), kind="stable")[:_MOST_SHIFTS].tolist()
+        listed = [*targets, *(j for j in largest if j not in targets and abs(shifts[j]) >= _LEAST_SHIFT)]
+        records.append(
+            EnvironmentRecord(
+                label=label,
+                rows=moments.n,
+                targets=[found.names[j] for j in targets],
+                shifts={found.names[j]: float(shifts[j]) for j in listed} if len(found.labels) > 1 else {},
+            )
+        )
+    return records
+
+
+def data_fingerprint(model: Golem) -> str:
+    """Return the hash of the data of a fit."""
+    found = getattr(model, "environments_", None)
+    return model.moments_.fingerprint if found is None else found.fingerprint
+
+
+def column_variances(model: Golem) -> Vector:
+    """Return the variance of every column; with environments, in those that do not target it."""
+    found = getattr(model, "environments_", None)
+    if found is None:
+        return model.moments_.variances
+    variances = np.empty(found.d)
+    for which, nodes in found.groups().items():
+        variances[nodes] = found.pooled(which, model.intercepts).variances[nodes]
+    return variances
+
+
+def weight_errors(model: Golem, graph: LearnedGraph) -> Vector:
+    """Return the standard errors of the weights; NaN if they are not those of least squares."""
+    found = getattr(model, "environments_", None)
+    if found is not None:
+        fit = Regressions(graph.children, graph.causes, graph.weights, graph.residual_variances)
+        return environment_standard_errors(found, fit, model.intercepts)
+    S = model.moments_.covariance
+    fit = regress_edges(graph.children, graph.causes, S)
+    if not np.allclose(fit.weights, graph.weights, rtol=1e-6, atol=0):
+        return np.full(len(graph), np.nan)
+    return standard_errors(fit, S, model.moments_.n)
