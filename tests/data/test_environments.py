@@ -77,9 +77,13 @@ def test_targets_follow_the_columns():
 
 def test_shifts_are_in_standard_deviations():
     rng = np.random.default_rng(0)
-    control, shifted = rng.normal(size=(5000, 3)), rng.normal([0, 2, 0], size=(5000, 3))
-    shifts = made({"x": control, "y": shifted}, {"x": [], "y": ["B"]}).shifts()
-    assert np.allclose(shifts, [[0, -2, 0], [0, 2, 0]], atol=0.1)
+    parts = {label: rng.normal([0, mean, 0], size=(5000, 3)) for label, mean in (("x", 0), ("y", 2), ("z", 3))}
+    one = made(parts, {"x": [], "y": ["B"], "z": ["B"]}).shifts()
+    assert np.allclose(one, [[0, 0, 0], [0, 2, 0], [0, 3, 0]], atol=0.1)
+    two = made(parts, {"x": [], "y": [], "z": ["B"]}).shifts()
+    assert np.allclose(two, [[0, -2, 0], [0, 2, 0], [0, 2, 0]], atol=0.1)
+    none = made(parts, {"x": ["A"], "y": ["B"], "z": ["B"]}).shifts()
+    assert np.allclose(none[:, 1], [-2.5, 0.5, 2], atol=0.1)
 
 
 @pytest.mark.parametrize(

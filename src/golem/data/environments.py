@@ -210,16 +210,20 @@ class Environments:
         return self._blocks[first, last]
 
     def shifts(self) -> Matrix:
-        """Return how far the mean of each environment is from that of the others, in standard deviations within them.
+        """Return how far the mean of each environment is from the observational mean, in standard deviations within.
 
-        The shape is (environments, d). A column that is constant within all environments has shift 0.
+        The shape is (environments, d). Without observational rows outside an environment, its mean is compared with
+        that of the other environments; the only observational environment has shift 0.
         """
+        everything = range(len(self.moments))
         scale = np.sqrt(self.together().variances)
         found = np.zeros((len(self.moments), self.d))
-        for e in range(len(self.moments)):
-            others = [k for k in range(len(self.moments)) if k != e]
+        for e in everything:
+            others = [k for k in everything if k != e and not self.targets[k]]
+            others = others or [k for k in everything if k != e and self.targets[e]]
             if others:
-                away: Vector = self.moments[e].mean - self.pooled(others).mean
+                rows, means = self._rows_and_means([e, *others])
+                away: Vector = means[0] - rows[1:] @ means[1:] / rows[1:].sum()
                 found[e] = np.divide(away, scale, out=np.zeros(self.d), where=scale > 0)
         return found
 
@@ -240,7 +244,7 @@ class Environments:
             if soft := [self.names[j] for j in flat if j in targets and intervention == "soft"]:
                 raise ValueError(
                     f"Column {quoted(soft)} is constant in environment {label!r}, which targets it. If the experiment "
-                    "sets it to a value, whatever its causes are, use intervention='hard' (--intervention hard)."
+                    "sets it to a value, whatever its causes are, use intervention='hard'."
                 )
             if wrong := [self.names[j] for j in flat if j not in targets]:
                 raise ValueError(
