@@ -27,8 +27,8 @@ PUBLIC = {
     ),
     "golem.plots": "plot_check plot_comparison plot_graph plot_model plot_path plot_weights",
     "golem.readers": (
-        "NamedGraph Paths Table TableFiles moments_from_dask moments_from_file read_covariance read_graph read_table "
-        "rows_of shards_from_file shards_of"
+        "NamedGraph Paths Table TableFiles environments_from_file moments_from_dask moments_from_file read_covariance "
+        "read_graph read_table rows_of shards_from_file shards_of"
     ),
     "golem.simulate": (
         "SimulatedEnvironments Simulation erdos_renyi random_dag random_sem random_weights scale_free simulate "

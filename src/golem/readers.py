@@ -1,5 +1,6 @@
 """Files to tables, moments and graphs; a short path to `golem.data` and `golem.graphs.formats`."""
 
+from golem.data.environment_files import environments_from_file
 from golem.data.files.covariance_files import read_covariance
 from golem.data.files.table_files import Paths, TableFiles
 from golem.data.readers import (
@@ -19,6 +20,7 @@ __all__ = [
     "Paths",
     "Table",
     "TableFiles",
+    "environments_from_file",
     "moments_from_dask",
     "moments_from_file",
     "read_covariance",

@@ -130,7 +130,7 @@ def moments_from_file(
     ...     moments_from_file(path).mean
     array([2. , 3.5])
     """
-    types = {"categorical": categorical, "numeric": numeric}
+    types: dict[str, Any] = {"categorical": categorical, "numeric": numeric}
     table = TableFiles.open(path, columns=columns, drop=drop, header=header, na=na, **types)
     how: dict[str, Any] = {"missing": missing, "progress": progress, "scheduler": scheduler}
     return reading_categories(table, lambda typed: shards_of(typed, 1, **how))[1][0]
@@ -168,7 +168,7 @@ def shards_from_file(
     [25, 25, 25, 25]
     >>> without_the_first = folds[1] + folds[2] + folds[3]
     """
-    types = {"categorical": categorical, "numeric": numeric}
+    types: dict[str, Any] = {"categorical": categorical, "numeric": numeric}
     table = TableFiles.open(path, columns=columns, drop=drop, header=header, na=na, **types)
     how: dict[str, Any] = {"missing": missing, "progress": progress, "scheduler": scheduler}
     return reading_categories(table, lambda typed: shards_of(typed, shards, **how))[1]

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from golem.data.environment_files import EnvironmentSource, labelled
+from golem.data.environment_input import Targets
 from golem.data.files.covariance_files import is_tetrad_covariance, read_covariance
 from golem.data.files.level_scan import reading_categories
 from golem.data.files.standard_input import source_name
@@ -20,6 +22,7 @@ from golem.data.moments import Moments
 from golem.data.readers import COPIES_OF_EM, Table, moments_by_em, rows_of, shards_of
 from golem.data.resampling import Sample, Shards, merged, rows_of_moments
 from golem.data.table_summary import TableSummary
+from golem.data.targets import EXAMPLE
 from golem.data.unusable import Unusable, unusable_columns, unusable_in_rows
 from golem.data.variables import Coding
 from golem.runtime.messages import counted, quoted
@@ -46,6 +49,8 @@ class Reading:
     numeric: list[str] = field(default_factory=list)
     covariance: bool = False
     rows: int | None = None
+    environment: str | None = None
+    environments: bool = False
 
     def without(self, unusable: Sequence[Unusable], progress: Progress) -> Reading:
         """Leave out columns that cannot be used, with a note."""
@@ -55,9 +60,16 @@ class Reading:
 
 
 def open_source(
-    paths: Sequence[str], reading: Reading, divided: bool, checked: bool, scheduler: str | None
-) -> TableSource | CovarianceSource:
-    """Open the files of a table, or a covariance matrix; see `TableSource` for the last three parameters."""
+    paths: Sequence[str],
+    reading: Reading,
+    divided: bool,
+    checked: bool,
+    scheduler: str | None,
+    targets: Targets | None = None,
+) -> TableSource | CovarianceSource | EnvironmentSource:
+    """Open the files of a table, of environments with these targets, or a covariance matrix; see `TableSource`."""
+    if _has_environments(reading, targets):
+        return _open_environments(paths, reading, divided, scheduler, targets)
     if reading.covariance:
         return CovarianceSource(paths, reading, divided, scheduler)
     if reading.rows is not None and not _is_covariance(paths):
@@ -80,6 +92,42 @@ def open_source(
     if len(table.names) == 1 and _is_covariance(paths):
         return CovarianceSource(paths, reading, divided, scheduler)
     return TableSource(table, divided, checked, scheduler)
+
+
+def _has_environments(reading: Reading, targets: Targets | None) -> bool:
+    """Tell whether the rows come from environments; raise a ValueError if the options contradict each other."""
+    if reading.environment is not None and reading.environments:
+        raise ValueError(
+            "--environment names a column of labels, --environments says that every file is an environment. Use one."
+        )
+    given = reading.environment is not None or reading.environments
+    if given and targets is None:
+        raise ValueError(f"Environments need --targets, a JSON file such as {EXAMPLE}")
+    if targets is not None and not given:
+        raise ValueError(
+            "--targets needs environments: --environment COLUMN for a column of labels, or --environments if every "
+            "file is one."
+        )
+    if given and (reading.covariance or reading.rows is not None):
+        raise ValueError("A covariance matrix has no environments. Remove --covariance and --rows.")
+    return given
+
+
+def _open_environments(
+    paths: Sequence[str], reading: Reading, divided: bool, scheduler: str | None, targets: Targets | None
+) -> EnvironmentSource:
+    """Open files with environments."""
+    assert targets is not None
+    table = TableFiles.open(
+        paths,
+        columns=reading.columns,
+        drop=reading.drop,
+        header=reading.header,
+        na=reading.na,
+        hidden=reading.environment,
+    )
+    table, by_rows = labelled(table, reading.environment, targets), table.size <= ROWS_UP_TO
+    return EnvironmentSource(table, targets, divided=divided, scheduler=scheduler, by_rows=by_rows, shards=SHARDS)
 
 
 def _is_covariance(paths: Sequence[str]) -> bool:

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from golem import Golem, Moments
 from golem.cli import app
 from golem.data.files import csv_files, parquet_files
-from golem.readers import moments_from_dask, moments_from_file, shards_from_file
+from golem.readers import environments_from_file, moments_from_dask, moments_from_file, shards_from_file
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -83,6 +83,18 @@ def assert_same(moments, expected):
     scale = np.sqrt(np.outer(expected.variances, expected.variances))
     assert np.max(np.abs(moments.covariance - expected.covariance) / scale) < 1e-12
     np.testing.assert_allclose(moments.mean, expected.mean, rtol=1e-15)
+
+
+def test_environments_are_read_on_workers(client, folder, tmp_path, rows):
+    labels = np.where(np.arange(len(rows)) % 3, "control", "ko")
+    pd.DataFrame(rows).assign(arm=labels).to_csv(tmp_path / "labelled.csv", index=False)
+    by_label = {"targets": {"control": [], "ko": ["0"]}, "environment": "arm"}
+    by_file = {"targets": {"1": [], "2": ["x0"]}}
+    for path, how in ((tmp_path / "labelled.csv", by_label), (folder, by_file)):
+        here, there = environments_from_file(path, **how), environments_from_file(path, scheduler=client, **how)
+        assert here.named_targets == there.named_targets == how["targets"]
+        for one, other in zip(here.moments, there.moments, strict=True):
+            assert_identical(one, other)
 
 
 def test_markers_of_missing_values_are_found_and_counted_on_workers(client, folder):

@@ -12,7 +12,7 @@ import functools
 import math
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
@@ -27,9 +27,10 @@ from golem.data.row_blocks import BLOCKS, ROWS_PER_BLOCK, row_sample
 from golem.data.table_errors import too_few_rows
 from golem.data.variables import Coding, codes_of_numbers
 from golem.runtime.machine import available_cores, free_memory, require_memory
+from golem.runtime.messages import quoted
 from golem.runtime.progress import Counter
 from golem.runtime.threads import blas_threads_for
-from golem.runtime.types import Matrix
+from golem.runtime.types import Indices, Matrix
 
 # Moments of a part of the rows, by the number of the shard.
 Parts = dict[int, Moments]
@@ -44,7 +45,8 @@ class Task:
     """A piece of a file whose moments are to be computed: columns at some positions in the file, with their names.
 
     `before` and `total` are the bytes of the files before this one and of all files. Each shard has the rows of an
-    equal share of these bytes.
+    equal share of these bytes. `environment` is the number of the environment of all rows, -1 if their last column is
+    a category of labels, and None if there are no environments. Environment e has the shards from e `shards` on.
     """
 
     file: TableFile
@@ -56,6 +58,7 @@ class Task:
     shards: int
     missing: Literal["error", "drop"] = "error"
     coding: Coding | None = None
+    environment: int | None = None
 
     @property
     def width(self) -> int:
@@ -71,13 +74,14 @@ class Task:
 def plan(table: TableFiles, shards: int = 1, missing: Literal["error", "drop"] = "error") -> list[Task]:
     """Divide the files into tasks, in the order of their rows."""
     tasks, before, total = [], 0, table.size
-    for file, columns in zip(table.files, table.positions, strict=True):
+    environments = table.environments or (None,) * len(table.files)
+    for file, columns, environment in zip(table.files, table.positions, environments, strict=True):
         with naming(file.path):
             coded = () if table.coding is None else zip(columns, table.coding.variables, strict=True)
             categories = {j for j, variable in coded if variable.is_category}
             file.require_numeric([j for j in columns if j not in categories])
             pieces = file.pieces(len(columns))
-        place = (before, total, shards, missing, table.coding)
+        place = (before, total, shards, missing, table.coding, environment)
         tasks += [Task(file, piece, columns, table.names, *place) for piece in pieces]
         before += file.size
     return tasks
@@ -98,6 +102,33 @@ def coded_batches(task: Task) -> Iterator[Batch]:
             for j, column in zip(task.columns, batch.columns, strict=bool(batch.columns))
         ]
         yield dataclasses.replace(batch, columns=columns)
+
+
+def labelled_batches(task: Task) -> Iterator[Batch]:
+    """Read a piece in batches; with environments, their last column is the number of the environment."""
+    for batch in coded_batches(task):
+        if task.environment is None or not batch.columns:
+            yield batch
+        elif task.environment >= 0:
+            codes = np.full(len(batch.columns[0]), float(task.environment))
+            yield dataclasses.replace(batch, columns=[*batch.columns, codes])
+        else:
+            yield _with_known_labels(batch, task)
+
+
+def _with_known_labels(batch: Batch, task: Task) -> Batch:
+    """Return a batch without markers in its column of labels; raise a ValueError if a label is missing or unknown."""
+    name = task.file.names[task.columns[-1]]
+    absent = np.flatnonzero(np.isnan(batch.columns[-1]))
+    if len(absent):
+        place, unknown = batch.place(int(absent[0])), quoted(list(batch.markers.get(name, ())))
+        if unknown:
+            raise ValueError(
+                f"There are no targets for environment {unknown} (the first unknown or empty label is in {place}). Add "
+                "them to targets; [] means observational data."
+            )
+        raise ValueError(f"Column {name!r} has no label in {place}. Remove those rows, or label them.")
+    return dataclasses.replace(batch, markers={key: value for key, value in batch.markers.items() if key != name})
 
 
 class RoomForRows:
@@ -184,20 +215,20 @@ def part_moments(
     """Return the moments of a piece; `advance` receives the bytes of each batch, `ahead` reads one batch in advance."""
     parts: Parts = {}
     with naming(task.file.path):
-        batches = coded_batches(task)
+        batches = labelled_batches(task)
         for batch in _read_ahead(batches) if ahead else batches:
             if keep is not None:
                 keep.add(task, batch)
-            for shard, begin, end in _cut(batch, task):
-                columns = [column[begin:end] for column in batch.columns]
-                place = functools.partial(_place, batch, begin)
-                # Markers are counted per batch, so that a batch in several shards counts in the first.
-                markers = batch.markers if begin == 0 else None
-                if task.coding is None:
+            # Markers are counted per batch, so that a batch in several shards counts in the first.
+            markers: Mapping[str, Mapping[str, int]] | None = batch.markers
+            for shard, rows in _groups(batch, task):
+                columns = [column[rows] for column in batch.columns[: len(task.names)]]
+                place = functools.partial(_place, batch, rows)
+                if task.coding is None or task.environment is not None:
                     part = Moments.from_columns(columns, task.names, place, task.missing, markers)
                 else:
                     part = moments_of_columns(columns, task.coding, place, task.missing, markers)
-                parts = merged(parts, {shard: part})
+                parts, markers = merged(parts, {shard: part}), None
             if advance is not None:
                 advance(batch.end - batch.begin)
     return parts
@@ -212,8 +243,19 @@ def _read_ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
             yield batch
 
 
-def _place(batch: Batch, begin: int, row: int) -> str:
-    return batch.place(begin + row)
+def _place(batch: Batch, rows: slice | Indices, row: int) -> str:
+    return batch.place(int(rows.start + row if isinstance(rows, slice) else rows[row]))
+
+
+def _groups(batch: Batch, task: Task) -> Iterator[tuple[int, slice | Indices]]:
+    """Divide a batch among the shards of all environments."""
+    for shard, begin, end in _cut(batch, task):
+        if task.environment is None:
+            yield shard, slice(begin, end)
+            continue
+        codes = batch.columns[-1][begin:end].astype(int)
+        for environment in np.unique(codes).tolist():
+            yield environment * task.shards + shard, begin + np.flatnonzero(codes == environment)
 
 
 def _cut(batch: Batch, task: Task) -> Iterator[tuple[int, int, int]]:

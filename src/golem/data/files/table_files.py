@@ -55,6 +55,10 @@ class TableFiles:
         Columns in which text was found; None before the files were asked (`golem.data.files.level_scan`).
     coding : Coding, optional
         The variables, if some of them are categories.
+    labels : tuple of str
+        The environments that the rows come from, if there are several; see `golem.data.files.labelling`.
+    environments : tuple of int
+        The number of the environment of each file, or -1 if the last of its `positions` is a column of labels.
     """
 
     files: tuple[TableFile, ...]
@@ -65,6 +69,8 @@ class TableFiles:
     numeric: frozenset[str] = frozenset()
     text: frozenset[str] | None = None
     coding: Coding | None = None
+    labels: tuple[str, ...] = ()
+    environments: tuple[int, ...] = ()
 
     @property
     def made_up_names(self) -> bool:
@@ -87,8 +93,12 @@ class TableFiles:
         na: Sequence[str] = (),
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
+        hidden: str | None = None,
     ) -> TableFiles:
-        """Open the files of a table; see `golem.readers.moments_from_file` for the parameters."""
+        """Open the files of a table; see `golem.readers.moments_from_file` for the parameters.
+
+        `hidden` is a column that is not used, and that files need not have.
+        """
         files: list[TableFile] = []
         names: tuple[str, ...] = ()
         positions = []
@@ -98,13 +108,14 @@ class TableFiles:
         for path in find_files(paths):
             with naming(path):
                 file = _open(path, header, na, files)
+                unused = [*drop, *(name for name in (hidden,) if name is not None and name in file.names)]
                 # Duplicate and empty names are errors only among the columns to use.
                 used = [name for name in file.names if wanted is None or name in wanted]
                 column_names(used, len(used))
                 if files:
-                    _require_agreement(file, files[0], names, drop, selected=columns is not None)
+                    _require_agreement(file, files[0], names, unused, selected=columns is not None)
                 else:
-                    names = _chosen(file, columns, drop)
+                    names = _chosen(file, columns, unused)
                 positions.append(tuple(map({name: j for j, name in enumerate(file.names)}.__getitem__, names)))
                 files.append(file)
         types = (frozenset(listed(categorical)), frozenset(listed(numeric)))
