@@ -20,6 +20,9 @@ from sklearn.base import clone
 from golem.assessment.bootstrap import Bootstrap, bootstrap
 from golem.assessment.diagnostics import Diagnosis, diagnose, find_outside_intervals
 from golem.assessment.selection import GolemCV, Selection
+from golem.data.environment_input import Targets
+from golem.data.environment_sample import EnvironmentSample
+from golem.data.environments import Environments
 from golem.data.files.standard_input import source_name, spooled
 from golem.data.files.table_files import listed
 from golem.data.inputs import check_knowledge
@@ -27,7 +30,9 @@ from golem.data.knowledge import Knowledge, NamedKnowledge, with_edges
 from golem.data.moments import Moments
 from golem.data.resampling import Sample
 from golem.data.table_source import Reading, open_source
+from golem.data.targets import read_targets
 from golem.estimator.direction_evidence import RowSource, uses_shape
+from golem.estimator.environment_fit import require_environment_settings, require_observational
 from golem.estimator.golem import Golem, is_counted
 from golem.estimator.settings import checkpoint_path
 from golem.graphs.graph_document import GraphDocument
@@ -115,6 +120,9 @@ def fit_file(
     numeric: Sequence[str] = (),
     covariance: bool = False,
     rows: int | None = None,
+    environment: str | None = None,
+    environments: bool = False,
+    targets: Targets | str | Path | None = None,
     drop_dependent: bool = False,
     forbid: Sequence[str] = (),
     require: Sequence[str] = (),
@@ -145,6 +153,12 @@ def fit_file(
         Whether the file is a covariance matrix; see `golem.readers.read_covariance`.
     rows : int, optional
         Number of rows behind the covariance matrix.
+    environment : str, optional
+        The column that says from which experiment each row comes.
+    environments : bool
+        Whether every file is an environment, whose label is the name of the file without its ending.
+    targets : mapping or path, optional
+        The columns that each environment changes, by label, or a JSON file with them.
     drop_dependent : bool
         Drop columns that are constant, copies or linear combinations of earlier columns, instead of refusing the table.
     forbid, require : sequence of str
@@ -185,14 +199,18 @@ def fit_file(
         listed(numeric),
         covariance,
         rows,
+        environment,
+        environments,
     )
+    known = read_targets(targets) if isinstance(targets, str | Path) else targets
     search = None if select is None else GolemCV(model, select, random_state=random_state)
-    _require_consistent(model, search, bootstrap, certificate, folder)
+    _require_consistent(model, search, bootstrap, certificate, folder, known is not None)
     _require_useful_checkpoint(model, search, checkpoint)
     with contextlib.ExitStack() as stack:
         here = stack.enter_context(spooled(paths))
         divided = bool(bootstrap) or select in ("cv", "stability")
         how: dict[str, Any] = {"divided": divided, "checked": diagnose or uses_shape(model), "scheduler": scheduler}
+        how["targets"] = known
         source = open_source(here, reading, **how)
         require_kept(source.paths, folder, RESULT_FILES)
         if source.made_up_names:
@@ -208,7 +226,9 @@ def fit_file(
                 progress.note(table.note)
         with naming(paths):
             title = title_of(paths)
-            supplement = Supplement({"paths": paths, "folder": _path_to_here(folder)} | vars(reading), table)
+            files = {"paths": paths, "folder": _path_to_here(folder)} | vars(reading)
+            files["targets"] = str(targets) if isinstance(targets, str | Path) else None
+            supplement = Supplement(files, table)
             selection = None
             if search is not None:
                 selection = choose(search, model, moments if select == "bic" else source.sample, progress)
@@ -281,6 +301,9 @@ def repeat_fit(
         numeric=run.data.numeric,
         covariance=run.data.covariance,
         rows=run.data.rows,
+        environment=run.data.environment,
+        environments=run.data.environments,
+        targets=run.targets,
         bootstrap=bootstrap or run.resamples,
         random_state=run.seed,
         diagnose=diagnose,
@@ -293,16 +316,21 @@ def repeat_fit(
 
 
 def _require_consistent(
-    model: Golem, search: GolemCV | None, bootstrap: int | None, certificate: bool, output: Path
+    model: Golem, search: GolemCV | None, bootstrap: int | None, certificate: bool, output: Path, interventional: bool
 ) -> None:
     """Raise a ValueError for settings that cannot work, before the rows are read."""
     if bootstrap is not None and (bootstrap < 1 or bootstrap != int(bootstrap)):
         raise ValueError(f"bootstrap must be a positive whole number or None; got {bootstrap!r}.")
     if certificate and model.noise != "ev":
         raise ValueError(f"A certificate needs noise='ev'; got noise={model.noise!r}.")
-    model.check_settings()
+    _, solver = model.check_settings()
+    if interventional:
+        require_environment_settings(model, solver)
+    else:
+        require_observational(model)
     if search is not None:
         search.check_settings()
+        search.require_method_for(interventional)
     require_writable(output)
 
 
@@ -346,9 +374,14 @@ def _add_edges(
     check_knowledge(known, columns)
 
 
-def choose(search: GolemCV, model: Golem, data: Moments | Sample, progress: Progress = _SILENT) -> Selection:
+def choose(
+    search: GolemCV,
+    model: Golem,
+    data: Moments | Environments | Sample | EnvironmentSample,
+    progress: Progress = _SILENT,
+) -> Selection:
     """Choose the penalties, and set them in the model."""
-    compile_kernels(model, (data if isinstance(data, Moments) else data.moments).d, progress)
+    compile_kernels(model, (data if isinstance(data, Moments | Environments) else data.moments).d, progress)
     parts = {"bic": "graphs of the path", "cv": "folds", "stability": "halves of the rows"}[search.select]
     with progress.counting(parts) as show:
         search.set_params(callback=show)
@@ -359,7 +392,7 @@ def choose(search: GolemCV, model: Golem, data: Moments | Sample, progress: Prog
 
 def learn(
     model: Golem,
-    moments: Moments,
+    moments: Moments | Environments,
     progress: Progress = _SILENT,
     checkpoint: str | Path | None = None,
     rows: RowSource = None,
@@ -376,7 +409,7 @@ def learn(
 
         model.set_params(callback=call_all if listeners else None)
         try:
-            model.fit(moments, checkpoint=checkpoint, rows=rows)
+            model.fit(moments, checkpoint=checkpoint, rows=rows if isinstance(moments, Moments) else None)
         finally:
             model.set_params(callback=before)
 
@@ -402,7 +435,12 @@ def check(model: Golem, rows: Callable[[], Matrix | None], progress: Progress = 
 
 
 def _resample(
-    model: Golem, sample: Sample, replicates: int, seed: int, output: Path, progress: Progress
+    model: Golem,
+    sample: Sample | EnvironmentSample,
+    replicates: int,
+    seed: int,
+    output: Path,
+    progress: Progress,
 ) -> Bootstrap | None:
     """Bootstrap with progress; return None if Ctrl-C ended it before the first replicate."""
     try:

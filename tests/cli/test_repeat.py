@@ -37,6 +37,8 @@ def test_graph_json_holds_what_a_repeat_needs(finished):
         "drop": [],
         "header": None,
         "na": [],
+        "categorical": [],
+        "numeric": [],
         "covariance": False,
         "rows": None,
         "environment": None,

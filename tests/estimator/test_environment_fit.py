@@ -196,7 +196,7 @@ def test_settings_that_do_not_fit_are_refused(frame, settings, message):
 
 def test_input_that_does_not_fit_is_refused(frame, tables):
     for arguments, message in (
-        ({"environments": "Arm"}, "no column 'Arm' of labels. Did you mean 'arm'"),
+        ({"environments": "Arm"}, r"no column 'Arm' of labels\. Did you mean 'arm'"),
         ({"targets": TARGETS}, "targets need environments"),
         ({"environments": "arm"}, "need targets"),
     ):

@@ -67,6 +67,8 @@ def fit(
             "model holds (only order with nv, auto)."
         ),
     ] = "auto",
+    intervention: options.InterventionKind = "soft",
+    intercepts: options.Intercepts = "separate",
     solver: Annotated[
         Literal["order", "lbfgs", "adam"],
         options.search(help="Search over orders (order), or minimize the paper's score by L-BFGS or Adam."),
@@ -123,6 +125,9 @@ def fit(
     header: options.Header = None,
     covariance: options.Covariance = False,
     rows: options.Rows = None,
+    environment: options.EnvironmentColumn = None,
+    environments: options.EnvironmentFiles = False,
+    targets: options.TargetsFile = None,
     repeat: Annotated[
         Path | None,
         options.data(
@@ -146,6 +151,7 @@ def fit(
 
         golem fit data.csv -o out
         golem fit data.csv --noise ev --forbid 'A->B' --bootstrap 100
+        golem fit data.csv --environment condition --targets targets.json
         golem fit --from out/graph.json -o again
 
     Writes `graph.json`, `edges.csv`, `weights.csv` (up to 1000 columns), `graph.png` and `report.html` into the output
@@ -189,6 +195,8 @@ def fit(
                 knowledge=options.read_knowledge_file(knowledge),
                 missing=missing,
                 shape=shape,
+                intervention=intervention,
+                intercepts=intercepts,
                 device=device,
                 random_state=seed,
             )
@@ -204,6 +212,9 @@ def fit(
                 numeric=options.all_names(numeric),
                 covariance=covariance,
                 rows=rows,
+                environment=environment,
+                environments=environments,
+                targets=targets,
                 drop_dependent=drop_dependent,
                 forbid=forbid,
                 require=require,

@@ -19,6 +19,7 @@ model = partial(typer.Option, rich_help_panel="Model")
 search = partial(typer.Option, rich_help_panel="Search")
 check = partial(typer.Option, rich_help_panel="Checks")
 knowledge = partial(typer.Option, rich_help_panel="Knowledge")
+experiment = partial(typer.Option, rich_help_panel="Experiments")
 data = partial(typer.Option, rich_help_panel="Data")
 
 OutputFolder = Annotated[Path, output("--output", "-o", help="Folder for the results.")]
@@ -82,6 +83,39 @@ Drop = Annotated[list[str], data(help="Columns to leave out, e.g. a,b,c; may be 
 Header = Annotated[
     bool | None,
     data("--header/--no-header", help="Whether the first line holds column names.  [default: detected]"),
+]
+
+EnvironmentColumn = Annotated[
+    str | None,
+    experiment("--environment", metavar="COLUMN", help="Column that says from which experiment each row comes."),
+]
+EnvironmentFiles = Annotated[
+    bool,
+    experiment(
+        "--environments",
+        help="Every file is an experiment, labelled by the name of the file without its ending: golem fit "
+        "--environments runs/*.csv --targets targets.json.",
+    ),
+]
+TargetsFile = Annotated[
+    Path | None,
+    experiment(
+        "--targets",
+        metavar="FILE",
+        help='JSON file with the columns that each experiment changed: {"control": [], "knockout": ["A"]}.',
+    ),
+]
+InterventionKind = Annotated[
+    Literal["soft", "hard"],
+    experiment(
+        "--intervention",
+        help="What experiments do to their targets: change how they depend on their causes (soft), or replace their "
+        "causes (hard).",
+    ),
+]
+Intercepts = Annotated[
+    Literal["separate", "shared"],
+    experiment("--intercepts", help="Means of the columns: one per experiment (separate), or common to all (shared)."),
 ]
 
 

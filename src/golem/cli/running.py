@@ -15,7 +15,10 @@ from golem.runtime.interrupts import begin_work
 
 _NO_SPACE = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 # Settings that are options, as messages write them.
-_NAMES = "device|effort|lambda_dag|lambda_sparsity|max_iter|missing|noise|select|solver|threshold|time_limit"
+_NAMES = (
+    "device|effort|intercepts|intervention|lambda_dag|lambda_sparsity|max_iter|missing|noise|select|solver|threshold|"
+    "time_limit"
+)
 _SETTING = re.compile(rf"(?<![^ (])({_NAMES})='?([\w.:+-]*\w|[.]+)'?")
 
 

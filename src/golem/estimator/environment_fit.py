@@ -31,7 +31,10 @@ def require_observational(model: Golem) -> None:
     """Raise a ValueError if settings for environments are given without environments."""
     for name, default in (("intervention", "soft"), ("intercepts", "separate")):
         if (value := getattr(model, name)) != default:
-            raise ValueError(f"{name}={value!r} needs environments: fit(X, environments=..., targets=...).")
+            raise ValueError(
+                f"{name}={value!r} needs environments, and the columns that each of them changes. Give both, or leave "
+                "it out."
+            )
 
 
 def require_environment_settings(model: Golem, solver: Order | Adam | LBFGS, rows: Any = None) -> None:

@@ -84,6 +84,12 @@ class Run:
         """Which files were read, and how."""
         return self.document.data or SourceRecord()
 
+    @property
+    def targets(self) -> dict[str, list[str]] | None:
+        """The targets of each environment, if there were several."""
+        found = self.document.environments
+        return None if found is None else {one.label: one.targets for one in found}
+
     def paths(self) -> list[str]:
         """Find the files that were read, from the folder of that run, from here, or next to the record."""
         if not self.data.paths:

@@ -277,6 +277,14 @@ class GolemCV(NotebookDisplay, TableEstimator):
                 self._check_grid(name, getattr(self, name), model)
         model.check_settings()
 
+    def require_method_for(self, environments: bool) -> None:
+        """Raise a ValueError if the method cannot choose with environments."""
+        if environments and self.select == "cv":
+            raise ValueError(
+                "select='cv' is not defined for environments: a held-out row says nothing about experiments on others. "
+                "Use select='bic' or select='stability'."
+            )
+
     def _check_grid(self, name: str, values: Any, model: Golem) -> None:
         """Raise a ValueError if the values of a parameter cannot be compared."""
         if name != "lambda_sparsity" and is_counted(model):
@@ -313,11 +321,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
         """Return the moments of all rows, or of each environment, and what can be divided; None if there are none."""
         if not is_interventional(X, environments, targets) and not isinstance(X, EnvironmentSample):
             return read_sample(self, X)
-        if self.select == "cv":
-            raise ValueError(
-                "select='cv' is not defined for environments: a held-out row says nothing about experiments on others. "
-                "Use select='bic' or 'stability'."
-            )
+        self.require_method_for(True)
         if self.select == "bic" and not isinstance(X, EnvironmentSample):
             return read_environments(self, X, environments, targets), None
         sample = read_environment_sample(X, environments, targets, self.missing)
