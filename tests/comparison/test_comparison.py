@@ -249,14 +249,15 @@ def test_bad_input_is_refused_before_anything_runs(drawn):
 
 def test_every_method_has_its_name():
     assert list(METHODS) == [
-        "golem-ev", "golem-nv", "order-ev", "order-nv", "order", "notears", "notears-l1", "fgs", "fgs-mbic", "pc",
-        "direct-lingam", "sort-regress-var", "sort-regress-r2",
+        "golem-ev", "golem-nv", "order-ev", "order-nv", "order", "order-soft", "order-hard", "notears", "notears-l1",
+        "fgs", "fgs-mbic", "pc", "direct-lingam", "sort-regress-var", "sort-regress-r2",
     ]  # fmt: skip
     assert METHODS["notears-l1"].model().l1 == 0.1
     assert METHODS["golem-nv"].model().solver == "adam"
     assert METHODS["order-nv"].model().solver == "order"
-    by_default = set(default_methods())
-    assert by_default | set(packages_not_installed()) == (set(METHODS) | set(OTHER_PACKAGES)) - {"golem-ev", "golem-nv"}
+    offered = [set(default_methods(kind)) | set(packages_not_installed(kind)) for kind in (False, True)]
+    assert offered[1] == {"order-soft", "order-hard", "gies", "gnies"}
+    assert offered[0] == (set(METHODS) | set(OTHER_PACKAGES)) - {"golem-ev", "golem-nv"} - offered[1]
     assert golem.compare is compare
 
 

@@ -135,3 +135,24 @@ def test_installing_is_explained():
     peer = OTHER_PACKAGES["causal-learn-pc"]
     assert peer.install == "pip install causal-learn"
     assert peer.is_installed == (find_spec("causallearn") is not None)
+
+
+def test_packages_for_experiments_get_tables_and_targets(install):
+    asked = {}
+
+    def fit_bic(tables, targets):
+        asked["gies"] = ([len(table) for table in tables], targets)
+        return COLLIDER.astype(float), -1.0
+
+    def fit(tables, known_targets):
+        asked["gnies"] = ([len(table) for table in tables], known_targets)
+        return -1.0, COLLIDER.astype(float), known_targets
+
+    install("gies", fit_bic=fit_bic)
+    install("gnies", fit=fit)
+    tables, targets = [np.ones((5, 4)), np.ones((7, 4))], [[], [1, 3]]
+    for name in ("gies", "gnies"):
+        estimate = OTHER_PACKAGES[name].learn_environments(tables, targets)
+        np.testing.assert_array_equal(estimate.graph, COLLIDER)
+        assert estimate.is_class
+    assert asked == {"gies": ([5, 7], targets), "gnies": ([5, 7], {1, 3})}

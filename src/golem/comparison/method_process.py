@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from golem.comparison.other_packages import Estimate
+from golem.comparison.registry import Tables
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.runtime.child_process import ChildProcess, CrashError, TimeLimitError
@@ -44,12 +45,14 @@ class Outcome:
 class MethodProcess:
     """A child process that runs methods on one table; use it in a `with` block."""
 
-    def __init__(self, rows: Matrix | None, moments: Moments, knowledge: Knowledge) -> None:
+    def __init__(
+        self, rows: Matrix | None, moments: Moments, knowledge: Knowledge, tables: Tables | None = None
+    ) -> None:
         self._temporary = contextlib.ExitStack()
         self._folder = self._temporary.enter_context(temporary_folder("golem-compare-"))
         self._process = ChildProcess("golem.comparison.worker", str(self._folder))
         # `compare` reports missing values once for all methods.
-        data = (rows, replace(moments, missing=None), knowledge)
+        data = (rows, replace(moments, missing=None), knowledge, tables)
         path = self._folder / "data"
         with naming_file(path), path.open("wb") as file:
             pickle.dump(data, file, pickle.HIGHEST_PROTOCOL)

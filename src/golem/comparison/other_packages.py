@@ -1,7 +1,8 @@
 """Adapters to other packages that learn graphs.
 
 Each adapter takes rows of shape (n, d) and returns an `Estimate` with `graph[i, j]` for i -> j. It transposes and
-centres where a package needs it. The settings are those that the package recommends. A name that ends in "-mbic" has
+centres where a package needs it. Adapters to packages that learn from experiments take one array per environment and
+the numbers of its targets. The settings are those that the package recommends. A name that ends in "-mbic" has
 golem's default penalty per edge instead, so that only the searches differ.
 """
 
@@ -48,6 +49,7 @@ class OtherPackage:
     module: str
     package: str
     learn: Callable[[Matrix], Estimate]
+    learn_environments: Callable[[list[Matrix], list[list[int]]], Estimate] | None = None
 
     @property
     def is_installed(self) -> bool:
@@ -107,6 +109,20 @@ def _flopsearch_mbic(X: Matrix) -> Estimate:
     return _flopsearch(X, 1 + 2 * math.log(d) / math.log(n))
 
 
+def _gies(tables: list[Matrix], targets: list[list[int]]) -> Estimate:
+    """Run GIES, whose score is that of hard interventions with separate means."""
+    import gies
+
+    return of_class(np.asarray(gies.fit_bic(tables, targets)[0]) != 0)
+
+
+def _gnies(tables: list[Matrix], targets: list[list[int]]) -> Estimate:
+    """Run GnIES, which estimates which nodes change in some environment; those that are targets are given."""
+    import gnies
+
+    return of_class(np.asarray(gnies.fit(tables, known_targets={node for some in targets for node in some})[1]) != 0)
+
+
 def of_weights(weights: Any) -> Estimate:
     """Return the estimate of a method that learns the weights of a directed graph."""
     B = np.array(weights, dtype=float)
@@ -138,4 +154,6 @@ OTHER_PACKAGES: dict[str, OtherPackage] = {
     "causal-learn-pc": OtherPackage("causallearn", "causal-learn", _causal_learn_pc),
     "flopsearch": OtherPackage("flopsearch", "flopsearch", _flopsearch),
     "flopsearch-mbic": OtherPackage("flopsearch", "flopsearch", _flopsearch_mbic),
+    "gies": OtherPackage("gies", "gies", lambda X: _gies([X], [[]]), _gies),
+    "gnies": OtherPackage("gnies", "gnies", lambda X: _gnies([X], [[]]), _gnies),
 }

@@ -6,10 +6,11 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from golem.baselines import FGS, PC, DirectLiNGAM, Notears, SortRegress
-from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
+from golem.comparison.other_packages import OTHER_PACKAGES, Estimate, OtherPackage
+from golem.data.environments import Environments
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.estimator.golem import Golem
@@ -50,8 +51,11 @@ def _compile_measure() -> None:
 
 
 PAPER_RECIPE = ("golem-ev", "golem-nv")
+# Methods that learn from several environments, and only from these.
+INTERVENTIONAL = ("order-soft", "order-hard", "gies", "gnies")
 # golem-* is the paper's recipe; order-* searches over orders; order chooses the noise model from the data and
-# uses the shape of the noise for directions that the equivalence class leaves open. fgs-mbic has the default
+# uses the shape of the noise for directions that the equivalence class leaves open. order-soft and order-hard learn
+# from soft and hard interventions. fgs-mbic has the default
 # penalty of the order search, up to 2 log(d / (d - 2)) per edge.
 METHODS: dict[str, Method] = {
     "golem-ev": Method(lambda: Golem.paper("ev")),
@@ -59,6 +63,8 @@ METHODS: dict[str, Method] = {
     "order-ev": Method(lambda: Golem("ev"), partial(_compile_search, GaussianEV())),
     "order-nv": Method(lambda: Golem("nv", shape="off"), partial(_compile_search, GaussianNV())),
     "order": Method(lambda: Golem("auto"), partial(_compile_search, GaussianTied(2))),
+    "order-soft": Method(lambda: Golem("nv", intervention="soft")),
+    "order-hard": Method(lambda: Golem("nv", intervention="hard")),
     "notears": Method(lambda: Notears()),
     "notears-l1": Method(lambda: Notears(l1=0.1)),
     "fgs": Method(lambda: FGS()),
@@ -94,23 +100,54 @@ def named_table(rows: Matrix, names: Sequence[str]) -> Any:
     return pa.table(dict(zip(names, rows.T, strict=True)))
 
 
-def learn(name: str, rows: Matrix | None, moments: Moments, knowledge: Knowledge | None = None) -> Estimate:
-    """Run a method on rows, or on moments if there are no rows.
+class Tables(NamedTuple):
+    """The rows of several environments; None if only their moments are known."""
+
+    environments: Environments
+    rows: list[Matrix] | None
+
+
+def learn(
+    name: str,
+    rows: Matrix | None,
+    moments: Moments,
+    knowledge: Knowledge | None = None,
+    tables: Tables | None = None,
+) -> Estimate:
+    """Run a method on rows, on moments if there are no rows, or on the tables of several environments.
 
     Raises
     ------
     ValueError
         If the method cannot use the data or the knowledge.
     """
+    if tables is not None and name not in INTERVENTIONAL:
+        raise ValueError(f"{name} cannot use environments. The methods that can are {', '.join(INTERVENTIONAL)}.")
+    if tables is None and name in INTERVENTIONAL:
+        raise ValueError(f"{name} needs environments and their targets.")
     if name in OTHER_PACKAGES:
-        if knowledge is not None and not knowledge.is_empty:
-            raise ValueError(f"{name} cannot use knowledge. Leave the knowledge or this method out.")
-        if rows is None:
-            raise ValueError(f"{name} needs rows, not Moments.")
-        return OTHER_PACKAGES[name].learn(rows)
+        return _learn_elsewhere(OTHER_PACKAGES[name], name, rows, knowledge, tables)
     model = METHODS[name].model().set_params(knowledge=knowledge)
-    model.fit(moments if rows is None else named_table(rows, moments.names))
+    if tables is not None:
+        model.fit(tables.environments)
+    else:
+        model.fit(moments if rows is None else named_table(rows, moments.names))
     member = getattr(model, "adjacency_", None)
     if hasattr(model, "weights_"):
         return Estimate(model.adjacency_, False, member, model.weights_)
     return Estimate(model.cpdag_, True, member)
+
+
+def _learn_elsewhere(
+    other: OtherPackage, name: str, rows: Matrix | None, knowledge: Knowledge | None, tables: Tables | None
+) -> Estimate:
+    """Run a method of another package."""
+    if knowledge is not None and not knowledge.is_empty:
+        raise ValueError(f"{name} cannot use knowledge. Leave the knowledge or this method out.")
+    if tables is None:
+        if rows is None:
+            raise ValueError(f"{name} needs rows, not Moments.")
+        return other.learn(rows)
+    if tables.rows is None or other.learn_environments is None:
+        raise ValueError(f"{name} needs rows, not Moments.")
+    return other.learn_environments(tables.rows, [list(targets) for targets in tables.environments.targets])

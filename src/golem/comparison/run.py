@@ -6,7 +6,7 @@ import contextlib
 import importlib.metadata
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,9 +17,11 @@ from numpy.typing import ArrayLike
 
 from golem.comparison.method_process import MethodProcess, Outcome
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
-from golem.comparison.registry import METHODS, PAPER_RECIPE, named_table, require_known
+from golem.comparison.registry import INTERVENTIONAL, METHODS, PAPER_RECIPE, named_table, require_known
 from golem.comparison.result import Comparison, Row, Step
+from golem.comparison.tables import read_tables
 from golem.data.checks import require_learnable
+from golem.data.environment_input import is_interventional
 from golem.data.files.table_files import Paths, TableFiles
 from golem.data.inputs import check_knowledge, read_knowledge, require_shape
 from golem.data.knowledge import Knowledge, NamedKnowledge
@@ -33,7 +35,7 @@ from golem.graphs.formats import read_graph
 from golem.graphs.named_graph import NamedGraph
 from golem.output.settings_document import versions
 from golem.runtime.messages import quoted
-from golem.runtime.types import BoolMatrix
+from golem.runtime.types import BoolMatrix, Matrix
 from golem.runtime.version import __version__
 from golem.score.objective import graph_bic, graph_scores
 from golem.score.regression import residual_variances
@@ -46,6 +48,8 @@ def compare(
     methods: str | Sequence[str] | None = None,
     *,
     truth: ArrayLike | NamedGraph | None = None,
+    environments: Any = None,
+    targets: Mapping[Any, Any] | None = None,
     knowledge: Knowledge | NamedKnowledge | None = None,
     missing: MissingChoice = "error",
     time_limit: float | None = TIME_LIMIT,
@@ -66,6 +70,11 @@ def compare(
     truth : array of shape (d, d), NamedGraph or DataFrame, optional
         The true graph, as edges or weights [i, j] for i -> j. Columns that it does not name are isolated in it; it must
         not name other variables.
+    environments : str or sequence of n labels, optional
+        The experiment that each row comes from, or the name of the column of X with these labels; see `Golem.fit`. Only
+        the methods in `golem.comparison.registry.INTERVENTIONAL` can use them, and these run by default.
+    targets : mapping of label to columns, optional
+        The columns that each experiment changed; [] for observational data.
     knowledge : Knowledge or NamedKnowledge, optional
         Forbidden and required edges and tiers. Methods that cannot use them do not run, and their rows say so.
     missing : {"error", "drop", "em"}
@@ -90,18 +99,15 @@ def compare(
     [('sort-regress-var', 6, 0.0), ('notears-l1', 6, 0.0)]
     """
     chosen = [methods] if isinstance(methods, str) else methods
-    names = default_methods() if chosen is None else list(dict.fromkeys(chosen))
+    with_environments = is_interventional(X, environments, targets)
+    names = default_methods(with_environments) if chosen is None else list(dict.fromkeys(chosen))
     require_known(names)
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit must be positive; got {time_limit}.")
     if isinstance(X, str | Path):
         raise ValueError(f"X must be a table or Moments; got the path {str(X)!r}. Use compare_file for files.")
-    rows, moments = None, X
-    if not isinstance(X, Moments):
-        rows, columns = rows_and_names(X)
-        moments = Moments.from_rows(rows, columns, missing=missing)
-        if moments.missing is not None and moments.missing.cells:
-            rows = None if missing == "em" else rows[~np.isnan(rows).any(axis=1)]
+    tables = read_tables(X, environments, targets, missing) if with_environments else None
+    rows, moments = (None, tables.environments.together()) if tables is not None else _read(X, missing)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         require_learnable(moments, uses_scale=False)
@@ -115,13 +121,13 @@ def compare(
         warned[moments.missing.sentence] = ()
     if unnamed:
         warned[f"The truth does not name the columns {quoted(unnamed)}; they count as isolated there."] = ()
-    with MethodProcess(rows, moments, masks) as process:
+    with MethodProcess(rows, moments, masks, tables) as process:
         for number, name in enumerate(names):
             tick = None if callback is None else partial(_report, callback, name, number, len(names))
             outcome = _run(name, process, time_limit, tick)
             for warning in outcome.warnings:
                 warned[warning] = (*warned.get(warning, ()), name)
-            found.append(_row(name, outcome, moments, true_graph))
+            found.append(_row(name, outcome, moments, true_graph, has_bic=tables is None))
             if outcome.estimate is not None:
                 estimates[name] = outcome.estimate
             if outcome.status == "interrupted":
@@ -132,6 +138,7 @@ def compare(
     settings = {
         "n": moments.n,
         "missing": missing,
+        "targets": None if tables is None else tables.environments.named_targets,
         "time_limit": None if time_limit is None else float(time_limit),
         "knowledge": None if masks.is_empty else by_name.document(),
         "versions": {"golem": __version__} | versions() | _package_versions(names),
@@ -171,15 +178,27 @@ def compare_file(
     return compare(named_table(rows_of(table).values, table.names), methods, truth=graph, **options)
 
 
-def default_methods() -> list[str]:
-    """Return the names of all methods that are installed, without the paper's recipe, which takes minutes."""
+def default_methods(with_environments: bool = False) -> list[str]:
+    """Return the installed methods for the data, without the paper's recipe, which takes minutes."""
     installed = [*METHODS, *(name for name, other in OTHER_PACKAGES.items() if other.is_installed)]
-    return [name for name in installed if name not in PAPER_RECIPE]
+    return [name for name in installed if name not in PAPER_RECIPE and (name in INTERVENTIONAL) == with_environments]
 
 
-def packages_not_installed() -> dict[str, str]:
-    """Return the methods that are not installed, with the command that installs them."""
-    return {name: other.install for name, other in OTHER_PACKAGES.items() if not other.is_installed}
+def packages_not_installed(with_environments: bool = False) -> dict[str, str]:
+    """Return the methods for the data that are not installed, with the command that installs them."""
+    missing = {name: other.install for name, other in OTHER_PACKAGES.items() if not other.is_installed}
+    return {name: command for name, command in missing.items() if (name in INTERVENTIONAL) == with_environments}
+
+
+def _read(X: Any, missing: MissingChoice) -> tuple[Matrix | None, Moments]:
+    """Return the complete rows of a table, if there are any, and the moments."""
+    if isinstance(X, Moments):
+        return None, X
+    rows, columns = rows_and_names(X)
+    moments = Moments.from_rows(rows, columns, missing=missing)
+    if moments.missing is not None and moments.missing.cells:
+        return None if missing == "em" else rows[~np.isnan(rows).any(axis=1)], moments
+    return rows, moments
 
 
 def _package_versions(methods: Sequence[str]) -> dict[str, str]:
@@ -220,8 +239,8 @@ def _true_graph(truth: Any, names: tuple[str, ...]) -> BoolMatrix:
     return metrics.as_truth(truth, names)
 
 
-def _row(name: str, outcome: Outcome, moments: Moments, truth: BoolMatrix | None) -> Row:
-    """Return the row of a method in the table."""
+def _row(name: str, outcome: Outcome, moments: Moments, truth: BoolMatrix | None, has_bic: bool = True) -> Row:
+    """Return the row of a method in the table; without scores if one covariance does not describe the data."""
     row = Row(name, seconds=outcome.seconds, status=outcome.status, message=outcome.message)
     estimate = outcome.estimate
     if estimate is None:
@@ -229,7 +248,7 @@ def _row(name: str, outcome: Outcome, moments: Moments, truth: BoolMatrix | None
     graph, S, n = estimate.graph, moments.covariance, moments.n
     row = replace(row, edges=int(np.sum(np.triu(graph | graph.T)) if estimate.is_class else graph.sum()))
     # A node with as many parents as rows has no residual variance, and the graph no BIC.
-    if estimate.member is not None and estimate.member.sum(axis=0).max() < n - 1:
+    if has_bic and estimate.member is not None and estimate.member.sum(axis=0).max() < n - 1:
         row = replace(row, bic=graph_bic(estimate.member, S, n))
         if estimate.weights is not None:
             scores = graph_scores(estimate.weights, residual_variances(estimate.weights, S), n)

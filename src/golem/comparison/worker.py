@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from golem.comparison.method_process import Outcome
-from golem.comparison.registry import learn, prepare
+from golem.comparison.registry import Tables, learn, prepare
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.runtime.child_process import serve
@@ -21,24 +21,24 @@ from golem.runtime.types import Matrix
 def main(folder: Path) -> None:
     """Run methods, one after the other, on the data in a folder."""
     with (folder / "data").open("rb") as file:
-        rows, moments, knowledge = pickle.load(file)
+        rows, moments, knowledge, tables = pickle.load(file)
 
     def answer(name: str, start_clock: Callable[[], None]) -> None:
         prepare(name)
         start_clock()
-        outcome = _outcome(name, rows, moments, knowledge)
+        outcome = _outcome(name, rows, moments, knowledge, tables)
         (folder / name).write_bytes(pickle.dumps(outcome))
 
     serve(answer)
 
 
-def _outcome(name: str, rows: Matrix | None, moments: Moments, knowledge: Knowledge) -> Outcome:
+def _outcome(name: str, rows: Matrix | None, moments: Moments, knowledge: Knowledge, tables: Tables | None) -> Outcome:
     """Run a method and return how it ended."""
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         try:
-            estimate = learn(name, rows, moments, knowledge)
+            estimate = learn(name, rows, moments, knowledge, tables)
         except ValueError as error:
             outcome = Outcome("error", str(error))
         except Exception as error:  # noqa: BLE001  other packages may raise anything; it becomes a row of the table

@@ -1,0 +1,40 @@
+"""Comparisons on data from several environments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from golem import compare
+from golem.comparison.tables import read_tables
+from golem.simulate import random_sem, simulate_environments, single_targets
+
+
+@pytest.fixture
+def drawn():
+    sem = random_sem(5, "ER1", "gaussian-nv", random_state=4)
+    return simulate_environments(sem, single_targets(sem, 5, "hard"), 3000, "hard", random_state=0)
+
+
+def test_methods_learn_from_environments_and_others_say_that_they_cannot(drawn):
+    options = {"environments": drawn.labels, "targets": drawn.targets, "truth": drawn.sem.adjacency}
+    found = compare(drawn.data, ["order-soft", "order-hard", "fgs"], **options)
+    assert [row.shd for row in found.rows] == [0.0, 0.0, None]
+    assert "fgs cannot use environments. The methods that can are order-soft, order-hard" in found.rows[2].message
+    assert found.rows[0].bic is None
+    assert found.settings["targets"]["control"] == []
+    alone = compare(drawn.data, "order-hard")
+    assert alone.rows[0].message == "order-hard needs environments and their targets."
+
+
+def test_rows_with_missing_values_are_left_out_of_the_tables(drawn):
+    X = drawn.data.copy()
+    X[::10, 0] = np.nan
+    tables = read_tables(X, drawn.labels, drawn.targets, "drop")
+    assert [len(rows) for rows in tables.rows] == [part.n for part in tables.environments.moments]
+    assert sum(map(len, tables.rows)) == 2700
+    assert read_tables(X, drawn.labels, drawn.targets, "em").rows is None
+    order = list(tables.environments.labels)
+    for label, rows in zip(order, tables.rows, strict=True):
+        mine = drawn.data[(drawn.labels == label) & ~np.isnan(X[:, 0])]
+        np.testing.assert_array_equal(rows, mine)
