@@ -145,8 +145,13 @@ def moments_of_columns(
     return replace(moments, coding=coding, missing=record)
 
 
-def with_used_levels(parts: Sequence[Moments]) -> list[Moments]:
-    """Leave out the levels of categories that occur only in rows that were dropped; parts have the same coding."""
+def with_used_levels(moments: Moments) -> Moments:
+    """Leave out the levels of categories that no row has."""
+    return parts_with_used_levels([moments])[0]
+
+
+def parts_with_used_levels(parts: Sequence[Moments]) -> list[Moments]:
+    """Leave out the levels that occur in no part, because rows were dropped; the parts have the same coding."""
     coding = parts[0].coding
     if coding is None:
         return list(parts)
@@ -195,12 +200,48 @@ def _category_of(name: str, series: Any) -> tuple[Variable, Vector]:
     """Return a category and its codes; missing values are NaN."""
     import narwhals.stable.v1 as nw
 
-    values, absent = series.to_list(), series.is_null().to_list()
-    texts = [None if missing else _level_name(value) for value, missing in zip(values, absent, strict=True)]
+    texts = _texts(series)
     chosen = series.dtype in (nw.Categorical, nw.Enum)
     variable = category(name, CellCounter(text for text in texts if text is not None), chosen)
-    code = {level: float(k) for k, level in enumerate(variable.levels)}
-    return variable, np.array([np.nan if text is None else code[text] for text in texts])
+    return variable, _codes(texts, variable)
+
+
+def _texts(series: Any) -> list[str | None]:
+    """Return the levels of a column of a table, None for missing values."""
+    values, absent = series.to_list(), series.is_null().to_list()
+    return [None if missing else _level_name(value) for value, missing in zip(values, absent, strict=True)]
+
+
+def _codes(texts: Sequence[str | None], variable: Variable) -> Vector:
+    """Return the positions of levels, NaN for missing values."""
+    code: dict[str | None, float] = {level: float(k) for k, level in enumerate(variable.levels)}
+    return np.array([code.get(text, np.nan) for text in texts])
+
+
+def names_of_categories(frame: Any) -> list[str]:
+    """Return the columns of a part of a table that are categories by their types."""
+    import narwhals.stable.v1 as nw
+
+    kinds = (nw.Categorical, nw.Enum, nw.Boolean, nw.String, nw.Object)
+    return [name for name, kind in nw.from_native(frame, eager_only=True).schema.items() if kind in kinds]
+
+
+def counts_of_texts(frame: Any) -> dict[str, CellCounter[str]]:
+    """Count the rows per level of each column of a part of a table."""
+    import narwhals.stable.v1 as nw
+
+    columns = nw.from_native(frame, eager_only=True).iter_columns()
+    return {series.name: CellCounter(text for text in _texts(series) if text is not None) for series in columns}
+
+
+def coded_columns(frame: Any, coding: Coding) -> list[Vector]:
+    """Return the columns of a part of a table with a known coding, one per variable."""
+    import narwhals.stable.v1 as nw
+
+    table = nw.from_native(frame, eager_only=True)
+    numbers = [variable.name for variable in coding.variables if not variable.is_category]
+    values = iter(rows_and_names(table.select(numbers).to_native())[0].T if numbers else ())
+    return [_codes(_texts(table[v.name]), v) if v.is_category else next(values) for v in coding.variables]
 
 
 def _level_name(value: object) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golem.data.coded_tables import CodedTable, with_used_levels
+from golem.data.coded_tables import CodedTable, parts_with_used_levels
 from golem.data.files.batches import naming
 from golem.data.files.cluster import moments_from_dask as moments_from_dask
 from golem.data.files.cluster import read_on_cluster
@@ -207,7 +207,7 @@ def shards_of(
         # If missing values are an error, no marker was found.
         gaps = [part.missing.markers for part in parts.values() if part.missing is not None]
         table.na.require_found(functools.reduce(add_markers, gaps, {}), table.names)
-        return with_used_levels(moments_of_shards(parts, shards))
+        return parts_with_used_levels(moments_of_shards(parts, shards))
 
 
 def moments_by_em(table: TableFiles, rows: Table, progress: Counter | None = None) -> Moments:

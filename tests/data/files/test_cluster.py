@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from golem import Golem, Moments
 from golem.cli import app
+from golem.data.coded_tables import CodedTable
 from golem.data.files import csv_files, parquet_files
 from golem.readers import environments_from_file, moments_from_dask, moments_from_file, shards_from_file
 
@@ -181,6 +182,25 @@ def test_frames_and_arrays_give_the_moments_of_the_whole(rows, partitions):
     assert_same(moments_from_dask(some), Moments.from_rows(rows[: len(rows) // 3]))
 
 
+def test_a_frame_may_have_categories(rows):
+    frame, order = pd.DataFrame(rows, columns=list("abcde")), rows[:, 0].argsort()
+    frame["site"] = np.array(["x", "y"])[order % 2]
+    frame["low"] = order < 100
+    frame["third"] = pd.Categorical(np.array(list("uvw"))[np.arange(len(rows)) % 3])
+    expected = CodedTable.read(frame).moments()
+    found = moments_from_dask(dask_frame.from_pandas(frame, npartitions=7))
+    assert found.coding == expected.coding
+    assert_same(found, expected)
+
+
+def test_a_cluster_finds_the_levels_of_files(client, tmp_path, rows):
+    frame = pd.DataFrame(rows, columns=list("abcde")).assign(site=np.array(["x", "y"])[np.arange(len(rows)) % 2])
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    there, here = (moments_from_file(tmp_path / "data.csv", scheduler=s) for s in (client.scheduler.address, None))
+    assert there.coding == here.coding
+    np.testing.assert_array_equal(there.scatter, here.scatter)
+
+
 def test_rows_that_lack_values_are_left_out_on_request(rows):
     holes = np.where(np.arange(rows.size).reshape(rows.shape) % 17 == 0, np.nan, rows)
     frame = dask_frame.from_pandas(pd.DataFrame(holes, columns=list("abcde")), npartitions=5)
@@ -194,8 +214,10 @@ def test_what_is_wrong_with_a_frame_is_named():
     frame = pd.DataFrame({"a": [1.0, 2.0, np.nan, 3.0], "b": [1, 2, 3, 4]})
     with pytest.raises(ValueError, match=r"Partition 1: .*'a' \(1\)\. The first is in row 1"):
         moments_from_dask(dask_frame.from_pandas(frame, npartitions=2))
-    with pytest.raises(ValueError, match=r"Partition \d: 1 of 2 columns is not numeric: 'a'"):
+    with pytest.raises(ValueError, match="Column 'a' has 4 different values in 4 rows, like an identifier"):
         moments_from_dask(dask_frame.from_pandas(frame.assign(a=["u", "v", "w", "x"]), npartitions=2))
+    with pytest.raises(ValueError, match=r"Partition \d: 1 of 2 columns is not numeric: 'a'"):
+        moments_from_dask(dask_frame.from_pandas(frame.assign(a=pd.Timestamp("2020-01-01")), npartitions=2))
     with pytest.raises(ValueError, match="got DataFrame"):
         moments_from_dask(frame)
     with pytest.raises(ValueError, match=r"lazy query without rows.*moments_from_dask"):

@@ -11,16 +11,26 @@ import dataclasses
 import logging
 import socket
 import warnings
+from collections import Counter as TextCounter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from golem.data.checks import DataWarning
+from golem.data.coded_tables import (
+    coded_columns,
+    counts_of_texts,
+    moments_of_columns,
+    names_of_categories,
+    with_used_levels,
+)
 from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import Parts, Task, merged, moments_of_shards, part_moments
+from golem.data.levels import category, warn_of_rare_levels
 from golem.data.moments import Moments
-from golem.data.table_input import real_matrix, rows_and_names
+from golem.data.table_input import real_matrix
+from golem.data.variables import Coding, Variable
 from golem.runtime.machine import available_cores
 from golem.runtime.names import column_names
 from golem.runtime.progress import Counter
@@ -117,8 +127,9 @@ def connected(scheduler: str | Client, workers: int | None = None) -> Iterator[C
 def moments_from_dask(frame: Any, *, missing: Literal["error", "drop"] = "error") -> Moments:
     """Return the moments of a Dask DataFrame or Array: one task per partition, merged on the workers.
 
-    With missing="drop", rows with missing values are dropped. Needs the extra `[distributed]`. Dask chooses the
-    scheduler: the current client, or threads.
+    Columns of text, Booleans or categorical types are categories, whose levels are counted first. With
+    missing="drop", rows with missing values are dropped. Needs the extra `[distributed]`. Dask chooses the scheduler:
+    the current client, or threads.
 
     Raises
     ------
@@ -141,17 +152,35 @@ def moments_from_dask(frame: Any, *, missing: Literal["error", "drop"] = "error"
     else:
         raise ValueError(f"Expected a Dask DataFrame or an Array of shape (rows, columns); got {type(frame).__name__}.")
     part, join = dask.delayed(_part_of_partition), dask.delayed(merged)
-    leaves = [part(partition, names, k, missing) for k, partition in enumerate(partitions)]
-    return moments_of_shards(_tree(leaves, join).compute(), 1)[0]
+    coding = _coding_of(frame, names) if isinstance(frame, dask.dataframe.DataFrame) else Coding.numeric(names)
+    leaves = [part(partition, coding, k, missing) for k, partition in enumerate(partitions)]
+    return with_used_levels(moments_of_shards(_tree(leaves, join).compute(), 1)[0])
 
 
-def _part_of_partition(partition: Any, names: tuple[str, ...], number: int, missing: Literal["error", "drop"]) -> Parts:
+def _coding_of(frame: Any, names: tuple[str, ...]) -> Coding:
+    """Return the variables of a Dask DataFrame, whose types say which are categories; count their levels."""
+    import dask
+
+    texts = names_of_categories(frame._meta)
+    counts = {name: TextCounter[str]() for name in texts}
+    tasks = [dask.delayed(counts_of_texts)(partition) for partition in frame[texts].to_delayed()] if texts else []
+    for found in dask.compute(*tasks):
+        for name, cells in found.items():
+            counts[name].update(cells)
+    variables = {name: category(name, cells) for name, cells in counts.items()}
+    warn_of_rare_levels(counts, stacklevel=4)
+    return Coding(tuple(variables.get(name, Variable(name)) for name in names))
+
+
+def _part_of_partition(partition: Any, coding: Coding, number: int, missing: Literal["error", "drop"]) -> Parts:
     """Return the moments of a partition; an empty one has none."""
     if not len(partition):
         return {}
     try:
-        values = real_matrix(partition) if isinstance(partition, np.ndarray) else rows_and_names(partition)[0]
+        columns = (
+            list(real_matrix(partition).T) if isinstance(partition, np.ndarray) else coded_columns(partition, coding)
+        )
         with blas_threads_for(0):
-            return {0: Moments.from_columns(list(values.T), names, missing=missing)}
+            return {0: moments_of_columns(columns, coding, missing=missing)}
     except ValueError as error:
         raise ValueError(f"Partition {number}: {error}") from None
