@@ -31,8 +31,8 @@ PUBLIC = {
         "read_graph read_table rows_of shards_from_file shards_of"
     ),
     "golem.simulate": (
-        "SimulatedEnvironments Simulation erdos_renyi random_dag random_sem random_weights scale_free simulate "
-        "simulate_environments single_targets"
+        "SimulatedEnvironments SimulatedTable Simulation erdos_renyi random_dag random_sem random_weights scale_free "
+        "simulate simulate_environments simulate_table single_targets"
     ),
     # Packages whose names users import.
     "golem.assessment.selection": "GolemCV Selection",
@@ -57,7 +57,8 @@ LAYERS = {
 }  # fmt: skip
 # What the short paths re-export.
 HOMES_OF_SHORT_PATHS = {
-    "golem.assessment.diagnostics", "golem.data.datasets", "golem.graphs.metrics", "golem.model.simulation",
+    "golem.assessment.diagnostics", "golem.data.datasets", "golem.graphs.metrics", "golem.model.category_simulation",
+    "golem.model.simulation",
 }  # fmt: skip
 SHORT_PATHS = {"datasets", "diagnostics", "metrics", "plots", "readers", "simulate"}
 

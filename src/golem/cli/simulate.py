@@ -14,10 +14,15 @@ from golem.runtime.files import require_writable
 
 if TYPE_CHECKING:
     from golem.graphs.interventional import Intervention
+    from golem.model.category_simulation import SimulatedTable
     from golem.model.simulation import Simulation
+
+# Options that go with --categories.
+_WITH_CATEGORIES = ("output", "force", "quiet", "graph", "degree", "d", "n", "categories", "levels", "seed")
 
 
 def simulate(
+    context: typer.Context,
     output: options.OutputFolder = Path("golem-simulation"),
     force: Annotated[bool, options.output("--force", help="Overwrite existing files.")] = False,
     quiet: options.Quiet = False,
@@ -48,6 +53,17 @@ def simulate(
         int | None,
         typer.Option(help="Number of variables to intervene on (--interventions).  [default: all]", min=0),
     ] = None,
+    categories: Annotated[
+        Literal["threshold", "logistic", "discrete"] | None,
+        typer.Option(
+            help="Draw categories: half of the variables, by cutting numbers into levels (threshold) or by logistic "
+            "regressions (logistic), or all variables, from random tables of probabilities (discrete)."
+        ),
+    ] = None,
+    levels: Annotated[
+        tuple[int, int] | None,
+        typer.Option(help="Range LOW HIGH of the numbers of levels (--categories).  [default: 2 4]"),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Random seed.", min=0)] = 0,
 ) -> None:
     """Draw a random graph and data from it, as in the paper's experiments.
@@ -57,10 +73,12 @@ def simulate(
         golem simulate
         golem simulate --graph SF4 --d 50 --n 2000 --noise gumbel -o sim
         golem simulate --interventions hard --d 10 --n 5000 -o experiments
+        golem simulate --categories logistic --levels 2 3 -o mixed
 
     Writes `data.csv` and `truth.csv`, the list of true edges, into the output folder. With --interventions, `data.csv`
     has a column `environment`, and `targets.json` lists the targets of each environment.
     """
+    from golem.model.category_simulation import simulate_table
     from golem.model.simulation import parse_graph
     from golem.model.simulation import simulate as draw
 
@@ -70,22 +88,30 @@ def simulate(
         if target_count is not None and interventions is None:
             raise ValueError("--target-count needs --interventions hard or --interventions soft.")
         named = f"{graph}{degree or 2}" if graph.upper() in ("ER", "SF") else graph
-        drawn = draw(
-            d, n, named, noise, weight_scale=weight_scale, noise_std=noise_std, standardize=standardize,
-            random_state=seed,
-        )  # fmt: skip
-        texts = _plain_files(drawn)
-        if interventions is not None:
-            texts = _intervened_files(drawn, interventions, target_count, standardize, seed)
+        if categories is None:
+            if levels is not None:
+                raise ValueError("--levels needs --categories.")
+            drawn = draw(
+                d, n, named, noise, weight_scale=weight_scale, noise_std=noise_std, standardize=standardize,
+                random_state=seed,
+            )  # fmt: skip
+            texts, edges = _plain_files(drawn), int(drawn.sem.adjacency.sum())
+            if interventions is not None:
+                texts = _intervened_files(drawn, interventions, target_count, standardize, seed)
+            # --noise-std replaces the equal or different variances in the name of the noise.
+            law = (
+                noise
+                if noise_std is None
+                else f"{drawn.sem.noise}, standard deviations {noise_std[0]:g} to {noise_std[1]:g}"
+            )
+        else:
+            if given := options.given_options(context, _WITH_CATEGORIES):
+                raise ValueError(f"--categories cannot be combined with {', '.join(given)}.")
+            table = simulate_table(d, n, named, categories, levels=levels or (2, 4), random_state=seed)
+            texts, edges, law = _category_files(table), int(table.adjacency.sum()), f"{categories} categories"
         _write(output, texts, force)
     if not quiet:
-        edges, pairs = int(drawn.sem.adjacency.sum()), d * (d - 1) // 2
-        # --noise-std replaces the equal or different variances in the name of the noise.
-        law = (
-            noise
-            if noise_std is None
-            else f"{drawn.sem.noise}, standard deviations {noise_std[0]:g} to {noise_std[1]:g}"
-        )
+        pairs = d * (d - 1) // 2
         out.print(f"{n} rows of {d} variables, {edges} edges ({named.upper()}, {law}, seed {seed})")
         asked = parse_graph(named)[1] * d
         if asked > pairs:
@@ -107,6 +133,19 @@ def _plain_files(drawn: Simulation) -> dict[str, str]:
     return {
         "data.csv": ",".join(names) + "\n" + rows + "\n",
         "truth.csv": write_edge_list(NamedGraph.from_weights(drawn.sem.weights, names)),
+    }
+
+
+def _category_files(drawn: SimulatedTable) -> dict[str, str]:
+    """Return the texts of the files of a table with categories, whose edges have no weights."""
+    from golem.graphs.formats.csv_tables import write_edge_list
+    from golem.graphs.named_graph import NamedGraph
+
+    columns = drawn.columns()
+    rows = zip(*(map(str, column.tolist()) for column in columns.values()), strict=True)
+    return {
+        "data.csv": "\n".join(",".join(row) for row in [tuple(columns), *rows]) + "\n",
+        "truth.csv": write_edge_list(NamedGraph.from_class(drawn.adjacency, tuple(columns))),
     }
 
 

@@ -186,7 +186,7 @@ def _is_truth(path: Path) -> bool:
     if path.name != "truth.csv":
         return False
     with path.open("rb") as file:
-        return file.readline().strip() == b"source,target,weight"
+        return file.readline().strip() in (b"source,target,weight", b"source,target")
 
 
 def _open(path: Path, header: bool | None, na: Sequence[str], before: Sequence[TableFile]) -> TableFile:
