@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 from pathlib import Path
 
@@ -75,6 +76,13 @@ def test_the_public_names_are_these(path):
     assert sorted(module.__all__) == sorted(PUBLIC[path].split())
     for name in module.__all__:
         assert getattr(module, name) is not None
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+def test_every_public_class_and_function_has_an_example(path):
+    values = {name: getattr(importlib.import_module(path), name) for name in PUBLIC[path].split()}
+    described = {name: value for name, value in values.items() if inspect.isclass(value) or inspect.isfunction(value)}
+    assert not [name for name, value in described.items() if ">>>" not in (inspect.getdoc(value) or "")]
 
 
 def test_the_top_level_holds_the_layers_and_the_short_paths_alone():

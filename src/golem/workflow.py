@@ -81,6 +81,12 @@ class FitResult:
         Comparison with the run that was repeated.
     interrupted : bool
         Whether Ctrl-C ended the fit, the bootstrap or the checks.
+
+    Examples
+    --------
+    >>> from golem import fit_file
+    >>> result = fit_file("data.csv", "out", bootstrap=100)  # doctest: +SKIP
+    >>> result.model.edges_, result.bootstrap.consensus, result.diagnosis.findings  # doctest: +SKIP
     """
 
     model: Golem
@@ -135,7 +141,7 @@ def fit_file(
     random_state: int = 0,
     progress: Progress = _SILENT,
 ) -> FitResult:
-    """Learn a graph from a table in files, check it, and write the results into a folder.
+    r"""Learn a graph from a table in files, check it, and write the results into a folder.
 
     Parameters
     ----------
@@ -185,6 +191,16 @@ def fit_file(
     ------
     ValueError
         If the files, settings or data are invalid. Errors that do not depend on the rows are raised before reading.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "data.csv")
+    ...     _ = path.write_text("a,b" + "".join(f"\n{k},{k * k % 7}" for k in range(100)))
+    ...     result = fit_file(path, pathlib.Path(folder, "out"), diagnose=False)
+    ...     sorted(path.name for path in result.output.iterdir())
+    ['edges.csv', 'graph.json', 'graph.png', 'report.html', 'weights.csv']
     """
     if not isinstance(model, Golem | None):
         raise ValueError(f"The model must be a Golem; got {type(model).__name__}. Instead of a GolemCV, use select=...")
@@ -287,6 +303,12 @@ def repeat_fit(
         The graph.json.
     output, data, bootstrap, diagnose, certificate, scheduler, checkpoint, progress
         As for `fit_file`; by default the files and the number of resamples of the earlier run.
+
+    Examples
+    --------
+    >>> from golem.workflow import repeat_fit
+    >>> result = repeat_fit("out/graph.json", "again")  # doctest: +SKIP
+    >>> result.repeat  # what differs  # doctest: +SKIP
     """
     run = Run.read(document)
     result = fit_file(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -74,6 +75,22 @@ def test_the_start_page_leads_to_every_page(pages):
         targets = ((path.parent / unquote(link.path)).resolve() for link in links if link.path and not link.netloc)
         waiting += [target for target in targets if target in pages]
     assert {path.name for path in pages if path not in seen} <= {"genindex.html", "py-modindex.html", "search.html"}
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_public_class_and_function_has_a_page(pages):
+    generator, public = load(ROOT / "docs" / "site_pages.py"), load(ROOT / "tests" / "test_public_names.py").PUBLIC
+    assert set(generator.MODULES) == set(public)
+    for path, names in generator.public_names().items():
+        described = [name for name in names if generator.is_described(getattr(importlib.import_module(path), name))]
+        for name in described:
+            assert (SITE / "api" / "generated" / f"{path}.{name}.html").resolve() in pages
 
 
 def test_every_example_shows_a_picture(pages):

@@ -14,7 +14,15 @@ if TYPE_CHECKING:
 
 
 def plot_comparison(comparison: Comparison) -> Figure:
-    """Draw the errors (or the numbers of edges, without a truth), the times, and the pairwise SHD."""
+    """Draw the errors (or the numbers of edges, without a truth), the times, and the pairwise SHD.
+
+    Examples
+    --------
+    >>> from golem.comparison import Comparison
+    >>> from golem.plots import plot_comparison
+    >>> len(plot_comparison(Comparison(("a", "b"), (), {}, None, {})).axes)
+    3
+    """
     from matplotlib.figure import Figure
 
     rows = [row for row in comparison.rows if row.edges is not None][::-1]

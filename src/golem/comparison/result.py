@@ -86,6 +86,12 @@ class Comparison:
     settings : mapping
         Settings to repeat the comparison, as JSON: the number of rows `n`, `missing`, `time_limit`, `knowledge` (by
         column names) and `versions`.
+
+    Examples
+    --------
+    >>> import golem
+    >>> result = golem.compare(golem.datasets.load_sachs().table, ["order", "pc"])  # doctest: +SKIP
+    >>> result.agreement(), result.graphs(), result.save("folder")  # doctest: +SKIP
     """
 
     names: tuple[str, ...]

@@ -163,6 +163,11 @@ def compare_file(
     ------
     ValueError
         If a file cannot be read, or the truth or the knowledge names variables that are not in the table.
+
+    Examples
+    --------
+    >>> from golem.comparison import compare_file
+    >>> print(compare_file("data.csv", ["order", "fgs"], truth="truth.csv"))  # doctest: +SKIP
     """
     table = path
     if not isinstance(table, TableFiles):

@@ -18,7 +18,15 @@ _NEARLY_COLLINEAR = 1e-5
 
 
 class DataWarning(UserWarning):
-    """The data can be used, but parts of the result may not be reliable."""
+    """The data can be used, but parts of the result may not be reliable.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from golem import DataWarning
+    >>> warnings.simplefilter("error", DataWarning)  # to stop at doubtful data
+    >>> warnings.simplefilter("default", DataWarning)
+    """
 
 
 def require_learnable(moments: Moments, *, uses_scale: bool, independent: bool = False, stacklevel: int = 4) -> None:

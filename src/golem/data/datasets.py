@@ -48,6 +48,13 @@ class Dataset:
         The experiment that each row comes from.
     targets : mapping of str to list of str, optional
         The columns that each experiment changed.
+
+    Examples
+    --------
+    >>> from golem.datasets import load_sachs
+    >>> sachs = load_sachs()
+    >>> sachs.values.shape, sachs.names[:3], int(sachs.truth.sum())
+    ((853, 11), ('Raf', 'Mek', 'Plcg'), 17)
     """
 
     values: NDArray[np.float64]

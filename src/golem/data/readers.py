@@ -34,6 +34,13 @@ class Table:
     """Numeric rows with column names, or coded rows (see `golem.data.variables`) with their coding.
 
     `markers` has the number of missing cells per column and marker, for those that are neither empty nor a usual word.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from golem.readers import Table
+    >>> Table(np.array([[1.0, 2.0], [3.0, 5.0]]), ("a", "b")).names
+    ('a', 'b')
     """
 
     values: Matrix
@@ -50,12 +57,36 @@ def read_table(
     header: bool | None = None,
     na: Sequence[str] = (),
 ) -> Table:
-    """Read all rows of the files into memory; see `moments_from_file` for the parameters."""
+    r"""Read all rows of the files into memory; see `moments_from_file` for the parameters.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from golem.readers import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "data.csv")
+    ...     _ = path.write_text("a,b\n1,2\n3,5\n4,4\n")
+    ...     read_table(path).values
+    array([[1., 2.],
+           [3., 5.],
+           [4., 4.]])
+    """
     return rows_of(TableFiles.open(path, columns=columns, drop=drop, header=header, na=na))
 
 
 def rows_of(table: TableFiles, *, copies: int = 2, progress: Counter | None = None) -> Table:
-    """Read all rows of opened files into memory; raise a ValueError if so many copies of them do not fit."""
+    r"""Read all rows of opened files into memory; raise a ValueError if so many copies of them do not fit.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from golem.readers import TableFiles, rows_of
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "data.csv")
+    ...     _ = path.write_text("a,b\n1,2\n3,5\n4,4\n")
+    ...     rows_of(TableFiles.open(path)).values.shape
+    (3, 2)
+    """
     values, room, done = [np.empty((0, len(table.names)))], RoomForRows(table.size, copies), 0
     markers: Mapping[str, Mapping[str, int]] = {}
     for task in plan(table):
@@ -183,7 +214,18 @@ def shards_of(
     scheduler: str | Client | None = None,
     keep: KeptRows | None = None,
 ) -> list[Moments]:
-    """Return the moments of the shards of opened files; `keep` collects the rows if they are read on this machine."""
+    r"""Return the moments of the shards of opened files; `keep` collects the rows if they are read on this machine.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from golem.readers import TableFiles, shards_of
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "data.csv")
+    ...     _ = path.write_text("a,b\n1,2\n3,5\n4,4\n")
+    ...     [shard.n for shard in shards_of(TableFiles.open(path), 3)]
+    [1, 1, 1]
+    """
     require_choice(missing)
     if shards < 1:
         raise ValueError(f"The number of shards must be positive; got {shards}.")

@@ -74,6 +74,12 @@ class Experiment:
         Takes the table and returns a second figure, with all methods, if the first has only those of the paper.
     resumes : callable, optional
         Takes a task and returns whether it keeps checkpoints. If it reaches the time limit, the next run continues it.
+
+    Examples
+    --------
+    >>> from golem.experiments import load
+    >>> load("sachs").reproduces
+    'Section 5.6'
     """
 
     name: str

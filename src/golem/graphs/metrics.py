@@ -41,7 +41,17 @@ def shd(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False, normalize
 
 
 def shd_c(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False, normalize: bool = False) -> float:
-    """Return the SHD between the CPDAGs of both graphs; NaN if the estimate has a cycle and therefore no CPDAG."""
+    """Return the SHD between the CPDAGs of both graphs; NaN if the estimate has a cycle and therefore no CPDAG.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from golem.metrics import shd_c
+    >>> truth = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])  # 0 -> 1, 0 -> 2, 1 -> 2
+    >>> estimate = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])  # 0 -> 1, 2 -> 1
+    >>> shd_c(truth, estimate)
+    3.0
+    """
     T, E = _pair(truth, estimate)
     if is_dag(E):  # a CPDAG that is a DAG is its own CPDAG
         E = to_cpdag(E)
@@ -55,6 +65,15 @@ def sid(truth: ArrayLike, estimate: ArrayLike, *, normalize: bool = False) -> fl
 
     This is the number of ordered pairs of nodes whose interventional distribution is wrong after adjustment for the
     parents in the estimate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from golem.metrics import sid
+    >>> truth = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])  # 0 -> 1, 0 -> 2, 1 -> 2
+    >>> estimate = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])  # 0 -> 1, 2 -> 1
+    >>> sid(truth, estimate)
+    3.0
     """
     import gadjid
 
@@ -68,31 +87,81 @@ def sid(truth: ArrayLike, estimate: ArrayLike, *, normalize: bool = False) -> fl
 
 
 def tpr(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> float:
-    """Return the share of the true edges that are found with their direction; NaN if there are no true edges."""
+    """Return the share of the true edges that are found with their direction; NaN if there are no true edges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from golem.metrics import tpr
+    >>> truth = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])  # 0 -> 1, 0 -> 2, 1 -> 2
+    >>> estimate = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])  # 0 -> 1, 2 -> 1
+    >>> round(tpr(truth, estimate), 3)
+    0.333
+    """
     true, _, right = _counts(truth, estimate, cpdag)
     return _ratio(right, true)
 
 
 def precision(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> float:
-    """Return the share of the estimated edges that are true with their direction; NaN if the estimate is empty."""
+    """Return the share of the estimated edges that are true with their direction; NaN if the estimate is empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from golem.metrics import precision
+    >>> truth = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])  # 0 -> 1, 0 -> 2, 1 -> 2
+    >>> estimate = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])  # 0 -> 1, 2 -> 1
+    >>> round(precision(truth, estimate), 3)
+    0.5
+    """
     _, found, right = _counts(truth, estimate, cpdag)
     return _ratio(right, found)
 
 
 def fdr(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> float:
-    """Return the false discovery rate: the share of the estimated edges that the truth lacks or has reversed."""
+    """Return the false discovery rate: the share of the estimated edges that the truth lacks or has reversed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from golem.metrics import fdr
+    >>> truth = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])  # 0 -> 1, 0 -> 2, 1 -> 2
+    >>> estimate = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])  # 0 -> 1, 2 -> 1
+    >>> round(fdr(truth, estimate), 3)
+    0.5
+    """
     return 1 - precision(truth, estimate, cpdag=cpdag)
 
 
 def f1(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> float:
-    """Return the harmonic mean of precision and TPR; NaN if both graphs are empty."""
+    """Return the harmonic mean of precision and TPR; NaN if both graphs are empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from golem.metrics import f1
+    >>> truth = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])  # 0 -> 1, 0 -> 2, 1 -> 2
+    >>> estimate = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])  # 0 -> 1, 2 -> 1
+    >>> round(f1(truth, estimate), 3)
+    0.4
+    """
     true, found, right = _counts(truth, estimate, cpdag)
     return _ratio(2 * right, true + found)
 
 
 @dataclass(frozen=True)
 class EdgeCounts:
-    """Pairs of variables that two graphs connect alike, in other directions, or only in one of them."""
+    """Pairs of variables that two graphs connect alike, in other directions, or only in one of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from golem.metrics import count_edges
+    >>> truth = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])  # 0 -> 1, 0 -> 2, 1 -> 2
+    >>> estimate = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])  # 0 -> 1, 2 -> 1
+    >>> count_edges(truth, estimate)
+    EdgeCounts(true=1, reversed=1, extra=0, missing=1)
+    """
 
     true: int
     reversed: int
@@ -118,7 +187,17 @@ def count_edges(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -
 
 @dataclass(frozen=True)
 class GraphScores:
-    """All metrics of one estimate; NaN if a metric is not defined."""
+    """All metrics of one estimate; NaN if a metric is not defined.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from golem.metrics import evaluate
+    >>> truth = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])  # 0 -> 1, 0 -> 2, 1 -> 2
+    >>> estimate = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])  # 0 -> 1, 2 -> 1
+    >>> evaluate(truth, estimate).shd
+    2.0
+    """
 
     edges: int
     shd: float
@@ -131,7 +210,17 @@ class GraphScores:
 
 
 def evaluate(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False, normalize: bool = False) -> GraphScores:
-    """Return all metrics; `normalize` divides SHD, SHD-C and SID by the number of nodes."""
+    """Return all metrics; `normalize` divides SHD, SHD-C and SID by the number of nodes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from golem.metrics import evaluate
+    >>> truth = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])  # 0 -> 1, 0 -> 2, 1 -> 2
+    >>> estimate = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])  # 0 -> 1, 2 -> 1
+    >>> evaluate(truth, estimate).edges
+    2
+    """
     T, E = _pair(truth, estimate)
     return GraphScores(
         edges=_counts(T, E, cpdag)[1],

@@ -33,6 +33,13 @@ def from_networkx(graph: nx.Graph[Any], naming: tuple[str, ...] = ()) -> NamedGr
     """Return a NetworkX graph as a NamedGraph; an undirected edge becomes an edge in both directions.
 
     The name of a node is the first of the attributes `naming` that it has, or else the node itself.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from golem.output import from_networkx
+    >>> from_networkx(nx.DiGraph([("a", "b"), ("b", "c")])).edge_list()
+    [('a', 'b', {}), ('b', 'c', {})]
     """
     # NetworkX does not apply the default values of a GraphML file.
     node_default, edge_default = (graph.graph.get(key, {}) for key in ("node_default", "edge_default"))

@@ -31,6 +31,14 @@ class SimulatedEnvironments:
         The environment of each row.
     targets : mapping of str to tuple of str
         The targets of each environment; none for the observational one.
+
+    Examples
+    --------
+    >>> from golem.simulate import random_sem, simulate_environments
+    >>> sem = random_sem(3, "ER1", random_state=0)
+    >>> drawn = simulate_environments(sem, {"control": [], "shift": ["x0"]}, 50, random_state=0)
+    >>> drawn.data.shape, drawn.targets
+    ((50, 3), {'control': (), 'shift': ('x0',)})
     """
 
     sem: LinearSEM

@@ -106,6 +106,17 @@ class Supplement:
         What `golem.bootstrap` returned.
     diagnosis : Diagnosis, optional
         What `golem.diagnose` returned.
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(4, 300, "ER1", random_state=0)
+    >>> model = Golem().fit(drawn.data)
+    >>> import golem
+    >>> from golem.output import Supplement
+    >>> Supplement(diagnosis=golem.diagnose(model)).bootstrap is None
+    True
     """
 
     data: Mapping[str, Any] | None = None
@@ -118,6 +129,16 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
     """List the edges of a fitted model, the strongest (by standardized weight) first.
 
     `drop_loss` is the loss of score without the edge, in units of the deviance (see `diagnostics.edge_loss`).
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(4, 300, "ER1", random_state=0)
+    >>> model = Golem().fit(drawn.data)
+    >>> from golem.output import list_edges
+    >>> [(edge.source, edge.target, round(edge.weight, 1)) for edge in list_edges(model)]
+    [('x3', 'x2', 0.7), ('x1', 'x2', -1.5), ('x1', 'x0', -1.5), ('x0', 'x3', -0.7), ('x1', 'x3', 1.0)]
     """
     names = model.moments_.names
     if bootstrap is not None and bootstrap.names != names:

@@ -138,7 +138,14 @@ def to_networkx(model: Any) -> nx.DiGraph[str]:
 
 
 def to_causal_learn(model: Any, *, cpdag: bool = False) -> GeneralGraph:
-    """Return a GeneralGraph of causal-learn, without weights; needs causal-learn. `cpdag` is as in `export_graph`."""
+    """Return a GeneralGraph of causal-learn, without weights; needs causal-learn. `cpdag` is as in `export_graph`.
+
+    Examples
+    --------
+    >>> from golem import LinearSEM
+    >>> from golem.output import to_causal_learn
+    >>> to_causal_learn(LinearSEM([[0, 1], [0, 0]], [1, 1]))  # doctest: +SKIP
+    """
     from causallearn.graph.Edge import Edge
     from causallearn.graph.Endpoint import Endpoint
     from causallearn.graph.GeneralGraph import GeneralGraph
@@ -161,6 +168,11 @@ def from_causal_learn(graph: GeneralGraph) -> NamedGraph:
     ------
     ValueError
         If an edge end means a hidden common cause.
+
+    Examples
+    --------
+    >>> from golem.output import from_causal_learn
+    >>> from_causal_learn(graph).edge_list()  # a GeneralGraph  # doctest: +SKIP
     """
     # marks[i, j] is the end at i of the edge between i and j: -1 a tail, 1 a head; 2 and more mean hidden causes.
     marks = np.asarray(graph.graph)

@@ -35,6 +35,17 @@ def plot_model(model: Golem, ax: Axes | Figure | None = None) -> Axes:
 
     Here and in the other functions `ax` is the axes to draw into, or an empty figure, which gets axes and a suitable
     size; by default pyplot makes a new figure.
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(4, 300, "ER1", random_state=0)
+    >>> model = Golem().fit(drawn.data)
+    >>> from matplotlib.figure import Figure
+    >>> from golem.plots import plot_model
+    >>> plot_model(model, Figure()).get_title()
+    '5 edges among 4 variables'
     """
     edges, _ = _weighted_edges(model)
     small = edges.d <= LARGEST_DRAWN_GRAPH and len(edges) <= MOST_DRAWN_EDGES
@@ -46,6 +57,17 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
 
     The width of an arrow shows the size of its standardized weight, its colour the sign; an undecided edge is dashed,
     and an edge that only the noise variances direct is dotted.
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(4, 300, "ER1", random_state=0)
+    >>> model = Golem().fit(drawn.data)
+    >>> from matplotlib.figure import Figure
+    >>> from golem.plots import plot_graph
+    >>> plot_graph(model, Figure()).get_title()
+    '5 edges among 4 variables'
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import FancyArrowPatch
@@ -92,7 +114,19 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
 
 
 def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | None = None) -> Axes:
-    """Draw the weights as a heat map in causal order, so that all of them lie above the diagonal."""
+    """Draw the weights as a heat map in causal order, so that all of them lie above the diagonal.
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(4, 300, "ER1", random_state=0)
+    >>> model = Golem().fit(drawn.data)
+    >>> from matplotlib.figure import Figure
+    >>> from golem.plots import plot_weights
+    >>> plot_weights(model, Figure()).get_title()
+    '5 edges among 4 variables'
+    """
     from matplotlib.colors import LinearSegmentedColormap
 
     edges, weights = _weighted_edges(model)
@@ -156,6 +190,16 @@ def plot_path(selection: Selection, ax: Axes | Figure | None = None) -> Axes:
 
     There is one line per DAG penalty and threshold. The bars of a cross-validation are the standard errors of the
     differences from the best score.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from golem import GolemCV
+    >>> from golem.plots import plot_path
+    >>> from golem.simulate import simulate
+    >>> chosen = GolemCV(select="bic").fit(simulate(4, 300, "ER1", random_state=0).data)
+    >>> plot_path(chosen.selection_, Figure()).get_xscale()
+    'log'
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -203,6 +247,18 @@ def plot_check(result: Consistency, ax: Axes | Figure | None = None) -> Axes:
 
     Both axes are logarithmic; p-values below 1e-15 are drawn there. Without violations the points lie near the line.
     Points far above it are violations, and the smallest p-values have the names of their variables.
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(4, 300, "ER1", random_state=0)
+    >>> model = Golem().fit(drawn.data)
+    >>> from matplotlib.figure import Figure
+    >>> import golem
+    >>> from golem.plots import plot_check
+    >>> plot_check(golem.check(drawn.sem.adjacency, drawn.data), Figure()).get_title()
+    '1 implied independences, global p = 0.96'
     """
     ax = _axes(ax, (5.6, 4.6))
     observed = -np.log10(np.maximum(np.sort(result.p_values), _LEAST_P))

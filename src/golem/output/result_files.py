@@ -25,7 +25,20 @@ LARGEST_MATRIX = 1000
 
 
 def save(model: Golem, folder: str | Path, supplement: Supplement | None = None) -> list[Path]:
-    """Write graph.json, edges.csv and, unless there are many variables, weights.csv into a folder, each atomically."""
+    """Write graph.json, edges.csv and, unless there are many variables, weights.csv into a folder, each atomically.
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(4, 300, "ER1", random_state=0)
+    >>> model = Golem().fit(drawn.data)
+    >>> import tempfile
+    >>> from golem.output import save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in save(model, folder)]
+    ['graph.json', 'edges.csv', 'weights.csv']
+    """
     return save_document(describe(model, supplement), folder)
 
 

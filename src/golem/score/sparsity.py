@@ -16,7 +16,15 @@ CRITERIA: tuple[Criterion, ...] = ("mbic", "ebic", "bic")
 
 
 class Sparsity(Protocol):
-    """A separable penalty on the entries of B, with a finite subgradient everywhere."""
+    """A separable penalty on the entries of B, with a finite subgradient everywhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from golem.score import L1, Sparsity
+    >>> penalty: Sparsity = L1()
+    >>> value, gradient = penalty.value_and_grad(np.array([[0.0, -0.5], [0.0, 0.0]]))
+    """
 
     def value_and_grad(self, B: Array) -> tuple[Array, Array]:
         """Return the value `(...,)` and a subgradient `(..., d, d)` at B."""
@@ -24,7 +32,15 @@ class Sparsity(Protocol):
 
 @dataclass(frozen=True)
 class L1:
-    """The sum of absolute weights, which the paper uses instead of the number of edges; its subgradient at 0 is 0."""
+    """The sum of absolute weights, which the paper uses instead of the number of edges; its subgradient at 0 is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from golem.score import L1
+    >>> float(L1().value_and_grad(np.array([[0.0, -0.5], [0.0, 0.0]]))[0])
+    0.5
+    """
 
     def value_and_grad(self, B: Array) -> tuple[Array, Array]:
         """Return the value `(...,)` and the subgradient sign(B)."""

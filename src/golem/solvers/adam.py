@@ -54,6 +54,15 @@ class Adam:
         On an NVIDIA GPU, from 1024 variables on: compute inverses by half-precision updates of the previous step's
         inverse, checked in double precision, and exponentials to six digits. Twice as fast at 3200 variables
         (docs/benchmarks/gpu.md). Smaller problems still use exact functions.
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.simulate import simulate
+    >>> from golem.solvers import Adam
+    >>> model = Golem("ev", solver=Adam(max_iter=500)).fit(simulate(4, 300, "ER1", random_state=0).data)
+    >>> model.solution_.iterations
+    500
     """
 
     max_iter: int = 100_000

@@ -43,6 +43,14 @@ class AugmentedLagrangian:
         Seconds after which the current weights are returned.
     inner : LBFGS
         Solver of the unconstrained problems. Only its tolerances and its memory are used.
+
+    Examples
+    --------
+    >>> from golem.baselines import Notears
+    >>> from golem.simulate import simulate
+    >>> model = Notears(l1=0.1).fit(simulate(4, 300, "ER1", random_state=0).data)  # uses this solver
+    >>> model.solution_.status.name
+    'ACYCLIC'
     """
 
     tolerance: float = 1e-8

@@ -36,6 +36,15 @@ class LBFGS:
     score_tolerance : float
         Also stop, as stalled, when an iteration lowers the score by at most this fraction. With 0, continue as long
         as the score falls.
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.simulate import simulate
+    >>> from golem.solvers import LBFGS
+    >>> model = Golem("ev", solver=LBFGS(tolerance=1e-3)).fit(simulate(4, 300, "ER1", random_state=0).data)
+    >>> model.solution_.status.name
+    'CONVERGED'
     """
 
     max_iter: int = 10_000

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
 
 class Status(Enum):
-    """How a solve ended, as a sentence for the user; from good to bad."""
+    """How a solve ended, as a sentence for the user; from good to bad.
+
+    Examples
+    --------
+    >>> from golem.solvers import Status
+    >>> Status.CONVERGED.is_final, Status.TIME_LIMIT.is_final
+    (True, False)
+    """
 
     CONVERGED = "Converged: the optimality conditions hold within the tolerance."
     ACYCLIC = "Converged: the weights are acyclic within the tolerance."
@@ -51,7 +58,16 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class TracePoint:
-    """The score and its terms at one iteration."""
+    """The score and its terms at one iteration.
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.simulate import simulate
+    >>> model = Golem("ev", solver="lbfgs").fit(simulate(4, 300, "ER1", random_state=0).data)
+    >>> sorted(model.solution_.trace[-1].terms)
+    ['dag', 'h', 'l1', 'likelihood', 'score', 'sparsity']
+    """
 
     iteration: int
     seconds: float
@@ -60,7 +76,17 @@ class TracePoint:
 
 @dataclass(frozen=True)
 class Progress:
-    """The state of a running solve, for a progress bar."""
+    """The state of a running solve, for a progress bar.
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.simulate import simulate
+    >>> seen = []
+    >>> _ = Golem(solver="lbfgs", callback=seen.append).fit(simulate(4, 300, "ER1", random_state=0).data)
+    >>> type(seen[0]).__name__
+    'Progress'
+    """
 
     stage: str
     iteration: int
@@ -104,6 +130,16 @@ class Solution:
     rounding : float, optional
         The largest share of a variance given other columns that may be rounding error, if the solver factored the
         covariance (see `golem.data.collinearity`).
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(4, 300, "ER1", random_state=0)
+    >>> model = Golem().fit(drawn.data)
+    >>> solution = model.solution_
+    >>> solution.status.is_final, sorted(solution.terms)
+    (True, ['dag', 'h', 'l1', 'likelihood', 'score', 'sparsity'])
     """
 
     raw: Array | Regressions

@@ -35,6 +35,15 @@ class EdgeAssumptions:
     dependence, dependence_p : float
         Dependence between the residual of the target and the source, 0 if they are independent
         (`golem.directions.independence`); and the p-value of its test.
+
+    Examples
+    --------
+    >>> from golem import Golem, Moments
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(4, 300, "ER1", random_state=0)
+    >>> from golem.diagnostics import edge_assumptions
+    >>> max(edge.curvature for edge in edge_assumptions(drawn.sem.adjacency, drawn.data)) < 0.05  # straight lines
+    True
     """
 
     source: int

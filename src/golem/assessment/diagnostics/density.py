@@ -40,7 +40,19 @@ def find_density(model: Golem) -> Finding:
 
 
 def find_outside_intervals(model: Golem, bootstrap: Bootstrap) -> Finding:
-    """Find weights outside their own bootstrap intervals, and explain them."""
+    """Find weights outside their own bootstrap intervals, and explain them.
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(4, 300, "ER1", random_state=0)
+    >>> model = Golem().fit(drawn.data)
+    >>> import golem
+    >>> from golem.diagnostics import find_outside_intervals
+    >>> find_outside_intervals(model, golem.bootstrap(model, drawn.data, 20, random_state=0)).name
+    'intervals'
+    """
     name, names, weights = "intervals", model.moments_.names, model.weights_
     low, high = bootstrap.weight_interval
     outside = model.adjacency_ & ((weights < low) | (weights > high))

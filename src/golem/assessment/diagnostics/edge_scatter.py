@@ -25,6 +25,16 @@ class EdgeScatter:
         Values of the target minus the effects of its other parents (relative to their means), in its units.
     slope, intercept : float
         The fitted line; the slope is the weight of the edge.
+
+    Examples
+    --------
+    >>> from golem import Golem, Moments
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(4, 300, "ER1", random_state=0)
+    >>> from golem.diagnostics import edge_scatters
+    >>> scatter = edge_scatters(drawn.sem.weights, drawn.sem.adjacency, drawn.data, most=50)[0]
+    >>> scatter.x.shape, scatter.y.shape
+    ((50,), (50,))
     """
 
     source: int

@@ -42,6 +42,18 @@ class EdgeLoss:
         collider and costs much. Members of the class have the same number of edges, so only their fit counts. Less than
         2 for an undecided edge, and 0 with free noise variances. NaN if the class has only this direction and the
         reversed edge would close a cycle.
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(4, 300, "ER1", random_state=0)
+    >>> model = Golem().fit(drawn.data)
+    >>> from golem.diagnostics import edge_loss
+    >>> edge = model.edges_[0]
+    >>> loss = edge_loss(model, edge.source, edge.target)
+    >>> loss.drop > 10  # strong evidence for the edge
+    True
     """
 
     drop: float
@@ -144,6 +156,15 @@ def certify(model: Golem, tolerance: float = 1e-6) -> Certificate:
     ------
     ValueError
         If the model does not have noise="ev".
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.diagnostics import certify
+    >>> from golem.simulate import simulate
+    >>> model = Golem("ev").fit(simulate(4, 300, "ER1", random_state=0).data)
+    >>> certify(model).stationarity < 1e-6
+    True
     """
     check_is_fitted(model, "moments_")
     if model.noise != "ev":

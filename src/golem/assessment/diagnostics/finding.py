@@ -26,6 +26,12 @@ class Finding:
         The result in one sentence, with the numbers.
     remedy : str
         What to do about it; empty where there is nothing to do.
+
+    Examples
+    --------
+    >>> from golem.diagnostics import Finding
+    >>> print(Finding("rows", "note", "There are 20 rows.", "Collect more."))
+    There are 20 rows. Collect more.
     """
 
     name: str
@@ -48,6 +54,15 @@ class Diagnosis:
     effective_rows : int, optional
         If rows depend on the rows before them: the number of independent rows that have as much information. Everything
         that measures confidence is then overstated.
+
+    Examples
+    --------
+    >>> from golem.diagnostics import Diagnosis, Finding
+    >>> diagnosis = Diagnosis.of([Finding("units", "ok", "Fine."), Finding("rows", "note", "There are 20 rows.")])
+    >>> [finding.name for finding in diagnosis.at("warning", "note")]
+    ['rows']
+    >>> diagnosis["units"].level
+    'ok'
     """
 
     findings: list[Finding]

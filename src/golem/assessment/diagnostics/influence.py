@@ -30,6 +30,15 @@ class CarriedEdge:
         Gain in deviance by the edge, with all rows and without these.
     penalty : float
         Penalty of the edge.
+
+    Examples
+    --------
+    >>> from golem import Golem, Moments
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(4, 300, "ER1", random_state=0)
+    >>> from golem.diagnostics import carried_edges
+    >>> carried_edges(drawn.sem.adjacency, drawn.data)  # no edge depends on a few rows
+    []
     """
 
     source: int

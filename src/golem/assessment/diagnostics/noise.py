@@ -39,6 +39,15 @@ class EqualVariances:
         Bartlett's statistic and its p-value, from chi squared with d - 1 degrees of freedom.
     factor : float
         Factor by which a typical pair of noise variances differs, corrected for sampling errors.
+
+    Examples
+    --------
+    >>> from golem import Golem, Moments
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(4, 300, "ER1", random_state=0)
+    >>> from golem.diagnostics import equal_variances_test
+    >>> equal_variances_test(drawn.sem.adjacency, Moments.from_rows(drawn.data)).p_value > 0.01
+    True
     """
 
     statistic: float

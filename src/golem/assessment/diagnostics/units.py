@@ -31,6 +31,13 @@ class Survival:
         Edges of the first graph with a decided direction, and how many of them have it in the second.
     opened, turned : int
         How many of these edges are undecided in the second graph, and how many are reversed.
+
+    Examples
+    --------
+    >>> from golem.diagnostics import Survival
+    >>> kept = Survival(edges=4, kept=3, directions=2, kept_directions=1, opened=1, turned=0)
+    >>> kept.kept / kept.edges
+    0.75
     """
 
     edges: int
@@ -68,6 +75,16 @@ def standardized_refit(model: Golem) -> Golem:
 
     With solver="order" the refit has free noise variances, which noise="auto" would choose for standardized columns at
     several times the cost, and searches with effort="fast" unless the model has an effort of its own.
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(4, 300, "ER1", random_state=0)
+    >>> model = Golem().fit(drawn.data)
+    >>> from golem.diagnostics import standardized_refit
+    >>> standardized_refit(model).adjacency_.shape
+    (4, 4)
     """
     scale = np.sqrt(model.moments_.variances)
     refit: Golem = clone(model).set_params(callback=None, knowledge=model.knowledge_)

@@ -43,7 +43,16 @@ DAG_PENALTIES = (1.0, 5.0, 25.0)
 
 @dataclass(frozen=True)
 class Selection:
-    """The chosen parameters of Golem, and the path: one row per setting that was compared."""
+    """The chosen parameters of Golem, and the path: one row per setting that was compared.
+
+    Examples
+    --------
+    >>> from golem import GolemCV
+    >>> from golem.simulate import simulate
+    >>> selection = GolemCV(select="bic").fit(simulate(4, 300, "ER1", random_state=0).data).selection_
+    >>> selection.method, list(selection.chosen), sum(row["chosen"] for row in selection.path)
+    ('bic', ['lambda_sparsity'], 1)
+    """
 
     method: Method
     chosen: dict[str, Any]

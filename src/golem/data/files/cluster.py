@@ -135,6 +135,12 @@ def moments_from_dask(frame: Any, *, missing: Literal["error", "drop"] = "error"
     ------
     ValueError
         If columns are not numeric or values are missing, with the columns and the partition.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd  # doctest: +SKIP
+    >>> from golem.readers import moments_from_dask
+    >>> moments = moments_from_dask(dd.read_parquet("table"))  # doctest: +SKIP
     """
     try:
         import dask

@@ -37,7 +37,7 @@ TableFile = CsvFile | ParquetFile | NpyFile
 
 @dataclass(frozen=True)
 class TableFiles:
-    """Files whose rows make one table of numbers.
+    r"""Files whose rows make one table of numbers.
 
     Parameters
     ----------
@@ -59,6 +59,16 @@ class TableFiles:
         The environments that the rows come from, if there are several; see `golem.data.files.labelling`.
     environments : tuple of int
         The number of the environment of each file, or -1 if the last of its `positions` is a column of labels.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from golem.readers import TableFiles
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "data.csv")
+    ...     _ = path.write_text("a,b\n1,2\n3,5\n4,4\n")
+    ...     TableFiles.open(path).names
+    ('a', 'b')
     """
 
     files: tuple[TableFile, ...]

@@ -38,6 +38,12 @@ class Options:
         "cpu", or a torch device such as "cuda" for the tasks that can be batched.
     retry : bool
         Run failed and timed out tasks again.
+
+    Examples
+    --------
+    >>> from golem.experiments import Options
+    >>> Options(time_limit=60, batch=12).device
+    'cpu'
     """
 
     executor: Executor = field(default_factory=Local)
@@ -79,6 +85,12 @@ class Summary:
         Batches that were lost with their workers.
     elsewhere, held : int
         Tasks that another runner has completed in the meantime, and tasks it still works on.
+
+    Examples
+    --------
+    >>> from golem.experiments import Summary
+    >>> Summary(total=10, found=4, ran=6, failed=0, lost=0).ran
+    6
     """
 
     total: int
@@ -109,6 +121,12 @@ def run(
     ValueError
         If the store contains rows of another experiment or version, if sizes are given that cannot be chosen, or if
         the device cannot be used.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from golem.experiments import Grid, load, run
+    >>> run(load("sachs"), Grid(quick=True), Path("rows"))  # doctest: +SKIP
     """
     options = options or Options()
     store = Store(folder)

@@ -31,6 +31,12 @@ class Grid:
         Numbers of variables.
     methods : tuple of str, optional
         Names of methods.
+
+    Examples
+    --------
+    >>> from golem.experiments import Grid, load
+    >>> len(load("sachs").tasks(Grid(seeds=1, methods=("order",))))
+    5
     """
 
     quick: bool = False

@@ -89,12 +89,22 @@ def format_of(path: str | Path) -> str:
 
 
 def read_graph(path: str | Path) -> NamedGraph:
-    """Read a graph in any of the `FORMATS`, recognized by the content of the file.
+    r"""Read a graph in any of the `FORMATS`, recognized by the content of the file.
 
     Raises
     ------
     ValueError
         If the file does not contain a graph in any of these formats.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from golem.readers import read_graph
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "edges.csv")
+    ...     _ = path.write_text("source,target,weight\na,b,0.5\n")
+    ...     read_graph(path).edge_list()
+    [('a', 'b', {'weight': 0.5})]
     """
     text = _text_of(Path(path))
     begin = 0

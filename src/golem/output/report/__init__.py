@@ -28,6 +28,18 @@ def report_model(model: Golem, path: str | Path, supplement: Supplement | None =
     """Write the report of a fitted model, with a bootstrap and a diagnosis if the supplement has them.
 
     `options` are `truth`, `other` and `title`, as in `report_document`.
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(4, 300, "ER1", random_state=0)
+    >>> model = Golem().fit(drawn.data)
+    >>> import tempfile
+    >>> from golem.output.report import report_model
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report_model(model, folder + "/report.html").name
+    'report.html'
     """
     return report_document(describe(model, supplement), path, **options)
 
@@ -60,6 +72,19 @@ def report_document(
     ValueError
         If the truth or the other graph has variables that the document does not have, the truth has a cycle, or the
         other graph has an edge from a variable to itself.
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.simulate import simulate
+    >>> drawn = simulate(4, 300, "ER1", random_state=0)
+    >>> model = Golem().fit(drawn.data)
+    >>> import tempfile
+    >>> from golem.output.document import describe
+    >>> from golem.output.report import report_document
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report_document(describe(model), folder + "/report.html", title="My data").name
+    'report.html'
     """
     content = model_content(document, truth, other)
     try:
@@ -70,7 +95,16 @@ def report_document(
 
 
 def write_page(path: Path, page: str) -> Path:
-    """Write a page atomically; its folder is created if needed."""
+    """Write a page atomically; its folder is created if needed.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from golem.output.report import write_page
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_page(pathlib.Path(folder, "new", "page.html"), "<p>Hello</p>").read_text()
+    '<p>Hello</p>'
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, page)
     return path

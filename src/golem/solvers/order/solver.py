@@ -46,6 +46,15 @@ class Order:
         Seconds after which the best graph so far is returned.
     placement : Placement
         Device and number type for the order and the screening with equal variances. All else runs on the CPU.
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.simulate import simulate
+    >>> from golem.solvers import Order
+    >>> model = Golem("nv", solver=Order(effort="thorough")).fit(simulate(4, 300, "ER1", random_state=0).data)
+    >>> model.solution_.status.name
+    'EXACT'
     """
 
     effort: Effort = "default"
