@@ -8,9 +8,12 @@ import pytest
 from golem.data.moments import Moments
 from golem.score.sparsity import L0
 from golem.simulate import simulate
+from golem.solvers.order import local_chains, local_kernels, local_search
 from golem.solvers.order.free_order import OrderProblem, find_exact
+from golem.solvers.order.local_problem import empty_memo
 from golem.solvers.order.local_scores import Counts, gaussian_blocks
 from golem.solvers.order.local_search import search_local
+from golem.solvers.order.order_search import search_orders
 from golem.solvers.solution import Status
 
 
@@ -97,3 +100,89 @@ def test_contradictory_masks_are_refused():
     for masks in ({"required": cycle}, {"required": np.triu(cycle), "allowed": ~cycle}):
         with pytest.raises(ValueError, match="must be allowed and must not form a cycle"):
             search_local(SMALL["bdeu"], **masks)
+
+
+MEDIUM = {
+    "one column": gaussian_score(7, sparsity=L0("ebic")),
+    "two columns": gaussian_score(7, columns_per_node=2, seed=1),
+    "environments": environments_score(7, seed=2),
+    "bdeu": counts_score(7, seed=3),
+    "bic": counts_score(7, n=2000, seed=4, kind="bic"),
+}
+
+
+@pytest.mark.parametrize("score", MEDIUM.values(), ids=MEDIUM)
+def test_the_search_over_orders_finds_the_exact_minimum(score, monkeypatch):
+    rng = np.random.default_rng(1)
+    masks = [{}]
+    for _ in range(3):
+        required = np.zeros((7, 7), dtype=bool)
+        required[rng.permutation(7)[:2], rng.permutation(7)[:2]] = True
+        required = np.triu(required, 1)
+        masks.append({"allowed": required | (rng.random((7, 7)) < 0.7), "required": required})
+    exact, hits = [search_local(score, **mask) for mask in masks], []
+    monkeypatch.setattr(local_search, "LARGEST_EXACT", 0)
+    for mask, best in zip(masks, exact, strict=True):
+        found = search_local(score, **mask)
+        assert found.score >= best.score - 1e-6
+        hits.append(found.score < best.score + 1e-2)
+        np.testing.assert_allclose(
+            found.costs, [score.cost(j, np.flatnonzero(found.graph[:, j]).tolist()) for j in range(7)], atol=1e-4
+        )
+        assert not np.any(found.graph & ~mask.get("allowed", True))
+        assert np.all(found.graph[mask.get("required", np.zeros((7, 7), dtype=bool))])
+        rank = np.argsort(found.order)
+        assert np.all(rank[found.causes] < rank[found.children])
+    assert hits[0]
+    assert sum(hits) >= 3
+
+
+def test_single_columns_have_the_score_of_the_fast_search():
+    for d, graph in ((20, "ER2"), (70, "ER1")):
+        S = np.cov(simulate(d, 500, graph, "gaussian-nv", random_state=d).data.T, bias=True)
+        expected = search_orders(S, 500, L0().penalties(500, d))
+        found = search_local(gaussian_blocks([S], [500]))
+        assert found.score == pytest.approx(expected.score + 500 * np.log(np.diagonal(S)).sum(), abs=1e-2)
+
+
+def test_a_search_that_runs_out_of_room_for_records_finds_the_same(monkeypatch):
+    score = gaussian_score(25, seed=5)
+    expected, forgotten = search_local(score), []
+    forget = local_chains.Chain._forget
+    monkeypatch.setattr(local_chains, "empty_memo", lambda: empty_memo(1 << 11, 1 << 17, 1 << 18))
+    monkeypatch.setattr(local_chains.Chain, "_forget", lambda chain: (forgotten.append(chain), forget(chain)))
+    assert search_local(score).score == pytest.approx(expected.score, abs=1e-2)
+    assert forgotten
+
+
+def test_the_same_seed_gives_the_same_graph_and_a_start_is_used():
+    score = gaussian_score(20, seed=7)
+    first, again = search_local(score), search_local(score)
+    np.testing.assert_array_equal(first.graph, again.graph)
+    for start in (first.order, first.graph):
+        assert search_local(score, starts=[start], effort="fast").score <= first.score + 1e-2
+
+
+def test_a_time_limit_and_an_interrupt_return_a_graph():
+    score = gaussian_score(30, seed=8)
+    found = search_local(score, time_limit=0.0)
+    assert found.status is Status.TIME_LIMIT
+    assert np.isfinite(found.score)
+
+    def interrupt(progress):
+        if np.isfinite(progress.score):
+            raise KeyboardInterrupt
+
+    found = search_local(score, on_progress=interrupt)
+    assert found.status is Status.INTERRUPTED
+    assert found.score == pytest.approx(cost_of(score, found.graph), abs=1e-3)
+
+
+def test_every_kernel_is_compiled_for_one_signature():
+    for score in (gaussian_score(14), counts_score(14)):
+        search_local(score, effort="fast", required=np.eye(14, k=5, dtype=bool))
+    compiled = {
+        name: len(kernel.overloads) for name, kernel in vars(local_kernels).items() if hasattr(kernel, "overloads")
+    }
+    assert compiled
+    assert {name: count for name, count in compiled.items() if count > 1} == {}

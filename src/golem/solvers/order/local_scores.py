@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,28 +48,6 @@ def node_penalty(sparsity: L0, rows: Sequence[Sequence[float]], factor: float = 
     return NodePenalty(per_coefficient, sparsity.penalties(1, d))
 
 
-class LocalScore(Protocol):
-    """What the searches need from a score."""
-
-    @property
-    def d(self) -> int:
-        """Number of nodes."""
-
-    @property
-    def sizes(self) -> Vector:
-        """Size of every node as a parent, shape (d,)."""
-
-    @property
-    def limits(self) -> Vector:
-        """The largest total size of parents of every node, shape (d,). With more, the data say nothing."""
-
-    def cost(self, j: int, parents: Iterable[int]) -> float:
-        """Return the cost of node j with these parents."""
-
-    def cost_table(self, members: BoolMatrix) -> Matrix:
-        """Return the cost of all nodes with all sets of parents, (2^d, d). Row s of `members` is set number s."""
-
-
 @dataclass(frozen=True, eq=False)
 class GaussianBlocks:
     """Nodes of one or more columns, scored on one or more covariances.
@@ -80,7 +58,7 @@ class GaussianBlocks:
 
     Parameters
     ----------
-    matrices : tuple of m arrays of shape (p, p)
+    matrices : array of shape (m, p, p)
         Covariances.
     rows : array of shape (m,)
         The number of rows (degrees of freedom) of each.
@@ -92,7 +70,7 @@ class GaussianBlocks:
         An edge i -> j has (columns of i) (columns of j) coefficients.
     """
 
-    matrices: tuple[Matrix, ...]
+    matrices: NDArray[np.float64]
     rows: Vector
     first: Indices
     terms: tuple[tuple[int, ...], ...]
@@ -190,7 +168,7 @@ class GaussianBlocks:
 
 
 def gaussian_blocks(
-    matrices: Iterable[ArrayLike],
+    matrices: ArrayLike,
     rows: ArrayLike,
     *,
     first: ArrayLike | None = None,
@@ -209,8 +187,8 @@ def gaussian_blocks(
     >>> round(score.cost(1, []) - score.cost(1, [0]), 1)  # of these, 2 log 2 is the choice of a parent
     438.0
     """
-    given, n = tuple(np.asarray(S, dtype=float) for S in matrices), np.atleast_1d(np.asarray(rows, dtype=float))
-    starts = np.arange(len(given[0]) + 1) if first is None else np.asarray(first, dtype=np.intp)
+    given, n = np.asarray(matrices, dtype=float), np.asarray(rows, dtype=float)
+    starts = np.arange(given.shape[1] + 1) if first is None else np.asarray(first, dtype=np.intp)
     used = ((0,),) * (len(starts) - 1) if terms is None else tuple(tuple(own) for own in terms)
     penalty = node_penalty(sparsity or L0(), [[n[t] for t in own] for own in used], factor)
     return GaussianBlocks(given, n, starts, used, penalty)

@@ -14,7 +14,8 @@ from golem.runtime.types import BoolMatrix, Indices, Vector
 from golem.solvers.order.exact_order import LARGEST_EXACT, Subsets
 from golem.solvers.order.found_graph import TIE
 from golem.solvers.order.free_order import Effort
-from golem.solvers.order.local_scores import LocalScore
+from golem.solvers.order.local_scores import Counts, GaussianBlocks
+from golem.solvers.order.search_clock import SearchClock
 from golem.solvers.solution import Callback, Status
 
 
@@ -46,7 +47,7 @@ class LocalResult:
 
 
 def search_local(
-    score: LocalScore,
+    score: GaussianBlocks | Counts,
     *,
     allowed: ArrayLike | None = None,
     required: ArrayLike | None = None,
@@ -60,8 +61,8 @@ def search_local(
 
     Parameters
     ----------
-    score : LocalScore
-        `GaussianBlocks` or `Counts`.
+    score : GaussianBlocks or Counts
+        The costs.
     allowed, required : array of shape (d, d), bool, optional
         Masks of the edges i -> j that are allowed, and that are required.
     starts : sequence
@@ -83,12 +84,15 @@ def search_local(
     must = None if required is None or not np.any(required) else np.asarray(required, dtype=bool)
     if must is not None and ((may is not None and np.any(must & ~may)) or not is_dag(must)):
         raise ValueError("Required edges must be allowed and must not form a cycle.")
-    if d > LARGEST_EXACT:
-        raise ValueError(f"The search takes at most {LARGEST_EXACT} nodes; got {d}.")
-    return _search_exactly(score, may, must)
+    if d <= LARGEST_EXACT:
+        return _search_exactly(score, may, must)
+    clock = SearchClock(time_limit, on_progress)
+    return _search_orders(score, may, must, starts, effort, np.random.default_rng(random_state), clock)
 
 
-def _search_exactly(score: LocalScore, allowed: BoolMatrix | None, required: BoolMatrix | None) -> LocalResult:
+def _search_exactly(
+    score: GaussianBlocks | Counts, allowed: BoolMatrix | None, required: BoolMatrix | None
+) -> LocalResult:
     """Return the graph with the lowest score."""
     subsets, limits = Subsets(score.d), size_limits(score, required)
     cost = score.cost_table(subsets.members)
@@ -103,7 +107,37 @@ def _search_exactly(score: LocalScore, allowed: BoolMatrix | None, required: Boo
     return LocalResult(topological_order(graphs[0]), causes, children, cost[rows, np.arange(score.d)], status)
 
 
-def size_limits(score: LocalScore, required: BoolMatrix | None) -> Vector:
+def _search_orders(
+    score: GaussianBlocks | Counts,
+    allowed: BoolMatrix | None,
+    required: BoolMatrix | None,
+    starts: Sequence[ArrayLike],
+    effort: Effort,
+    rng: np.random.Generator,
+    clock: SearchClock,
+) -> LocalResult:
+    """Return the best graph that chains from several starts find."""
+    from golem.solvers.order.local_chains import Run  # imports numba
+    from golem.solvers.order.local_problem import LocalProblem
+
+    problem = LocalProblem(score, size_limits(score, required), allowed, required)
+    run = Run(problem, starts, effort, rng, clock)
+    try:
+        status = run.run()
+    except TimeoutError:
+        status = Status.TIME_LIMIT
+    except KeyboardInterrupt:
+        if not any(chain.begun for chain in run.chains):
+            raise
+        status = Status.INTERRUPTED
+    finally:
+        run.close()
+    order, parents, costs = run.result()
+    children = np.repeat(np.arange(score.d), [len(own) for own in parents])
+    return LocalResult(order, np.concatenate(parents), children, costs, status, run.perturbations)
+
+
+def size_limits(score: GaussianBlocks | Counts, required: BoolMatrix | None) -> Vector:
     """Return the largest total size of the parents of every node, at least that of the required ones."""
     needed = np.zeros(score.d) if required is None else score.sizes @ required
     return np.maximum(score.limits, needed + 1e-9)

@@ -12,7 +12,6 @@ user can depend on the units of the columns. The compiled part is `order_kernels
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import NamedTuple
@@ -28,7 +27,8 @@ from golem.solvers.order import order_kernels as kernels
 from golem.solvers.order.candidates import candidate_lists, choose_parents, markov_blankets, most_correlated, scratch
 from golem.solvers.order.found_graph import FoundGraph
 from golem.solvers.order.free_order import EFFORTS, Effort
-from golem.solvers.solution import Callback, Progress, Status
+from golem.solvers.order.search_clock import SearchClock
+from golem.solvers.solution import Callback, Status
 
 # Rounding errors of the scores in ill-conditioned problems.
 _AGREEMENT = 1e-2
@@ -154,7 +154,7 @@ class OrderSearch:
         on_progress: Callback | None = None,
     ) -> FoundGraph:
         """Search from some starts; see `search_orders`."""
-        clock = _Clock(time_limit, on_progress)
+        clock = SearchClock(time_limit, on_progress)
         rng = np.random.default_rng(random_state)
         problem = self.problem._replace(
             centre=centre - np.log(self.variances), tightness=0.0 if np.isinf(spread) else 1.0 / spread
@@ -211,23 +211,6 @@ class _Start(NamedTuple):
 
     order: NDArray[np.int64]
     parents: Sequence[NDArray[np.int64]]
-
-
-class _Clock:
-    """The time limit and the reports of progress."""
-
-    def __init__(self, limit: float | None, on_progress: Callback | None) -> None:
-        self._began, self._limit, self._on_progress = time.perf_counter(), limit, on_progress
-        self._next_report, self.planned = 0.0, 0
-
-    def check(self, perturbations: int, score: Callable[[], float]) -> None:
-        """Raise TimeoutError after the time limit, and report progress a few times per second."""
-        seconds = time.perf_counter() - self._began
-        if self._on_progress is not None and seconds >= self._next_report:
-            self._on_progress(Progress("", perturbations, self.planned, seconds, score(), 0.0))
-            self._next_report = seconds + 0.2
-        if self._limit is not None and seconds >= self._limit:
-            raise TimeoutError
 
 
 class _Chain:
@@ -328,7 +311,7 @@ class _Run:
         starts: Sequence[_Start],
         wanted: int,
         rng: np.random.Generator,
-        clock: _Clock,
+        clock: SearchClock,
     ) -> None:
         self.owner, self.problem, self.starts, self.rng, self.clock = owner, problem, starts, rng, clock
         d, penalty = len(owner.S), problem.penalty

@@ -1,0 +1,311 @@
+"""Chains of the search with local scores: from several starts, reinsert nodes, then perturb the order and repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from golem.graphs.dag import topological_order
+from golem.runtime.machine import available_cores
+from golem.runtime.types import Vector
+from golem.solvers.order import local_kernels as kernels
+from golem.solvers.order.free_order import EFFORTS, Effort
+from golem.solvers.order.local_problem import LocalProblem, choose_parents, empty_agenda, empty_memo
+from golem.solvers.order.search_clock import SearchClock
+from golem.solvers.solution import Status
+
+# Rounding errors of the scores.
+_AGREEMENT = 1e-2
+# Chains are checked after so many visits, or so many perturbations each.
+_VISITS, _BLOCK = 100, 20
+# Visits after a perturbation.
+_MOST_VISITS = 500
+# Rounds in which candidates that were missed are added.
+_MOST_EXTENSIONS = 4
+# How often a start is tried, as much depends on the order of the visits.
+_TRIES = 2
+# From this number of nodes on, threads share the chains.
+_THREADS_PAY_FROM = 30
+
+
+class Start(NamedTuple):
+    """An order, and the parents of every node with which the choice begins."""
+
+    order: NDArray[np.int64]
+    parents: Sequence[NDArray[np.int64]]
+
+
+class Chain:
+    """One start: the current state and the best one so far, with records and scratch space of their own."""
+
+    def __init__(
+        self,
+        problem: LocalProblem,
+        arrays: kernels.Problem,
+        candidates: kernels.Candidates,
+        start: Start,
+        seed: int,
+    ) -> None:
+        self.arrays, self.start, self.begun = arrays, start, False
+        # Slots by position are different in every chain.
+        self.candidates = candidates._replace(slots=candidates.slots.copy())
+        d = problem.d
+        self.memo, self.work = empty_memo(), problem.scratch(candidates)
+        self.state, self.best = np.zeros((3, d), dtype=np.int64), np.zeros((3, d), dtype=np.int64)
+        self.agenda = empty_agenda(d, seed)
+
+    @property
+    def score(self) -> float:
+        """The score of the best state."""
+        return float(self.memo.cost[self.best[kernels.RECORD]].sum())
+
+    @property
+    def perturbations(self) -> int:
+        """Number of perturbations so far."""
+        return int(self.agenda.counts[kernels.DONE])
+
+    @property
+    def waiting(self) -> int:
+        """Number of nodes in the queue."""
+        return int(self.agenda.counts[kernels.WAITING])
+
+    def begin(self) -> None:
+        """Begin with the order of the start, and with those of its parents that are candidates."""
+        self._set(self.state, self.start)
+        self.best[:] = self.state
+        self.begun = True
+
+    def _set(self, state: NDArray[np.int64], start: Start) -> None:
+        """Give a state an order, and parents that begin with some."""
+        order, first = start.order, self.candidates.first
+        d, nodes = len(order), self.candidates.slots[kernels.NODE]
+        state[kernels.ORDER], state[kernels.POSITION, order] = order, np.arange(d)
+        given, number = np.zeros(len(nodes), dtype=np.int64), np.zeros(d, dtype=np.int64)
+        for j in range(d):
+            before = start.parents[j][state[kernels.POSITION, start.parents[j]] < state[kernels.POSITION, j]]
+            slots = np.flatnonzero(np.isin(nodes[first[j] : first[j + 1]], before))
+            number[j] = len(slots)
+            given[first[j] : first[j] + len(slots)] = slots
+        choose_parents(self.arrays, self.candidates, self.memo, self.work, state, number, given)
+
+    def advance(self, perturbations: int, visits: int, barrier: float) -> None:
+        """Continue the search for a while; without perturbations, visit the nodes in the queue."""
+        nothing = np.zeros(0, dtype=np.int64)
+        arguments = (self.arrays, self.candidates, self.memo, self.state, self.best, self.agenda, self.work)
+        goal = self.perturbations + perturbations
+        while True:
+            kernels.advance(*arguments, nothing, nothing, goal - self.perturbations, visits, barrier)
+            if not self.agenda.counts[kernels.FULL]:
+                break
+            self._forget()
+            if self.perturbations == goal:
+                break
+
+    def _forget(self) -> None:
+        """Forget all records but those of the two states."""
+        starts = [Start(state[kernels.ORDER].copy(), self.parents(state)) for state in (self.state, self.best)]
+        for used in (self.memo.key, self.memo.value_key, self.memo.used):
+            used[:] = 0
+        self.agenda.counts[kernels.FULL] = 0
+        for state, start in zip((self.state, self.best), starts, strict=True):
+            self._set(state, start)
+
+    def follow(self, leader: Chain) -> None:
+        """Continue from the best state of another chain."""
+        self._set(self.state, Start(leader.best[kernels.ORDER].copy(), leader.parents(leader.best)))
+        self.best[:] = self.state
+
+    def wake(self, nodes: NDArray[np.int64]) -> None:
+        """Put all nodes into the queue, in this order."""
+        self.agenda.lists[kernels.QUEUE] = nodes
+        self.agenda.lists[kernels.IS_ACTIVE] = 1
+        self.agenda.counts[kernels.HEAD], self.agenda.counts[kernels.WAITING] = 0, len(nodes)
+
+    def parents(self, state: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Return the parents of every node in a state, sorted."""
+        found, first = [], self.candidates.first
+        for j, record in enumerate(state[kernels.RECORD]):
+            at, k = self.memo.records[record, : kernels.COUNT + 1]
+            found.append(self.candidates.slots[kernels.NODE, first[j] + self.memo.pool[at : at + k]])
+        return found
+
+
+class Run:
+    """One search: its chains, which threads share."""
+
+    def __init__(
+        self,
+        problem: LocalProblem,
+        starts: Sequence[ArrayLike],
+        effort: Effort,
+        rng: np.random.Generator,
+        clock: SearchClock,
+    ) -> None:
+        self.problem, self.rng, self.clock, self.given, self.effort = problem, rng, clock, starts, effort
+        d = problem.d
+        self.kept, base, factor = EFFORTS[effort]
+        clock.planned = base + int(factor * max(np.sqrt(d), d / 20))
+        # A walk that raises the score by the penalty of several edges seldom ends lower. Perturbations stop there.
+        self.barrier = 6.0 * float(np.log(problem.rows.max() + 2.0))
+        self.chains: list[Chain] = []
+        workers = min(available_cores(), 4) if d >= _THREADS_PAY_FROM else 1
+        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def leader(self) -> Chain:
+        """Return the chain with the lowest score; rounding, which depends on the units, must not decide."""
+        begun = [chain for chain in self.chains if chain.begun]
+        limit = min(chain.score for chain in begun) + kernels.EPSILON
+        return next(chain for chain in begun if chain.score <= limit)
+
+    @property
+    def perturbations(self) -> int:
+        """Number of perturbations of all chains."""
+        return sum(chain.perturbations for chain in self.chains)
+
+    def result(self) -> tuple[NDArray[np.int64], list[NDArray[np.int64]], Vector]:
+        """Return the best order, the parents of every node, and the costs; the required edges if none has begun."""
+        problem = self.problem
+        if any(chain.begun for chain in self.chains):
+            best = self.leader().best
+            return best[kernels.ORDER], self.leader().parents(best), self.leader().memo.cost[best[kernels.RECORD]]
+        required = np.zeros((problem.d, problem.d), dtype=bool) if problem.required is None else problem.required
+        parents = [np.flatnonzero(column) for column in required.T]
+        costs = [problem.score.cost(j, own.tolist()) for j, own in enumerate(parents)]
+        return topological_order(required), parents, np.array(costs)
+
+    def run(self) -> Status:
+        """Search from every start, then perturb all chains until they agree or have had their perturbations."""
+        self._begin(self._starts())
+        self.chains = sorted(self.chains, key=lambda chain: round(chain.score, 3))[: self.kept]
+        status = self._perturb(self.clock.planned)
+        self._climb([self.leader()])
+        return status
+
+    def _starts(self) -> list[Start]:
+        """Find likely neighbours of every node, and return the starts."""
+        problem, d = self.problem, self.problem.d
+        self.connected = np.zeros((d, d), dtype=bool) if problem.required is None else problem.required.copy()
+        explained, blankets = np.zeros(d), []
+        nowhere = np.full(d, -1)
+        for j in range(d):
+            everyone = nowhere.copy()
+            everyone[j] = 0
+            blanket, cost, best = problem.choose(j, None, everyone)
+            alone = problem.score.cost(j, [])
+            explained[j] = (alone - cost) / problem.rows[j]
+            blankets.append(blanket)
+            self.connected[j, blanket] = self.connected[j, best] = True
+            self.clock.check(0, lambda: np.inf)
+        named = [np.argsort(explained.round(9), kind="stable")]
+        if self.effort != "fast":
+            named += [self.rng.permutation(d) for _ in range(max(1, self.kept - 1 - len(self.given)))]
+            named *= _TRIES
+        starts = [self._start(given) for given in self.given[: 1 if self.effort == "fast" else None]]
+        if not (starts and self.effort == "fast"):
+            starts += [Start(self._obeying(order), blankets) for order in named]
+        return starts
+
+    def _start(self, start: ArrayLike) -> Start:
+        """Convert an order or a graph."""
+        given = np.asarray(start)
+        if given.ndim == 1:
+            return Start(self._obeying(given.astype(np.int64)), [np.zeros(0, dtype=np.int64)] * len(given))
+        order = self._obeying(topological_order(given))
+        return Start(order, [np.flatnonzero(column) for column in given.T])
+
+    def _obeying(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return an order in which the required edges point forward, the given one if possible."""
+        required = self.problem.required
+        if required is not None:
+            rank = np.argsort(order)
+            if np.any(required & (rank[:, None] > rank)):
+                return topological_order(required, order).astype(np.int64)
+        return order
+
+    def _begin(self, starts: Sequence[Start]) -> None:
+        """Begin the chains, and let them climb until no candidates are missing."""
+        problem = self.problem
+        seeds = [int(seed) for seed in self.rng.integers(2**63, size=len(starts))]
+        self._connect(starts)
+        for _ in range(_MOST_EXTENSIONS):
+            arrays, lists = problem.candidate_lists(self.connected)
+            chains = [Chain(problem, arrays, lists, start, seed) for start, seed in zip(starts, seeds, strict=True)]
+            self._each(Chain.begin, chains)
+            self.chains = chains
+            self._climb(chains)
+            if lists.slots.shape[1] == problem.d * (problem.d - 1):
+                break
+            starts = [self._among_all(chain) for chain in chains]
+            if not self._connect(starts):
+                break
+
+    def _connect(self, starts: Sequence[Start]) -> bool:
+        """Add edges to the candidates; return whether there are new ones."""
+        before = self.connected | self.connected.T
+        for start in starts:
+            for j, parents in enumerate(start.parents):
+                self.connected[j, parents] = True
+        return bool(np.any(self.connected & ~before))
+
+    def _among_all(self, chain: Chain) -> Start:
+        """Improve the parents in the best order of a chain by a choice among all predecessors."""
+        order, position = chain.best[kernels.ORDER].copy(), chain.best[kernels.POSITION]
+        parents = []
+        for j, own in enumerate(chain.parents(chain.best)):
+            parents.append(self.problem.choose(j, own.tolist(), position)[0])
+            self.clock.check(0, lambda: self.leader().score)
+        return Start(order, parents)
+
+    def _each(self, task: Callable[[Chain], None], chains: Sequence[Chain]) -> None:
+        """Do something with every chain, in threads."""
+        if self._pool is None or len(chains) == 1:
+            for chain in chains:
+                task(chain)
+        else:
+            futures = [self._pool.submit(task, chain) for chain in chains]
+            try:
+                for future in futures:
+                    future.result()
+            finally:
+                wait(futures)
+        if self.chains:
+            self.clock.check(self.perturbations, lambda: self.leader().score)
+
+    def _climb(self, chains: Sequence[Chain]) -> None:
+        """Reinsert nodes until none moves."""
+        for chain in chains:
+            chain.wake(self.rng.permutation(self.problem.d))
+        while active := [chain for chain in chains if chain.waiting]:
+            self._each(lambda chain: chain.advance(0, _VISITS, np.inf), active)
+
+    def _perturb(self, perturbations: int) -> Status:
+        """Perturb all chains until they agree or have had their perturbations."""
+        # Two starts can share a local optimum. So each must also survive some perturbations, more if they are cheap.
+        least = min(perturbations, max(10, min(80, 2000 // self.problem.d)))
+
+        def block(chain: Chain) -> None:
+            chain.advance(min(_BLOCK, perturbations - chain.perturbations), _MOST_VISITS, self.barrier)
+
+        together = False
+        while (done := self.chains[0].perturbations) < perturbations:
+            scores = [chain.score for chain in self.chains]
+            agreed = len(scores) > 1 and max(scores) - min(scores) < _AGREEMENT
+            if agreed and not together and done >= least:
+                return Status.AGREED
+            if not together and 2 * done >= perturbations:
+                # The rest of the perturbations are better spent near the best state.
+                together, leader = True, self.leader()
+                for chain in self.chains:
+                    if chain is not leader:
+                        chain.follow(leader)
+            self._each(block, self.chains)
+        return Status.SEARCHED

@@ -1,0 +1,215 @@
+"""The arrays of a search with a local score: the problem, the candidates of every node, records, scratch space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golem.runtime.types import BoolMatrix, Vector
+from golem.solvers.order import local_kernels as kernels
+from golem.solvers.order.local_scores import Counts, GaussianBlocks
+
+# Up to this number of nodes, all nodes are candidates of each other if costs are cheap (`GaussianBlocks`).
+_FEW = 64
+# Candidates of each node by the cost with one parent.
+_BEST_SINGLE = 20
+# Room for records, their lists, and values of sets. Memory is used only as far as it is filled.
+_RECORDS, _POOL, _VALUES = 1 << 19, 1 << 25, 1 << 21
+_FEW_RECORDS = 1 << 12
+_NOT_CHOSEN = -2
+
+
+class LocalProblem:
+    """A local score with knowledge, in the form that the kernels need."""
+
+    def __init__(
+        self,
+        score: GaussianBlocks | Counts,
+        limits: Vector,
+        allowed: BoolMatrix | None,
+        required: BoolMatrix | None,
+    ) -> None:
+        self.score, self.required, self.d = score, required, score.d
+        # Kinds of edges, indexed [child, parent].
+        may = ~np.eye(self.d, dtype=bool) if allowed is None else allowed.T
+        self.known = may.astype(np.int8) * np.int8(kernels.ALLOWED)
+        if required is not None:
+            self.known |= required.T.astype(np.int8) * np.int8(kernels.REQUIRED)
+        self.complete = isinstance(score, GaussianBlocks) and self.d <= _FEW
+        self.keys = np.random.default_rng(0).integers(1, 2**63, size=(3, self.d), dtype=np.uint64)
+        # Numbers of rows that the costs of the nodes rest on.
+        self.rows = np.full(self.d, 0.0)
+        if isinstance(score, GaussianBlocks):
+            self.arrays = _gaussian_arrays(score, limits)
+            self.rows += [score.rows[list(own)].sum() for own in score.terms]
+        else:
+            self.arrays = _count_arrays(score, limits)
+            self.rows += len(score.codes)
+
+    def choose(
+        self, j: int, parents: Sequence[int] | None, position: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], float, NDArray[np.int64]]:
+        """Choose parents of j among all nodes at earlier positions, beginning with some, or with the required ones.
+
+        Returns the parents, the cost, and the nodes that lower the cost of the first set most.
+        """
+        others = np.delete(np.arange(self.d), j)
+        first = np.zeros(self.d + 1, dtype=np.int64)
+        first[j + 1 :] = self.d - 1
+        start = self.score.first[others] if isinstance(self.score, GaussianBlocks) else others
+        zeros = np.zeros_like(others)
+        slots = np.stack([others, zeros, start, self.known[j, others].astype(np.int64), np.arange(self.d - 1)])
+        candidates = kernels.Candidates(first, slots, self.keys)
+        memo = empty_memo(_FEW_RECORDS, 2048 * self.d, 1 << (512 * self.d).bit_length())
+        given, number = np.zeros(self.d, dtype=np.int64), np.full(self.d, _NOT_CHOSEN)
+        number[j] = kernels.NO_NODE
+        if parents is not None:
+            number[j] = len(parents)
+            given[: len(parents)] = np.searchsorted(others, np.sort(np.asarray(parents, dtype=np.int64)))
+        state = np.stack([position, position, position])
+        choose_parents(self.arrays, candidates, memo, self.scratch(candidates), state, number, given)
+        record = state[kernels.RECORD, j]
+        first_set, chosen = memo.records[0], memo.records[record]
+        at = first_set[kernels.ADDITIONS]
+        best = others[memo.pool[at : at + min(first_set[kernels.GAINS], _BEST_SINGLE)]]
+        at = chosen[kernels.PARENTS]
+        return others[memo.pool[at : at + chosen[kernels.COUNT]]], float(memo.cost[record]), best
+
+    def candidate_lists(self, connected: BoolMatrix) -> tuple[kernels.Problem, kernels.Candidates]:
+        """Return the candidates of every node, those connected to it in either direction, and the problem for them."""
+        near = np.ones((self.d, self.d), dtype=bool) if self.complete else connected | connected.T
+        np.fill_diagonal(near, False)
+        nodes, others = np.nonzero(near)
+        first = np.append(0, np.cumsum(near.sum(axis=1)))
+        # Pairs are sorted by node and candidate, so that the reverse of a pair is found by bisection.
+        back = np.searchsorted(nodes * self.d + others, others * self.d + nodes) - first[others]
+        kinds, ranked = self.known[nodes, others].astype(np.int64), np.arange(len(nodes)) - first[nodes]
+        arrays, start = self.arrays, np.zeros(len(nodes), dtype=np.int64)
+        if isinstance(self.score, GaussianBlocks):
+            start = self.score.first[others]
+            if not self.complete:
+                arrays, start = self._slice(first, others)
+        slots = np.stack([others, back, start, kinds, ranked])
+        return arrays, kernels.Candidates(first, slots, self.keys)
+
+    def _slice(self, first: NDArray[np.int64], others: NDArray[np.int64]) -> tuple[kernels.Problem, NDArray[np.int64]]:
+        """Return a problem with small blocks, of the columns of a node and its candidates, and where these begin."""
+        score = self.score
+        assert isinstance(score, GaussianBlocks)
+        blocks, corner, start, stride = [], [], np.zeros(len(others), dtype=np.int64), np.zeros(self.d, dtype=np.int64)
+        width, end = np.diff(score.first), 0
+        for j in range(self.d):
+            inside = others[first[j] : first[j + 1]]
+            columns = score.columns([j, *inside.tolist()])
+            start[first[j] : first[j + 1]] = width[j] + np.cumsum(width[inside]) - width[inside]
+            stride[j] = len(columns)
+            for t in score.terms[j]:
+                blocks.append(score.matrices[t][np.ix_(columns, columns)].ravel())
+                corner.append(end)
+                end += len(columns) ** 2
+        nodes = np.stack([width, np.zeros_like(width), stride])
+        arrays = self.arrays._replace(nodes=nodes, corner=np.array(corner), blocks=np.concatenate(blocks))
+        return arrays, start
+
+    def scratch(self, candidates: kernels.Candidates) -> kernels.Work:
+        """Allocate scratch space for nodes with these candidates."""
+        most = int(np.diff(candidates.first).max(initial=0))
+        rows, table, columns, width, depth = 0, 0, most, 0, 0
+        if isinstance(self.score, GaussianBlocks):
+            width = int(self.score.sizes.max())
+            columns = (most + 1) * width if not self.complete else int(self.score.first[-1])
+            columns = min(columns, int(self.score.first[-1]))
+            depth = min(columns, int(self.arrays.values[kernels.LIMIT].max())) + 1
+        else:
+            rows = self.arrays.codes.shape[1]
+            table = max(len(self.score.codes), 256) * int(self.score.levels.max()) + 1
+        return kernels.Work(
+            slots=np.zeros((3, most + 2), dtype=np.int64),
+            vectors=np.zeros((3 + width, max(columns, most, 2 * width) + 1)),
+            V=np.zeros((depth, columns)),
+            A=np.zeros((2 * width, 2 * width)),
+            combination=np.zeros(rows, dtype=np.int32),
+            table=np.zeros(table, dtype=np.int32),
+        )
+
+
+def empty_memo(records: int = _RECORDS, pool: int = _POOL, values: int = _VALUES) -> kernels.Memo:
+    """Allocate a memo without records. The numbers of records and values are powers of two, as hash tables need."""
+    return kernels.Memo(
+        records=np.zeros((records, 6), dtype=np.int32),
+        cost=np.zeros(records),
+        pool=np.zeros(pool, dtype=np.int32),
+        key=np.zeros(2 * records, dtype=np.uint64),
+        place=np.zeros(2 * records, dtype=np.int32),
+        value_key=np.zeros(values, dtype=np.uint64),
+        value=np.zeros(values),
+        used=np.zeros(3, dtype=np.int64),
+    )
+
+
+def empty_agenda(d: int, seed: int) -> kernels.Agenda:
+    """Allocate an empty queue."""
+    return kernels.Agenda(
+        lists=np.zeros((2, d), dtype=np.int64),
+        counts=np.zeros(4, dtype=np.int64),
+        random=np.full(1, seed, dtype=np.uint64),
+    )
+
+
+def choose_parents(
+    arrays: kernels.Problem,
+    candidates: kernels.Candidates,
+    memo: kernels.Memo,
+    work: kernels.Work,
+    state: NDArray[np.int64],
+    number: NDArray[np.int64],
+    given: NDArray[np.int64],
+) -> None:
+    """Choose parents of some nodes in a state, beginning with the given ones; see `local_kernels.choose`."""
+    kernels.advance(arrays, candidates, memo, state, state, empty_agenda(0, 0), work, number, given, 0, 0, 0.0)
+
+
+def _values(score: GaussianBlocks | Counts, limits: Vector) -> NDArray[np.float64]:
+    """Return the penalties, sizes and limits of the nodes."""
+    penalty = score.penalty if isinstance(score, GaussianBlocks) else score.node_penalty
+    return np.stack([penalty.per_coefficient, score.sizes, limits, penalty.by_parents])
+
+
+def _gaussian_arrays(score: GaussianBlocks, limits: Vector) -> kernels.Problem:
+    """Return the problem with whole matrices as blocks."""
+    p, width = int(score.first[-1]), np.diff(score.first)
+    used = np.concatenate([np.array(own, dtype=np.int64) for own in score.terms])
+    return kernels.Problem(
+        kind=kernels.GAUSSIAN,
+        nodes=np.stack([width, score.first[:-1], np.full_like(width, p)]),
+        values=_values(score, limits),
+        term_first=np.append(0, np.cumsum([len(own) for own in score.terms])),
+        corner=used * p * p,
+        rows=score.rows[used],
+        blocks=np.ascontiguousarray(score.matrices).reshape(-1),
+        codes=np.zeros((0, 0), dtype=np.int32),
+        weight=np.zeros(0, dtype=np.int32),
+        prior=1.0,
+    )
+
+
+def _count_arrays(score: Counts, limits: Vector) -> kernels.Problem:
+    """Return the problem of counts. Rows are merged if all combinations of levels are fewer than the rows."""
+    codes, weight = score.codes, np.ones(len(score.codes), dtype=np.intp)
+    if score.sizes.sum() < np.log(max(len(codes), 1)):
+        codes, weight = np.unique(codes, axis=0, return_counts=True)
+    levels = score.levels.astype(np.int64)
+    return kernels.Problem(
+        kind=kernels.BDEU if score.kind == "bdeu" else kernels.BIC,
+        nodes=np.stack([levels, np.zeros_like(levels), np.zeros_like(levels)]),
+        values=_values(score, limits),
+        term_first=np.zeros(0, dtype=np.int64),
+        corner=np.zeros(0, dtype=np.int64),
+        rows=np.zeros(0),
+        blocks=np.zeros(0),
+        codes=np.ascontiguousarray(codes.T, dtype=np.int32),
+        weight=weight.astype(np.int32),
+        prior=score.equivalent_sample_size,
+    )
