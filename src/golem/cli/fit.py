@@ -151,7 +151,7 @@ def fit(
 
         golem fit data.csv -o out
         golem fit data.csv --noise ev --forbid 'A->B' --bootstrap 100
-        golem fit data.csv --environment condition --targets targets.json
+        golem fit experiments/data.csv --environment environment --targets experiments/targets.json
         golem fit --from out/graph.json -o again
 
     Writes `graph.json`, `edges.csv`, `weights.csv` (up to 1000 columns), `graph.png` and `report.html` into the output
