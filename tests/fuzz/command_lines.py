@@ -45,6 +45,8 @@ OPTIONS: dict[str, dict[str, list[str] | None]] = {
         },
         **{"--bootstrap": SMALL, "--columns": WORDS, "--drop": WORDS, "--header": None, "--no-header": None},
         **{"--drop-dependent": None, "--covariance": None, "--rows": SMALL},
+        **{"--environment": ["a", "zz", ""], "--environments": None, "--targets": FILES},
+        **{"--intervention": ["soft", "hard", "x"], "--intercepts": ["separate", "shared", "x"]},
         **{"--seed": NUMBERS, "--quiet": None, "--json": None, "--unknown": None},
     },
     "simulate": {

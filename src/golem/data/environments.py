@@ -21,7 +21,7 @@ from golem.data.targets import resolve_targets
 from golem.data.unusable import is_constant
 from golem.graphs.interventional import Intervention as Intervention
 from golem.runtime.messages import quoted, shortened
-from golem.runtime.types import Matrix, Vector
+from golem.runtime.types import Indices, Matrix, Vector
 
 Intercepts = Literal["separate", "shared"]
 INTERVENTIONS: tuple[Intervention, ...] = ("soft", "hard")
@@ -96,6 +96,9 @@ class Environments:
         pairs = zip(self.labels, self.targets, strict=True)
         return {label: [self.names[j] for j in some] for label, some in pairs}
 
+    def __repr__(self) -> str:
+        return f"Environments({len(self.labels)} environments, {self.n} rows, {self.d} columns)"
+
     def without(self, node: int) -> tuple[int, ...]:
         """Return the environments, by number, that do not target a column."""
         return tuple(e for e, some in enumerate(self.targets) if node not in some)
@@ -137,21 +140,38 @@ class Environments:
         )
         return f"sha256:{hashlib.sha256(json.dumps(parts).encode()).hexdigest()}"
 
-    def pooled(self, which: Sequence[int], intercepts: Intercepts = "separate") -> Moments:
-        """Return the moments of some environments taken together, with n = degrees of freedom.
+    def pooled(
+        self, which: Sequence[int], intercepts: Intercepts = "separate", columns: Indices | None = None
+    ) -> Moments:
+        """Return the moments of some environments taken together, with n = degrees of freedom; of all columns or some.
 
         With separate intercepts, the scatter is the sum of the scatters of the environments, each about its own mean,
         and n is the sum of (rows - 1). With shared ones it is the scatter about the common mean, and n is one less than
         the number of rows. The mean is that of all rows.
         """
         rows, means = self._rows_and_means(which)
+        shift, names = self.moments[0].shift, self.names
+        if columns is None:
+            scatter = self._scatter(which)
+        else:
+            block, means, shift = np.ix_(columns, columns), means[:, columns], shift[columns]
+            scatter = functools.reduce(np.add, (self.moments[e].scatter[block] for e in which))
+            names = tuple(names[j] for j in columns)
         offset = rows @ means / rows.sum()
-        scatter = self._scatter(which)
         freedom = int(rows.sum()) - len(rows)
         if intercepts == "shared":
             away = (means - offset) * np.sqrt(rows)[:, None]
             scatter, freedom = scatter + away.T @ away, int(rows.sum()) - 1
-        return Moments(freedom, self.moments[0].shift, offset, scatter, self.names)
+        return Moments(freedom, shift, offset, scatter, names)
+
+    def variances(self, which: Sequence[int], intercepts: Intercepts = "separate") -> Vector:
+        """Return the variances of `pooled`, without the covariances."""
+        rows, means = self._rows_and_means(which)
+        total = sum(np.diagonal(self.moments[e].scatter) for e in which)
+        if intercepts == "shared":
+            away = means - rows @ means / rows.sum()
+            return np.asarray((total + rows @ away**2) / (rows.sum() - 1))
+        return np.asarray(total / (rows.sum() - len(rows)))
 
     def intercepts(self, weights: Matrix) -> Vector:
         """Return the intercept of each node, given B: its mean minus what its parents explain.
@@ -185,6 +205,10 @@ class Environments:
         hundred additions, not ten thousand. Differences of sums would lose digits if an intervention has a large scale.
         """
         chosen, total = frozenset(which), np.zeros((self.d, self.d))
+        if len(chosen) == len(self.moments):  # needed once: the sums over blocks would stay in memory
+            for part in self.moments:
+                total += part.scatter
+            return total
         waiting = [(0, len(self.moments))]
         while waiting:
             first, last = waiting.pop()
@@ -239,20 +263,22 @@ class Environments:
 
     def _require_variation(self, intervention: Intervention) -> None:
         """Raise a ValueError for columns that are constant in an environment, except for its hard targets."""
-        for label, part, targets in zip(self.labels, self.moments, self.targets, strict=True):
-            flat = np.flatnonzero(is_constant(part)).tolist()
-            if soft := [self.names[j] for j in flat if j in targets and intervention == "soft"]:
+        flat = [is_constant(part) for part in self.moments]
+        for label, constant, targets in zip(self.labels, flat, self.targets, strict=True):
+            fixed_here = np.flatnonzero(constant).tolist()
+            if soft := [self.names[j] for j in fixed_here if j in targets and intervention == "soft"]:
                 raise ValueError(
                     f"Column {quoted(soft)} is constant in environment {label!r}, which targets it. If the experiment "
                     "sets it to a value, whatever its causes are, use intervention='hard'."
                 )
-            if wrong := [self.names[j] for j in flat if j not in targets]:
+            if wrong := [self.names[j] for j in fixed_here if j not in targets]:
                 raise ValueError(
                     f"Column {quoted(wrong)} is constant in environment {label!r}. Drop the column or the environment, "
                     "or name the column among the targets of that environment if the experiment sets it to a value."
                 )
         for which, nodes in self.groups().items():
-            fixed = np.flatnonzero(is_constant(self.pooled(which)))
+            # A column that varies in one environment varies in the pool.
+            fixed = np.flatnonzero(np.all([flat[e] for e in which], axis=0))
             if len(fixed):
                 raise ValueError(
                     f"Column {quoted([self.names[j] for j in fixed])} is constant in all environments "

@@ -118,6 +118,8 @@ def _open_environments(
 ) -> EnvironmentSource:
     """Open files with environments."""
     assert targets is not None
+    if reading.categorical:
+        raise ValueError("Environments need numeric columns. Remove --categorical, and drop those columns with --drop.")
     table = TableFiles.open(
         paths,
         columns=reading.columns,

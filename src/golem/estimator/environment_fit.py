@@ -18,7 +18,7 @@ from golem.estimator.name_order import NameOrder, name_order
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.regression import Regressions, regressions
 from golem.score.sparsity import L0
-from golem.solvers import LBFGS, Adam, Order, Progress, Solution, TracePoint
+from golem.solvers import LBFGS, Adam, Order, Progress, Solution, Status, TracePoint
 from golem.solvers.order.environment_score import environment_score, regress_environments
 from golem.solvers.order.local_scores import GaussianBlocks
 from golem.solvers.order.local_search import LocalResult, search_local
@@ -119,12 +119,15 @@ def _search(model: Golem, solver: Order, order: NameOrder) -> Solution:
     )
     fit = regress_environments(environments, found.children, found.causes, model.intercepts)
     terms = _terms(score, found, fit, environments.n)
-    seconds = time.perf_counter() - began
+    seconds, status = time.perf_counter() - began, found.status
     if model.callback is not None:
-        model.callback(Progress("order-nv", 1, 1, seconds, terms["score"], 0.0))
+        try:
+            model.callback(Progress("order-nv", 1, 1, seconds, terms["score"], 0.0))
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
     return Solution(
         raw=fit,
-        status=found.status,
+        status=status,
         terms=terms,
         trace=(TracePoint(found.perturbations, seconds, terms),),
         iterations=found.perturbations,

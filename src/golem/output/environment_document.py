@@ -51,7 +51,7 @@ def column_variances(model: Golem) -> Vector:
         return model.moments_.variances
     variances = np.empty(found.d)
     for which, nodes in found.groups().items():
-        variances[nodes] = found.pooled(which, model.intercepts).variances[nodes]
+        variances[nodes] = found.variances(which, model.intercepts)[nodes]
     return variances
 
 

@@ -10,9 +10,13 @@ out for j but not for its neighbour makes them look less dependent.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 
 from golem.data.environments import Environments, Intercepts, Intervention
+from golem.data.moments import Moments
 from golem.runtime.types import Indices, Matrix, Vector
 from golem.score.regression import Regressions, regress_edges, standard_errors
 from golem.score.sparsity import L0
@@ -68,10 +72,9 @@ def regress_environments(
 ) -> Regressions:
     """Regress every node on its parents, given as edges grouped by child, in the environments that do not target it."""
     weights, r = np.zeros(len(children)), np.empty(environments.d)
-    for which, nodes in environments.groups().items():
-        mine = np.isin(children, nodes)
-        found = regress_edges(children[mine], causes[mine], environments.pooled(which, intercepts).covariance)
-        weights[mine], r[nodes] = found.weights, found.residual_variances[nodes]
+    for part in _groups(environments, children, causes, intercepts):
+        found = regress_edges(part.children, part.causes, part.pool.covariance)
+        weights[part.edges], r[part.nodes] = found.weights, found.residual_variances[part.places]
     return Regressions(children, causes, weights, r)
 
 
@@ -80,9 +83,33 @@ def environment_standard_errors(
 ) -> Vector:
     """Return the standard error of every weight of `regress_environments`."""
     errors = np.full(len(fit.weights), np.nan)
-    for which, nodes in environments.groups().items():
-        mine, pool = np.isin(fit.children, nodes), environments.pooled(which, intercepts)
-        part = Regressions(fit.children[mine], fit.causes[mine], fit.weights[mine], fit.residual_variances)
+    for part in _groups(environments, fit.children, fit.causes, intercepts):
+        r = np.ones(part.pool.d)
+        r[part.places] = fit.residual_variances[part.nodes]
+        own = Regressions(part.children, part.causes, fit.weights[part.edges], r)
         # The means are subtracted from n already.
-        errors[mine] = standard_errors(part, pool.covariance, pool.n + 1)
+        errors[part.edges] = standard_errors(own, part.pool.covariance, part.pool.n + 1)
     return errors
+
+
+class _Group(NamedTuple):
+    """Nodes that are scored on the same environments, and the edges into them.
+
+    `pool` has only the columns of these nodes and of their parents. `places`, `children` and `causes` count these.
+    """
+
+    nodes: list[int]
+    edges: Indices
+    pool: Moments
+    places: Indices
+    children: Indices
+    causes: Indices
+
+
+def _groups(environments: Environments, children: Indices, causes: Indices, intercepts: Intercepts) -> Iterator[_Group]:
+    """Yield the nodes and edges by the set of environments that do not target the child."""
+    for which, nodes in environments.groups().items():
+        edges = np.flatnonzero(np.isin(children, nodes))
+        columns = np.union1d(nodes, causes[edges]).astype(np.intp)
+        places = [np.searchsorted(columns, some) for some in (nodes, children[edges], causes[edges])]
+        yield _Group(nodes, edges, environments.pooled(which, intercepts, columns), *places)
