@@ -16,6 +16,7 @@ def drawn():
     return simulate_environments(sem, single_targets(sem, 5, "hard"), 3000, "hard", random_state=0)
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_methods_learn_from_environments_and_others_say_that_they_cannot(drawn):
     options = {"environments": drawn.labels, "targets": drawn.targets, "truth": drawn.sem.adjacency}
     found = compare(drawn.data, ["order-soft", "order-hard", "fgs"], **options)

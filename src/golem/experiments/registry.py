@@ -22,6 +22,7 @@ EXPERIMENTS = (
     "penalties",
     "networks",
     "robustness",
+    "interventions",
 )
 
 
