@@ -25,6 +25,7 @@ from golem.data.table_summary import TableSummary
 from golem.data.targets import EXAMPLE
 from golem.data.unusable import Unusable, unusable_columns, unusable_in_rows
 from golem.data.variables import Coding
+from golem.runtime.machine import free_memory
 from golem.runtime.messages import counted, quoted
 from golem.runtime.progress import Progress
 from golem.runtime.types import Matrix
@@ -35,6 +36,8 @@ ROWS_UP_TO = 2**28
 SHARDS = 100
 # Tables with more numbers are not kept in memory for the checks that need rows.
 MOST_NUMBERS = 5_000_000
+# Memory for one code of a category in all copies of the rows.
+_BYTES_PER_CODE = 24
 
 
 @dataclass(frozen=True)
@@ -214,7 +217,8 @@ class TableSource:
             how: dict[str, Any] = {"missing": missing, "scheduler": self._scheduler}
             with progress.reading(self._table.size) as show:
                 self._table, self._parts = reading_categories(
-                    self._table, lambda table: shards_of(table, self._shards, progress=show, keep=self._kept, **how)
+                    self._table,
+                    lambda table: shards_of(table, self._shards, progress=show, keep=self._keep(table), **how),
                 )
         self._moments = merged(self._parts)
         self._read = missing, self._moments
@@ -233,6 +237,12 @@ class TableSource:
         # A category can be determined by others: its score is bounded. Only numbers must be independent.
         numbers = [variable.name for variable in moments.coding.variables if not variable.is_category]
         return unusable_columns(moments.selected(numbers))
+
+    def _keep(self, table: TableFiles) -> KeptRows:
+        """Return where to keep rows: discrete scores need all of them, as far as they fit, in half the precision."""
+        if table.coding is not None and table.coding.is_discrete:
+            self._kept = KeptRows(free_memory() / _BYTES_PER_CODE, np.float32)
+        return self._kept
 
     def _rows_for_em(self, progress: Progress) -> Table:
         """Read all rows, unless they are read already."""

@@ -52,7 +52,7 @@ from golem.runtime.names import column_names
 
 _SAMPLE_BYTES, _SAMPLE_LINES, _LARGEST_SAMPLE, _SCAN_BYTES = 1 << 16, 10, 1 << 26, 1 << 24
 _PARSED_BYTES, _PARSED_LINES = 1 << 20, 64
-_HEAD_LINES, _HEAD_CELLS = 50, 20_000
+_HEAD_LINES, _HEAD_CELLS = 25, 5_000
 SAVED_INDEX = "Unnamed: 0"
 _GZIP, _BYTE_ORDER_MARK = b"\x1f\x8b", b"\xef\xbb\xbf"
 _BETWEEN_BLANKS = re.compile(BETWEEN_BLANKS.encode())

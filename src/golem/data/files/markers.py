@@ -64,6 +64,8 @@ class Markers:
 
     def of_column(self, name: str) -> tuple[str, ...]:
         """Return the markers of a column."""
+        if not self.in_columns:
+            return self.everywhere
         own = (marker for column, marker in self.in_columns if column == name)
         return tuple(dict.fromkeys([*self.everywhere, *own]))
 

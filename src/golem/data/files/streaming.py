@@ -150,10 +150,11 @@ class RoomForRows:
 class KeptRows:
     """Rows kept in memory during a pass: all if there are at most `most` numbers, and a sample of blocks of rows."""
 
-    def __init__(self, most: float) -> None:
+    def __init__(self, most: float, dtype: type = float) -> None:
         self._parts: dict[Task, list[Matrix]] | None = {}
         self._blocks: dict[Task, list[Matrix]] = {}
         self._most = self._left = most
+        self._dtype = dtype
         self._lock = threading.Lock()
 
     def begin(self, tasks: list[Task]) -> None:
@@ -175,7 +176,7 @@ class KeptRows:
                 self._room.require(batch)
             parts = self._parts
         if parts is not None and batch.columns:
-            parts[task].append(np.column_stack(batch.columns))
+            parts[task].append(np.column_stack(batch.columns).astype(self._dtype, copy=False))
 
     def take(self, values: Matrix) -> None:
         """Keep all rows at once."""
