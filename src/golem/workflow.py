@@ -34,6 +34,7 @@ from golem.data.targets import read_targets
 from golem.estimator.direction_evidence import RowSource, uses_shape
 from golem.estimator.environment_fit import require_environment_settings, require_observational
 from golem.estimator.golem import Golem, is_counted
+from golem.estimator.learned_graph import has_categories
 from golem.estimator.settings import checkpoint_path
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import Supplement, describe
@@ -248,7 +249,8 @@ def fit_file(
             selection = None
             if search is not None:
                 selection = choose(search, model, moments if select == "bic" else source.sample, progress)
-            learn(model, moments, progress, checkpoint, source.sample_of_rows)
+            rows_of_fit = source.sample_of_rows if moments.coding is None else source.all_rows
+            learn(model, moments, progress, checkpoint, rows_of_fit)
             if selection is not None:
                 model.selection_ = selection
             interrupted, found, kept = was_interrupted(model), None, "The best graph so far is"
@@ -420,7 +422,8 @@ def learn(
     rows: RowSource = None,
 ) -> None:
     """Compile the search, then fit with progress; `rows` are for directions by the shape of the noise."""
-    compile_kernels(model, moments.d, progress)
+    if moments.coding is None:
+        compile_kernels(model, moments.d, progress)
     before = model.callback
     with progress.solving() as show:
         listeners = [listener for listener in (show, before) if listener is not None]
@@ -450,7 +453,7 @@ def check(model: Golem, rows: Callable[[], Matrix | None], progress: Progress = 
 
     `rows` returns the rows for the checks that need them, or None if they do not fit into memory.
     """
-    if not hasattr(model, "sem_"):
+    if not (hasattr(model, "sem_") or has_categories(model)):
         return None
     with progress.waiting("Checking the graph"):
         return diagnose(model, rows())

@@ -83,7 +83,8 @@ CASES = [
     ("zeros.csv", "", Fits("a|b|c|dose", None, "Note: Zeros are far more frequent than any other value: 0 in")),
     ("frequent-value.csv", "", Fits("a|b|c|highways", None)),
     # Text.
-    ("category.csv", "", Refused("these columns are categories: 'sex'", "--drop sex", Fits())),
+    ("category.csv", "--drop sex", Fits()),
+    ("category.csv", "", Fits("a|b|c|sex=F|sex=I", None, "degenerate Gaussian score of numbers and")),
     ("categories-and-gaps.txt", "", Refused("Missing values (NaN) in 3 of 5 columns: 'a' (1, written '*')")),
     ("units-below-header.csv", "", Refused("Correct line 2, or remove what is not data, such as units")),
     # Columns that cannot be used.

@@ -234,7 +234,7 @@ def test_few_rows_work_with_a_warning():
             lambda f: f.assign(b=np.where(f.index == 3, np.nan, f.b)),
             r"Missing values \(NaN\) in 1 of 4 columns: 'b' \(1\)",
         ),
-        (lambda f: f.assign(b="text"), "not numeric: 'b'"),
+        (lambda f: f.assign(b="text"), "Constant columns: 'b'"),
         (lambda f: f[["a"]], "at least 2 columns.*'a'"),
         (lambda f: f.iloc[:1], "1"),
         (lambda f: f.set_axis(["a", "a", "c", "d"], axis=1), "repeated: 'a'"),

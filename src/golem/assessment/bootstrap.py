@@ -7,6 +7,8 @@ Three things differ from the usual bootstrap; docs/benchmarks/confidence.md meas
   extra noise and finds a tenth too many edges (the bias of Steck and Jaakkola 2003).
 - **An undecided edge counts half for each direction.** A tie-break, which is always the same, would look certain.
 - **Moments, not rows, are drawn.** Counts w of the rows become a covariance by one product, X' diag(w) X.
+
+Of tables with categories, random halves of the rows are drawn instead (`golem.data.coded_sample`).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from golem.assessment.consensus import ranked_pairs
 from golem.data.checks import DataWarning, require_learnable
+from golem.data.coded_sample import coded_sample
 from golem.data.environment_input import Targets, is_interventional
 from golem.data.environment_sample import EnvironmentSample, read_environment_sample
 from golem.data.inputs import read_knowledge
@@ -72,9 +75,10 @@ class Bootstrap:
     direction_frequency : ndarray of shape (d, d)
         Share of the graphs with i -> j; undecided edges count half for each direction.
     weight_interval : ndarray of shape (2, d, d)
-        Low and high percentile of the weight of i -> j over all graphs; it is 0 in a graph without that edge.
+        Low and high percentile of the weight of i -> j over all graphs; it is 0 in a graph without that edge. NaN if i
+        or j is a category.
     effect_interval : ndarray of shape (2, d, d)
-        The same of the total effect of i on j, (I - B)^-1.
+        The same of the total effect of i on j, (I - B)^-1. NaN if it passes through a category in some graph.
     consensus : ndarray of shape (d, d), bool
         A DAG of the adjacencies that most graphs have (`golem.assessment.consensus`).
     em : bool
@@ -190,10 +194,11 @@ def bootstrap(
     """
     model = plain_model(model)
     _require_sensible(model, replicates, level, n_jobs)
-    source = _source(model, data, environments, targets)
     # A fitted model has given its warnings already.
     with _without_warnings() if hasattr(model, "moments_") else contextlib.nullcontext():
-        require_learnable(source.moments, uses_scale=False, stacklevel=3)
+        source = _source(model, data, environments, targets)
+        if source.moments.coding is None:
+            require_learnable(source.moments, uses_scale=False, stacklevel=3)
     if isinstance(random_state, np.random.Generator):
         random_state = int(random_state.integers(2**31))
     seed = int(random_state or 0)
@@ -210,10 +215,10 @@ def bootstrap(
 
 def _source(model: Golem, data: Any, environments: Any, targets: Targets | None) -> Sample | EnvironmentSample:
     """Return what to draw from, with the columns in the order of a fitted model."""
-    names = model.moments_.names if hasattr(model, "moments_") else None
+    names = model.moments_.variables if hasattr(model, "moments_") else None
     known = getattr(model, "environments_", None)
     if not (is_interventional(data, environments, targets) or known or isinstance(data, EnvironmentSample)):
-        return resampler(data, model.missing, names)
+        return coded_sample(data, model.missing, names) or resampler(data, model.missing, names)
     targets = known.named_targets if targets is None and known is not None else targets
     return read_environment_sample(data, environments, targets, model.missing, names)
 
@@ -253,12 +258,12 @@ class _Work:
         self.source, self.seed = source, seed
         self._stop = threading.Event()
         # A clone per replicate would copy masks and callbacks. Names become masks once for all replicates.
-        known = read_knowledge(model.knowledge, source.moments.names)
+        known = read_knowledge(model.knowledge, source.moments.variables)
         self._settings = model.get_params(deep=False) | {"callback": self._stop_search, "knowledge": known}
         del self._settings["random_state"]
         if model.solver == "order" and model.noise != "ev" and model.effort is None:
             self._settings["effort"] = "fast"
-        by_shape = isinstance(source, Sample) and uses_shape(model)
+        by_shape = isinstance(source, Sample) and source.moments.coding is None and uses_shape(model)
         rows = source.rows(row_sample(len(source))) if isinstance(source, Sample) and by_shape else None
         if rows is not None and why_unusable(standardized_rows(rows), source.moments.names):
             self._settings["shape"] = "off"  # a resample does not show that rows depend on each other
@@ -304,9 +309,7 @@ class _Work:
             # A tie-break that is always the same would make weights and effects look certain.
             member = random_member(graph, undecided, rng)
             B = np.where((member == graph).all(axis=0), B, refitted(model, member).matrix)
-        edges = np.nonzero(B)
-        effects = np.linalg.inv(np.eye(len(B)) - B)
-        np.fill_diagonal(effects, 0.0)
+        edges, effects = np.nonzero(B), total_effects(B)
         return k, _Replicate(graph, undecided, edges, B[edges], effects.astype(np.float32), status.is_final)
 
     def _fit(self, rng: np.random.Generator) -> Golem:
@@ -323,11 +326,33 @@ class _Work:
         )
 
 
+def total_effects(B: Matrix) -> Matrix:
+    """Return the total effects (I - B)^-1 of all pairs, shape (d, d), with a diagonal of zeros.
+
+    Weights of NaN belong to edges with a category at one of their ends. Effects along such edges are NaN.
+
+    Examples
+    --------
+    >>> total_effects(np.array([[0, 2.0, 0, 0], [0, 0, 3.0, np.nan], [0, 0, 0, 0], [0, 0, 0, 0]]))
+    array([[ 0.,  2.,  6., nan],
+           [ 0.,  0.,  3., nan],
+           [ 0.,  0.,  0.,  0.],
+           [ 0.,  0.,  0.,  0.]])
+    """
+    unknown = np.isnan(B)
+    effects = np.linalg.inv(np.eye(len(B)) - np.where(unknown, 0.0, B))
+    np.fill_diagonal(effects, 0.0)
+    if unknown.any():
+        reaches = np.linalg.inv(np.eye(len(B)) - (B != 0) / len(B)) > 0
+        effects[reaches @ unknown @ reaches] = np.nan
+    return np.asarray(effects)
+
+
 def _summary(
     done: Sequence[_Replicate], source: Sample | EnvironmentSample, requested: int, seed: int, level: float
 ) -> Bootstrap:
     """Summarize replicates by frequencies, intervals and a consensus."""
-    d, count = source.moments.d, len(done)
+    d, count = len(source.moments.variables), len(done)
     shown = np.sum([one.graph for one in done], axis=0, dtype=float)
     half = np.sum([one.undecided for one in done], axis=0, dtype=float)
     direction = (shown - half / 2 + half.T / 2) / count
@@ -335,7 +360,7 @@ def _summary(
     tails = (1 - level) / 2, (1 + level) / 2
     weights, effects = _weight_interval(done, d, tails), _effect_interval(done, d, tails)
     consensus, em = ranked_pairs(adjacency, direction, shown), source.is_incomplete
-    names, unit = source.moments.names, source.unit
+    names, unit = source.moments.variables, source.unit
     return Bootstrap(names, count, requested, unit, seed, level, adjacency, direction, weights, effects, consensus, em)
 
 

@@ -113,7 +113,7 @@ def next_experiment(model: Any, *, random_state: int | np.random.Generator = 0) 
     """
     fitted = plain_model(model)
     check_is_fitted(fitted, "graph_")
-    graph, names = fitted.graph_, fitted.moments_.names
+    graph, names = fitted.graph_, fitted.moments_.variables
     if graph.undecided is None:
         raise ValueError("The learned graph has a cycle, so it has no equivalence class to decide.")
     mean, least, sampled = expected_decisions(graph, graph.undecided, random_state)

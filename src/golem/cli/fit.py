@@ -69,6 +69,13 @@ def fit(
     ] = "auto",
     intervention: options.InterventionKind = "soft",
     intercepts: options.Intercepts = "separate",
+    score: Annotated[
+        Literal["auto", "gaussian", "mixed", "bdeu", "discrete-bic"],
+        options.model(
+            help="Score: of numbers (gaussian), of numbers and categories (mixed), of categories (bdeu, discrete-bic), "
+            "or by the types of the columns (auto)."
+        ),
+    ] = "auto",
     solver: Annotated[
         Literal["order", "lbfgs", "adam"],
         options.search(help="Search over orders (order), or minimize the paper's score by L-BFGS or Adam."),
@@ -197,6 +204,7 @@ def fit(
                 shape=shape,
                 intervention=intervention,
                 intercepts=intercepts,
+                score_function=score,
                 device=device,
                 random_state=seed,
             )

@@ -154,29 +154,26 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
 
 def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
     """Print the table of edges."""
+    from golem.cli.edge_columns import edge_columns
     from golem.output.document import DIRECTIONS
 
-    # A narrow terminal has no room for both; edges.csv has the standardized weights too.
-    numbers: tuple[str, ...] = ("std. error", "standardized")
-    if bootstrap is not None:
-        numbers = (f"{bootstrap.level:.0%} interval", "connected", "directed")
-    table = _table("weight", *numbers)
     words = [DIRECTIONS.get(edge.direction_from or "", "") for edge in found]
+    headings, cells = edge_columns(found, bootstrap)
+    table = _table(*headings)
     table.add_column("direction" if any(words) else "")
     shown = found[: out.most(_MOST_EDGES)]
     for edge, word in zip(shown, words, strict=False):
-        error = "" if edge.standard_error is None else f"{edge.standard_error:.2g}"
-        cells: tuple[str, ...] = (error, f"{edge.standardized_weight:+.2f}")
-        if bootstrap is not None:
-            interval = f"({edge.weight_low:+.3g}, {edge.weight_high:+.3g})"
-            cells = (interval, f"{edge.adjacency_frequency:.0%}", f"{edge.direction_frequency:.0%}")
-        table.add_row(name_cell(edge.source), "->", name_cell(edge.target), f"{edge.weight:+.3g}", *cells, word)
+        table.add_row(name_cell(edge.source), "->", name_cell(edge.target), *cells(edge), word)
     print_table(table)
     if len(found) > len(shown):
         out.print(f"... and {len(found) - len(shown)} more in edges.csv")
     if bootstrap is None and any(edge.standard_error is not None for edge in found):
+        standardized = "" if "strength" in headings else "; standardized: weight in SDs"
+        out.print(f"std. error: of the weight if the graph is right and the rows are independent{standardized}")
+    if "strength" in headings:
         out.print(
-            "std. error: of the weight if the graph is right and the rows are independent; standardized: weight in SDs"
+            "strength: log-likelihood that the edge gains. Edges with a category have no weight; coefficients.csv has "
+            "their coefficients per level"
         )
     for word, meaning in _DIRECTION_MEANINGS.items():
         if count := words.count(word):
@@ -231,6 +228,11 @@ def _print_noise_choice(model: Golem) -> None:
 
 def _print_score(model: Golem, terms: dict[str, float | None]) -> None:
     """Print the score with its terms, and the BIC as `golem compare` prints it."""
+    if model.score_ != "gaussian":
+        from golem.output.document import SCORES
+
+        out.print(f"Score {_number(terms['score'])} per row (lower is better): {SCORES[model.score_]}")
+        return
     cycles = "" if terms["dag"] == 0 else f" + penalty on cycles {_number(terms['dag'])}"
     out.print(
         f"Score {_number(terms['score'])} = likelihood term {_number(terms['likelihood'])} + penalty on edges "
@@ -319,7 +321,11 @@ def print_consensus(scores: GraphScores, truth: Any, model: Golem) -> None:
 
 def print_saved(output: Path, more: Sequence[str] = ()) -> None:
     """Print where the results of a fit are."""
-    written = [name for name in ("graph.json", "edges.csv", "weights.csv", "graph.png") if (output / name).exists()]
+    written = [
+        name
+        for name in ("graph.json", "edges.csv", "weights.csv", "coefficients.csv", "graph.png")
+        if (output / name).exists()
+    ]
     _print_files(output, [*written, *more])
 
 

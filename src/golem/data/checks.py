@@ -48,7 +48,7 @@ def require_learnable(moments: Moments, *, uses_scale: bool, independent: bool =
         raise ValueError(f"A graph needs at least 2 columns; got n_features = {moments.d}: {quoted(moments.names)}.")
     if moments.n <= 2:
         raise ValueError(f"At least 3 rows are needed, better 10 per column; got {moments.n}.")
-    _require_variation(moments)
+    require_variation(moments)
     scale = np.sqrt(moments.variances)
     if moments.n <= moments.d:
         require_distinct(moments)
@@ -105,7 +105,7 @@ def _warn_of_few_rows(moments: Moments, stacklevel: int) -> None:
     )
 
 
-def _require_variation(moments: Moments) -> None:
+def require_variation(moments: Moments) -> None:
     """Raise a ValueError for constant columns."""
     if is_constant(moments).any():
         raise unusable_error(unusable_columns(moments))

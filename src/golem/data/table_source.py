@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from golem.data.coded_sample import CodedRows
 from golem.data.environment_files import EnvironmentSource, labelled
 from golem.data.environment_input import Targets
 from golem.data.files.covariance_files import is_tetrad_covariance, read_covariance
@@ -179,6 +180,9 @@ class CovarianceSource:
     def sample_of_rows(self) -> None:
         """Return None: there are no rows."""
 
+    def all_rows(self) -> None:
+        """Return None: there are no rows."""
+
 
 class TableSource:
     """A table in files, read once: its moments, and the rows or shards for the steps after the fit.
@@ -270,11 +274,24 @@ class TableSource:
     @functools.cached_property
     def sample(self) -> Sample:
         """Rows to draw from, or shards of large files."""
+        if self._by_rows and self._moments.coding is not None:
+            return CodedRows(self._moments, self._complete_rows)
         return rows_of_moments(self._moments, self._rows) if self._by_rows else Shards(tuple(self._parts))
 
     def sample_of_rows(self) -> Matrix | None:
         """Return all rows if they were kept, otherwise blocks of them; None if they were read on a cluster."""
         return self._recoded(self._kept.sample if self._kept.values is None else self._kept.values)
+
+    def all_rows(self) -> Matrix | None:
+        """Return all rows, which are read again if they were not kept; None if they were read on a cluster."""
+        return None if self._scheduler is not None else self._rows
+
+    @property
+    def _complete_rows(self) -> Matrix:
+        """The rows that the moments are of: all of them, or those without missing values."""
+        missing = self._moments.missing
+        is_em = missing is not None and missing.method == "em"
+        return self._rows if is_em else self._rows[~np.isnan(self._rows).any(axis=1)]
 
     @property
     def summary(self) -> TableSummary:

@@ -25,7 +25,7 @@ class EdgeRecord(NamedTuple):
     source, target : str
         The cause and the effect.
     weight : float
-        The coefficient.
+        The coefficient; NaN if an end of the edge is a category.
     direction_from : {"structure", "variances", "shape", "knowledge", "interventions", "none"}
         "structure": all members of the equivalence class have this direction. "variances", "shape": only the noise
         variances (which depend on the units), or the shape of the noise, give it. "knowledge": it was given, or follows
@@ -36,6 +36,8 @@ class EdgeRecord(NamedTuple):
         direction is worse.
     error_rate : float or None
         Of "shape": bound on the probability of a wrong claim in its component, if the linear model holds.
+    edge_strength : float or None
+        In a table with categories: the log-likelihood that the edge gains.
     """
 
     source: str
@@ -44,6 +46,7 @@ class EdgeRecord(NamedTuple):
     direction_from: Source
     strength: float | None = None
     error_rate: float | None = None
+    edge_strength: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

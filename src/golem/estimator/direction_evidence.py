@@ -32,6 +32,13 @@ _ENVIRONMENTS = "it is not used with environments, whose interventions change it
 _NO_ROWS = "the rows are needed, and only their moments are known"
 
 
+def given_rows(own: Array | None, rows: RowSource) -> RowSource:
+    """Return the rows of a table, or those given with its moments; raise a ValueError if there are both."""
+    if own is not None and rows is not None:
+        raise ValueError("X has rows of its own. Give rows only if X is Moments.")
+    return rows if own is None else own
+
+
 def with_directions(model: Golem, fit: Regressions, rows: RowSource) -> LearnedGraph:
     """Return the graph of a model with the directions that have evidence, and with what they rest on.
 

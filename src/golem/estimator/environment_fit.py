@@ -14,7 +14,10 @@ from golem.data.checks import require_learnable
 from golem.data.environment_input import Targets, read_environments
 from golem.data.environments import INTERCEPTS, INTERVENTIONS
 from golem.data.inputs import read_knowledge
+from golem.estimator.learned_graph import has_categories
 from golem.estimator.name_order import NameOrder, name_order
+from golem.estimator.settings import edge_penalty
+from golem.graphs.edges import Edges
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.regression import Regressions, regressions
 from golem.score.sparsity import L0
@@ -70,7 +73,7 @@ def run_environments(
     model.missing_ = model.moments_.missing
     require_learnable(model.moments_, uses_scale=False, stacklevel=5)
     model.knowledge_ = read_knowledge(model.knowledge, model.moments_.names)
-    model.edge_penalty_ = model._edge_penalty(solver)
+    model.edge_penalty_ = edge_penalty(model, solver)
     order = name_order(model.moments_.names)
     return order.restore_solution(_search(model, solver, order)), None
 
@@ -93,6 +96,8 @@ def score_of_graph(model: Golem, graph: BoolMatrix, sparsity: L0 | None = None) 
 
 def refitted(model: Golem, graph: BoolMatrix) -> Regressions:
     """Return the least-squares weights of any graph for the data of a fitted model."""
+    if has_categories(model):
+        return model.category_fit_.weights(Edges.from_matrix(graph))[0]
     if model.environments_ is None:
         return regressions(graph, model.moments_.covariance)
     children, causes = np.nonzero(np.ascontiguousarray(graph.T))

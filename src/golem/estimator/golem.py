@@ -14,29 +14,32 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from golem.data.checks import require_learnable, warn_of_equal_scales
+from golem.data.coded_sample import read_categories
 from golem.data.environment_input import Targets, is_interventional
 from golem.data.environments import Intercepts, Intervention
 from golem.data.inputs import TableEstimator, read_data, read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice, require_choice
 from golem.data.moments import Moments
+from golem.estimator.category_fit import fit_categories
+from golem.estimator.category_settings import ScoreChoice, require_numbers, require_score
 from golem.estimator.conveniences import Conveniences
-from golem.estimator.direction_evidence import RowSource, with_directions
+from golem.estimator.direction_evidence import RowSource, given_rows, with_directions
 from golem.estimator.environment_fit import require_observational, run_environments
-from golem.estimator.gradient_fit import paper_settings, round_solution, run_recipe
+from golem.estimator.gradient_fit import paper_settings, rounded_edges, run_recipe
 from golem.estimator.learned_graph import MATRICES, GraphMatrices, LearnedGraph
 from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.order_fit import checks_independence, run_search
-from golem.estimator.settings import checkpoint_path, chosen_solver, named, plain_number
+from golem.estimator.settings import checkpoint_path, chosen_solver, edge_penalty, named
 from golem.estimator.settings import is_counted as is_counted
 from golem.runtime.types import Array
 from golem.score.acyclicity import Acyclicity
 from golem.score.objective import graph_scores
-from golem.score.regression import Regressions, weighted_edges
-from golem.score.sparsity import L0, Criterion
+from golem.score.regression import Regressions
+from golem.score.sparsity import Criterion
 from golem.solvers import LBFGS, Adam, Callback, Order, Solution
 from golem.solvers.paper_recipe import NOISE_MODELS, NoiseModel
-from golem.solvers.rounding import CycleRemoval, with_required
+from golem.solvers.rounding import CycleRemoval
 
 
 class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
@@ -95,6 +98,10 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         parents, or cut the influence of the parents (docs/interventions.md).
     intercepts : {"separate", "shared"}
         Whether every environment has means of its own, or all have the same means where nothing was changed.
+    score_function : {"auto", "gaussian", "mixed", "bdeu", "discrete-bic"}
+        What is minimized (docs/categories.md). "gaussian": the score above, for tables of numbers. "mixed": the
+        degenerate Gaussian score of numbers and categories. "bdeu", "discrete-bic": counts, for tables of categories.
+        "auto" chooses by the types of the columns.
     random_state : int, Generator or None
         Random seed of the search and of minibatches. None means 0, so that equal data give equal graphs.
     device : str
@@ -113,7 +120,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         The learned graph as a list of edges, with weights and what decides each direction. The matrices below and
         `sem_` are made from it when they are first read; graphs of many thousand columns need no matrices.
     weights_ : ndarray of shape (d, d)
-        Weights of the learned graph.
+        Weights of the learned graph; NaN for edges with a category, which have an `edge_strength` and `coefficients_`.
     raw_weights_ : ndarray of shape (d, d)
         Weights before rounding; with solver="order" equal to `weights_`.
     adjacency_ : ndarray of shape (d, d), bool
@@ -131,12 +138,18 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
     edges_ : list of EdgeRecord
         One record per edge: source, target, weight, what the direction rests on, and how strong that evidence is.
         `pandas.DataFrame(model.edges_)` makes a table.
+    variables_ : tuple of Variable
+        Name, kind ("numeric" or "category") and levels of every column.
+    score_ : {"gaussian", "mixed", "bdeu", "discrete-bic"}
+        The score that was minimized.
+    coefficients_ : list of LevelCoefficient
+        The coefficients, per level, of edges with a category at one of their ends.
     noise_choice_ : NoiseChoice or None
         The choice of noise="auto", with scores and reason (order).
     likelihood_ : Likelihood
         The noise model used.
     sem_ : LinearSEM
-        The fitted model over the named variables.
+        The fitted model over the named variables; a table with categories has none.
     solution_ : Solution
         How the solve ended: status, terms of the score, trace, time.
     start_solution_ : Solution or None
@@ -185,6 +198,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         shape: Literal["auto", "off"] = "auto",
         intervention: Intervention = "soft",
         intercepts: Intercepts = "separate",
+        score_function: ScoreChoice = "auto",
         random_state: int | np.random.Generator | None = None,
         device: str = "cpu",
         dtype: Literal["float64", "float32"] = "float64",
@@ -206,6 +220,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         self.shape = shape
         self.intervention = intervention
         self.intercepts = intercepts
+        self.score_function = score_function
         self.random_state = random_state
         self.device = device
         self.dtype = dtype
@@ -267,11 +282,14 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         file = checkpoint_path(self, solver, checkpoint)
         if is_interventional(X, environments, targets):
             return self._conclude(*run_environments(self, solver, X, environments, targets, rows))
+        if (coded := read_categories(X, self.missing)) is not None:
+            self._forget()
+            fit_categories(self, coded[0], given_rows(coded[1], rows), solver)
+            return self._warned()
         own_rows = self._prepare(X, solver)
-        if rows is not None and own_rows is not None:
-            raise ValueError("X has rows of its own. Give rows only if X is Moments.")
+        rows = given_rows(own_rows, rows)
         if isinstance(solver, Order):
-            return self._conclude(*run_search(self, solver, noise), rows if own_rows is None else own_rows)
+            return self._conclude(*run_search(self, solver, noise), rows)
         return self._conclude(*run_recipe(self, solver, noise, own_rows, file))
 
     def _prepare(self, X: Any, solver: Order | Adam | LBFGS) -> Array | None:
@@ -279,6 +297,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         require_observational(self)
         self._forget()
         self.environments_ = None
+        require_numbers(self)
         self.moments_, rows = read_data(self, X, incomplete=isinstance(solver, Order))
         self.missing_ = self.moments_.missing
         uses_scale = self.noise == "ev" or not isinstance(solver, Order)
@@ -287,12 +306,12 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         if self.noise == "ev":
             warn_of_equal_scales(self.moments_, stacklevel=4)
         self.knowledge_ = read_knowledge(self.knowledge, self.moments_.names)
-        self.edge_penalty_ = self._edge_penalty(solver)
+        self.edge_penalty_ = edge_penalty(self, solver)
         return rows
 
     def _forget(self) -> None:
         """Delete the attributes of an earlier fit that this one may not set."""
-        for attribute in (*MATRICES, "selection_"):
+        for attribute in (*MATRICES, "selection_", "category_fit_"):
             self.__dict__.pop(attribute, None)
 
     def _conclude(self, solution: Solution, start: Solution | None, rows: RowSource = None) -> Self:
@@ -307,9 +326,12 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         )
         self.threshold_: float | None = None
         self._describe(rows)
+        return self._warned(" (in the solve of GOLEM-EV for the start)" if solution is start else "")
+
+    def _warned(self, stage: str = "") -> Self:
+        """Return the model; warn if the solve ended early."""
         if not self.solution_.status.is_final:
-            stage = " (in the solve of GOLEM-EV for the start)" if solution is start else ""
-            warnings.warn(self.solution_.status.value + stage, ConvergenceWarning, stacklevel=3)
+            warnings.warn(self.solution_.status.value + stage, ConvergenceWarning, stacklevel=4)
         return self
 
     def check_settings(self) -> tuple[NoiseModel, Order | Adam | LBFGS]:
@@ -318,7 +340,8 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         `fit` calls this first. Call it before reading large files to see errors early.
         """
         noise, solver = named(NOISE_MODELS, self.noise, "noise"), chosen_solver(self)
-        self._edge_penalty(solver)
+        edge_penalty(self, solver)
+        require_score(self, solver)
         require_choice(self.missing)
         if self.shape not in ("auto", "off"):
             raise ValueError(f"shape must be 'auto' or 'off'; got {self.shape!r}.")
@@ -326,10 +349,11 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
 
     def score(self, X: Any, y: None = None) -> float:
         """Return the mean Gaussian log-likelihood per row of X; higher is better."""
-        check_is_fitted(self, "sem_")
+        check_is_fitted(self, "graph_")
+        sem = self.sem_  # an error if there is none
         moments = X if isinstance(X, Moments) else read_data(self, X, reset=False)[0]
-        moments = moments.reordered(self.sem_.names)
-        return self.sem_.log_likelihood(moments) / moments.n
+        moments = moments.reordered(sem.names)
+        return sem.log_likelihood(moments) / moments.n
 
     def with_threshold(self, threshold: float | Literal["lr"]) -> Golem:
         """Return a copy of this fitted model with another threshold (Adam, L-BFGS)."""
@@ -341,14 +365,9 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         model._describe()
         return model
 
-    def _edge_penalty(self, solver: Order | Adam | LBFGS) -> L0:
-        """Return the penalty per edge of the order solver; for other solvers the default, for comparison."""
-        counted = isinstance(solver, Order) and self.lambda_sparsity is not None
-        return L0(plain_number(self.lambda_sparsity)) if counted else L0()
-
     def _describe(self, rows: RowSource = None) -> None:
         """Set the attributes that follow from the solution and, for directions by noise shape, from rows."""
-        fit = self._rounded()
+        fit = rounded_edges(self)
         self.n_iter_ = max(1, self.solution_.iterations)
         self.graph_ = LearnedGraph(fit.causes, fit.children, self.moments_.d, fit.weights, fit.residual_variances)
         try:
@@ -357,14 +376,6 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
             return  # a cycle (cycles="none"): there is no equivalence class and no model
         self.graph_ = dataclasses.replace(self.graph_, reversible=reversible)
         self._explain(fit, rows)
-
-    def _rounded(self) -> Regressions:
-        """Return the edges of the learned graph; round the weights first unless the solver counts edges."""
-        raw, known, S = self.solution_.raw, self.knowledge_, self.moments_.covariance
-        if isinstance(raw, Regressions) and (self.environments_ or (known.is_empty and raw.weights.all())):
-            return raw
-        weights = self.solution_.weights if is_counted(self) else round_solution(self)
-        return weighted_edges(with_required(weights, known.required), S)
 
     def _explain(self, fit: Regressions, rows: RowSource) -> None:
         """Judge the directions of the edges, and score the graph."""

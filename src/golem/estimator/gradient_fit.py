@@ -6,13 +6,22 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from golem.estimator.settings import ACYCLICITIES, PAPER_THRESHOLD, named, placement_for, plain_number, start_matrix
+from golem.estimator.settings import (
+    ACYCLICITIES,
+    PAPER_THRESHOLD,
+    is_counted,
+    named,
+    placement_for,
+    plain_number,
+    start_matrix,
+)
 from golem.runtime.types import Array, Matrix
 from golem.score.objective import PAPER_PENALTIES
+from golem.score.regression import Regressions, weighted_edges
 from golem.solvers import LBFGS, Adam, Solution
 from golem.solvers.likelihood_ratio import ChosenEdges, choose_edges
 from golem.solvers.paper_recipe import NOISE_MODELS, NoiseModel, PaperRecipe
-from golem.solvers.rounding import Rounded, round_to_dag
+from golem.solvers.rounding import Rounded, round_to_dag, with_required
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
@@ -64,6 +73,15 @@ def penalized(model: Golem, noise: NoiseModel) -> NoiseModel:
     """Return the noise model with the user's penalties in place of the paper's."""
     penalties = {name: plain_number(getattr(model, name)) for name in ("lambda_sparsity", "lambda_dag")}
     return dataclasses.replace(noise, **{name: value for name, value in penalties.items() if value is not None})
+
+
+def rounded_edges(model: Golem) -> Regressions:
+    """Return the edges of the learned graph; round the weights first unless the solver counts edges."""
+    raw, known, S = model.solution_.raw, model.knowledge_, model.moments_.covariance
+    if isinstance(raw, Regressions) and (model.environments_ or (known.is_empty and raw.weights.all())):
+        return raw
+    weights = model.solution_.weights if is_counted(model) else round_solution(model)
+    return weighted_edges(with_required(weights, known.required), S)
 
 
 def round_solution(model: Golem) -> Matrix:

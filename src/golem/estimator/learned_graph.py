@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from golem.data.variables import Coding, Variable
 from golem.directions.decisions import EdgeRecord, Source
 from golem.graphs.edges import Edges
 from golem.model.linear_sem import LinearSEM
@@ -16,6 +17,8 @@ from golem.runtime.types import BoolMatrix, BoolVector, Matrix, Vector
 if TYPE_CHECKING:
     from golem.data.environments import Environments
     from golem.data.moments import Moments
+    from golem.estimator.category_fit import CategoryFit, LevelCoefficient
+    from golem.estimator.category_settings import ScoreName
     from golem.score.likelihood import Likelihood
     from golem.solvers import Solution
 
@@ -89,6 +92,7 @@ class GraphMatrices:
     likelihood_: Likelihood
     moments_: Moments
     environments_: Environments | None
+    category_fit_: CategoryFit
 
     @functools.cached_property
     def weights_(self) -> Matrix:
@@ -145,7 +149,8 @@ class GraphMatrices:
     @functools.cached_property
     def edges_(self) -> list[EdgeRecord]:
         """One record per edge, sorted by source, then target."""
-        graph, names = self.graph_, self.moments_.names
+        graph, names = self.graph_, self.moments_.variables
+        gains = self.category_fit_.strengths(graph) if has_categories(self) else np.full(len(graph), np.nan)
         _known(graph.undecided)
         order = np.lexsort((graph.children, graph.causes)).tolist()
         return [
@@ -156,21 +161,46 @@ class GraphMatrices:
                 graph.direction_from(k),
                 *(
                     None if values is None or np.isnan(values[k]) else float(values[k])
-                    for values in (graph.strength, graph.error_rate)
+                    for values in (graph.strength, graph.error_rate, gains)
                 ),
             )
             for k in order
         ]
 
     @functools.cached_property
+    def variables_(self) -> tuple[Variable, ...]:
+        """Name, kind and levels of every column."""
+        return Coding.numeric(self.moments_.names).variables
+
+    @functools.cached_property
+    def score_(self) -> ScoreName:
+        """The score that was minimized."""
+        return "gaussian"
+
+    @functools.cached_property
+    def coefficients_(self) -> list[LevelCoefficient]:
+        """The coefficients of edges with a category at one of their ends; empty for a table of numbers."""
+        return self.category_fit_.coefficients(self.graph_) if has_categories(self) else []
+
+    @functools.cached_property
     def sem_(self) -> LinearSEM:
         """The fitted model over the named variables; with environments, without interventions."""
+        if has_categories(self):
+            raise AttributeError(
+                "A table with categories has no linear model (sem_). Its graph_ and edges_ have the weights between "
+                "numbers, and coefficients_ those of levels."
+            )
         _known(self.graph_.reversible)
         noise_variances = self.likelihood_.noise_variances(self.graph_.residual_variances)
         sem = LinearSEM.from_moments(self.weights_, noise_variances, self.moments_)
         if self.environments_ is None:
             return sem
         return LinearSEM(sem.weights, sem.noise_variances, self.environments_.intercepts(sem.weights), sem.names)
+
+
+def has_categories(model: Any) -> bool:
+    """Tell whether a fitted model is one of a table with categories."""
+    return hasattr(model, "category_fit_")
 
 
 MATRICES = tuple(name for name, value in vars(GraphMatrices).items() if isinstance(value, functools.cached_property))

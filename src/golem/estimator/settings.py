@@ -15,6 +15,7 @@ from golem.runtime.devices import Placement, gpu_is_there
 from golem.runtime.messages import shown
 from golem.runtime.types import Matrix
 from golem.score.acyclicity import Acyclicity, Expm, LogDet, Polynomial
+from golem.score.sparsity import L0
 from golem.solvers import LBFGS, Adam, Order
 
 if TYPE_CHECKING:
@@ -109,6 +110,12 @@ def _require_usable_device(model: Golem, solver: Order | Adam | LBFGS) -> None:
             raise ValueError(f"accelerate=True needs device='cuda'; got device={model.device!r}.")
         if model.dtype != "float64":
             raise ValueError(f"accelerate=True needs dtype='float64'; got dtype={model.dtype!r}.")
+
+
+def edge_penalty(model: Golem, solver: Order | Adam | LBFGS) -> L0:
+    """Return the penalty per edge of the order solver; for other solvers the default, for comparison."""
+    counted = isinstance(solver, Order) and model.lambda_sparsity is not None
+    return L0(plain_number(model.lambda_sparsity)) if counted else L0()
 
 
 def is_counted(model: Golem) -> bool:

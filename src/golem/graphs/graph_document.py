@@ -131,6 +131,24 @@ class CandidateRecord(msgspec.Struct, kw_only=True):
     least: int
 
 
+class VariableRecord(msgspec.Struct, kw_only=True):
+    """The type of a variable; the first level of a category is its reference level."""
+
+    kind: Literal["numeric", "category"]
+    levels: list[str] = []
+
+
+class CoefficientRecord(msgspec.Struct, kw_only=True):
+    """A coefficient of an edge with a category at one of its ends; the level at an end that is a number is null."""
+
+    source: str
+    source_level: str | None
+    target: str
+    target_level: str | None
+    coefficient: float
+    standard_error: float | None = None
+
+
 class TraceRecord(msgspec.Struct, kw_only=True):
     """The terms of the objective at one iteration."""
 
@@ -143,6 +161,8 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     """The content of graph.json.
 
     `r2` is the share of the variance of each variable that its parents explain.
+    `variables`, in the order of the names, and `coefficients` are null unless the table has categories. What a category
+    does not have, such as an intercept, is null.
     `effective_rows` is null unless rows depend on the rows before them. Then there are only so many independent rows,
     and frequencies, intervals and losses are overstated. `raw_weights` are the weights before rounding as (source,
     target, weight), with variables by number; null if nothing was rounded.
@@ -186,10 +206,13 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     confidence_overstated: bool = False
     names: list[str]
     weighted: bool = True
+    score: str | None = None
+    variables: list[VariableRecord] | None = None
     r2: list[float | None] | None = None
-    noise_variances: list[float] | None = None
-    intercepts: list[float] | None = None
+    noise_variances: list[float | None] | None = None
+    intercepts: list[float | None] | None = None
     edge_table: list[EdgeRow] = []
+    coefficients: list[CoefficientRecord] | None = None
     raw_weights: list[tuple[int, int, float]] | None = None
     trace: list[TraceRecord] | None = None
 
@@ -198,12 +221,16 @@ class GraphDocument(msgspec.Struct, kw_only=True):
         d, known = len(self.names), set(self.names)
         if not all(0 <= i < d and 0 <= j < d for i, j, _ in self.raw_weights or ()):
             raise ValueError(f"raw_weights must refer to variables by numbers from 0 to {d - 1}")
+        coefficients = [(one.source, one.target) for one in self.coefficients or ()]
         consensus = (None if self.bootstrap is None else self.bootstrap.consensus) or []
         if unknown := [
-            name for ends in (*map(_ends, self.edge_table), *consensus) for name in ends if name not in known
+            name
+            for ends in (*map(_ends, self.edge_table), *consensus, *coefficients)
+            for name in ends
+            if name not in known
         ]:
             raise ValueError(f"an edge has the end {quoted(unknown[:1])}, which is not a node")
-        for name in ("r2", "noise_variances", "intercepts"):
+        for name in ("r2", "noise_variances", "intercepts", "variables"):
             if len(getattr(self, name) or self.names) != d:
                 raise ValueError(f"{name} must have {counted(d, 'number')}, one per name")
 
@@ -226,15 +253,20 @@ class GraphDocument(msgspec.Struct, kw_only=True):
 
     def graph(self) -> NamedGraph:
         """Return the graph; refuse repeated names, unknown or repeated edges, and weights that are not finite."""
-        nodes: list[dict[str, float]] = [{} for _ in self.names]
+        nodes: list[dict[str, float | None]] = [{} for _ in self.names]
         for column, values in (("noise_variance", self.noise_variances), ("intercept", self.intercepts)):
             for node, value in zip(nodes, values or [], strict=bool(values)):
                 node[column] = value
         return NamedGraph.from_lists(self.names, self._edges(), nodes)
 
     def _edges(self) -> list[tuple[str, str, dict[str, str | bool | float]]]:
-        """Return the edges with the attributes that are known."""
+        """Return the edges with the attributes that are known, and with weights only if all of them have one.
+
+        With categories, only edges between numbers have weights.
+        """
         known = [{key: value for key, value in row.items() if value is not None} for row in self.edge_table]
+        if self.variables is not None and not all("weight" in row for row in known):
+            known = [{key: value for key, value in row.items() if key != "weight"} for row in known]
         return [(str(row.pop("source")), str(row.pop("target")), row) for row in known]
 
     def plain(self) -> dict[str, Any]:

@@ -16,10 +16,11 @@ from golem.assessment.next_experiment import next_experiment
 from golem.assessment.selection import Selection
 from golem.data.table_summary import TableSummary
 from golem.estimator.golem import Golem, is_counted
-from golem.estimator.learned_graph import LearnedGraph
+from golem.estimator.learned_graph import LearnedGraph, has_categories
 from golem.graphs.graph_document import (
     BootstrapRecord,
     CandidateRecord,
+    CoefficientRecord,
     FindingRecord,
     GraphDocument,
     NoiseRecord,
@@ -28,6 +29,7 @@ from golem.graphs.graph_document import (
     StatusRecord,
     TableRecord,
     TraceRecord,
+    VariableRecord,
     sparse,
 )
 from golem.output.environment_document import (
@@ -56,6 +58,8 @@ _MOST_EXPERIMENTS = 20
 class Edge:
     """One edge of a fitted model; the last six fields are None without a bootstrap.
 
+    An edge with a category at one of its ends has no weight. `edge_strength`, the log-likelihood that an edge gains, is
+    known for tables with categories.
     `standard_error` is that of least squares with the graph as given; None if the weights are not least squares.
     `direction_from` is what the direction rests on, a key of `DIRECTIONS`; None if the graph has a cycle. Its strength
     and error rate are those of `golem.directions.decisions.EdgeRecord`.
@@ -63,8 +67,8 @@ class Edge:
 
     source: str
     target: str
-    weight: float
-    standardized_weight: float
+    weight: float | None
+    standardized_weight: float | None
     standard_error: float | None
     undecided: bool
     by_variance: bool
@@ -72,6 +76,7 @@ class Edge:
     direction_from: str | None
     direction_strength: float | None
     direction_error_rate: float | None
+    edge_strength: float | None
     adjacency_frequency: float | None = None
     direction_frequency: float | None = None
     weight_low: float | None = None
@@ -89,6 +94,15 @@ DIRECTIONS = {
     "knowledge": "by knowledge",
     "interventions": "by intervention",
     "none": "undecided",
+}
+
+
+# What each score is, in the words of tables and pages.
+SCORES = {
+    "gaussian": "Gaussian score of numbers",
+    "mixed": "degenerate Gaussian score of numbers and categories",
+    "bdeu": "BDeu score of categories, with an equivalent sample size of 1",
+    "discrete-bic": "BIC of categories",
 }
 
 
@@ -126,7 +140,7 @@ class Supplement:
 
 
 def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
-    """List the edges of a fitted model, the strongest (by standardized weight) first.
+    """List the edges of a fitted model, the strongest (by standardized weight or `edge_strength`) first.
 
     `drop_loss` is the loss of score without the edge, in units of the deviance (see `diagnostics.edge_loss`).
 
@@ -140,7 +154,7 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
     >>> [(edge.source, edge.target, round(edge.weight, 1)) for edge in list_edges(model)]
     [('x3', 'x2', 0.7), ('x1', 'x2', -1.5), ('x1', 'x0', -1.5), ('x0', 'x3', -0.7), ('x1', 'x3', 1.0)]
     """
-    names = model.moments_.names
+    names = model.moments_.variables
     if bootstrap is not None and bootstrap.names != names:
         raise ValueError(
             f"The bootstrap has the columns {quoted(bootstrap.names)}, but the model has {quoted(names)}. Run "
@@ -155,19 +169,20 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
     standardized = graph.weights * scale[graph.causes] / scale[graph.children]
     errors = weight_errors(model, graph)
     records = {(one.source, one.target): one[3:] for one in getattr(model, "edges_", ())}
+    sizes = model.category_fit_.strengths(graph) if has_categories(model) else np.abs(standardized)
     found = []
-    for k in np.lexsort((graph.children, graph.causes, -np.abs(standardized))).tolist():
+    for k in np.lexsort((graph.children, graph.causes, -sizes)).tolist():
         i, j = int(graph.causes[k]), int(graph.children[k])
         edge = Edge(
             names[i],
             names[j],
-            float(graph.weights[k]),
-            float(standardized[k]),
+            _number(graph.weights[k]),
+            _number(standardized[k]),
             _number(errors[k]),
             bool(undecided[k]),
             bool(by_variance[k]),
             _number(losses[k]),
-            *records.get((names[i], names[j]), (None, None, None)),
+            *records.get((names[i], names[j]), (None, None, None, None)),
         )
         found.append(edge if bootstrap is None else dataclasses.replace(edge, **_confidence(bootstrap, i, j)))
     return found
@@ -189,7 +204,7 @@ def _confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, Any]:
         *bootstrap.weight_interval[:, i, j],
         *bootstrap.effect_interval[:, i, j],
     )
-    return dict(zip(FROM_BOOTSTRAP, map(float, numbers), strict=True))
+    return dict(zip(FROM_BOOTSTRAP, map(_number, numbers), strict=True))
 
 
 def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocument:
@@ -197,23 +212,24 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
     supplement = supplement or Supplement()
     bootstrap, diagnosis, selection = supplement.bootstrap, supplement.diagnosis, getattr(model, "selection_", None)
     solution, moments, recorded = model.solution_, model.moments_, settings(model)
-    sem = getattr(model, "sem_", None)
+    sem, categories = getattr(model, "sem_", None), has_categories(model)
     gaps = model.missing_
     missing = None if gaps is None else dataclasses.asdict(gaps) | {"sentence": gaps.sentence}
-    equal = isinstance(model.likelihood_, GaussianEV)
+    equal = not categories and isinstance(model.likelihood_, GaussianEV)
+    noise_variances, intercepts = _parameters(model)
     graph, raw = model.graph_, solution.raw
     same = isinstance(raw, Regressions) or np.array_equal(raw, model.weights_)
     return GraphDocument(
         golem=__version__,
         n=moments.n,
-        d=moments.d,
+        d=graph.d,
         edges=len(graph),
         undecided=_count(graph.undecided),
         by_variance=_count(graph.by_variance),
         by_shape=_count(graph.by_shape),
         by_intervention=_count(graph.by_intervention),
         shape_note=graph.shape_note or None,
-        noise=_noise(model),
+        noise=None if categories else _noise(model),
         environments=environment_records(model),
         missing=missing,
         status=StatusRecord(name=solution.status.name.lower(), message=solution.status.value),
@@ -240,14 +256,27 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         next_experiment=_next_experiment(model),
         effective_rows=None if diagnosis is None else diagnosis.effective_rows,
         confidence_overstated=diagnosis is not None and diagnosis.effective_rows is not None,
-        names=list(moments.names),
+        names=list(moments.variables),
+        score=model.score_,
+        variables=[VariableRecord(kind=v.kind, levels=[*v.levels]) for v in model.variables_] if categories else None,
         r2=[_number(1 - r) for r in graph.residual_variances / column_variances(model)],
-        noise_variances=None if sem is None else sem.noise_variances.tolist(),
-        intercepts=None if sem is None else sem.intercepts.tolist(),
+        noise_variances=noise_variances,
+        intercepts=intercepts,
+        coefficients=[CoefficientRecord(**one._asdict()) for one in model.coefficients_] if categories else None,
         edge_table=[dataclasses.asdict(edge) for edge in list_edges(model, bootstrap)],
         raw_weights=None if same else sparse(raw),
         trace=_trace(solution.trace),
     )
+
+
+def _parameters(model: Golem) -> tuple[list[float | None] | None, list[float | None] | None]:
+    """Return the noise variances and intercepts of the variables, None for categories; None if the graph is cyclic."""
+    if has_categories(model):
+        intercepts = model.category_fit_.intercepts(model.graph_)
+        residuals = model.graph_.residual_variances
+        return [_number(value) for value in residuals], [_number(value) for value in intercepts]
+    sem = getattr(model, "sem_", None)
+    return (None, None) if sem is None else (sem.noise_variances.tolist(), sem.intercepts.tolist())
 
 
 def _count(edges: BoolVector | None) -> int:
@@ -292,6 +321,8 @@ def _noise(model: Golem) -> NoiseRecord:
 
 def used(model: Golem) -> dict[str, Any]:
     """Return the penalties of a fit, with the defaults filled in."""
+    if has_categories(model) and model.score_ != "mixed":
+        return {"equivalent_sample_size": 1.0} if model.score_ == "bdeu" else {"penalty": "log n per parameter"}
     if is_counted(model):
         return {"edge_penalty": plain(model.edge_penalty_)}
     paper = NOISE_MODELS[model.noise]

@@ -1,11 +1,11 @@
-"""What the graph document says about the environments of a fit, and numbers that differ with environments."""
+"""What the graph document says about the environments of a fit, and numbers that differ between kinds of fits."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from golem.estimator.golem import Golem
-from golem.estimator.learned_graph import LearnedGraph
+from golem.estimator.learned_graph import LearnedGraph, has_categories
 from golem.graphs.graph_document import EnvironmentRecord
 from golem.runtime.types import Vector
 from golem.score.regression import Regressions, regress_edges, standard_errors
@@ -45,7 +45,9 @@ def data_fingerprint(model: Golem) -> str:
 
 
 def column_variances(model: Golem) -> Vector:
-    """Return the variance of every column; with environments, in those that do not target it."""
+    """Return the variance of every variable, NaN for categories; with environments, in those that do not target it."""
+    if (coding := model.moments_.coding) is not None:
+        return np.where(coding.levels == 0, model.moments_.variances[coding.first[:-1]], np.nan)
     found = getattr(model, "environments_", None)
     if found is None:
         return model.moments_.variances
@@ -56,7 +58,9 @@ def column_variances(model: Golem) -> Vector:
 
 
 def weight_errors(model: Golem, graph: LearnedGraph) -> Vector:
-    """Return the standard errors of the weights; NaN if they are not those of least squares."""
+    """Return the standard errors of the weights; NaN if there is no weight, or if it is not that of least squares."""
+    if has_categories(model):
+        return model.category_fit_.weights(graph)[1]
     found = getattr(model, "environments_", None)
     if found is not None:
         fit = Regressions(graph.children, graph.causes, graph.weights, graph.residual_variances)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from golem.estimator.learned_graph import has_categories
 from golem.graphs import networkx_graphs
 from golem.graphs.dag import cycle_text, find_cycle, is_dag
 from golem.graphs.formats import FORMATS, format_of
 from golem.graphs.named_graph import NamedGraph
 from golem.model.linear_sem import LinearSEM
-from golem.output.document import list_edges
+from golem.output.document import Supplement, describe, list_edges
 from golem.runtime.files import write_text
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ def named_graph(model: Any, bootstrap: Bootstrap | None = None) -> NamedGraph:
         return dataclasses.replace(graph, edge_columns=columns, noise_variances=variances, intercepts=intercepts)
     if not hasattr(model, "moments_"):
         raise ValueError(f"The model must be fitted, or be a LinearSEM or NamedGraph; got {type(model).__name__}.")
-    names = model.moments_.names
+    names = model.moments_.variables
+    if has_categories(model):
+        return describe(model, Supplement(bootstrap=bootstrap)).graph()
     if not hasattr(model, "weights_"):
         return NamedGraph.from_class(model.cpdag_, names)
     edges = [(edge.source, edge.target, dataclasses.asdict(edge)) for edge in list_edges(model, bootstrap)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golem.assessment.p_values import p_text
+from golem.estimator.learned_graph import has_categories
 from golem.graphs.edges import Edges
 from golem.output.layout import causal_order, edge_curves, layered_layout
 from golem.runtime.messages import counted
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from golem.assessment.consistency import Consistency
     from golem.assessment.selection import Selection
     from golem.estimator.golem import Golem
-    from golem.runtime.types import BoolMatrix, Vector
+    from golem.runtime.types import BoolMatrix, Matrix, Vector
 
 # Blue and orange are safe for colour blindness, and differ in lightness in grey print.
 POSITIVE, NEGATIVE = "#2166ac", "#d6701c"
@@ -56,7 +57,8 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
     """Draw the learned graph in layers, causes above effects.
 
     The width of an arrow shows the size of its standardized weight, its colour the sign; an undecided edge is dashed,
-    and an edge that only the noise variances direct is dotted.
+    and an edge that only the noise variances direct is dotted. In a table with categories, the width shows the edge
+    strength, categories have square boxes, and their edges, which have no sign, are grey.
 
     Examples
     --------
@@ -73,33 +75,38 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
     from matplotlib.patches import FancyArrowPatch
     from matplotlib.path import Path
 
-    adjacency, names = model.adjacency_, model.moments_.names
+    adjacency, names = model.adjacency_, model.moments_.variables
     # In points; a letter is about six wide.
     widths = [max(34.0, 6.3 * len(name) + 14) for name in names]
     layout = layered_layout(adjacency, widths, gap=18, layer_height=74)
     ax = _axes(ax, (max(4.6, layout.size[0] / 72 + 0.4), max(3.0, layout.size[1] / 72 + 0.9)))
-    scale = np.sqrt(model.moments_.variances)
-    standardized = model.weights_ * scale[:, None] / scale[None, :]
-    largest = max(float(np.abs(standardized).max(initial=0)), 1e-300)
+    sizes, weights = _sizes(model), model.weights_
+    largest = max(float(sizes.max(initial=0)), 1e-300)
+    squares = [variable.is_category for variable in getattr(model, "variables_", ())] or [False] * len(names)
     undecided, by_variance = (getattr(model, name, np.zeros_like(adjacency)) for name in ("undecided_", "by_variance_"))
 
-    for (x, y), name in zip(layout.positions, names, strict=True):
+    for (x, y), name, square in zip(layout.positions, names, squares, strict=True):
+        box = f"{'square' if square else 'round'},pad=0.35"
         ax.text(
             x, -y, name, parse_math=False, ha="center", va="center", color=TEXT, fontsize=10, zorder=3,
-            bbox={"boxstyle": "round,pad=0.35", "facecolor": NODE_FILL, "edgecolor": NODE_EDGE},
+            bbox={"boxstyle": box, "facecolor": NODE_FILL, "edgecolor": NODE_EDGE},
         )  # fmt: skip
     for (i, j), points in edge_curves(layout, widths, adjacency, node_height=24).items():
         codes = [Path.MOVETO] + [Path.CURVE4] * (len(points) - 1)
         ax.add_patch(
             FancyArrowPatch(
                 path=Path(points * [1, -1], codes), arrowstyle="-|>",
-                mutation_scale=11, linewidth=0.8 + 2.6 * abs(standardized[i, j]) / largest,
-                color=POSITIVE if model.weights_[i, j] >= 0 else NEGATIVE,
+                mutation_scale=11, linewidth=0.8 + 2.6 * sizes[i, j] / largest,
+                color=POSITIVE if weights[i, j] >= 0 else NEGATIVE if weights[i, j] < 0 else NODE_EDGE,
                 linestyle=UNDECIDED if undecided[i, j] else BY_VARIANCE if by_variance[i, j] else "solid",
                 alpha=0.9, zorder=2, capstyle="butt", joinstyle="miter",
             )
         )  # fmt: skip
-    keys: list[tuple[str, str, Any]] = [(POSITIVE, "positive", "solid"), (NEGATIVE, "negative", "solid")]
+    keys: list[tuple[str, str, Any]] = []
+    if not all(squares):
+        keys += [(POSITIVE, "positive", "solid"), (NEGATIVE, "negative", "solid")]
+    if any(squares):
+        keys.append((NODE_EDGE, "with a category", "solid"))
     if undecided.any():
         keys.append((NODE_EDGE, "direction undecided", UNDECIDED))
     if by_variance.any():
@@ -113,8 +120,19 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
     return ax
 
 
+def _sizes(model: Golem) -> Matrix:
+    """Return what the widths of the arrows show, (d, d): standardized weights or, with categories, edge strengths."""
+    if has_categories(model):
+        # The log-likelihood grows with the square of a correlation.
+        return model.graph_.matrix(np.sqrt(np.maximum(model.category_fit_.strengths(model.graph_), 0)))
+    scale = np.sqrt(model.moments_.variances)
+    return np.abs(model.weights_ * scale[:, None] / scale[None, :])
+
+
 def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | None = None) -> Axes:
     """Draw the weights as a heat map in causal order, so that all of them lie above the diagonal.
+
+    In a table with categories, which has no weights for some edges, the edge strengths are drawn instead.
 
     Examples
     --------
@@ -145,9 +163,9 @@ def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | Non
             vmax=limit, linewidths=0,
         )  # fmt: skip
         ax.set(xlim=(0, edges.d), ylim=(edges.d, 0), aspect="equal")
-    ax.figure.colorbar(image, ax=ax, label="weight", shrink=0.8)
+    ax.figure.colorbar(image, ax=ax, label="edge strength" if has_categories(model) else "weight", shrink=0.8)
     if len(order) <= 40:
-        names = [model.moments_.names[j] for j in order]
+        names = [model.moments_.variables[j] for j in order]
         ax.set_xticks(range(len(order)), names, rotation=90, fontsize=7)
         ax.set_yticks(range(len(order)), names, fontsize=7)
         for label in (*ax.get_xticklabels(), *ax.get_yticklabels()):
@@ -159,7 +177,9 @@ def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | Non
 
 
 def _weighted_edges(model: Golem) -> tuple[Edges, Vector]:
-    """Return the edges and weights of a model; a baseline has only matrices."""
+    """Return the edges of a model with their weights or strengths; a baseline has only matrices."""
+    if has_categories(model):
+        return model.graph_, model.category_fit_.strengths(model.graph_)
     if hasattr(model, "graph_"):
         return model.graph_, model.graph_.weights
     edges = Edges.from_matrix(model.adjacency_)

@@ -28,7 +28,7 @@ def model_html(model: Golem, supplement: Supplement | None = None) -> str:
     supplement = supplement or Supplement()
     edges = list_edges(model, supplement.bootstrap)
     undecided = sum(edge.undecided for edge in edges)
-    d, n = model.moments_.d, model.moments_.n
+    d, n = model.graph_.d, model.moments_.n
     size = f"{counted(len(edges), 'edge')} among {counted(d, 'variable')}, from {counted(n, 'row')}"
     findings = supplement.diagnosis
     parts = [
@@ -45,7 +45,7 @@ def _picture(model: Golem, edges: int) -> str:
     from matplotlib.figure import Figure
 
     # The heat map of a large graph would be a large SVG.
-    kind = "svg" if model.moments_.d <= LARGEST_DRAWN_GRAPH and edges <= MOST_DRAWN_EDGES else "png"
+    kind = "svg" if model.graph_.d <= LARGEST_DRAWN_GRAPH and edges <= MOST_DRAWN_EDGES else "png"
     figure, file = Figure(), io.BytesIO()
     plot_model(model, figure)
     figure.savefig(file, format=kind, facecolor="white")
@@ -57,12 +57,14 @@ def _picture(model: Golem, edges: int) -> str:
 def _edge_table(edges: list[Edge]) -> str:
     """Return the strongest edges as a table."""
     has_bootstrap = any(edge.adjacency_frequency is not None for edge in edges)
-    columns = ["source", "target", "weight", "standardized", "direction"]
+    categories = any(edge.edge_strength is not None for edge in edges)
+    columns = ["source", "target", "weight", "strength" if categories else "standardized", "direction"]
     columns += ["connected", "this direction"] if has_bootstrap else []
     rows: list[list[Cell]] = []
     for edge in edges[:MOST_ROWS]:
         direction = DIRECTIONS.get(edge.direction_from or "", "") or "by structure"
-        row: list[Cell] = [edge.source, edge.target, edge.weight, edge.standardized_weight, direction]
+        size = edge.edge_strength if categories else edge.standardized_weight
+        row: list[Cell] = [edge.source, edge.target, edge.weight, size, direction]
         rows.append(row + ([edge.adjacency_frequency, edge.direction_frequency] if has_bootstrap else []))
     left = len(edges) - len(rows)
     return html_table(columns, rows, f"and {left} weaker; golem.output.list_edges(model) has all" if left else "")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import glob
+import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from golem.estimator.golem import Golem, is_counted
 from golem.graphs.formats import read_graph_document
 from golem.graphs.graph_document import GraphDocument, SourceRecord
-from golem.graphs.named_graph import NamedGraph
 from golem.output.environment_document import data_fingerprint
 from golem.output.settings_document import model_from, versions
 from golem.runtime.messages import counted
@@ -24,9 +25,9 @@ _SAME_WEIGHT = 1e-6
 class Repeat:
     """Comparison of a repeated run with its record.
 
-    `same_data` is None if the record has no hash of the moments. `largest_difference` is that of a weight, relative to
-    the largest weight. `other_versions` has "then, now" for each version that differs. `remarks` are sentences about
-    settings that were kept.
+    `same_data` is None if the record has no hash of the moments. `largest_difference` is that of a weight, or of the
+    strength of an edge without one, relative to the largest. `other_versions` has "then, now" for each version that
+    differs. `remarks` are sentences about settings that were kept.
     """
 
     record: str
@@ -55,6 +56,11 @@ class Repeat:
         return " ".join([f"Comparison with {self.record}: {data}; {graph}.{versions}", *self.remarks])
 
 
+def _size(weight: Any, strength: Any) -> float:
+    """Return the weight of an edge, or its strength if an end is a category."""
+    return float(strength if weight is None or math.isnan(weight) else weight)
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """A run, as recorded in its graph.json."""
@@ -68,7 +74,7 @@ class Run:
         document = read_graph_document(path)
         if document.settings is None:
             raise ValueError(f"{path} contains no settings. Use the graph.json that golem fit wrote")
-        if not document.graph().weighted:
+        if document.variables is None and not document.graph().weighted:
             raise ValueError(f"{path} contains edges without weights. Use the graph.json that golem fit wrote")
         return cls(Path(path), document)
 
@@ -123,8 +129,11 @@ class Run:
 
     def compare(self, model: Golem) -> Repeat:
         """Compare a fitted model with the record."""
-        before, after = self.document.graph(), NamedGraph.from_weights(model.weights_, model.moments_.names)
-        then, now = ({ends[:2]: ends[2]["weight"] for ends in graph.edge_list()} for graph in (before, after))
+        now = {(one.source, one.target): _size(one.weight, one.edge_strength) for one in model.edges_}
+        then = {
+            (str(row["source"]), str(row["target"])): _size(row.get("weight"), row.get("edge_strength"))
+            for row in self.document.edge_table
+        }
         largest = max(map(abs, then.values()), default=0.0) or 1.0
         difference = max((abs(now.get(ends, 0.0) - then.get(ends, 0.0)) for ends in now | then), default=0.0)
         recorded = self.document.moments_hash

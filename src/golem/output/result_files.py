@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from golem.assessment.selection import Selection
 from golem.estimator.golem import Golem
 from golem.graphs.formats.csv_tables import write_matrix
-from golem.graphs.graph_document import GraphDocument
+from golem.graphs.graph_document import CoefficientRecord, GraphDocument
 from golem.output.document import FROM_BOOTSTRAP, Edge, Supplement, describe
 from golem.runtime.files import csv_text, replacing, write_text
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # All files that a fit writes into its folder; the last two only with a selection.
-RESULT_FILES = ("graph.json", "edges.csv", "weights.csv", "graph.png", "report.html", "path.csv", "path.png")
+# `coefficients.csv` is for tables with categories, which have no `weights.csv`.
+RESULT_FILES = (
+    "graph.json", "edges.csv", "weights.csv", "coefficients.csv", "graph.png", "report.html", "path.csv", "path.png",
+)  # fmt: skip
 # A matrix of more variables would be a file of megabytes of zeros, and edges.csv has all edges.
 LARGEST_MATRIX = 1000
 
@@ -43,17 +46,25 @@ def save(model: Golem, folder: str | Path, supplement: Supplement | None = None)
 
 
 def save_document(document: GraphDocument, folder: str | Path) -> list[Path]:
-    """Write graph.json, edges.csv and, for at most `LARGEST_MATRIX` variables, weights.csv of a graph document."""
+    """Write graph.json, edges.csv and, for at most `LARGEST_MATRIX` variables, weights.csv of a graph document.
+
+    A table with categories has coefficients.csv instead of weights.csv, because not all of its edges have weights.
+    """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    hidden = FROM_BOOTSTRAP if document.bootstrap is None else ()
+    hidden = [*(FROM_BOOTSTRAP if document.bootstrap is None else ())]
+    hidden += ["edge_strength"] if document.coefficients is None else []
     header = [field.name for field in dataclasses.fields(Edge) if field.name not in hidden]
     table = [[edge[name] for name in header] for edge in document.edge_table]
     contents = {
         "graph.json": document.text(),
         "edges.csv": csv_text([header, *table]),
     }
-    if len(document.names) <= LARGEST_MATRIX:
+    if document.coefficients is not None:
+        columns = CoefficientRecord.__struct_fields__
+        rows = [[getattr(one, name) for name in columns] for one in document.coefficients]
+        contents["coefficients.csv"] = csv_text([list(columns), *rows])
+    elif len(document.names) <= LARGEST_MATRIX:
         contents["weights.csv"] = write_matrix(document.graph())
     for name, content in contents.items():
         write_text(folder / name, content)

@@ -29,7 +29,7 @@ def settings(model: Golem) -> dict[str, Any]:
     known = model.knowledge
     if isinstance(known, Knowledge):
         unnamed = column_names(None, len(known.required))
-        known = known.by_name(model.moments_.names if hasattr(model, "moments_") else unnamed)
+        known = known.by_name(model.moments_.variables if hasattr(model, "moments_") else unnamed)
     values = {name: plain(value) for name, value in model.get_params().items() if name != "callback"}
     return values | {"knowledge": known.document() if isinstance(known, NamedKnowledge) else None}
 

@@ -18,11 +18,18 @@ if TYPE_CHECKING:
 _MANY_PARENTS = 4.0
 _LARGE_SHARE = 0.3
 _FEW_ROWS_PER_PARENT = 50
+_REMEDIES = {
+    "gaussian": "Look for a sparser graph: --select stability chooses a higher penalty per edge if the edges differ "
+    "between halves of the rows.",
+    "mixed": "Look for a sparser graph with a higher penalty per edge (--lambda-sparsity).",
+    "bdeu": "Look for a sparser graph with --score discrete-bic.",
+    "discrete-bic": "Check the edges with a bootstrap.",
+}
 
 
 def find_density(model: Golem) -> Finding:
     """Check that the graph is sparse, as the penalty assumes."""
-    n, d, edges = model.moments_.n, model.moments_.d, int(model.adjacency_.sum())
+    n, d, edges = model.moments_.n, model.graph_.d, int(model.adjacency_.sum())
     parents = edges / d
     share = edges / max(d * (d - 1) / 2, 1)
     few_rows = n < _FEW_ROWS_PER_PARENT * parents
@@ -34,8 +41,7 @@ def find_density(model: Golem) -> Finding:
         "warning" if few_rows else "note",
         f"The graph is dense for {n} rows: {numbers}. Dependent rows, nonlinear effects, long tails and nearly "
         "identical columns all cause many weak edges.",
-        "Look for a sparser graph: --select stability chooses a higher penalty per edge if the edges differ between "
-        "halves of the rows.",
+        _REMEDIES[model.score_],
     )
 
 
@@ -53,7 +59,7 @@ def find_outside_intervals(model: Golem, bootstrap: Bootstrap) -> Finding:
     >>> find_outside_intervals(model, golem.bootstrap(model, drawn.data, 20, random_state=0)).name
     'intervals'
     """
-    name, names, weights = "intervals", model.moments_.names, model.weights_
+    name, names, weights = "intervals", model.moments_.variables, model.weights_
     low, high = bootstrap.weight_interval
     outside = model.adjacency_ & ((weights < low) | (weights > high))
     if not outside.any():

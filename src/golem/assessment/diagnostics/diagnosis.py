@@ -22,9 +22,11 @@ from golem.assessment.diagnostics import (
     search,
     units,
 )
+from golem.assessment.diagnostics.categories import diagnose_categories
 from golem.assessment.diagnostics.finding import Diagnosis, Finding
 from golem.data.table_input import is_table, rows_and_names
 from golem.estimator.golem import Golem, plain_model
+from golem.estimator.learned_graph import has_categories
 from golem.runtime.messages import quoted
 from golem.runtime.names import positions
 from golem.runtime.types import Matrix
@@ -51,7 +53,9 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     (between noise variances and noise shapes), "noise-choice" (arrows that another noise model would change),
     "normal-residuals", "near-duplicates", "deterministic", "near-constant", "conditioning", and always "limits".
     `golem fit --bootstrap` adds "intervals" (weights outside their own bootstrap intervals). Without rows,
-    "rows-needed" names the checks that were left out. docs/diagnostics.md explains them.
+    "rows-needed" names the checks that were left out. A table with categories also has "determined" (variables that
+    others determine) and "rare-levels", and "numbers-only" names the checks that it does not allow. docs/diagnostics.md
+    explains them.
 
     Parameters
     ----------
@@ -79,6 +83,8 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     """
     model = plain_model(model)
     check_is_fitted(model, "moments_")
+    if has_categories(model):
+        return diagnose_categories(model, X, refit=refit)
     if not hasattr(model, "sem_"):
         raise ValueError("The learned graph has a cycle (cycles='none'), and only a DAG can be diagnosed.")
     moments, graph = model.moments_, model.adjacency_

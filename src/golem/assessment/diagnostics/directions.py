@@ -29,13 +29,14 @@ def find_directions(model: Golem) -> Finding:
     """Find the edges whose direction has no evidence."""
     total, undecided = int(model.adjacency_.sum()), int(model.undecided_.sum())
     if not undecided:
-        given = "the noise model" if model.knowledge_.is_empty else "the noise model and the knowledge"
+        assumed = "the noise model" if model.score_ == "gaussian" else "the score"
+        given = assumed if model.knowledge_.is_empty else f"{assumed} and the knowledge"
         sentence = f"Given {given}, every direction has evidence." if total else "There are no edges."
         return Finding("directions", "ok", sentence)
-    names, note = model.moments_.names, model.graph_.shape_note
+    names, note = model.moments_.variables, model.graph_.shape_note
     examples = [f"{names[i]!r} - {names[j]!r}" for i, j in np.argwhere(model.undecided_)]
     searched = model.solver == "order" and model.environments_ is None
-    broken = isinstance(model.likelihood_, GaussianNV) and searched
+    broken = model.score_ == "gaussian" and searched and isinstance(model.likelihood_, GaussianNV)
     tie_break = ". To draw them, arrows were chosen that fit equal noise variances best" if broken else ""
     return Finding(
         "directions",

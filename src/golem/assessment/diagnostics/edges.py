@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from golem.directions.equivalence_class import local_deviance
 from golem.estimator.environment_fit import score_of, score_of_graph
+from golem.estimator.learned_graph import has_categories
 from golem.graphs.dag import is_dag
 from golem.model.interventions import number_of
 from golem.runtime.types import BoolMatrix, Matrix, Vector
@@ -64,7 +65,7 @@ def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
     """Return the loss of score by dropping or by reversing one edge of a fitted model.
 
     The score is that of the order solver, 2 n L(B) + penalty on the edges (`model.edge_penalty_`), under the model's
-    noise assumption, with the remaining weights refitted.
+    noise assumption, with the remaining weights refitted; or the score of a table with categories.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
     (True, True)
     """
     check_is_fitted(model, "moments_")
-    names = model.moments_.names
+    names = model.moments_.variables
     i, j = number_of(source, names), number_of(target, names)
     graph = model.adjacency_
     if not graph[i, j]:
@@ -119,6 +120,8 @@ def listed_drop_losses(model: Golem) -> Vector:
     """
     if model.environments_ is not None:
         return _environment_losses(model)
+    if has_categories(model):
+        return model.category_fit_.drop_losses(model.graph_)
     graph, moments = model.graph_, model.moments_
     S, n = moments.covariance, moments.n
     steps = np.diff(model.edge_penalty_.penalties(n, moments.d))
@@ -207,6 +210,9 @@ def _deviance(model: Golem, graph: BoolMatrix, *, penalized: bool = True) -> flo
     """Return 2 n L(B), at the best weights for a graph, and the penalty on its edges if `penalized`."""
     if model.environments_ is not None:
         return score_of_graph(model, graph, None if penalized else L0(0.0))
+    if has_categories(model):
+        score = model.category_fit_.score if penalized else model.category_fit_.deviance
+        return sum(score.cost(j, np.flatnonzero(column).tolist()) for j, column in enumerate(graph.T))
     n, penalties = model.moments_.n, model.edge_penalty_.penalties(model.moments_.n, model.moments_.d)
     r = regressions(graph, model.moments_.covariance).residual_variances
     return float(2 * n * model.likelihood_.on_dag(r) + penalized * penalties[graph.sum(axis=0)].sum())

@@ -9,10 +9,12 @@ from sklearn.base import clone
 
 from golem.assessment.diagnostics.finding import Finding
 from golem.assessment.diagnostics.units import fit_quietly
+from golem.data.variables import Coding
 from golem.estimator.golem import Golem, is_counted
 from golem.estimator.name_order import NameOrder
 from golem.runtime.messages import counted, shortened
 from golem.solvers import Status
+from golem.solvers.order.local_scores import Counts
 
 # With more columns a second search takes too long for a check.
 _LARGEST = 200
@@ -21,7 +23,7 @@ _MANY = 0.2
 
 def find_search(model: Golem, refit: bool | None) -> Finding:
     """Search once more with the columns in reverse order, and name the edges that differ."""
-    name, d = "search", model.moments_.d
+    name, d = "search", model.graph_.d
     if not is_counted(model):
         return Finding(name, "ok", "The solver does not search over orders of the columns.")
     if model.solution_.status in (Status.EXACT, Status.GRID):
@@ -36,7 +38,7 @@ def find_search(model: Golem, refit: bool | None) -> Finding:
     pairs = np.argwhere(np.triu((ours != other) | (ours != other).T))
     if not len(pairs):
         return Finding(name, "ok", "A second search, with the columns in reverse order, found the same graph.")
-    names, total = model.moments_.names, int(model.adjacency_.sum())
+    names, total = model.moments_.variables, int(model.adjacency_.sum())
     examples = shortened([f"{names[i]!r} - {names[j]!r}" for i, j in pairs], 4)
     return Finding(
         name,
@@ -50,14 +52,19 @@ def find_search(model: Golem, refit: bool | None) -> Finding:
 
 def reversed_refit(model: Golem) -> Golem:
     """Fit the same settings to the same columns, renamed so that their order by name is reversed."""
-    moments = model.moments_
-    place = {name: position for position, name in enumerate(NameOrder(moments.names).names)}
-    names = tuple(f"x{moments.d - 1 - place[name]}" for name in moments.names)
+    moments, coding = model.moments_, model.moments_.coding
+    place = {name: position for position, name in enumerate(NameOrder(moments.variables).names)}
+    names = tuple(f"x{len(place) - 1 - place[name]}" for name in moments.variables)
     refit: Golem = clone(model).set_params(callback=None, knowledge=model.knowledge_)
     if (known := model.environments_) is not None:
         parts = tuple(dataclasses.replace(part, names=names) for part in known.moments)
         return fit_quietly(refit, dataclasses.replace(known, moments=parts))
-    return fit_quietly(refit, dataclasses.replace(moments, names=names))
+    if coding is None:
+        return fit_quietly(refit, dataclasses.replace(moments, names=names))
+    renamed = Coding(tuple(dataclasses.replace(one, name=x) for one, x in zip(coding.variables, names, strict=True)))
+    moments = dataclasses.replace(moments, names=renamed.column_names, coding=renamed)
+    score = model.category_fit_.score
+    return fit_quietly(refit, moments, score.codes.astype(float) if isinstance(score, Counts) else None)
 
 
 def _compared(model: Golem, again: Golem) -> str:

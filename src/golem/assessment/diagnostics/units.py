@@ -12,7 +12,7 @@ from golem.assessment.diagnostics.finding import Finding
 from golem.data.environments import Environments
 from golem.data.moments import Moments
 from golem.estimator.golem import Golem, is_counted
-from golem.runtime.types import BoolMatrix, Vector
+from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import GaussianNV
 from golem.solvers import Status
 
@@ -97,11 +97,11 @@ def standardized_refit(model: Golem) -> Golem:
     return fit_quietly(refit, model.moments_.standardized())
 
 
-def fit_quietly(model: Golem, data: Moments | Environments) -> Golem:
+def fit_quietly(model: Golem, data: Moments | Environments, rows: Matrix | None = None) -> Golem:
     """Fit a model again, without the warnings of the first fit: equal scales, few rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(data)
+        model.fit(data, rows=rows)
     if model.solution_.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     return model

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from golem.assessment.selection.path_scores import PenaltyPath, by_criterion, by_folds, by_halves
 from golem.assessment.selection.paths import Setting, default_penalties, grid
 from golem.data.checks import DataWarning, require_learnable
+from golem.data.coded_sample import read_coding
 from golem.data.environment_input import Targets, is_interventional, read_environments
 from golem.data.environment_sample import EnvironmentSample, read_environment_sample
 from golem.data.environments import Environments
@@ -205,6 +206,11 @@ class GolemCV(NotebookDisplay, TableEstimator):
     def choose(self, X: Any, environments: Any = None, targets: Targets | None = None) -> Selection:
         """Learn the path and choose parameters for `Golem.set_params`; the parameters are those of `fit`."""
         self.check_settings()
+        if read_coding(X) is not None:
+            raise ValueError(
+                "The penalty per edge can be chosen (select) only for tables of numbers, and this one has categories. "
+                "Use the default penalty."
+            )
         moments, sample = self._read(X, environments, targets)
         if sample is None and self.select != "bic":
             raise ValueError(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
-from golem.output.document import Supplement, describe
+from golem.output.document import SCORES, Supplement, describe
 from golem.output.report.content import model_content
 from golem.output.report.page import render
 from golem.runtime.files import write_text
@@ -88,7 +88,10 @@ def report_document(
     """
     content = model_content(document, truth, other)
     try:
-        page = render("model.html", content, title=title, document=document.plain(), version=__version__)
+        words = SCORES.get(document.score or "", document.score)
+        page = render(
+            "model.html", content, title=title, document=document.plain(), version=__version__, score_words=words
+        )
     except RecursionError:
         raise ValueError("The settings in the graph document are nested too deeply for a page.") from None
     return write_page(Path(path), page)

@@ -13,9 +13,9 @@ from golem.graphs.graph_document import GraphDocument
 _OPTIONS: dict[str, Any] = {
     "noise": "auto", "lambda_sparsity": None, "lambda_dag": None, "threshold": None, "solver": "order", "effort": None,
     "max_iter": None, "time_limit": None, "device": "cpu", "missing": "error", "random_state": 0, "shape": "auto",
-    "intervention": "soft", "intercepts": "separate",
+    "intervention": "soft", "intercepts": "separate", "score_function": "auto",
 }  # fmt: skip
-_NAMES = {"random_state": "--seed"}
+_NAMES = {"random_state": "--seed", "score_function": "--score"}
 
 
 def fit_words(document: GraphDocument) -> list[str]:

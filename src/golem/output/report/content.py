@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec.structs import asdict
 
+from golem.data.table_summary import ColumnSummary
 from golem.graphs.edges import Edges
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.metrics import as_estimate, as_truth
@@ -66,7 +68,13 @@ def model_content(
             "candidates": _candidates(document, edges),
             "chosen": used.get("threshold", 0.0),
             # The threshold of a fit applies to the weights; otherwise standardized weights avoid the units.
-            "measure": "weight" if "threshold" in used else "standardized_weight",
+            "measure": "weight"
+            if "threshold" in used
+            else "standardized_weight"
+            if document.variables is None
+            else "edge_strength",
+            **_categories(document, names),
+            "table": _table(document, names),
             "r2": rounded(document.r2),
             "noise_variances": rounded(document.noise_variances),
             "intercepts": rounded(document.intercepts),
@@ -78,6 +86,30 @@ def model_content(
             "overstated": document.effective_rows is not None,
         }
     )
+
+
+def _categories(document: GraphDocument, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the types of the variables and the coefficients per level, with variables by number."""
+    if document.variables is None:
+        return {"variables": None, "coefficients": None}
+    place = {name: k for k, name in enumerate(names)}
+    rows = [
+        [place[one.source], place[one.target], one.source_level, one.target_level, one.coefficient, one.standard_error]
+        for one in document.coefficients or ()
+    ]
+    variables = [{"kind": one.kind, "levels": one.levels} for one in document.variables]
+    return {"variables": variables, "coefficients": rounded(rows)}
+
+
+def _table(document: GraphDocument, names: tuple[str, ...]) -> list[dict[str, Any] | None] | None:
+    """Return the summary of each column of the table, in the order of the names."""
+    if document.table is None:
+        return None
+    found = {
+        one.name: {"missing": one.missing, "values": one.values, "content": ColumnSummary(**asdict(one)).content}
+        for one in document.table.columns
+    }
+    return [found.get(name) for name in names]
 
 
 def _unnamed(
@@ -158,7 +190,8 @@ def _strong_drawing(
     labels: Sequence[str], graph: Mapping[str, Any], tiers: Sequence[Sequence[int]]
 ) -> dict[str, Any] | None:
     """Return a drawing of the strongest edges alone, with nodes by number; None if the edges have no weights."""
-    measure = next((name for name in ("standardized_weight", "weight") if name in graph["columns"]), None)
+    measures = ("edge_strength", "standardized_weight", "weight")
+    measure = next((name for name in measures if name in graph["columns"]), None)
     if measure is None:
         return None
     column = graph["columns"].index(measure)

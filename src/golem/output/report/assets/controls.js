@@ -171,12 +171,15 @@ function showLegend() {
     make("svg", { width: 34, height: 12, "aria-hidden": "true" }, make("g", { class: `edge ${kind} ${extra}` },
       make("path", { class: "line", d: "M1 6L26 6", "stroke-width": 2.4 }), make("path", { class: "head", d: "M33 6L24 2L24 10Z" }))), text);
   const keys = state.reference === null
-    ? (graph.columns.has("weight") ? [item("positive", "positive"), item("negative", "negative")] : [])
+    ? [...(graph.columns.has("weight") ? [item("positive", "positive"), item("negative", "negative")] : []),
+      ...(variables !== null ? [item("neutral", "with a category")] : [])]
     : VERDICTS.map((kind) => item(kind, verdictWord(kind, graphs[state.reference])));
   keys.push(...directionFilters(graph, item));
   if (graph.columns.has("undirected")) keys.push(make("span", { class: "key" }, "no arrowhead: direction undecided"));
-  if (graph.columns.has("weight")) keys.push(make("span", { class: "key" }, `width: weight (${graph.columns.has("standardized_weight") ? "standardized" : "raw"})`));
+  if (graph.columns.has("edge_strength")) keys.push(make("span", { class: "key" }, "width: strength"));
+  else if (graph.columns.has("weight")) keys.push(make("span", { class: "key" }, `width: weight (${graph.columns.has("standardized_weight") ? "standardized" : "raw"})`));
   if (content.tiers.length && content.order.some((node) => !tierOf.has(node))) keys.push(make("span", { class: "key" }, "dashed box: no tier"));
+  if (variables !== null) keys.push(make("span", { class: "key" }, "square box: category"));
   if (graph.columns.has("direction_frequency")) keys.push(make("span", { class: "key" }, "opacity: frequency in the bootstrap"));
   find("legend").replaceChildren(...keys);
 }

@@ -36,6 +36,7 @@ const bends = new Map(content.bends.map(([source, target, points]) => [edgeId(so
 const MEASURES = {
   standardized_weight: { label: "weight (standardized)", power: 2 },
   weight: { label: "weight (raw)", power: 2 },
+  edge_strength: { label: "strength (log-likelihood)", power: 4 },
   drop_loss: { label: "loss of score", power: 4 },
 };
 
@@ -50,6 +51,18 @@ const DIRECTIONS = {
 };
 const directionOf = (edge) => (edge.direction_from in DIRECTIONS ? edge.direction_from
   : edge.undecided || edge.undirected ? "none" : edge.by_variance ? "variances" : "structure");
+
+// Tables with categories: their variables, and the coefficients of edges with a category at one of their ends.
+const variables = content.variables ?? null;
+const isCategory = (node) => variables !== null && variables[node].kind === "category";
+const coefficients = new Map();
+for (const [source, target, ...rest] of content.coefficients ?? []) {
+  const id = edgeId(source, target);
+  if (!coefficients.has(id)) coefficients.set(id, []);
+  coefficients.get(id).push(rest);
+}
+// An edge with a category has no sign.
+const signOf = (edge) => (edge.weight < 0 ? "negative" : edge.weight == null && variables !== null ? "neutral" : "positive");
 
 // Make an element: attributes first, then children; strings become text.
 function make(tag, attributes = {}, ...children) {

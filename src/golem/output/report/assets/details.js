@@ -19,8 +19,8 @@ function introduction() {
   return [
     make("h2", {}, "Details"),
     make("p", { class: "hint" }, `Click a variable or an edge, or move with the arrow keys. ${content.kind === "model" ? "Shift-click a second variable to mark what you know about the pair. " : ""}Double-click a variable to see its neighbours. Drag to move the graph. Zoom with Ctrl and the mouse wheel.`),
-    ends.length ? make("h3", {}, graph.columns.has("weight") ? `Strongest edges, weight (${graph.columns.has("standardized_weight") ? "standardized" : "raw"})` : "Edges") : null,
-    edgeList(ends, (edge) => [names[edge.source], arrowSign(edge), names[edge.target]], (edge) => number(edge.standardized_weight ?? edge.weight, 2)),
+    ends.length ? make("h3", {}, graph.columns.has("edge_strength") ? "Strongest edges, strength" : graph.columns.has("weight") ? `Strongest edges, weight (${graph.columns.has("standardized_weight") ? "standardized" : "raw"})` : "Edges") : null,
+    edgeList(ends, (edge) => [names[edge.source], arrowSign(edge), names[edge.target]], (edge) => number(edge.edge_strength ?? edge.standardized_weight ?? edge.weight, 2)),
   ].filter(Boolean);
 }
 
@@ -29,7 +29,7 @@ function edgeList(edges, text, value) {
   const items = edges.slice(0, MOST_LISTED).map((edge) => make("li", {},
     make("button", { type: "button", class: "link", onclick: () => change({ chosen: { edge: edge.id } }) },
       ...text(edge).flatMap((part) => [part, " "])),
-    make("span", { class: edge.weight < 0 ? "value negative" : "value positive" }, value(edge))));
+    make("span", { class: `value ${signOf(edge)}` }, value(edge))));
   if (edges.length > MOST_LISTED) items.push(make("li", { class: "hint" }, `and ${edges.length - MOST_LISTED} more in the table below`));
   return make("ul", { class: "list" }, ...items);
 }
@@ -38,8 +38,8 @@ function nodeDetails(node) {
   const graph = shownGraph();
   const order = (edges) => [...edges].sort((a, b) => strength(b) - strength(a));
   const section = (title, edges, end) => [
-    make("h3", {}, `${title} (${edges.length})${edges.length && graph.columns.has("weight") ? ", weight (raw)" : ""}`),
-    edges.length ? edgeList(order(edges), (edge) => [names[edge[end]]], (edge) => number(edge.weight)) : make("p", { class: "hint" }, "none"),
+    make("h3", {}, `${title} (${edges.length})${!edges.length ? "" : variables !== null ? ", strength" : graph.columns.has("weight") ? ", weight (raw)" : ""}`),
+    edges.length ? edgeList(order(edges), (edge) => [names[edge[end]]], (edge) => number(variables !== null ? edge.edge_strength : edge.weight)) : make("p", { class: "hint" }, "none"),
   ];
   return [
     heading("Variable", names[node]),
@@ -49,6 +49,7 @@ function nodeDetails(node) {
       content.kind === "model" ? make("button", { type: "button", id: "pair", "aria-pressed": state.chosen.pairing ? "true" : "false",
         onclick: () => change({ chosen: { node, pairing: !state.chosen.pairing } }) }, "Pair") : null),
     state.chosen.pairing ? make("p", { class: "hint" }, "Click the second variable of the pair.") : "",
+    ...levelsOf(node),
     ...equation(node),
     ...section("Causes", causeEdges(node), "source"),
     ...section("Effects", effectEdges(node), "target"),
@@ -59,13 +60,31 @@ function nodeDetails(node) {
 const heading = (kind, name) => make("div", { class: "heading" }, make("p", { class: "brand" }, kind), make("h2", {}, name),
   make("button", { type: "button", class: "close", "aria-label": "Clear the selection", onclick: () => change({ chosen: null }) }, "×"));
 
+// The levels of a category; the first one is the reference.
+function levelsOf(node) {
+  if (!isCategory(node)) return [];
+  const [reference, ...others] = variables[node].levels;
+  const more = others.length > MOST_LISTED ? `, … ${others.length - MOST_LISTED} more` : "";
+  return [
+    make("h3", {}, `Category, ${plural(variables[node].levels.length, "level")}`),
+    make("p", { class: "hint" }, `${reference} (reference, the most frequent), ${others.slice(0, MOST_LISTED).join(", ")}${more}`),
+  ];
+}
+
+// The terms of an equation: a number has one, a category one per level but the reference.
+function termsOf(edge) {
+  const term = (weight, ...name) => make("span", { class: "term" }, `${weight < 0 ? "−" : "+"} ${number(Math.abs(weight))} · `, ...name);
+  if (!isCategory(edge.source)) return [term(edge.weight, make("var", {}, names[edge.source]))];
+  const rows = coefficients.get(edge.id) ?? [];
+  return rows.slice(0, MOST_LISTED).map(([level, , value]) => term(value, "[", make("var", {}, names[edge.source]), ` = ${level}]`));
+}
+
 function equation(node) {
   const parents = shownGraph().into[node];
   const variance = content.noise_variances && content.noise_variances[node];
   if (!content.intercepts || variance === null || variance === undefined) return [];
   const intercept = content.intercepts[node];
-  const terms = [...parents].sort((a, b) => strength(b) - strength(a)).map((edge) =>
-    make("span", { class: "term" }, `${edge.weight < 0 ? "−" : "+"} ${number(Math.abs(edge.weight))} · `, make("var", {}, names[edge.source])));
+  const terms = [...parents].sort((a, b) => strength(b) - strength(a)).flatMap(termsOf);
   return [
     make("h3", {}, "Equation, weights (raw)"),
     make("p", { class: "equation" }, make("var", {}, names[node]), ` = ${number(intercept)} `, ...terms.flatMap((term) => [term, " "]), "+ noise"),
@@ -85,12 +104,13 @@ function effectsOf(node, forwards) {
     let reached = false;
     for (const edge of edges) {
       const other = forwards ? edge.source : edge.target;
-      if (total.has(other)) { sum += edge.weight * total.get(other); reached = true; }
+      // An effect along an edge without a weight, which has a category at one of its ends, is not a number.
+      if (total.has(other)) { sum += (edge.weight ?? NaN) * total.get(other); reached = true; }
     }
     if (reached) total.set(next, sum);
   }
   total.delete(node);
-  return [...total].sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+  return [...total].filter(([, effect]) => !Number.isNaN(effect)).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
 }
 
 function totalEffects(node) {
@@ -116,7 +136,7 @@ function pairDetails(first, second) {
   const edge = [edgeId(first, second), edgeId(second, first)].map((id) => shownGraph().byId.get(id)).find((found) => found && !found.candidate);
   return [
     heading("Pair", `${names[first]} and ${names[second]}`),
-    edge ? edgeList([edge], () => [names[edge.source], arrowSign(edge), names[edge.target]], () => (edge.weight === undefined ? "" : `weight (raw) ${number(edge.weight)}`))
+    edge ? edgeList([edge], () => [names[edge.source], arrowSign(edge), names[edge.target]], () => (edge.weight == null ? (edge.edge_strength == null ? "" : `strength ${number(edge.edge_strength)}`) : `weight (raw) ${number(edge.weight)}`))
       : make("p", { class: "hint" }, "No edge connects them."),
     ...knowledgeButtons(first, second),
   ];
@@ -130,6 +150,23 @@ function outsideText(edge) {
     : "The weight is outside its interval, because most of the replicates have this edge but give its effect other causes, and a weight depends on the other causes.";
 }
 
+// The coefficients per level of an edge with a category at one of its ends.
+function levelTable(edge) {
+  const rows = coefficients.get(edge.id);
+  if (!rows) return [];
+  const [source, target] = [names[edge.source], names[edge.target]];
+  const what = isCategory(edge.target) ? `Change of the probability of each level of ${target}` : `Change of ${target}`;
+  const when = isCategory(edge.source) ? `if ${source} has another level than ${variables[edge.source].levels[0]}` : `if ${source} rises by one unit`;
+  const error = (value) => (value == null ? "" : ` ± ${number(value, 2)}`);
+  return [
+    make("p", { class: "prose" }, `${what}, ${when} and the other causes stay fixed (± standard error):`),
+    make("table", { class: "facts" }, ...rows.slice(0, 2 * MOST_LISTED).map(([from, to, value, deviation]) => make("tr", {},
+      make("th", { scope: "row" }, [from === null ? null : `${source} = ${from}`, to === null ? null : `${target} = ${to}`].filter(Boolean).join(", ")),
+      make("td", {}, `${value < 0 ? "" : "+"}${number(value)}${error(deviation)}`)))),
+    rows.length > 2 * MOST_LISTED ? make("p", { class: "hint" }, `and ${rows.length - 2 * MOST_LISTED} more in coefficients.csv`) : null,
+  ];
+}
+
 function edgeDetails(chosen) {
   const own = shownGraph().byId.get(chosen.edge);
   const reference = state.reference === null ? null : graphs[state.reference];
@@ -140,11 +177,12 @@ function edgeDetails(chosen) {
   const direction = edge.undirected ? "undecided in this equivalence class" : own ? DIRECTIONS[directionOf(edge)].text : null;
   const share = (value, way) => (value === undefined || value === null ? null : `${percent(value)} of the replicates${way}${content.overstated ? " (overstated: rows depend on each other)" : ""}`);
   const facts = [
-    ["Weight (raw)", edge.weight === undefined ? null : number(edge.weight, 4)],
+    ["Strength", edge.edge_strength == null ? null : `${number(edge.edge_strength, 3)} (log-likelihood that the edge gains)`],
+    ["Weight (raw)", edge.weight == null ? null : number(edge.weight, 4)],
     ["Standard error (raw)", edge.standard_error == null ? null : `${number(edge.standard_error, 2)} ${content.overstated ? "(too small: rows depend on each other)" : "if the graph is right and rows are independent"}`],
     ["Interval of the weight (raw)", interval(edge.weight_low, edge.weight_high)],
     ["", outsideText(edge)],
-    ["Weight (standardized)", edge.standardized_weight === undefined ? null : number(edge.standardized_weight, 3)],
+    ["Weight (standardized)", edge.standardized_weight == null ? null : number(edge.standardized_weight, 3)],
     ["Direction", direction],
     ["Evidence for it", edge.direction_strength == null ? null : `${number(edge.direction_strength, 3)} (deviance)` +
       (edge.direction_error_rate == null ? "" : `, error rate ${edge.direction_error_rate < 0.001 ? "below 0.1" : `at most ${number(100 * edge.direction_error_rate, 2)}`}%`)],
@@ -160,6 +198,7 @@ function edgeDetails(chosen) {
   return [
     heading("Edge", `${source} ${arrowSign(edge)} ${target}`),
     sentence,
+    ...(own ? levelTable(edge) : []),
     make("table", { class: "facts" }, ...facts.map(([key, value, tag]) => make("tr", {}, make("th", { scope: "row" }, key), make("td", {}, value, tag ? " " : null, tag)))),
     make("div", { class: "buttons" },
       make("button", { type: "button", onclick: () => chooseNode(edge.source) }, "Cause"),

@@ -29,7 +29,7 @@ function neighbourhood(centre, steps) {
   const sides = state.reference === null ? [shownGraph()] : [shownGraph(), graphs[state.reference]];
   for (let step = 0; step < steps; step += 1) {
     const edges = border.flatMap((node) => sides.flatMap((graph) => [...graph.into[node], ...graph.from[node]]));
-    edges.sort((a, b) => Math.abs(b.standardized_weight ?? b.weight ?? 0) - Math.abs(a.standardized_weight ?? a.weight ?? 0));
+    edges.sort((a, b) => strength(b) - strength(a));
     border = [];
     for (const edge of edges) {
       for (const node of [edge.source, edge.target]) {

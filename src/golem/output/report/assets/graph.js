@@ -82,7 +82,7 @@ function nodeElement(node) {
   const width = view.widths[node];
   const element = make("g", { class: "node", tabindex: -1, role: "button", "aria-label": nodeText(node), "data-node": node },
     make("title", {}, names[node]),
-    make("rect", { class: view.bands.length && !tierOf.has(node) ? "no-tier" : null, x: -width / 2, y: -NODE_HEIGHT / 2, width, height: NODE_HEIGHT, rx: 7 }),
+    make("rect", { class: view.bands.length && !tierOf.has(node) ? "no-tier" : null, x: -width / 2, y: -NODE_HEIGHT / 2, width, height: NODE_HEIGHT, rx: isCategory(node) ? 0 : 7 }),
     make("text", { "text-anchor": "middle", dy: "0.34em" }, content.labels[node]));
   element.addEventListener("pointerdown", (event) => startDrag(event, node));
   element.addEventListener("keydown", (event) => nodeKey(event, node));
@@ -91,7 +91,8 @@ function nodeElement(node) {
 }
 
 const edgeText = (edge) => `${names[edge.source]} ${arrowSign(edge)} ${names[edge.target]}` +
-  (edge.weight === undefined || edge.weight === null ? "" : `, weight (raw) ${number(edge.weight)}`);
+  (edge.weight === undefined || edge.weight === null ? "" : `, weight (raw) ${number(edge.weight)}`) +
+  (edge.edge_strength == null ? "" : `, strength ${number(edge.edge_strength)}`);
 const causeEdges = (node) => shownGraph().into[node].filter(isVisible);
 const effectEdges = (node) => shownGraph().from[node].filter(isVisible);
 const nodeText = (node) => `${names[node]}: ${plural(causeEdges(node).length, "cause")}, ${plural(effectEdges(node).length, "effect")}`;
@@ -113,7 +114,8 @@ function route() {
   }
 }
 
-const strength = (edge) => Math.abs(edge.standardized_weight ?? edge.weight ?? 0);
+// The log-likelihood grows with the square of a correlation.
+const strength = (edge) => (edge.edge_strength == null ? Math.abs(edge.standardized_weight ?? edge.weight ?? 0) : Math.sqrt(Math.max(0, edge.edge_strength)));
 function strongest() {
   const graph = shownGraph();
   graph.strongest ??= Math.max(1e-300, ...graph.edges.filter((edge) => !edge.candidate).map(strength));
@@ -139,7 +141,7 @@ function paintGraph() {
     const touches = chosen && (chosen.edge === edge.id || chosen.node === edge.source || chosen.node === edge.target);
     if (touches && visible) { near.add(edge.source); near.add(edge.target); }
     if (visible) { linked.add(edge.source); linked.add(edge.target); }
-    const kind = edge.missing ? "missing" : reference ? verdict(edge, reference) : edge.weight < 0 ? "negative" : "positive";
+    const kind = edge.missing ? "missing" : reference ? verdict(edge, reference) : signOf(edge);
     const style = isLine(edge) && !edge.undirected ? "line-only" : DIRECTIONS[directionOf(edge)].style;
     element.setAttribute("class", `edge ${kind} ${edge.missing ? "" : style}${edge.candidate ? " candidate" : ""}${visible ? "" : " faded"}` +
       `${chosen && visible ? (touches ? " chosen" : " aside") : ""}`);

@@ -1,6 +1,7 @@
 // The heat map: causes down, effects across, both in causal order, so that the edges of a DAG lie above the diagonal.
 const matrix = find("matrix") ?? make("canvas"); // a graph without edges has no matrix
-if (find("matrix-title") && !graphs.some((graph) => graph.columns.has("standardized_weight"))) {
+if (find("matrix-title") && variables !== null) find("matrix-title").textContent = "Strength of edges in causal order";
+else if (find("matrix-title") && !graphs.some((graph) => graph.columns.has("standardized_weight"))) {
   find("matrix-title").textContent = graphs.some((graph) => graph.columns.has("weight")) ? "Weights (raw) in causal order" : "Edges in causal order";
 }
 let cell = 1;
@@ -26,7 +27,7 @@ function sizeMatrix() {
 function colours() {
   const style = getComputedStyle(document.documentElement);
   const read = (name) => style.getPropertyValue("--" + name).trim();
-  return Object.fromEntries(["positive", "negative", "true", "reversed", "extra", "missing", "ink", "soft", "line", "cell", "focus"].map((name) => [name, read(name)]));
+  return Object.fromEntries(["positive", "negative", "neutral", "true", "reversed", "extra", "missing", "ink", "soft", "line", "cell", "focus"].map((name) => [name, read(name)]));
 }
 
 function paintMatrix() {
@@ -75,8 +76,8 @@ function paintMatrix() {
   if (reference) for (const edge of missingEdges(shownGraph(), reference)) put(edge, colour.missing, 0.55);
   for (const edge of shownGraph().edges) {
     if (edge.candidate && !isVisible(edge)) continue;
-    const kind = reference ? verdict(edge, reference) : edge.weight < 0 ? "negative" : "positive";
-    put(edge, colour[kind], isVisible(edge) ? (reference || edge.weight == null ? 0.9 : palest + (1 - palest) * Math.min(1, strength(edge) / largest)) : 0.06);
+    const kind = reference ? verdict(edge, reference) : signOf(edge);
+    put(edge, colour[kind], isVisible(edge) ? (reference || strength(edge) === 0 ? 0.9 : palest + (1 - palest) * Math.min(1, strength(edge) / largest)) : 0.06);
   }
   paper.globalAlpha = 1;
   const chosen = state.chosen;

@@ -48,15 +48,19 @@ function showTables() {
   variableTable();
 }
 
+// What an edge with a category does not have is left empty.
+const orEmpty = (value, digits) => (value == null && variables !== null ? "" : number(value, digits));
+
 function edgeTable(edges) {
   const graph = graphs[0];
   const has = (column) => graph.columns.has(column);
   const columns = [
     { title: "cause", text: true, value: (edge) => names[edge.source] },
     { title: "effect", text: true, value: (edge) => names[edge.target] },
-    { title: "weight (raw)", hint: "in the units of the columns", value: (edge) => edge.weight, show: (edge) => number(edge.weight) },
-    has("standard_error") && { title: "std. error (raw)", hint: "of the weight, if the graph is right and the rows are independent", value: (edge) => edge.standard_error, show: (edge) => number(edge.standard_error, 2) },
-    has("standardized_weight") && { title: "weight (standardized)", hint: "in standard deviations of both columns", value: (edge) => Math.abs(edge.standardized_weight), show: (edge) => number(edge.standardized_weight) },
+    has("edge_strength") && { title: "strength", hint: "log-likelihood that the edge gains", value: (edge) => edge.edge_strength, show: (edge) => number(edge.edge_strength) },
+    (has("weight") || variables === null) && { title: "weight (raw)", hint: "in the units of the columns", value: (edge) => edge.weight, show: (edge) => orEmpty(edge.weight) },
+    has("standard_error") && { title: "std. error (raw)", hint: "of the weight, if the graph is right and the rows are independent", value: (edge) => edge.standard_error, show: (edge) => orEmpty(edge.standard_error, 2) },
+    has("standardized_weight") && { title: "weight (standardized)", hint: "in standard deviations of both columns", value: (edge) => (edge.standardized_weight == null ? null : Math.abs(edge.standardized_weight)), show: (edge) => orEmpty(edge.standardized_weight) },
     has("weight_low") && { title: "interval (raw)", hint: "range of the weight in the bootstrap", value: (edge) => edge.weight_low, show: (edge) => (edge.weight_low == null ? "" : `${number(edge.weight_low)} to ${number(edge.weight_high)}`) },
     has("drop_loss") && { title: "loss of score", hint: "how much the score (deviance) gets worse without the edge", value: (edge) => edge.drop_loss, show: (edge) => number(edge.drop_loss) },
     has("adjacency_frequency") && { title: "connected", hint: "share of the bootstrap replicates that connect the two variables", value: (edge) => edge.adjacency_frequency, show: (edge) => percent(edge.adjacency_frequency) },
@@ -73,14 +77,28 @@ function edgeTable(edges) {
   });
 }
 
+// What the columns of the table contain, from the summary before the fit.
+function summaryColumns() {
+  const table = content.table;
+  if (!table) return [];
+  const has = (key) => table.some((column) => column && column[key]);
+  return [
+    has("missing") && { title: "missing", hint: "missing values", value: (node) => table[node]?.missing ?? null },
+    has("values") && { title: "values", hint: "different values", value: (node) => table[node]?.values ?? null },
+    has("content") && { title: "range or levels", hint: "smallest and largest number, or the most frequent levels with their rows", text: true, value: (node) => table[node]?.content ?? null },
+  ].filter(Boolean);
+}
+
 function variableTable() {
   const has = (values) => Array.isArray(values) && values.some((value) => value != null);
   const columns = [
     { title: "variable", text: true, value: (node) => names[node] },
+    (variables !== null || content.table) && { title: "type", text: true, value: (node) => (isCategory(node) ? "category" : "number") },
+    ...summaryColumns(),
     { title: "causes", value: (node) => causeEdges(node).length },
     { title: "effects", value: (node) => effectEdges(node).length },
-    has(content.r2) && { title: "R2", hint: "share of the variance that the causes explain", value: (node) => content.r2[node], show: (node) => number(content.r2[node], 2) },
-    has(content.noise_variances) && { title: "noise variance (raw)", value: (node) => content.noise_variances[node], show: (node) => number(content.noise_variances[node]) },
+    has(content.r2) && { title: "R2", hint: "share of the variance that the causes explain", value: (node) => content.r2[node], show: (node) => orEmpty(content.r2[node], 2) },
+    has(content.noise_variances) && { title: "noise variance (raw)", value: (node) => content.noise_variances[node], show: (node) => orEmpty(content.noise_variances[node]) },
     content.tiers.length > 0 && { title: "tier", value: (node) => tierOf.get(node) ?? null },
   ].filter(Boolean);
   fillTable(find("variable-table"), columns, content.order, { onrow: (node) => {

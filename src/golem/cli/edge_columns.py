@@ -1,0 +1,37 @@
+"""The numbers in the table of edges that a fit prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from golem.assessment.bootstrap import Bootstrap
+from golem.output.document import Edge
+
+
+def edge_columns(
+    found: list[Edge], bootstrap: Bootstrap | None
+) -> tuple[tuple[str, ...], Callable[[Edge], tuple[str, ...]]]:
+    """Return the headings of the numbers in the table of edges, and a function that returns the numbers of an edge."""
+    texts: dict[str, Callable[[Edge], str]] = {}
+    if any(edge.edge_strength is not None for edge in found):
+        texts["strength"] = lambda edge: _written(edge.edge_strength, ".3g")
+    if any(edge.weight is not None for edge in found):
+        texts["weight"] = lambda edge: _written(edge.weight, "+.3g")
+        if bootstrap is not None:
+            texts[f"{bootstrap.level:.0%} interval"] = lambda edge: (
+                "" if edge.weight_low is None else f"({edge.weight_low:+.3g}, {edge.weight_high:+.3g})"
+            )
+        else:
+            texts["std. error"] = lambda edge: _written(edge.standard_error, ".2g")
+    # A narrow terminal has no room for more; edges.csv has the standardized weights too.
+    if bootstrap is not None:
+        texts["connected"] = lambda edge: _written(edge.adjacency_frequency, ".0%")
+        texts["directed"] = lambda edge: _written(edge.direction_frequency, ".0%")
+    elif "strength" not in texts:
+        texts["standardized"] = lambda edge: _written(edge.standardized_weight, "+.2f")
+    return tuple(texts), lambda edge: tuple(text(edge) for text in texts.values())
+
+
+def _written(value: float | None, format: str) -> str:
+    """Return a number as text; empty if there is none."""
+    return "" if value is None else f"{value:{format}}"

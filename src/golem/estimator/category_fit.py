@@ -1,0 +1,285 @@
+"""Fit of a table with categories: a search with local scores, and what follows from the graph edge by edge."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from golem.data.checks import require_variation
+from golem.data.inputs import read_knowledge
+from golem.data.levels import require_levels
+from golem.data.moments import Moments
+from golem.data.variables import Codes, Coding
+from golem.directions.equivalence_class import known_edges, open_edges
+from golem.estimator.category_settings import DISCRETE, ScoreName, choose_score
+from golem.estimator.direction_evidence import RowSource
+from golem.estimator.environment_fit import require_observational
+from golem.estimator.learned_graph import LearnedGraph
+from golem.estimator.name_order import NameOrder, name_order
+from golem.estimator.settings import edge_penalty
+from golem.graphs.edges import Edges
+from golem.runtime.types import Indices, Vector
+from golem.score.block_regression import BlockRegression, regress_block
+from golem.score.regression import Regressions
+from golem.score.sparsity import L0
+from golem.solvers import LBFGS, Adam, Order, Solution, TracePoint
+from golem.solvers.order.local_scores import Counts, GaussianBlocks, LocalScore, NodePenalty, gaussian_blocks
+from golem.solvers.order.local_search import LocalResult, search_local
+
+if TYPE_CHECKING:
+    from golem.estimator.golem import Golem
+
+_NO_SHAPE = "The shape of the noise gives no direction: it is defined only in tables of numbers."
+
+
+class LevelCoefficient(NamedTuple):
+    """One coefficient of an edge with a category at one of its ends; `pandas.DataFrame` makes a table of them.
+
+    Parameters
+    ----------
+    source, target : str
+        The cause and the effect.
+    source_level, target_level : str or None
+        The levels that the coefficient is about; None at an end that is a number.
+    coefficient : float
+        Change of the target, or of the probability of its level, when the source is at its level instead of its
+        reference level (or, if it is a number, grows by one unit) and the other parents stay fixed. By least squares.
+    standard_error : float or None
+        Its error if the graph is right and the rows are independent; None if the parents determine each other.
+    """
+
+    source: str
+    source_level: str | None
+    target: str
+    target_level: str | None
+    coefficient: float
+    standard_error: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryFit:
+    """The table and the score of a fit, from which strengths and coefficients of edges follow.
+
+    Parameters
+    ----------
+    coding : Coding
+        The variables.
+    moments : Moments
+        Of the columns of the variables.
+    score : GaussianBlocks or Counts
+        The score that was minimized.
+    deviance : GaussianBlocks or Counts
+        Minus twice the log-likelihood: the score without its penalty.
+    """
+
+    coding: Coding
+    moments: Moments
+    score: GaussianBlocks | Counts
+    deviance: GaussianBlocks | Counts
+
+    def strengths(self, edges: Edges) -> Vector:
+        """Return the log-likelihood that each edge gains: half of the deviance that is lost without it."""
+        return _losses(self.deviance, edges) / 2
+
+    def drop_losses(self, edges: Edges) -> Vector:
+        """Return the loss of score without each edge, in units of the deviance."""
+        return _losses(self.score, edges)
+
+    def regression(self, j: int, parents: Indices) -> BlockRegression:
+        """Regress the columns of a node on those of its parents."""
+        S, n = self.moments.covariance, self.moments.n
+        return regress_block(S, n, self._columns(np.array([j])), self._columns(parents))
+
+    def _columns(self, nodes: Indices) -> Indices:
+        """Return the columns of some nodes."""
+        first = self.coding.first
+        return np.concatenate([np.zeros(0, dtype=np.intp), *(np.arange(first[i], first[i + 1]) for i in nodes)])
+
+    def coefficients(self, edges: Edges) -> list[LevelCoefficient]:
+        """Return the coefficients of the edges with a category at one of their ends, sorted as the edges are."""
+        variables, found = self.coding.variables, []
+        for j, parents in _families(edges):
+            regression, begin, target = self.regression(j, parents), 0, variables[j]
+            for source in (variables[i] for i in parents.tolist()):
+                begin, rows = begin + source.columns, range(begin, begin + source.columns)
+                if not (source.is_category or target.is_category):
+                    continue
+                for row, a in enumerate(rows):
+                    for b in range(target.columns):
+                        error = float(regression.standard_errors[a, b])
+                        levels = (
+                            source.levels[row + 1] if source.is_category else None,
+                            target.levels[b + 1] if target.is_category else None,
+                        )
+                        value = float(regression.coefficients[a, b]), error if np.isfinite(error) else None
+                        found.append(LevelCoefficient(source.name, levels[0], target.name, levels[1], *value))
+        return found
+
+    def intercepts(self, edges: Edges) -> Vector:
+        """Return the intercepts of numbers, with categories at their reference levels; NaN for categories."""
+        mean, first = self.moments.mean, self.coding.first
+        found = np.full(edges.d, np.nan)
+        for j, parents in _families(edges, parentless=True):
+            if not self.coding.variables[j].is_category:
+                columns = self._columns(parents)
+                found[j] = mean[first[j]] - mean[columns] @ self.regression(j, parents).coefficients[:, 0]
+        return found
+
+    def weights(self, edges: Edges) -> tuple[Regressions, Vector]:
+        """Return the weights between numbers with the residual variances of numbers, and their standard errors.
+
+        They are NaN where an end of an edge, or a node, is a category.
+        """
+        weights, errors = np.full((2, len(edges)), np.nan)
+        residuals = np.full(edges.d, np.nan)
+        for j in np.flatnonzero(self.coding.levels == 0).tolist():
+            into = np.flatnonzero(edges.children == j)
+            regression, begin = self.regression(j, edges.causes[into]), 0
+            residuals[j] = max(float(regression.residual[0, 0]), np.finfo(float).tiny)
+            for k in into.tolist():
+                variable = self.coding.variables[edges.causes[k]]
+                if not variable.is_category:
+                    weights[k], errors[k] = regression.coefficients[begin, 0], regression.standard_errors[begin, 0]
+                begin += variable.columns
+        return Regressions(edges.children, edges.causes, weights, residuals), errors
+
+
+def fit_categories(model: Golem, moments: Moments, rows: RowSource, solver: Order | Adam | LBFGS) -> None:
+    """Learn the graph of a table with categories, and set the attributes of the fitted model.
+
+    `moments` are those of the columns of the variables, and `rows` are coded rows, which discrete scores count.
+    """
+    coding = moments.coding
+    assert coding is not None
+    require_observational(model)
+    model.score_ = choose_score(model, solver, coding)
+    assert isinstance(solver, Order)  # other solvers are refused
+    if len(coding.names) < 2:
+        raise ValueError(f"A graph needs at least 2 columns; got {coding.names[0]!r}.")
+    require_levels(coding)
+    require_variation(moments)
+    model.__dict__.pop("likelihood_", None)  # of an earlier fit
+    model.moments_, model.missing_, model.variables_ = moments, moments.missing, coding.variables
+    model.n_features_in_, model.feature_names_in_ = len(coding.names), np.array(coding.names, dtype=object)
+    model.knowledge_ = read_knowledge(model.knowledge, coding.names)
+    model.edge_penalty_ = edge_penalty(model, solver)
+    codes = _all_codes(rows, moments, coding) if model.score_ in DISCRETE else None
+    scores = (_score(model.score_, moments, codes, sparsity) for sparsity in (model.edge_penalty_, None))
+    model.category_fit_ = CategoryFit(coding, moments, *scores)
+    model.solution_ = _search(model, codes, solver)
+    model.environments_ = model.start_solution_ = model.noise_choice_ = model.threshold_ = None
+    model.n_iter_ = max(1, model.solution_.iterations)
+    model.graph_ = _learned(model)
+
+
+def _learned(model: Golem) -> LearnedGraph:
+    """Return the graph with its equivalence class. All directions that the class leaves open are without evidence."""
+    raw = model.solution_.raw
+    assert isinstance(raw, Regressions)
+    edges, nothing = raw.edges, np.zeros(len(raw.weights), dtype=bool)
+    reversible = edges.find_reversible()
+    undirected = open_edges(edges, reversible, model.knowledge_)
+    return LearnedGraph(
+        edges.causes,
+        edges.children,
+        edges.d,
+        raw.weights,
+        raw.residual_variances,
+        reversible=reversible,
+        undecided=undirected,
+        by_variance=nothing,
+        by_shape=nothing,
+        by_knowledge=known_edges(edges, model.knowledge_) | (reversible & ~undirected),
+        shape_note=_NO_SHAPE if model.shape == "auto" and undirected.any() else "",
+    )
+
+
+def _search(model: Golem, codes: Codes | None, solver: Order) -> Solution:
+    """Search with the variables sorted by name, so that the order of a table's columns does not matter."""
+    fit, knowledge = model.category_fit_, model.knowledge_
+    order = name_order(fit.coding.names)
+    allowed, required = None, None
+    if not knowledge.is_empty:
+        allowed, required = order.sort(knowledge.allowed), order.sort(knowledge.required)
+    by_name = None if codes is None else codes[:, np.argsort(order.place)]
+    began = time.perf_counter()
+    found = search_local(
+        _score(model.score_, fit.moments.reordered(order.names), by_name, model.edge_penalty_),
+        allowed=allowed,
+        required=required,
+        starts=() if model.init is None else (order.sort_start(np.asarray(model.init)),),
+        effort=solver.effort,
+        time_limit=solver.time_limit,
+        random_state=0 if model.random_state is None else model.random_state,
+        on_progress=model.callback,
+    )
+    edges = _restored(found, order)
+    terms, seconds = _terms(found, fit, edges), time.perf_counter() - began
+    return Solution(
+        raw=fit.weights(edges)[0],
+        status=found.status,
+        terms=terms,
+        trace=(TracePoint(found.perturbations, seconds, terms),),
+        iterations=found.perturbations,
+        seconds=seconds,
+        stationarity=float("nan"),  # a combinatorial minimum has no gradient
+    )
+
+
+def _score(name: ScoreName, moments: Moments, codes: Codes | None, sparsity: L0 | None) -> GaussianBlocks | Counts:
+    """Return a score of a table; without sparsity, the deviance: minus twice the log-likelihood."""
+    coding = moments.coding
+    assert coding is not None
+    if codes is None:
+        return gaussian_blocks([moments.covariance], [moments.n], first=coding.first, sparsity=sparsity or L0(0.0))
+    if sparsity is None:
+        nothing = np.zeros(len(coding.names))
+        return Counts(codes, coding.levels, "bic", penalty=NodePenalty(nothing, nothing))
+    return Counts(codes, coding.levels, "bdeu" if name == "bdeu" else "bic")
+
+
+def _all_codes(rows: RowSource, moments: Moments, coding: Coding) -> Codes:
+    """Return the levels of all complete rows as integers; raise a ValueError if not all rows are in memory."""
+    found = rows() if callable(rows) else rows
+    complete = None if found is None else np.asarray(found)[~np.isnan(found).any(axis=1)]
+    if complete is None or len(complete) != moments.n:
+        raise ValueError(
+            "Discrete scores count all rows, and not all of them are in memory. Use fewer rows, or the score 'mixed', "
+            "which needs only moments."
+        )
+    return coding.codes(complete)
+
+
+def _restored(found: LocalResult, order: NameOrder) -> Edges:
+    """Return the edges with the variables in their original order."""
+    unknown = np.full(len(found.causes), np.nan), np.full(len(order.names), np.nan)
+    return Regressions(found.children, found.causes, *unknown).renumbered(np.argsort(order.place)).edges
+
+
+def _terms(found: LocalResult, fit: CategoryFit, edges: Edges) -> dict[str, float]:
+    """Return the terms of the score per row, as in S(B): those in units of the deviance, divided by 2 n."""
+    rows = 2 * fit.moments.n
+    likelihood = sum(fit.deviance.cost(j, parents.tolist()) for j, parents in _families(edges, parentless=True)) / rows
+    score = found.score / rows
+    return {"likelihood": likelihood, "sparsity": score - likelihood, "dag": 0.0, "score": score}
+
+
+def _losses(score: LocalScore, edges: Edges) -> Vector:
+    """Return the increase of the score without each edge; the edges are sorted by child."""
+    losses = []
+    for j, parents in _families(edges):
+        now = score.cost(j, parents.tolist())
+        losses += [score.cost(j, np.delete(parents, i).tolist()) - now for i in range(len(parents))]
+    return np.array(losses)
+
+
+def _families(edges: Edges, parentless: bool = False) -> Iterator[tuple[int, Indices]]:
+    """Yield the nodes with their parents."""
+    for j in range(edges.d):
+        parents = edges.causes[edges.children == j]
+        if parentless or len(parents):
+            yield j, parents

@@ -1,0 +1,77 @@
+"""Which score a table gets, and which settings each score allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from golem.data.variables import Coding
+from golem.runtime.messages import counted, quoted, shown, typed_names
+from golem.solvers import LBFGS, Adam, Order
+
+if TYPE_CHECKING:
+    from golem.estimator.golem import Golem
+
+ScoreName = Literal["gaussian", "mixed", "bdeu", "discrete-bic"]
+ScoreChoice = Literal["auto", "gaussian", "mixed", "bdeu", "discrete-bic"]
+SCORES: tuple[ScoreChoice, ...] = ("auto", "gaussian", "mixed", "bdeu", "discrete-bic")
+# Scores that count rows, for tables in which all columns are categories.
+DISCRETE = ("bdeu", "discrete-bic")
+
+
+def require_score(model: Golem, solver: Order | Adam | LBFGS) -> None:
+    """Raise a ValueError if the score is unknown, or contradicts other settings."""
+    score = model.score_function
+    if score not in SCORES:
+        raise ValueError(f"score_function must be one of {', '.join(map(repr, SCORES))}; got {score!r}.")
+    if score not in ("auto", "gaussian"):
+        _require_usable(model, solver, score)
+
+
+def require_numbers(model: Golem) -> None:
+    """Raise a ValueError if a score for categories was chosen, but the table has only numbers."""
+    if model.score_function not in ("auto", "gaussian"):
+        raise ValueError(
+            f"The score {model.score_function!r} needs categories, but all columns are numbers. Use the score 'auto', "
+            "or declare the columns that are categories (--categorical COLUMN; in Python, the dtype)."
+        )
+
+
+def choose_score(model: Golem, solver: Order | Adam | LBFGS, coding: Coding) -> ScoreName:
+    """Return the score of a table with categories; raise a ValueError if it does not suit the table or the settings."""
+    categories = [variable.name for variable in coding.variables if variable.is_category]
+    numbers = [variable.name for variable in coding.variables if not variable.is_category]
+    score = model.score_function
+    if score == "gaussian":
+        raise ValueError(
+            f"The score 'gaussian' needs numbers, but {counted(len(categories), 'column')} "
+            f"{'is a category' if len(categories) == 1 else 'are categories'}: {quoted(categories)}. Use the score "
+            f"'auto', or leave these columns out (--drop {typed_names(categories)})."
+        )
+    if score in DISCRETE and numbers:
+        raise ValueError(
+            f"The score {score!r} needs a table of categories, but {counted(len(numbers), 'column')} "
+            f"{'is a number' if len(numbers) == 1 else 'are numbers'}: {quoted(numbers)}. Use the score 'mixed', or "
+            f"declare them as categories (--categorical {typed_names(numbers)})."
+        )
+    chosen: ScoreName = ("mixed" if numbers or model.missing == "em" else "bdeu") if score == "auto" else score
+    _require_usable(model, solver, chosen)
+    return chosen
+
+
+def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str) -> None:
+    """Raise a ValueError for settings that have no meaning with this score."""
+    about = f"the score {score!r} of a table with categories"
+    refused = {}
+    if not isinstance(solver, Order):
+        refused["solver"] = "needs solver='order'"
+    if model.noise == "ev":
+        refused["noise"] = "has no equal noise variances. Use noise='auto'"
+    if isinstance(model.init, str):
+        refused["init"] = "starts from an order or a graph"
+    if score in DISCRETE:
+        if model.lambda_sparsity is not None:
+            refused["lambda_sparsity"] = "has a penalty of its own. Leave it out, or use the score 'mixed'"
+        if model.missing == "em":
+            refused["missing"] = "counts complete rows. Use missing='drop', or the score 'mixed'"
+    for name, reason in refused.items():
+        raise ValueError(f"{name}={shown(getattr(model, name))} cannot be used here: {about} {reason}.")

@@ -1,0 +1,56 @@
+"""Checks of tables with categories."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from golem import Golem, diagnose
+
+
+def drawn(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(["a", "b", "c"], n)
+    first = (kind == "b") * 1.5 + rng.normal(size=n)
+    flag = np.where(first + rng.logistic(size=n) > 0, "yes", "no")
+    return pd.DataFrame({"kind": kind, "first": first, "second": first + rng.normal(size=n), "flag": flag})
+
+
+def test_checks_that_apply_are_made_and_the_others_are_named():
+    table = drawn()
+    found = diagnose(Golem().fit(table), table)
+    levels = {finding.name: finding.level for finding in found.findings}
+    assert levels["determined"] == levels["rare-levels"] == levels["odd-values"] == levels["search"] == "ok"
+    assert "which have 5 columns" in found["rows"].finding
+    assert "linearity" in found["numbers-only"].finding
+    assert "equal-variances" not in levels
+    assert diagnose(Golem().fit(table)).at("warning") == []
+
+
+@pytest.mark.parametrize("columns", [["kind", "first", "flag", "group"], ["kind", "flag", "group"]])
+def test_a_category_that_another_determines_is_named_with_a_remedy(columns):
+    table = drawn().assign(group=lambda table: np.where(table["kind"] == "a", "A", "other"))[columns]
+    found = diagnose(Golem().fit(table), table)["determined"]
+    assert found.level == "warning"
+    assert "'group' by 'kind'" in found.finding
+    assert "--drop" in found.remedy
+    assert "group" in found.remedy
+
+
+def test_a_number_that_a_category_determines_is_named():
+    table = drawn().assign(price=lambda table: table["kind"].map({"a": 1.5, "b": 2.25, "c": 9.0}))
+    assert "'price' by 'kind'" in diagnose(Golem().fit(table))["determined"].finding
+
+
+def test_a_sum_of_other_columns_is_determined_by_all_of_them():
+    table = drawn().assign(total=lambda table: table["first"] + table["second"])
+    assert "'total' by the others together" in diagnose(Golem().fit(table))["determined"].finding
+
+
+def test_rare_levels_and_nearly_constant_categories_are_notes():
+    table = drawn()
+    table.loc[:2, "kind"] = "rare"
+    table["always"] = np.where(np.arange(len(table)) < 10, "no", "yes")
+    with pytest.warns(UserWarning, match="rare"):
+        found = diagnose(Golem().fit(table))
+    assert "'kind' ('rare')" in found["rare-levels"].finding
+    assert "'always' ('yes' in 97.5% of the rows)" in found["near-constant"].finding

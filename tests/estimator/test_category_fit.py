@@ -1,0 +1,222 @@
+"""Fits of tables with categories, compared with regressions and counts by hand and with a search over all graphs."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from golem import Golem, Knowledge
+from golem.data.coded_tables import CodedTable
+from golem.data.variables import Coding, Variable
+from golem.graphs.dag import cpdag, is_dag
+from golem.score.sparsity import L0
+
+
+def mixed_table(n=500, seed=0):
+    """Return a chain: a category, two numbers and a category."""
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(["low", "mid", "high"], n, p=[0.5, 0.3, 0.2])
+    dose = pd.Series(kind).map({"low": 0.0, "mid": 1.5, "high": -1.0}).to_numpy() + rng.normal(size=n)
+    size = 0.8 * dose + rng.normal(size=n)
+    sick = np.where(size + rng.logistic(size=n) > 0, "yes", "no")
+    return pd.DataFrame({"kind": kind, "dose": dose, "size": size, "sick": sick})
+
+
+def discrete_table(n=800, seed=1):
+    """Return a collider of two independent categories, and one category after it."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.choice(["x", "y", "z"], n), rng.choice(["l", "r"], n)
+    c = np.where(rng.random(n) < 0.1 + 0.5 * (a == "x") + 0.3 * (b == "l"), "on", "off")
+    d = np.where(rng.random(n) < np.where(c == "on", 0.8, 0.2), "1st", "2nd")
+    return pd.DataFrame({"a": a, "b": b, "c": c, "d": d})
+
+
+def all_dags(d):
+    """Yield all DAGs of d nodes."""
+    pairs = list(itertools.combinations(range(d), 2))
+    for ways in itertools.product((None, 0, 1), repeat=len(pairs)):
+        graph = np.zeros((d, d), dtype=bool)
+        for (i, j), way in zip(pairs, ways, strict=True):
+            if way is not None:
+                graph[(i, j) if way else (j, i)] = True
+        if is_dag(graph):
+            yield graph
+
+
+def indicators(table):
+    """Return the columns of each variable: numbers, or an indicator per level but the most frequent."""
+    found = {}
+    for name in table:
+        column = table[name]
+        if column.dtype.kind == "f":
+            found[name] = column.to_numpy()[:, None]
+        else:
+            counts = column.value_counts()
+            rest = sorted(set(column) - {counts.index[0]})
+            found[name] = np.column_stack([column == level for level in rest]).astype(float)
+    return found
+
+
+def test_mixed_score_finds_the_best_of_all_graphs():
+    table = mixed_table()
+    columns, n, names = indicators(table), len(table), list(table)
+
+    def cost(j, parents):
+        Y, X = columns[names[j]], np.ones((n, 1))
+        X = np.column_stack([X, *(columns[names[i]] for i in parents)])
+        residual = Y - X @ np.linalg.lstsq(X, Y, rcond=None)[0]
+        deviance = n * np.linalg.slogdet(residual.T @ residual / n)[1]
+        penalty = L0().penalties(1, len(names))[len(parents)]
+        return deviance + np.log(n) * (X.shape[1] - 1) * Y.shape[1] + penalty
+
+    scores = {g.tobytes(): sum(cost(j, np.flatnonzero(g[:, j])) for j in range(4)) for g in all_dags(4)}
+    model = Golem().fit(table)
+    assert model.score_ == "mixed"
+    assert scores[model.adjacency_.tobytes()] == pytest.approx(min(scores.values()), abs=1e-5)
+    assert 2 * n * model.solution_.terms["score"] == pytest.approx(min(scores.values()), rel=1e-6)
+
+
+def test_edges_of_numbers_have_weights_and_other_edges_coefficients_per_level():
+    table = mixed_table()
+    model = Golem(knowledge=Knowledge.named(required=[("kind", "size"), ("dose", "size")])).fit(table)
+    names = list(table)
+    numbers = np.isfinite(model.weights_) & model.adjacency_
+    is_number = np.array([not variable.is_category for variable in model.variables_])
+    assert (numbers == (model.adjacency_ & np.outer(is_number, is_number))).all()
+    assert ((model.weights_ != 0) == model.adjacency_).all()  # NaN is not zero
+    parents = [names[i] for i in np.flatnonzero(model.adjacency_[:, names.index("size")])]
+    assert {"kind", "dose"} <= set(parents)
+    columns = indicators(table)
+    X = np.column_stack([np.ones(len(table)), *(columns[name] for name in parents)])
+    fit = np.linalg.lstsq(X, table["size"], rcond=None)[0]
+    where = np.cumsum([1, *(columns[name].shape[1] for name in parents)])
+    dose = where[parents.index("dose")]
+    assert model.weights_[names.index("dose"), names.index("size")] == pytest.approx(fit[dose])
+    by_level = {
+        one.source_level: one.coefficient for one in model.coefficients_ if (one.source, one.target) == ("kind", "size")
+    }
+    first = where[parents.index("kind")]
+    assert by_level == pytest.approx({"high": fit[first], "mid": fit[first + 1]})
+    assert model.category_fit_.intercepts(model.graph_)[names.index("size")] == pytest.approx(fit[0])
+
+
+def test_standard_errors_are_those_of_least_squares():
+    table = mixed_table()
+    model = Golem(knowledge=Knowledge.named(required=[("kind", "dose")])).fit(table[["kind", "dose"]])
+    one = next(one for one in model.coefficients_ if (one.source, one.target) == ("kind", "dose"))
+    X = np.column_stack([np.ones(len(table)), indicators(table)["kind"]])
+    residual = table["dose"] - X @ np.linalg.lstsq(X, table["dose"], rcond=None)[0]
+    variance = residual @ residual / (len(X) - 3) * np.linalg.inv(X.T @ X)
+    assert one.standard_error == pytest.approx(np.sqrt(variance[1, 1]))
+
+
+@pytest.mark.parametrize("score", ["bdeu", "discrete-bic"])
+def test_strength_of_categories_is_their_mutual_information(score):
+    table = discrete_table()
+    model = Golem(score_function=score).fit(table)
+    assert model.adjacency_.astype(int).tolist() == [[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]]
+    assert (model.cpdag_ == cpdag(model.adjacency_)).all()
+    assert not model.undecided_.any()
+    joint = pd.crosstab(table["c"], table["d"]).to_numpy() / len(table)
+    information = (joint * np.log(joint / np.outer(joint.sum(1), joint.sum(0)))).sum()
+    strength = {(one.source, one.target): one.edge_strength for one in model.edges_}
+    assert strength["c", "d"] == pytest.approx(len(table) * information)
+    assert np.isnan(model.weights_[model.adjacency_]).all()
+
+
+def test_auto_chooses_the_score_by_the_types_of_the_columns():
+    assert Golem().fit(mixed_table()).score_ == "mixed"
+    assert Golem().fit(discrete_table()).score_ == "bdeu"
+    numbers = Golem().fit(mixed_table()[["dose", "size"]])
+    assert (numbers.score_, numbers.coefficients_) == ("gaussian", [])
+    assert [one.kind for one in numbers.variables_] == ["numeric", "numeric"]
+
+
+def test_order_and_names_of_columns_do_not_matter():
+    table = mixed_table()
+    model, turned = Golem().fit(table), Golem().fit(table[list(table)[::-1]])
+    assert {one[:2]: one.edge_strength for one in model.edges_} == pytest.approx(
+        {one[:2]: one.edge_strength for one in turned.edges_}
+    )
+
+
+def test_no_model_of_numbers_is_made_up():
+    model = Golem().fit(mixed_table())
+    assert not hasattr(model, "sem_")
+    with pytest.raises(AttributeError, match="categories has no linear model"):
+        _ = model.sem_
+    with pytest.raises(AttributeError, match="no linear model"):
+        model.score(mixed_table(seed=3))
+    numbers = model.fit(mixed_table()[["dose", "size"]])
+    assert hasattr(numbers, "sem_")
+    assert not hasattr(numbers, "category_fit_")
+
+
+def test_knowledge_is_obeyed():
+    knowledge = Knowledge.named(forbidden=[("kind", "dose")], required=[("sick", "size")])
+    model = Golem(knowledge=knowledge).fit(mixed_table())
+    assert model.adjacency_[3, 2]
+    assert not model.adjacency_[0, 1]
+    assert {one[:2]: one.direction_from for one in model.edges_}["sick", "size"] == "knowledge"
+
+
+@pytest.mark.parametrize(
+    ("settings", "columns", "message"),
+    [
+        ({"score_function": "gaussian"}, ["kind", "dose"], "needs numbers, but 1 column is a category: 'kind'"),
+        ({"score_function": "bdeu"}, ["kind", "dose"], "needs a table of categories, but 1 column is a number: 'dose'"),
+        ({"score_function": "mixed"}, ["dose", "size"], "needs categories, but all columns are numbers"),
+        ({"score_function": "bic"}, ["kind", "dose"], "must be one of 'auto', 'gaussian', 'mixed'"),
+        ({"solver": "lbfgs"}, ["kind", "dose"], "solver='lbfgs' cannot be used here: the score 'mixed'"),
+        ({"noise": "ev"}, ["kind", "dose"], "has no equal noise variances"),
+        ({"init": "ev"}, ["kind", "dose"], "starts from an order or a graph"),
+        ({"lambda_sparsity": "bic"}, ["kind", "sick"], "has a penalty of its own"),
+        ({"score_function": "bdeu", "missing": "em"}, ["kind", "sick"], "counts complete rows"),
+    ],
+)
+def test_settings_without_a_meaning_are_refused(settings, columns, message):
+    with pytest.raises(ValueError, match=message):
+        Golem(**settings).fit(mixed_table(60)[columns])
+
+
+def test_missing_values_are_dropped_or_estimated():
+    table = mixed_table(400)
+    gaps = table.astype({"kind": object})
+    gaps.loc[gaps.index[:40], "kind"] = None
+    with pytest.raises(ValueError, match="kind"):
+        Golem().fit(gaps)
+    dropped = Golem(missing="drop").fit(gaps)
+    assert (dropped.adjacency_ == Golem().fit(table[40:]).adjacency_).all()
+    assert dropped.missing_.columns == {"kind": 40}
+    estimated = Golem(missing="em").fit(gaps)
+    assert 360 <= estimated.moments_.n < 400
+    assert estimated.missing_.columns == {"kind": 40}
+
+
+def test_discrete_scores_need_all_rows():
+    table = CodedTable.read(discrete_table())
+    moments = table.moments()
+    assert (Golem().fit(moments, rows=table.rows).adjacency_ == Golem().fit(discrete_table()).adjacency_).all()
+    with pytest.raises(ValueError, match="not all of them are in memory"):
+        Golem().fit(moments, rows=table.rows[:100])
+    assert Golem(score_function="mixed").fit(moments).score_ == "mixed"
+
+
+def test_a_category_that_another_determines_has_a_finite_score():
+    table = mixed_table()
+    table["group"] = np.where(table["kind"] == "low", "A", "B")
+    model = Golem().fit(table)
+    assert np.isfinite(model.solution_.terms["score"])
+    assert all(np.isfinite(one.edge_strength) for one in model.edges_)
+
+
+def test_a_category_of_two_levels_is_scored_like_its_indicator():
+    rng = np.random.default_rng(5)
+    rows = np.column_stack([rng.integers(0, 2, 300), rng.normal(size=(300, 2))])
+    rows[:, 1] += rows[:, 0]
+    rows[:, 2] += rows[:, 1]
+    coding = Coding((Variable("a", "category", ("0", "1")), Variable("b"), Variable("c")))
+    model = Golem().fit(CodedTable(coding, rows).moments())
+    numbers = Golem("nv", shape="off").fit(pd.DataFrame(rows, columns=list("abc")))
+    assert (model.cpdag_ == numbers.cpdag_).all()

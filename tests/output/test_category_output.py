@@ -1,0 +1,114 @@
+"""Documents, files, exports, figures and pages of tables with categories: what does not apply is absent."""
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from golem import Golem
+from golem.graphs.formats import read_graph
+from golem.graphs.graph_document import read_document
+from golem.output.document import describe, list_edges
+from golem.output.export import export_graph, to_networkx
+from golem.output.figures import plot_graph, plot_weights
+from golem.output.repeat import Run
+from golem.output.report.command import fit_words
+from golem.output.result_files import save
+
+
+@pytest.fixture(scope="module")
+def model():
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["a", "b", "c"], 300)
+    first = (kind == "b") * 1.5 + rng.normal(size=300)
+    second = first + rng.normal(size=300)
+    flag = np.where(second + rng.logistic(size=300) > 0, "yes", "no")
+    return Golem().fit(pd.DataFrame({"kind": kind, "first": first, "second": second, "flag": flag}))
+
+
+def test_the_document_has_types_strengths_and_coefficients(model):
+    document = describe(model)
+    assert document.score == "mixed"
+    assert [one.kind for one in document.variables] == ["category", "numeric", "numeric", "category"]
+    assert (document.d, document.noise, document.bic) == (4, None, None)
+    # A category has no noise variance, no intercept and no R2; a number has all three.
+    for values in (document.noise_variances, document.intercepts, document.r2):
+        assert [value is None for value in values] == [True, False, False, True]
+    for edge in document.edge_table:
+        numbers = {edge["source"], edge["target"]} == {"first", "second"}
+        assert all((edge[name] is not None) == numbers for name in ("weight", "standardized_weight", "standard_error"))
+        assert edge["edge_strength"] > 5
+        assert edge["drop_loss"] > 0
+    assert {(one.source, one.target) for one in document.coefficients} == {
+        (edge["source"], edge["target"]) for edge in document.edge_table if edge["weight"] is None
+    }
+    again = read_document(document.text())
+    assert again.plain() == document.plain()
+    assert not again.graph().weighted
+
+
+def test_edges_are_sorted_by_strength(model):
+    strengths = [edge.edge_strength for edge in list_edges(model)]
+    assert strengths == sorted(strengths, reverse=True)
+
+
+def test_files_have_empty_cells_and_no_matrix_of_weights(model, tmp_path):
+    written = {path.name for path in save(model, tmp_path)}
+    assert written == {"graph.json", "edges.csv", "coefficients.csv"}
+    edges = list(csv.DictReader(io.StringIO((tmp_path / "edges.csv").read_text())))
+    assert sorted(row["weight"] == "" for row in edges) == [False, True, True]
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "coefficients.csv").read_text())))
+    assert [(row["source_level"], row["target_level"]) for row in rows if "kind" in (row["source"], row["target"])] in (
+        [("a", ""), ("b", "")],
+        [("", "a"), ("", "b")],
+    )
+    repeat = Run.read(tmp_path / "graph.json").compare(model)
+    assert repeat.same_graph
+    assert repeat.same_data
+    assert repeat.largest_difference == 0
+
+
+@pytest.mark.parametrize("ending", ["graphml", "gml", "dot", "txt", "csv", "json"])
+def test_exports_have_the_edges_without_weights(model, tmp_path, ending):
+    graph = read_graph(export_graph(model, tmp_path / f"graph.{ending}"))
+    order = [graph.names.index(name) for name in ("kind", "first", "second", "flag")]
+    assert (graph.adjacency[np.ix_(order, order)] == model.adjacency_).all()
+    assert not graph.weighted
+
+
+@pytest.mark.parametrize("format", ["lavaan", "bnlearn", "causal-learn", "pcalg"])
+def test_formats_without_weights_can_be_written(model, tmp_path, format):
+    assert export_graph(model, tmp_path / "graph.txt", format).stat().st_size > 20
+
+
+def test_networkx_has_the_strengths(model):
+    found = to_networkx(model)
+    assert all(values["edge_strength"] > 5 for _, _, values in found.edges(data=True))
+
+
+def test_figures_can_be_drawn(model):
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    axes = plot_graph(model, figure)
+    boxes = {text.get_text(): type(text.get_bbox_patch().get_boxstyle()).__name__ for text in axes.texts}
+    assert boxes == {"kind": "Square", "first": "Round", "second": "Round", "flag": "Square"}
+    assert plot_weights(model, Figure()).figure.axes[1].get_ylabel() == "edge strength"
+
+
+def test_the_page_knows_types_and_coefficients(model, tmp_path):
+    page = model.report(tmp_path / "report.html").read_text()
+    content = json.loads(re.search(r'id="content"[^>]*>(.*?)</script>', page, re.DOTALL)[1])
+    assert [one["kind"] for one in content["variables"]] == ["category", "numeric", "numeric", "category"]
+    assert content["measure"] == "edge_strength"
+    assert len(content["coefficients"]) == len(model.coefficients_)
+    assert "2 of them are categories: the graph minimizes the degenerate Gaussian score" in page
+
+
+def test_the_command_of_a_page_has_the_score(model):
+    words = fit_words(describe(Golem(score_function="mixed").fit(model.moments_)))
+    assert words[1:] == ["--score", "mixed"]
