@@ -249,15 +249,17 @@ def test_bad_input_is_refused_before_anything_runs(drawn):
 
 def test_every_method_has_its_name():
     assert list(METHODS) == [
-        "golem-ev", "golem-nv", "order-ev", "order-nv", "order", "order-soft", "order-hard", "notears", "notears-l1",
-        "fgs", "fgs-mbic", "pc", "direct-lingam", "sort-regress-var", "sort-regress-r2",
+        "golem-ev", "golem-nv", "order-ev", "order-nv", "order", "order-soft", "order-hard", "order-mixed", "order-bdeu",
+        "order-discrete-bic", "notears", "notears-l1", "fgs", "fgs-mbic", "pc", "direct-lingam", "sort-regress-var",
+        "sort-regress-r2",
     ]  # fmt: skip
     assert METHODS["notears-l1"].model().l1 == 0.1
     assert METHODS["golem-nv"].model().solver == "adam"
     assert METHODS["order-nv"].model().solver == "order"
     offered = [set(default_methods(kind)) | set(packages_not_installed(kind)) for kind in (False, True)]
     assert offered[1] == {"order-soft", "order-hard", "gies", "gnies"}
-    assert offered[0] == (set(METHODS) | set(OTHER_PACKAGES)) - {"golem-ev", "golem-nv"} - offered[1]
+    others = {"golem-ev", "golem-nv", "order-mixed", "order-bdeu", "order-discrete-bic"} | offered[1]
+    assert offered[0] == (set(METHODS) | set(OTHER_PACKAGES)) - others
     assert golem.compare is compare
 
 
@@ -368,3 +370,22 @@ def test_knowledge_is_obeyed_or_refused(drawn, monkeypatch, tmp_path):
     assert "cannot use knowledge" in refused.message
     with pytest.raises(ValueError, match="refers to 'y', which is not a column"):
         compare(drawn.data, ["order-ev"], knowledge=Knowledge.named([("y", "x0")]))
+
+
+def test_tables_with_categories_are_compared_by_their_scores():
+    rng = np.random.default_rng(0)
+    a = rng.choice(["x", "y", "z"], 200)
+    b = np.where(rng.random(200) < np.where(a == "x", 0.9, 0.2), "on", "off")
+    discrete, mixed = pd.DataFrame({"a": a, "b": b}), pd.DataFrame({"a": a, "c": (a == "y") + rng.normal(size=200)})
+    truth = np.array([[0, 1], [0, 0]])
+    for table, methods in (
+        (discrete, ["order", "order-mixed", "order-bdeu", "order-discrete-bic"]),
+        (mixed, ["order", "order-mixed"]),
+    ):
+        found = compare(table, truth=truth)
+        assert [row.method for row in found.rows] == methods
+        assert {row.status for row in found.rows} == {"done"}
+        assert {(row.edges, row.shd_c, row.score_nv) for row in found.rows} == {(1, 0.0, None)}
+    found = compare(mixed, ["pc", "order-bdeu"])
+    assert "needs numbers, but these columns are categories: 'a'" in found.rows[0].message
+    assert "1 column is a number: 'c'" in found.rows[1].message

@@ -41,6 +41,8 @@ def compare(
     ] = None,
     missing: options.Missing = "error",
     na: options.NotAvailable = [],  # noqa: B006
+    categorical: options.Categorical = [],  # noqa: B006
+    numeric: options.Numeric = [],  # noqa: B006
     columns: options.Columns = None,
     drop: options.Drop = [],  # noqa: B006
     header: options.Header = None,
@@ -56,6 +58,7 @@ def compare(
 
     - `golem-ev`, `golem-nv`: the recipe of the paper (slow; only with --paper or --methods)
     - `order`, `order-ev`, `order-nv`: golem's search over orders; `order` is the default of `golem fit`
+    - `order-mixed`, `order-bdeu`, `order-discrete-bic`: golem's scores of tables with categories
     - `notears`, `notears-l1`, `fgs`, `fgs-mbic`, `pc`, `direct-lingam`, `sort-regress-var`, `sort-regress-r2`: other
       methods
     - `dagma`, `gcastle-notears`, `lingam`, `causal-learn-ges`, `causal-learn-pc`, `flopsearch`,
@@ -86,7 +89,13 @@ def compare(
         known = options.read_knowledge_file(knowledge)
         with showing_warnings(quiet):
             table = TableFiles.open(
-                paths, columns=options.names(columns), drop=options.all_names(drop), header=header, na=na
+                paths,
+                columns=options.names(columns),
+                drop=options.all_names(drop),
+                header=header,
+                na=na,
+                categorical=options.all_names(categorical),
+                numeric=options.all_names(numeric),
             )
         require_kept([*(file.path for file in table.files), *([truth] if truth else [])], output, RESULT_FILES)
         if (output / "graph.json").exists():

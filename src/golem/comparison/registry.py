@@ -13,6 +13,7 @@ from golem.comparison.other_packages import OTHER_PACKAGES, Estimate, OtherPacka
 from golem.data.environments import Environments
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
+from golem.estimator.category_settings import ScoreName
 from golem.estimator.golem import Golem
 from golem.runtime.types import Matrix
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
@@ -53,9 +54,12 @@ def _compile_measure() -> None:
 PAPER_RECIPE = ("golem-ev", "golem-nv")
 # Methods that learn from several environments, and only from these.
 INTERVENTIONAL = ("order-soft", "order-hard", "gies", "gnies")
+# Scores that need categories, of which the last two need a table without numbers.
+CATEGORY_SCORES: tuple[ScoreName, ...] = ("mixed", "bdeu", "discrete-bic")
 # golem-* is the paper's recipe; order-* searches over orders; order chooses the noise model from the data and
 # uses the shape of the noise for directions that the equivalence class leaves open. order-soft and order-hard learn
-# from soft and hard interventions. fgs-mbic has the default
+# from soft and hard interventions. order-mixed, order-bdeu and order-discrete-bic are for tables with categories,
+# where order chooses among them. fgs-mbic has the default
 # penalty of the order search, up to 2 log(d / (d - 2)) per edge.
 METHODS: dict[str, Method] = {
     "golem-ev": Method(lambda: Golem.paper("ev")),
@@ -65,6 +69,7 @@ METHODS: dict[str, Method] = {
     "order": Method(lambda: Golem("auto"), partial(_compile_search, GaussianTied(2))),
     "order-soft": Method(lambda: Golem("nv", intervention="soft")),
     "order-hard": Method(lambda: Golem("nv", intervention="hard")),
+    **{f"order-{score}": Method(partial(Golem, score_function=score)) for score in CATEGORY_SCORES},
     "notears": Method(lambda: Notears()),
     "notears-l1": Method(lambda: Notears(l1=0.1)),
     "fgs": Method(lambda: FGS()),
@@ -126,12 +131,19 @@ def learn(
     if tables is None and name in INTERVENTIONAL:
         raise ValueError(f"{name} needs environments and their targets.")
     if name in OTHER_PACKAGES:
+        if moments.coding is not None:
+            raise ValueError(f"{name} needs numbers, and this table has categories.")
         return _learn_elsewhere(OTHER_PACKAGES[name], name, rows, knowledge, tables)
     model = METHODS[name].model().set_params(knowledge=knowledge)
     if tables is not None:
         model.fit(tables.environments)
-    else:
+    elif moments.coding is None:
         model.fit(moments if rows is None else named_table(rows, moments.names))
+    elif not isinstance(model, Golem):
+        model.fit(moments)  # an error that names the categories
+    else:
+        model.fit(moments, rows=rows)
+        return Estimate(model.adjacency_, False, model.adjacency_)
     member = getattr(model, "adjacency_", None)
     if hasattr(model, "weights_"):
         return Estimate(model.adjacency_, False, member, model.weights_)

@@ -17,11 +17,14 @@ from numpy.typing import ArrayLike
 
 from golem.comparison.method_process import MethodProcess, Outcome
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
-from golem.comparison.registry import INTERVENTIONAL, METHODS, PAPER_RECIPE, named_table, require_known
+from golem.comparison.registry import CATEGORY_SCORES, INTERVENTIONAL, METHODS, PAPER_RECIPE, named_table, require_known
 from golem.comparison.result import Comparison, Row, Step
 from golem.comparison.tables import read_tables
 from golem.data.checks import require_learnable
+from golem.data.coded_sample import read_categories
+from golem.data.coded_tables import CodedTable
 from golem.data.environment_input import is_interventional
+from golem.data.files.level_scan import reading_categories
 from golem.data.files.table_files import Paths, TableFiles
 from golem.data.inputs import check_knowledge, read_knowledge, require_shape
 from golem.data.knowledge import Knowledge, NamedKnowledge
@@ -29,6 +32,7 @@ from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.readers import rows_of
 from golem.data.table_input import rows_and_names
+from golem.data.variables import Coding
 from golem.graphs import metrics
 from golem.graphs.dag import as_adjacency
 from golem.graphs.formats import read_graph
@@ -39,6 +43,8 @@ from golem.runtime.types import BoolMatrix, Matrix
 from golem.runtime.version import __version__
 from golem.score.objective import graph_bic, graph_scores
 from golem.score.regression import residual_variances
+from golem.score.sparsity import L0
+from golem.solvers.order.local_scores import gaussian_blocks
 
 TIME_LIMIT = 120.0
 
@@ -63,7 +69,8 @@ def compare(
     Parameters
     ----------
     X : array, DataFrame (pandas, Polars), PyArrow table or Moments
-        Data of shape (n, d). Methods that need rows cannot use Moments.
+        Data of shape (n, d). Methods that need rows cannot use Moments. A table with categories is for `order` and the
+        scores of golem (order-mixed, order-bdeu, order-discrete-bic); its BIC is that of the degenerate Gaussian score.
     methods : str or sequence of str, optional
         Names of methods (`golem.comparison.registry`, `golem.comparison.other_packages`); by default all that are
         installed except the paper's recipe ("golem-ev", "golem-nv"), which takes minutes.
@@ -100,7 +107,7 @@ def compare(
     """
     chosen = [methods] if isinstance(methods, str) else methods
     with_environments = is_interventional(X, environments, targets)
-    names = default_methods(with_environments) if chosen is None else list(dict.fromkeys(chosen))
+    names = [] if chosen is None else list(dict.fromkeys(chosen))
     require_known(names)
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit must be positive; got {time_limit}.")
@@ -110,10 +117,13 @@ def compare(
     rows, moments = (None, tables.environments.together()) if tables is not None else _read(X, missing)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        require_learnable(moments, uses_scale=False)
-    true_graph = None if truth is None else _true_graph(truth, moments.names)
-    unnamed = [name for name in moments.names if name not in truth.names] if isinstance(truth, NamedGraph) else []
-    masks = read_knowledge(knowledge, moments.names)
+        if moments.coding is None:
+            require_learnable(moments, uses_scale=False)
+    variables = moments.variables
+    names = default_methods(with_environments, moments.coding) if chosen is None else names
+    true_graph = None if truth is None else _true_graph(truth, variables)
+    unnamed = [name for name in variables if name not in truth.names] if isinstance(truth, NamedGraph) else []
+    masks = read_knowledge(knowledge, variables)
     found: list[Row] = []
     estimates: dict[str, Estimate] = {}
     warned: dict[str, tuple[str, ...]] = {str(warning.message): () for warning in caught}
@@ -134,7 +144,7 @@ def compare(
                 found += [Row(left, status="not run") for left in names[number + 1 :]]
                 break
     # Knowledge by name keeps its tiers.
-    by_name = knowledge if isinstance(knowledge, NamedKnowledge) else masks.by_name(moments.names)
+    by_name = knowledge if isinstance(knowledge, NamedKnowledge) else masks.by_name(variables)
     settings = {
         "n": moments.n,
         "missing": missing,
@@ -143,7 +153,7 @@ def compare(
         "knowledge": None if masks.is_empty else by_name.document(),
         "versions": {"golem": __version__} | versions() | _package_versions(names),
     }
-    return Comparison(moments.names, tuple(found), estimates, true_graph, warned, settings)
+    return Comparison(variables, tuple(found), estimates, true_graph, warned, settings)
 
 
 def compare_file(
@@ -155,6 +165,8 @@ def compare_file(
     drop: Sequence[str] = (),
     header: bool | None = None,
     na: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
     **options: Any,
 ) -> Comparison:
     """Run several methods on a table in a file, with the truth in another file; see `compare` and `read_table`.
@@ -171,7 +183,8 @@ def compare_file(
     """
     table = path
     if not isinstance(table, TableFiles):
-        table = TableFiles.open(table, columns=columns, drop=drop, header=header, na=na)
+        how: dict[str, Any] = {"columns": columns, "drop": drop, "header": header, "na": na}
+        table = TableFiles.open(table, **how, categorical=categorical, numeric=numeric)
     check_knowledge(options.get("knowledge"), table.names)
     graph = None
     if truth is not None:
@@ -180,13 +193,22 @@ def compare_file(
             graph.aligned(table.names)
         except ValueError as error:
             raise ValueError(f"{truth} does not match the table: {error}. Remove them from the truth.") from None
-    return compare(named_table(rows_of(table).values, table.names), methods, truth=graph, **options)
+    _, read = reading_categories(table, rows_of)
+    data = named_table(read.values, table.names) if read.coding is None else CodedTable(read.coding, read.values)
+    return compare(data, methods, truth=graph, **options)
 
 
-def default_methods(with_environments: bool = False) -> list[str]:
-    """Return the installed methods for the data, without the paper's recipe, which takes minutes."""
+def default_methods(with_environments: bool = False, coding: Coding | None = None) -> list[str]:
+    """Return the installed methods for the data, without the paper's recipe, which takes minutes.
+
+    Of tables with categories, only golem's own scores learn.
+    """
+    by_score = [f"order-{score}" for score in CATEGORY_SCORES]
+    if coding is not None:
+        return ["order", *(by_score if coding.is_discrete else by_score[:1])]
     installed = [*METHODS, *(name for name, other in OTHER_PACKAGES.items() if other.is_installed)]
-    return [name for name in installed if name not in PAPER_RECIPE and (name in INTERVENTIONAL) == with_environments]
+    suited = [name for name in installed if (name in INTERVENTIONAL) == with_environments]
+    return [name for name in suited if name not in (*PAPER_RECIPE, *by_score)]
 
 
 def packages_not_installed(with_environments: bool = False) -> dict[str, str]:
@@ -196,7 +218,9 @@ def packages_not_installed(with_environments: bool = False) -> dict[str, str]:
 
 
 def _read(X: Any, missing: MissingChoice) -> tuple[Matrix | None, Moments]:
-    """Return the complete rows of a table, if there are any, and the moments."""
+    """Return the rows of a table, complete or coded, if there are any, and the moments."""
+    if (coded := read_categories(X, missing)) is not None:
+        return coded[1], coded[0]
     if isinstance(X, Moments):
         return None, X
     rows, columns = rows_and_names(X)
@@ -253,7 +277,11 @@ def _row(name: str, outcome: Outcome, moments: Moments, truth: BoolMatrix | None
     graph, S, n = estimate.graph, moments.covariance, moments.n
     row = replace(row, edges=int(np.sum(np.triu(graph | graph.T)) if estimate.is_class else graph.sum()))
     # A node with as many parents as rows has no residual variance, and the graph no BIC.
-    if has_bic and estimate.member is not None and estimate.member.sum(axis=0).max() < n - 1:
+    if estimate.member is not None and moments.coding is not None:
+        score = gaussian_blocks([S], [n], first=moments.coding.first, sparsity=L0("bic"))
+        costs = [score.cost(j, np.flatnonzero(parents).tolist()) for j, parents in enumerate(estimate.member.T)]
+        row = replace(row, bic=float(sum(costs)))
+    elif has_bic and estimate.member is not None and estimate.member.sum(axis=0).max() < n - 1:
         row = replace(row, bic=graph_bic(estimate.member, S, n))
         if estimate.weights is not None:
             scores = graph_scores(estimate.weights, residual_variances(estimate.weights, S), n)

@@ -24,9 +24,11 @@ def read_categories(X: Any, missing: MissingChoice) -> tuple[Moments, Matrix | N
     """Return the moments and coded rows of a table with categories; None for a table of numbers."""
     if isinstance(X, Moments):
         return None if X.coding is None else (X, None)
-    if type(X) is np.ndarray or is_tensor(X) or not is_table(X) or not _may_have_categories(X):
-        return None
-    table = CodedTable.read(X)
+    if not isinstance(X, CodedTable):
+        if type(X) is np.ndarray or is_tensor(X) or not is_table(X) or not _may_have_categories(X):
+            return None
+        X = CodedTable.read(X)
+    table = X
     if table.coding.is_numeric:
         return None
     moments = table.moments(missing)
@@ -86,7 +88,7 @@ class CodedRows(Sample):
         """Return the moments of some rows."""
         assert self.moments.coding is not None
         table = CodedTable(self.moments.coding, self.values[which])
-        return with_used_levels([table.moments("em" if np.isnan(table.rows).any() else "error")])[0]
+        return with_used_levels(table.moments("em" if np.isnan(table.rows).any() else "error"))
 
     repeated = part
 
