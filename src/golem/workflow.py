@@ -29,7 +29,7 @@ from golem.data.inputs import check_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge, with_edges
 from golem.data.moments import Moments
 from golem.data.resampling import Sample
-from golem.data.table_source import Reading, open_source
+from golem.data.table_source import Reading, TableSource, open_source
 from golem.data.targets import read_targets
 from golem.estimator.direction_evidence import RowSource, uses_shape
 from golem.estimator.environment_fit import require_environment_settings, require_observational
@@ -249,7 +249,9 @@ def fit_file(
             selection = None
             if search is not None:
                 selection = choose(search, model, moments if select == "bic" else source.sample, progress)
-            rows_of_fit = source.sample_of_rows if moments.coding is None else source.all_rows
+            rows_of_fit = source.sample_of_rows
+            if isinstance(source, TableSource) and isinstance(moments, Moments) and moments.coding is not None:
+                rows_of_fit = source.all_rows
             learn(model, moments, progress, checkpoint, rows_of_fit)
             if selection is not None:
                 model.selection_ = selection
@@ -422,7 +424,7 @@ def learn(
     rows: RowSource = None,
 ) -> None:
     """Compile the search, then fit with progress; `rows` are for directions by the shape of the noise."""
-    if moments.coding is None:
+    if isinstance(moments, Environments) or moments.coding is None:
         compile_kernels(model, moments.d, progress)
     before = model.callback
     with progress.solving() as show:

@@ -249,9 +249,9 @@ def test_bad_input_is_refused_before_anything_runs(drawn):
 
 def test_every_method_has_its_name():
     assert list(METHODS) == [
-        "golem-ev", "golem-nv", "order-ev", "order-nv", "order", "order-soft", "order-hard", "order-mixed", "order-bdeu",
-        "order-discrete-bic", "notears", "notears-l1", "fgs", "fgs-mbic", "pc", "direct-lingam", "sort-regress-var",
-        "sort-regress-r2",
+        "golem-ev", "golem-nv", "order-ev", "order-nv", "order", "order-soft", "order-hard", "order-mixed",
+        "order-bdeu", "order-discrete-bic", "notears", "notears-l1", "fgs", "fgs-mbic", "pc", "direct-lingam",
+        "sort-regress-var", "sort-regress-r2",
     ]  # fmt: skip
     assert METHODS["notears-l1"].model().l1 == 0.1
     assert METHODS["golem-nv"].model().solver == "adam"

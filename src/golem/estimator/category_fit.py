@@ -27,7 +27,7 @@ from golem.score.block_regression import BlockRegression, regress_block
 from golem.score.regression import Regressions
 from golem.score.sparsity import L0
 from golem.solvers import LBFGS, Adam, Order, Solution, TracePoint
-from golem.solvers.order.local_scores import Counts, GaussianBlocks, LocalScore, NodePenalty, gaussian_blocks
+from golem.solvers.order.local_scores import Counts, GaussianBlocks, NodePenalty, gaussian_blocks
 from golem.solvers.order.local_search import LocalResult, search_local
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ def _terms(found: LocalResult, fit: CategoryFit, edges: Edges) -> dict[str, floa
     return {"likelihood": likelihood, "sparsity": score - likelihood, "dag": 0.0, "score": score}
 
 
-def _losses(score: LocalScore, edges: Edges) -> Vector:
+def _losses(score: Counts | GaussianBlocks, edges: Edges) -> Vector:
     """Return the increase of the score without each edge; the edges are sorted by child."""
     losses = []
     for j, parents in _families(edges):
