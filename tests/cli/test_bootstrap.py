@@ -101,7 +101,7 @@ def test_ctrl_c_before_the_first_replicate_leaves_the_files_of_the_fit(data, mon
     def interrupted(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("golem.workflow.bootstrap", interrupted)
+    monkeypatch.setattr("golem.workflow.steps.bootstrap", interrupted)
     assert "edges among 6 variables" in fit(data, "--bootstrap", 10, expect=130)
     assert document(data)["bootstrap"] is None
 
@@ -111,13 +111,13 @@ _INTERRUPTED = """
 import os, signal
 import golem.workflow
 from golem.cli import main
-plain = golem.workflow.bootstrap
+plain = golem.workflow.steps.bootstrap
 def interrupted(*arguments, callback, **options):  # the callback is None, as there is no terminal
     def show(done, total):
         if done == 3:
             os.kill(os.getpid(), signal.SIGINT)
     return plain(*arguments, callback=show, **options)
-golem.workflow.bootstrap = interrupted
+golem.workflow.steps.bootstrap = interrupted
 main()
 """
 

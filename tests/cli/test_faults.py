@@ -136,14 +136,16 @@ def test_the_same_command_continues_after_sigterm_with_the_same_result(table):
 @pytest.mark.parametrize(
     ("function", "options", "kept"),
     [
-        ("golem.workflow.compile_search", [], "Nothing was written."),
-        pytest.param(*("golem.workflow.choose", ["--select", "bic"], "Nothing was written."), marks=pytest.mark.slow),
+        ("golem.workflow.steps.compile_search", [], "Nothing was written."),
+        pytest.param(
+            *("golem.workflow.fit.choose", ["--select", "bic"], "Nothing was written."), marks=pytest.mark.slow
+        ),
         ("golem.solvers.order.tied_order.robust_variance_order", [], "The best graph so far is saved in out."),
         pytest.param(
-            *("golem.workflow.bootstrap", ["--bootstrap", "5"], "The graph and 0 replicates are saved in out."),
+            *("golem.workflow.steps.bootstrap", ["--bootstrap", "5"], "The graph and 0 replicates are saved in out."),
             marks=pytest.mark.slow,
         ),
-        ("golem.workflow.diagnose", [], "The graph, without the checks, is saved in out."),
+        ("golem.workflow.steps.diagnose", [], "The graph, without the checks, is saved in out."),
         pytest.param(
             *("golem.cli.fit.print_fit_json", ["--json"], "The results are saved in out."), marks=pytest.mark.slow
         ),
@@ -160,7 +162,7 @@ def test_ctrl_c_in_any_stage_of_a_fit_ends_with_a_sentence_about_what_was_kept(t
 
 
 def test_sigterm_while_files_are_written_completes_them(table):
-    program = slowly(table, "golem.workflow.report_document", 0.5, "fit", "-", "-o", "out", "-q")
+    program = slowly(table, "golem.workflow.steps.report_document", 0.5, "fit", "-", "-o", "out", "-q")
     program.process.terminate()
     assert program.end(expect=143) == "Interrupted. The results are saved in out.\n"
     assert written(table / "out") == FILES
@@ -170,7 +172,7 @@ def test_sigterm_while_files_are_written_completes_them(table):
 def test_a_second_ctrl_c_ends_a_run_that_takes_long_to_write_and_changes_nothing(table):
     (table / "out").mkdir()
     (table / "out" / "edges.csv").write_text("old")
-    program = slowly(table, "golem.workflow.report_document", 60, "fit", "-", "-o", "out", "-q")
+    program = slowly(table, "golem.workflow.steps.report_document", 60, "fit", "-", "-o", "out", "-q")
     program.process.send_signal(signal.SIGINT)
     time.sleep(1.5)  # two signals in one second count as one
     assert program.process.poll() is None
@@ -189,7 +191,7 @@ def test_ctrl_c_in_compiled_code_ends_the_run(table):
         "    rows = numpy.random.default_rng(0).normal(size=(6000, 6000))\n"
         "    pathlib.Path('reached').touch()\n"
         "    numpy.linalg.svd(rows)\n"
-        "golem.workflow.learn = learn; main()"
+        "golem.workflow.fit.learn = learn; main()"
     )
     program = Program(table, "fit", "-", "-o", "out", "-q", command=("-c", deaf))
     program.wait_for(table / "reached")

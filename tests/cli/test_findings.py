@@ -68,7 +68,7 @@ def test_ctrl_c_in_the_checks_keeps_the_graph(chain, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("golem.workflow.diagnose", interrupted)
+    monkeypatch.setattr("golem.workflow.steps.diagnose", interrupted)
     result = golem("fit", chain / "data.csv", "-o", chain / "out", expect=130)
     assert "The graph, without the checks, is saved in" in result.stderr
     assert json.loads((chain / "out" / "graph.json").read_text())["edges"] == 3
@@ -87,7 +87,7 @@ def test_few_rows_are_told_once(tmp_path):
 def test_a_terminal_shows_the_first_five_findings_and_a_file_all(chain, monkeypatch):
     levels = ["warning", "warning", "note", "note", "note", "note", "note", "ok"]
     found = Diagnosis([Finding(f"f{k}", level, f"Finding {k}.", "Do it.") for k, level in enumerate(levels)])
-    monkeypatch.setattr("golem.workflow.diagnose", lambda *arguments: found)
+    monkeypatch.setattr("golem.workflow.steps.diagnose", lambda *arguments: found)
     expected = [f"{level.title()}: Finding {k}. Do it." for k, level in enumerate(levels[:7])]
     for is_terminal, lines in ((True, [*expected[:5], "2 more findings in report.html", ""]), (False, [*expected, ""])):
         monkeypatch.setattr(terminal.out, "_force_terminal", is_terminal)

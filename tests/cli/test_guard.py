@@ -17,7 +17,7 @@ def broken(tmp_path, monkeypatch):
     def learn(*arguments):
         raise RuntimeError(MESSAGE)
 
-    monkeypatch.setattr("golem.workflow.learn", learn)
+    monkeypatch.setattr("golem.workflow.fit.learn", learn)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data.csv").write_text("v1,v2,v3\n" + "".join(f"{k},{k * k % 7},{k % 3}\n" for k in range(30)))
     return tmp_path

@@ -158,7 +158,7 @@ SILENT = {"frequent-value.csv": "24", "sorted.csv": "Rows depend", "tetrad.cov.t
 def fitted(file, options, folder, monkeypatch):
     """Run the command without drawing; return its result and the moments that it used."""
     models = []
-    monkeypatch.setattr("golem.workflow.write", lambda model, *_, **__: models.append(model))
+    monkeypatch.setattr("golem.workflow.fit.write", lambda model, *_, **__: models.append(model))
     typed = ["--diagnose" if file in DIAGNOSED else "--no-diagnose"]
     typed += [str(FOLDER / word) if word.endswith("knowledge.txt") else word for word in shlex.split(options)]
     result = CliRunner().invoke(app, ["fit", str(FOLDER / file), "-o", str(folder), *typed])

@@ -77,7 +77,7 @@ def compare(
     from golem.data.files.standard_input import spooled
     from golem.data.files.table_files import TableFiles
     from golem.data.knowledge import with_edges
-    from golem.workflow import naming, require_kept, title_of
+    from golem.workflow.inputs import naming, require_kept, title_of
 
     chosen = [name for name in options.all_names(methods) if name]
     everything = not chosen

@@ -41,7 +41,7 @@ def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_js
     from golem.graphs import metrics
     from golem.graphs.named_graph import NamedGraph
     from golem.output.document import Supplement, describe
-    from golem.workflow import check, learn, was_interrupted, write
+    from golem.workflow.steps import check, learn, was_interrupted, write
 
     with user_errors():
         sachs = load_sachs()

@@ -1,63 +1,43 @@
-"""The steps of `golem fit`, also for use from Python: read, learn, bootstrap, check, write.
-
->>> from golem.workflow import fit_file
->>> result = fit_file("data.csv", "out", bootstrap=100)  # doctest: +SKIP
->>> result.model.weights_  # doctest: +SKIP
-"""
+"""What `golem fit` does: read, learn, bootstrap, check, write."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from sklearn.base import clone
 
-from golem.assessment.bootstrap import Bootstrap, bootstrap
-from golem.assessment.diagnostics import Diagnosis, diagnose, find_outside_intervals
+from golem.assessment.bootstrap import Bootstrap
+from golem.assessment.diagnostics import Diagnosis, find_outside_intervals
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.environment_input import Targets
-from golem.data.environment_sample import EnvironmentSample
-from golem.data.environments import Environments
-from golem.data.files.standard_input import source_name, spooled
+from golem.data.files.standard_input import spooled
 from golem.data.files.table_files import listed
 from golem.data.inputs import check_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge, with_edges
 from golem.data.moments import Moments
-from golem.data.resampling import Sample
 from golem.data.table_source import Reading, TableSource, open_source
 from golem.data.targets import read_targets
-from golem.estimator.direction_evidence import RowSource, uses_shape
+from golem.estimator.direction_evidence import uses_shape
 from golem.estimator.environment_fit import require_environment_settings, require_observational
-from golem.estimator.golem import Golem, is_counted
-from golem.estimator.learned_graph import has_categories
+from golem.estimator.golem import Golem
 from golem.estimator.settings import checkpoint_path
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import Supplement, describe
-from golem.output.figures import plot_model, plot_path
 from golem.output.notebook import model_html
-from golem.output.repeat import Repeat, Run
-from golem.output.report import report_document
-from golem.output.result_files import RESULT_FILES, path_text, save_document, save_figure
-from golem.runtime.files import require_writable, write_text
-from golem.runtime.interrupts import holding_interrupts, keep
+from golem.output.repeat import Repeat
+from golem.output.result_files import RESULT_FILES
+from golem.runtime.files import require_writable
 from golem.runtime.messages import counted, quoted
 from golem.runtime.progress import Progress
-from golem.runtime.result_folder import result_folder
-from golem.runtime.types import Matrix
-from golem.solvers import Progress as SolverProgress
-from golem.solvers import Status
 from golem.solvers.certificate import Certificate
-from golem.solvers.order.solver import compile_search
-from golem.solvers.paper_recipe import NOISE_MODELS
-
-_SILENT = Progress()
-
-__all__ = ["FitResult", "fit_file", "repeat_fit"]
+from golem.workflow.inputs import naming, require_kept, title_of
+from golem.workflow.steps import SILENT, check, choose, learn, resample, was_interrupted, write
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +120,7 @@ def fit_file(
     scheduler: str | None = None,
     checkpoint: str | Path | None = None,
     random_state: int = 0,
-    progress: Progress = _SILENT,
+    progress: Progress = SILENT,
 ) -> FitResult:
     r"""Learn a graph from a table in files, check it, and write the results into a folder.
 
@@ -260,7 +240,7 @@ def fit_file(
             if bootstrap and not interrupted:
                 # So that the graph survives a failed bootstrap.
                 write(model, folder, describe(model, supplement), "The graph, without the bootstrap, is", title=title)
-                found = _resample(model, source.sample, bootstrap, random_state, folder, progress)
+                found = resample(model, source.sample, bootstrap, random_state, folder, progress)
                 interrupted = found is None or found.interrupted
                 kept = f"The graph and {counted(0 if found is None else found.replicates, 'replicate')} are"
             checked = None
@@ -285,60 +265,6 @@ def fit_file(
         certificate=model.certify() if certificate else None,
         interrupted=interrupted,
     )
-
-
-def repeat_fit(
-    document: str | Path,
-    output: str | Path,
-    data: str | Path | Sequence[str | Path] | None = None,
-    *,
-    bootstrap: int | None = None,
-    diagnose: bool = True,
-    certificate: bool = False,
-    scheduler: str | None = None,
-    checkpoint: str | Path | None = None,
-    progress: Progress = _SILENT,
-) -> FitResult:
-    """Repeat the run of a graph.json with its settings, on its files or on others, and compare.
-
-    Parameters
-    ----------
-    document : path
-        The graph.json.
-    output, data, bootstrap, diagnose, certificate, scheduler, checkpoint, progress
-        As for `fit_file`; by default the files and the number of resamples of the earlier run.
-
-    Examples
-    --------
-    >>> from golem.workflow import repeat_fit
-    >>> result = repeat_fit("out/graph.json", "again")  # doctest: +SKIP
-    >>> result.repeat  # what differs  # doctest: +SKIP
-    """
-    run = Run.read(document)
-    result = fit_file(
-        data or run.paths(),
-        output,
-        run.model(),
-        columns=run.data.columns,
-        drop=run.data.drop,
-        header=run.data.header,
-        na=run.data.na,
-        categorical=run.data.categorical,
-        numeric=run.data.numeric,
-        covariance=run.data.covariance,
-        rows=run.data.rows,
-        environment=run.data.environment,
-        environments=run.data.environments,
-        targets=run.targets,
-        bootstrap=bootstrap or run.resamples,
-        random_state=run.seed,
-        diagnose=diagnose,
-        certificate=certificate,
-        scheduler=scheduler,
-        checkpoint=checkpoint,
-        progress=progress,
-    )
-    return dataclasses.replace(result, repeat=run.compare(result.model))
 
 
 def _require_consistent(
@@ -367,14 +293,6 @@ def _require_useful_checkpoint(model: Golem, search: GolemCV | None, checkpoint:
         raise ValueError(f"A checkpoint keeps one solve and cannot be combined with select={search.select!r}.")
 
 
-def require_kept(inputs: Sequence[Path], output: Path, results: Collection[str]) -> None:
-    """Raise a ValueError if the results would overwrite an input file."""
-    written = {(output / name).resolve() for name in results}
-    for path in inputs:
-        if path.resolve() in written:
-            raise ValueError(f"The results would overwrite {str(path)!r}. Choose another folder for them with -o.")
-
-
 def _add_edges(
     model: Golem,
     forbid: Sequence[str],
@@ -400,116 +318,6 @@ def _add_edges(
     check_knowledge(known, columns)
 
 
-def choose(
-    search: GolemCV,
-    model: Golem,
-    data: Moments | Environments | Sample | EnvironmentSample,
-    progress: Progress = _SILENT,
-) -> Selection:
-    """Choose the penalties, and set them in the model."""
-    compile_kernels(model, (data if isinstance(data, Moments | Environments) else data.moments).d, progress)
-    parts = {"bic": "graphs of the path", "cv": "folds", "stability": "halves of the rows"}[search.select]
-    with progress.counting(parts) as show:
-        search.set_params(callback=show)
-        selection = search.choose(data)
-    model.set_params(**selection.chosen)
-    return selection
-
-
-def learn(
-    model: Golem,
-    moments: Moments | Environments,
-    progress: Progress = _SILENT,
-    checkpoint: str | Path | None = None,
-    rows: RowSource = None,
-) -> None:
-    """Compile the search, then fit with progress; `rows` are for directions by the shape of the noise."""
-    if isinstance(moments, Environments) or moments.coding is None:
-        compile_kernels(model, moments.d, progress)
-    before = model.callback
-    with progress.solving() as show:
-        listeners = [listener for listener in (show, before) if listener is not None]
-
-        def call_all(state: SolverProgress) -> None:
-            for listener in listeners:
-                listener(state)
-
-        model.set_params(callback=call_all if listeners else None)
-        try:
-            model.fit(moments, checkpoint=checkpoint, rows=rows if isinstance(moments, Moments) else None)
-        finally:
-            model.set_params(callback=before)
-
-
-def compile_kernels(model: Golem, d: int, progress: Progress = _SILENT) -> None:
-    """Compile the search before the first fit, so that the progress shows it."""
-    if not is_counted(model):
-        return
-    text = "Loading the search (compiled at the first use, up to half a minute)"
-    with progress.waiting(text):
-        compile_search(NOISE_MODELS[model.noise].likelihood(2), d)
-
-
-def check(model: Golem, rows: Callable[[], Matrix | None], progress: Progress = _SILENT) -> Diagnosis | None:
-    """Check the graph; return None if it has a cycle.
-
-    `rows` returns the rows for the checks that need them, or None if they do not fit into memory.
-    """
-    if not (hasattr(model, "sem_") or has_categories(model)):
-        return None
-    with progress.waiting("Checking the graph"):
-        return diagnose(model, rows())
-
-
-def _resample(
-    model: Golem,
-    sample: Sample | EnvironmentSample,
-    replicates: int,
-    seed: int,
-    output: Path,
-    progress: Progress,
-) -> Bootstrap | None:
-    """Bootstrap with progress; return None if Ctrl-C ended it before the first replicate."""
-    try:
-        with progress.counting("Bootstrap") as show:
-            return bootstrap(model, sample, replicates, random_state=seed, callback=show)
-    except KeyboardInterrupt:
-        return None
-    except ValueError as error:
-        raise ValueError(
-            f"{str(error).rstrip('.')}. The graph of all rows is saved in {output}, without a bootstrap."
-        ) from None
-
-
-def write(
-    model: Golem, output: Path, document: GraphDocument, kept: str, more: str = "", **report_options: Any
-) -> None:
-    """Write the result files, the figures and the report; Ctrl-C waits until they are written.
-
-    `kept` begins the sentence for Ctrl-C that ends with "saved in `output`"; `more` follows it.
-    """
-    selection = getattr(model, "selection_", None)
-    with holding_interrupts():
-        with result_folder(output, RESULT_FILES) as folder:
-            save_document(document, folder)
-            report_document(document, folder / "report.html", **report_options)
-            save_figure(lambda figure: plot_model(model, figure), folder / "graph.png")
-            if selection is not None:
-                write_text(folder / "path.csv", path_text(selection))
-                save_figure(lambda figure: plot_path(selection, figure), folder / "path.png")
-        keep(f"{kept} saved in {output}.{more}")
-
-
-def was_interrupted(model: Golem) -> bool:
-    """Tell whether Ctrl-C ended the fit."""
-    return model.solution_.status is Status.INTERRUPTED
-
-
-def title_of(paths: Sequence[str]) -> str:
-    """Return the title of a table in the report."""
-    return Path(source_name(paths[0])).name
-
-
 def _path_to_here(output: Path) -> str:
     """Return the relative path from the output folder to the current folder, where the paths of this run start."""
     here = Path.cwd()
@@ -517,13 +325,3 @@ def _path_to_here(output: Path) -> str:
         return os.path.relpath(here, output.resolve())
     except ValueError:  # on Windows there is no relative path between two drives
         return str(here)
-
-
-@contextlib.contextmanager
-def naming(data: Sequence[str]) -> Iterator[None]:
-    """Begin error messages about the rows with the name of the file."""
-    try:
-        yield
-    except ValueError as error:
-        more = f" and {len(data) - 1} more" if len(data) > 1 else ""
-        raise ValueError(f"{source_name(data[0])}{more}: {error}") from None

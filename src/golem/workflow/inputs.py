@@ -1,0 +1,32 @@
+"""Names of the files of a run: in titles and errors, and compared with those that it writes."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from golem.data.files.standard_input import source_name
+
+
+def require_kept(inputs: Sequence[Path], output: Path, results: Collection[str]) -> None:
+    """Raise a ValueError if the results would overwrite an input file."""
+    written = {(output / name).resolve() for name in results}
+    for path in inputs:
+        if path.resolve() in written:
+            raise ValueError(f"The results would overwrite {str(path)!r}. Choose another folder for them with -o.")
+
+
+def title_of(paths: Sequence[str]) -> str:
+    """Return the title of a table in the report."""
+    return Path(source_name(paths[0])).name
+
+
+@contextlib.contextmanager
+def naming(data: Sequence[str]) -> Iterator[None]:
+    """Begin error messages about the rows with the name of the file."""
+    try:
+        yield
+    except ValueError as error:
+        more = f" and {len(data) - 1} more" if len(data) > 1 else ""
+        raise ValueError(f"{source_name(data[0])}{more}: {error}") from None

@@ -1,0 +1,66 @@
+"""Repeat the run of a graph.json."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+from golem.output.repeat import Run
+from golem.runtime.progress import Progress
+from golem.workflow.fit import FitResult, fit_file
+from golem.workflow.steps import SILENT
+
+
+def repeat_fit(
+    document: str | Path,
+    output: str | Path,
+    data: str | Path | Sequence[str | Path] | None = None,
+    *,
+    bootstrap: int | None = None,
+    diagnose: bool = True,
+    certificate: bool = False,
+    scheduler: str | None = None,
+    checkpoint: str | Path | None = None,
+    progress: Progress = SILENT,
+) -> FitResult:
+    """Repeat the run of a graph.json with its settings, on its files or on others, and compare.
+
+    Parameters
+    ----------
+    document : path
+        The graph.json.
+    output, data, bootstrap, diagnose, certificate, scheduler, checkpoint, progress
+        As for `fit_file`; by default the files and the number of resamples of the earlier run.
+
+    Examples
+    --------
+    >>> from golem.workflow import repeat_fit
+    >>> result = repeat_fit("out/graph.json", "again")  # doctest: +SKIP
+    >>> result.repeat  # what differs  # doctest: +SKIP
+    """
+    run = Run.read(document)
+    result = fit_file(
+        data or run.paths(),
+        output,
+        run.model(),
+        columns=run.data.columns,
+        drop=run.data.drop,
+        header=run.data.header,
+        na=run.data.na,
+        categorical=run.data.categorical,
+        numeric=run.data.numeric,
+        covariance=run.data.covariance,
+        rows=run.data.rows,
+        environment=run.data.environment,
+        environments=run.data.environments,
+        targets=run.targets,
+        bootstrap=bootstrap or run.resamples,
+        random_state=run.seed,
+        diagnose=diagnose,
+        certificate=certificate,
+        scheduler=scheduler,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
+    return dataclasses.replace(result, repeat=run.compare(result.model))

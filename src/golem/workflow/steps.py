@@ -1,0 +1,138 @@
+"""The steps of a fit that show their progress and can be interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from golem.assessment.bootstrap import Bootstrap, bootstrap
+from golem.assessment.diagnostics import Diagnosis, diagnose
+from golem.assessment.selection import GolemCV, Selection
+from golem.data.environment_sample import EnvironmentSample
+from golem.data.environments import Environments
+from golem.data.moments import Moments
+from golem.data.resampling import Sample
+from golem.estimator.direction_evidence import RowSource
+from golem.estimator.golem import Golem, is_counted
+from golem.estimator.learned_graph import has_categories
+from golem.graphs.graph_document import GraphDocument
+from golem.output.figures import plot_model, plot_path
+from golem.output.report import report_document
+from golem.output.result_files import RESULT_FILES, path_text, save_document, save_figure
+from golem.runtime.files import write_text
+from golem.runtime.interrupts import holding_interrupts, keep
+from golem.runtime.progress import Progress
+from golem.runtime.result_folder import result_folder
+from golem.runtime.types import Matrix
+from golem.solvers import Progress as SolverProgress
+from golem.solvers import Status
+from golem.solvers.order.solver import compile_search
+from golem.solvers.paper_recipe import NOISE_MODELS
+
+SILENT = Progress()
+
+
+def choose(
+    search: GolemCV,
+    model: Golem,
+    data: Moments | Environments | Sample | EnvironmentSample,
+    progress: Progress = SILENT,
+) -> Selection:
+    """Choose the penalties, and set them in the model."""
+    compile_kernels(model, (data if isinstance(data, Moments | Environments) else data.moments).d, progress)
+    parts = {"bic": "graphs of the path", "cv": "folds", "stability": "halves of the rows"}[search.select]
+    with progress.counting(parts) as show:
+        search.set_params(callback=show)
+        selection = search.choose(data)
+    model.set_params(**selection.chosen)
+    return selection
+
+
+def learn(
+    model: Golem,
+    moments: Moments | Environments,
+    progress: Progress = SILENT,
+    checkpoint: str | Path | None = None,
+    rows: RowSource = None,
+) -> None:
+    """Compile the search, then fit with progress; `rows` are for directions by the shape of the noise."""
+    if isinstance(moments, Environments) or moments.coding is None:
+        compile_kernels(model, moments.d, progress)
+    before = model.callback
+    with progress.solving() as show:
+        listeners = [listener for listener in (show, before) if listener is not None]
+
+        def call_all(state: SolverProgress) -> None:
+            for listener in listeners:
+                listener(state)
+
+        model.set_params(callback=call_all if listeners else None)
+        try:
+            model.fit(moments, checkpoint=checkpoint, rows=rows if isinstance(moments, Moments) else None)
+        finally:
+            model.set_params(callback=before)
+
+
+def compile_kernels(model: Golem, d: int, progress: Progress = SILENT) -> None:
+    """Compile the search before the first fit, so that the progress shows it."""
+    if not is_counted(model):
+        return
+    text = "Loading the search (compiled at the first use, up to half a minute)"
+    with progress.waiting(text):
+        compile_search(NOISE_MODELS[model.noise].likelihood(2), d)
+
+
+def check(model: Golem, rows: Callable[[], Matrix | None], progress: Progress = SILENT) -> Diagnosis | None:
+    """Check the graph; return None if it has a cycle.
+
+    `rows` returns the rows for the checks that need them, or None if they do not fit into memory.
+    """
+    if not (hasattr(model, "sem_") or has_categories(model)):
+        return None
+    with progress.waiting("Checking the graph"):
+        return diagnose(model, rows())
+
+
+def resample(
+    model: Golem,
+    sample: Sample | EnvironmentSample,
+    replicates: int,
+    seed: int,
+    output: Path,
+    progress: Progress,
+) -> Bootstrap | None:
+    """Bootstrap with progress; return None if Ctrl-C ended it before the first replicate."""
+    try:
+        with progress.counting("Bootstrap") as show:
+            return bootstrap(model, sample, replicates, random_state=seed, callback=show)
+    except KeyboardInterrupt:
+        return None
+    except ValueError as error:
+        raise ValueError(
+            f"{str(error).rstrip('.')}. The graph of all rows is saved in {output}, without a bootstrap."
+        ) from None
+
+
+def write(
+    model: Golem, output: Path, document: GraphDocument, kept: str, more: str = "", **report_options: Any
+) -> None:
+    """Write the result files, the figures and the report; Ctrl-C waits until they are written.
+
+    `kept` begins the sentence for Ctrl-C that ends with "saved in `output`"; `more` follows it.
+    """
+    selection = getattr(model, "selection_", None)
+    with holding_interrupts():
+        with result_folder(output, RESULT_FILES) as folder:
+            save_document(document, folder)
+            report_document(document, folder / "report.html", **report_options)
+            save_figure(lambda figure: plot_model(model, figure), folder / "graph.png")
+            if selection is not None:
+                write_text(folder / "path.csv", path_text(selection))
+                save_figure(lambda figure: plot_path(selection, figure), folder / "path.png")
+        keep(f"{kept} saved in {output}.{more}")
+
+
+def was_interrupted(model: Golem) -> bool:
+    """Tell whether Ctrl-C ended the fit."""
+    return model.solution_.status is Status.INTERRUPTED
