@@ -31,7 +31,8 @@ def sachs(folder: Path) -> Path:
     model = Golem().fit(Moments.from_rows(np.log(data.values), data.names))
     consensus = NamedGraph.from_class(data.truth, tuple(data.names))
     findings, path = Supplement(diagnosis=model.diagnose(np.log(data.values))), folder / "sachs.html"
-    return report_model(model, path, findings, title="Sachs protein data", other=("consensus", consensus))
+    shown = {"title": "Sachs protein data", "other": ("consensus", consensus), "rows": np.log(data.values)}
+    return report_model(model, path, findings, **shown)
 
 
 def comparison(folder: Path) -> Path:

@@ -219,3 +219,15 @@ def test_the_results_never_overwrite_the_data(data, tmp_path):
         fit_file(mine, tmp_path)
     assert mine.read_text() == before
     assert list(tmp_path.iterdir()) == [mine]
+
+
+def test_rows_are_in_the_report_only_with_scatter(data, tmp_path):
+    value = f"{np.loadtxt(data, delimiter=',', skiprows=1)[0, 0]:.4g}"
+    pages = [tmp_path / name / "report.html" for name in ("without", "with")]
+    for page, scatter in zip(pages, (False, True), strict=True):
+        fit_file(data, page.parent, Golem("ev", shape="off"), scatter=scatter, diagnose=False)
+    assert ['"scatters":null' in page.read_text() for page in pages] == [True, False]
+    assert value in pages[1].read_text().partition('"values"')[2]
+    (tmp_path / "cov.csv").write_text("a,b\n1,0.5\n0.5,1\n")
+    with pytest.raises(ValueError, match="--scatter needs the rows of one table"):
+        fit_file(tmp_path / "cov.csv", tmp_path / "out", covariance=True, rows=50, scatter=True)

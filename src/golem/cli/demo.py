@@ -35,6 +35,7 @@ def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_js
     skip_slow_imports()
     import numpy as np
 
+    from golem.assessment.diagnostics.edge_scatter import model_scatters
     from golem.data.datasets import load_sachs
     from golem.data.moments import Moments
     from golem.estimator.golem import Golem
@@ -54,8 +55,11 @@ def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_js
         supplement = Supplement(diagnosis=None if was_interrupted(model) else check(model, lambda: rows, progress))
         document = describe(model, supplement)
         consensus = NamedGraph.from_class(sachs.truth, tuple(sachs.names))
+        scatters = model_scatters(model, rows)
         kept = "The best graph so far is" if was_interrupted(model) else "The results are"
-        write(model, output, document, kept, title="Sachs protein data", other=("consensus", consensus))
+        write(
+            model, output, document, kept, title="Sachs protein data", other=("consensus", consensus), scatters=scatters
+        )
     scores = metrics.evaluate(sachs.truth, model.adjacency_)
     if as_json:
         print_json(document, {"consensus": vars(scores)})

@@ -15,7 +15,8 @@ from golem.runtime.lazy_modules import skip_slow_imports
 
 # Options that go with --from; graph.json holds the values of all others.
 _WITH_FROM = (
-    "data", "repeat", "output", "certificate", "diagnose", "bootstrap", "scheduler", "checkpoint", "quiet", "as_json",
+    "data", "repeat", "output", "certificate", "diagnose", "scatter", "bootstrap", "scheduler", "checkpoint", "quiet",
+    "as_json",
 )  # fmt: skip
 
 
@@ -32,6 +33,13 @@ def fit(
     output: options.OutputFolder = Path("golem-output"),
     quiet: options.Quiet = False,
     as_json: options.Json = False,
+    scatter: Annotated[
+        bool,
+        options.output(
+            "--scatter",
+            help="Show a scatter plot per edge in the report, which then contains values of up to 300 rows.",
+        ),
+    ] = False,
     noise: Annotated[
         Literal["auto", "nv", "ev"],
         options.model(help="Noise variances: free (nv), equal (ev), or chosen from the data (auto)."),
@@ -178,6 +186,7 @@ def fit(
         "bootstrap": bootstrap,
         "diagnose": diagnose,
         "certificate": certificate,
+        "scatter": scatter,
         "scheduler": scheduler,
         "checkpoint": checkpoint,
         "progress": ProgressBars(bars=not (quiet or as_json), notes=not quiet),

@@ -13,7 +13,8 @@ from typing import Any, Literal
 from sklearn.base import clone
 
 from golem.assessment.bootstrap import Bootstrap
-from golem.assessment.diagnostics import Diagnosis, find_outside_intervals
+from golem.assessment.diagnostics import Diagnosis, EdgeScatter, find_outside_intervals
+from golem.assessment.diagnostics.edge_scatter import model_scatters
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.environment_input import Targets
 from golem.data.files.standard_input import spooled
@@ -117,6 +118,7 @@ def fit_file(
     bootstrap: int | None = None,
     diagnose: bool = True,
     certificate: bool = False,
+    scatter: bool = False,
     scheduler: str | None = None,
     checkpoint: str | Path | None = None,
     random_state: int = 0,
@@ -158,6 +160,8 @@ def fit_file(
         Whether to check the graph; see `golem.diagnose`.
     certificate : bool
         Whether to find a stationary point of the paper's score (noise="ev"); see `Golem.certify`.
+    scatter : bool
+        Whether the report shows a scatter plot per edge; it then contains values of up to 300 rows.
     scheduler : str, optional
         Address of a Dask scheduler whose workers read the files, or "local".
     checkpoint : path, optional
@@ -206,10 +210,19 @@ def fit_file(
     with contextlib.ExitStack() as stack:
         here = stack.enter_context(spooled(paths))
         divided = bool(bootstrap) or select in ("cv", "stability")
-        how: dict[str, Any] = {"divided": divided, "checked": diagnose or uses_shape(model), "scheduler": scheduler}
-        how["targets"] = known
+        how: dict[str, Any] = {
+            "divided": divided,
+            "checked": diagnose or scatter or uses_shape(model),
+            "scheduler": scheduler,
+            "targets": known,
+        }
         source = open_source(here, reading, **how)
         require_kept(source.paths, folder, RESULT_FILES)
+        if scatter and (scheduler is not None or not isinstance(source, TableSource)):
+            raise ValueError(
+                "--scatter needs the rows of one table on this machine: not a covariance matrix, environments or "
+                "--scheduler."
+            )
         if source.made_up_names:
             progress.note(f"No header line found. The columns are named {', '.join(source.names[:2])}, ...")
         if drop_dependent and (unusable := source.unusable(model.missing, progress)):
@@ -255,7 +268,9 @@ def fit_file(
                 )
             supplement = dataclasses.replace(supplement, bootstrap=found, diagnosis=checked)
             document = describe(model, supplement)
-            write(model, folder, document, kept if interrupted else "The results are", more, title=title)
+            scatters = _scatters(model, source, progress) if scatter and isinstance(source, TableSource) else []
+            shown = {"title": title, "scatters": scatters}
+            write(model, folder, document, kept if interrupted else "The results are", more, **shown)
     return FitResult(
         model,
         folder,
@@ -316,6 +331,17 @@ def _add_edges(
             known = known.without(unused)
         model.set_params(knowledge=known)
     check_knowledge(known, columns)
+
+
+def _scatters(model: Golem, source: TableSource, progress: Progress) -> list[EdgeScatter]:
+    """Return a scatter plot per edge, or none, with a note."""
+    rows = source.sample_of_rows()
+    found = [] if rows is None else model_scatters(model, rows)
+    if not found:
+        progress.note(
+            "No scatter plots (--scatter): they need edges, complete rows and at most 1000 columns of numbers."
+        )
+    return found
 
 
 def _path_to_here(output: Path) -> str:

@@ -13,7 +13,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from golem import metrics
+from golem import Golem, metrics
 from golem.comparison.other_packages import Estimate
 from golem.comparison.report import report_comparison
 from golem.comparison.result import Comparison, Row
@@ -21,7 +21,7 @@ from golem.data.knowledge import Knowledge, with_edges
 from golem.graphs.graph_document import document_of as checked
 from golem.graphs.named_graph import NamedGraph
 from golem.output.report import report_document
-from golem.simulate import random_dag
+from golem.simulate import random_dag, simulate
 
 pytestmark = pytest.mark.browser
 MINUS = "\N{MINUS SIGN}"
@@ -799,3 +799,21 @@ def test_a_weight_outside_its_interval_is_explained(open_page, chain, tmp_path):
         shown = page.locator("#details").inner_text()
         assert ("outside its interval" in shown) == (text is not None)
         assert text is None or text in shown
+
+
+def test_an_edge_shows_its_rows_with_the_line_and_the_residuals(open_page, tmp_path):
+    drawn = simulate(4, 100, "ER2", random_state=1)
+    model = Golem("nv").fit(drawn.data)
+    page = open_page(model.report(tmp_path / "r.html", rows=drawn.data))
+    i, j = np.argwhere(model.adjacency_)[0]
+    choose_edge(page, f"x{i}", f"x{j}")
+    charts = page.locator("#details .scatter")
+    assert charts.count() == 2
+    for k in range(2):
+        assert charts.nth(k).locator(".points").get_attribute("d").count("M") == 100
+    line = charts.first.locator(".fit")
+    falls = float(line.get_attribute("y2")) > float(line.get_attribute("y1"))
+    assert falls == (model.weights_[i, j] < 0)
+    page = open_page(model.report(tmp_path / "r.html"))
+    choose_edge(page, f"x{i}", f"x{j}")
+    assert page.locator("#details .scatter").count() == 0

@@ -52,6 +52,23 @@ def test_a_model_writes_its_page(model, tmp_path):
     assert len(content["trace"]) == len(model.solution_.trace)
 
 
+def test_scatter_plots_are_those_of_the_rows_and_only_on_request(model, tmp_path):
+    X = simulate(6, 500, "ER2", random_state=2).data
+    assert embedded(model.report(tmp_path / "r.html"))["scatters"] is None
+    found = embedded(model.report(tmp_path / "r.html", rows=X))["scatters"]
+    assert sorted((i, j) for i, j, *_ in found["lines"]) == list(map(tuple, np.argwhere(model.adjacency_).tolist()))
+    centred, rows = X - X.mean(axis=0), np.linspace(0, 499, 300).round().astype(int)
+    for i, j, slope, intercept in found["lines"]:
+        x, residuals = np.array(found["values"][str(i)]), np.array(found["residuals"][str(j)])
+        np.testing.assert_allclose(x, X[rows, i], rtol=1e-3)
+        others = np.delete(np.arange(6), i)
+        without = X[rows, j] - centred[rows][:, others] @ model.weights_[others, j]
+        np.testing.assert_allclose(intercept + slope * x + residuals, without, atol=1e-3 * np.abs(X).max())
+    holes = X.copy()
+    holes[:, 0] = np.nan
+    assert embedded(model.report(tmp_path / "r.html", rows=holes))["scatters"] is None
+
+
 def test_variables_that_the_truth_does_not_name_are_listed(model, tmp_path):
     truth = NamedGraph.from_class(np.zeros((2, 2), dtype=bool), ('b"', "é"))
     text = report_document(describe(model), tmp_path / "r.html", truth=truth).read_text()

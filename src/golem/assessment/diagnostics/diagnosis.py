@@ -90,7 +90,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     moments, graph = model.moments_, model.adjacency_
     rows, residuals, numbers = None, None, None
     if X is not None and model.environments_ is None:
-        complete, numbers = _complete_rows(X, moments.names)
+        complete, numbers = complete_rows(X, moments.names)
         rows = complete if len(complete) > 1 else None
     findings: list[Finding] = [] if model.environments_ is None else environments.find_environments(model)
     effective_rows = None
@@ -147,7 +147,7 @@ def _rows_needed(model: Golem, complete: NDArray[np.intp] | None) -> Finding:
     return Finding("rows-needed", "note", f"Not checked {reason}: {_FROM_ROWS}.", remedy)
 
 
-def _complete_rows(X: Any, names: tuple[str, ...]) -> tuple[Matrix, NDArray[np.intp]]:
+def complete_rows(X: Any, names: tuple[str, ...]) -> tuple[Matrix, NDArray[np.intp]]:
     """Return the rows without missing values, (n, d) in the column order of the model, and their numbers, (n,)."""
     values, found = rows_and_names(X)
     if is_table(X):

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from golem.assessment.diagnostics.diagnosis import complete_rows
+from golem.estimator.golem import Golem, plain_model
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 
-_MOST_POINTS = 300
+_MOST_POINTS, _FEWEST_POINTS = 300, 30
+# Values of all columns together in the plots of a model; above this many columns there are no plots.
+_MOST_VALUES, _MOST_COLUMNS = 30_000, 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,3 +85,17 @@ def edge_scatters(weights: Matrix, graph: BoolMatrix, X: Matrix, most: int = _MO
         x = sample[:, i]
         found.append(EdgeScatter(int(i), int(j), x, residuals[:, j] + intercept + slope * x, slope, intercept))
     return found
+
+
+def model_scatters(model: Golem, X: Any) -> list[EdgeScatter]:
+    """Return the scatter plots of a fitted model, with fewer points if there are many columns.
+
+    There are none if the graph has a cycle, has categories or more than 1000 columns, or if no row of X is complete.
+    """
+    model = plain_model(model)
+    moments = model.moments_
+    if not hasattr(model, "sem_") or moments.coding is not None or moments.d > _MOST_COLUMNS:
+        return []
+    rows, _ = complete_rows(X, moments.names)
+    most = min(_MOST_POINTS, max(_FEWEST_POINTS, _MOST_VALUES // moments.d))
+    return edge_scatters(model.weights_, model.adjacency_, rows, most) if len(rows) else []

@@ -7,14 +7,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from golem.assessment.diagnostics.edge_scatter import EdgeScatter, model_scatters
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
 from golem.output.document import SCORES, Supplement, describe
 from golem.output.report.content import model_content
 from golem.output.report.page import render
+from golem.output.report.scatters import packed
 from golem.runtime.files import write_text
 from golem.runtime.version import __version__
 
@@ -24,10 +27,13 @@ if TYPE_CHECKING:
 __all__ = ["report_document", "report_model", "write_page"]
 
 
-def report_model(model: Golem, path: str | Path, supplement: Supplement | None = None, **options: Any) -> Path:
+def report_model(
+    model: Golem, path: str | Path, supplement: Supplement | None = None, *, rows: Any = None, **options: Any
+) -> Path:
     """Write the report of a fitted model, with a bootstrap and a diagnosis if the supplement has them.
 
-    `options` are `truth`, `other` and `title`, as in `report_document`.
+    With `rows`, the table that the model was fitted to, the page has a scatter plot per edge, and so contains values
+    of up to 300 rows. `options` are `truth`, `other` and `title`, as in `report_document`.
 
     Examples
     --------
@@ -41,7 +47,8 @@ def report_model(model: Golem, path: str | Path, supplement: Supplement | None =
     ...     report_model(model, folder + "/report.html").name
     'report.html'
     """
-    return report_document(describe(model, supplement), path, **options)
+    scatters = [] if rows is None else model_scatters(model, rows)
+    return report_document(describe(model, supplement), path, scatters=scatters, **options)
 
 
 def report_document(
@@ -51,6 +58,7 @@ def report_document(
     truth: NamedGraph | None = None,
     other: tuple[str, NamedGraph] | None = None,
     title: str = "Learned graph",
+    scatters: Sequence[EdgeScatter] = (),
 ) -> Path:
     """Write the report of a graph document.
 
@@ -66,6 +74,8 @@ def report_document(
         The name of another graph to compare with, and the graph.
     title : str
         The heading.
+    scatters : sequence of EdgeScatter
+        A scatter plot per edge, by the numbers of the variables.
 
     Raises
     ------
@@ -86,7 +96,7 @@ def report_document(
     ...     report_document(describe(model), folder + "/report.html", title="My data").name
     'report.html'
     """
-    content = model_content(document, truth, other)
+    content = model_content(document, truth, other) | {"scatters": packed(scatters)}
     try:
         words = SCORES.get(document.score or "", document.score)
         page = render(

@@ -1,4 +1,4 @@
-// Small charts: one per term of the score, by iteration, and the path of a selection.
+// Small charts: the rows of an edge, one per term of the score, by iteration, and the path of a selection.
 const termName = (term) => content.terms[term] ?? term;
 
 function traceCharts() {
@@ -79,4 +79,43 @@ function selectionChart() {
   }
   find("selection").replaceChildren(make("figure", {}, make("figcaption", {}, "Score"), chart,
     make("p", { class: "hint" }, (chosen ? `The ring marks the choice: ${plural(chosen.edges, "edge")}.` : "") + (others.length ? ` One line per ${others.join(" and ").replaceAll("_", " ")}; lines later in the table are darker.` : ""))));
+}
+
+// The rows of an edge: the fitted line, and below it the residuals.
+const scatterLines = new Map((content.scatters?.lines ?? []).map(([source, target, slope, intercept]) => [edgeId(source, target), { slope, intercept }]));
+
+function scatterCharts(edge) {
+  const line = scatterLines.get(edge.id);
+  if (!line) return [];
+  const [cause, effect] = [names[edge.source], names[edge.target]];
+  const [values, residuals] = [content.scatters.values[edge.source], content.scatters.residuals[edge.target]];
+  const fitted = values.map((value) => line.intercept + line.slope * value);
+  const others = shownGraph().into[edge.target].length > 1 ? ", without the effects of its other causes" : "";
+  const rows = plural(values.length, "row");
+  return [
+    make("h3", {}, `${effect}${others}, by ${cause} (raw)`),
+    scatterChart(150, values, fitted.map((value, k) => value + residuals[k]), line,
+      `Scatter plot of ${effect}${others}, by ${cause}: ${rows} and a line with slope ${number(line.slope)}`),
+    make("h3", {}, `Residuals of ${effect}, by ${cause} (raw)`),
+    scatterChart(104, values, residuals, { slope: 0, intercept: 0 }, `Scatter plot of the residuals of ${effect}, by ${cause}: ${rows}`),
+    make("p", { class: "hint" }, `${rows}. If the model is right, the points lie evenly around both lines.`),
+  ];
+}
+
+function scatterChart(height, across, up, line, label) {
+  const [width, left, right, top, bottom] = [298, 46, 8, 6, 20];
+  const range = (numbers) => { const [low, high] = [Math.min(...numbers), Math.max(...numbers)]; return high > low ? [low, high] : [low - 1, high + 1]; };
+  const ends = range(across);
+  const atEnds = ends.map((value) => line.intercept + line.slope * value);
+  const reach = range([...up, ...atEnds]);
+  const x = (value) => left + (width - left - right) * (value - ends[0]) / (ends[1] - ends[0]);
+  const y = (value) => height - bottom - (height - top - bottom) * (value - reach[0]) / (reach[1] - reach[0]);
+  const text = (place, value) => make("text", place, number(value, 3));
+  return make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "scatter", "aria-label": label },
+    make("line", { x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }),
+    make("line", { x1: left, x2: left, y1: top, y2: height - bottom }),
+    make("path", { class: "points", d: across.map((value, k) => `M${x(value).toFixed(1)} ${y(up[k]).toFixed(1)}h0`).join("") }),
+    make("line", { class: "fit", x1: x(ends[0]), x2: x(ends[1]), y1: y(atEnds[0]), y2: y(atEnds[1]) }),
+    ...reach.map((value) => text({ x: left - 5, y: y(value) + (value === reach[1] ? 8 : 0), "text-anchor": "end" }, value)),
+    ...ends.map((value, k) => text({ x: x(value), y: height - 5, "text-anchor": k ? "end" : "start" }, value)));
 }

@@ -200,6 +200,7 @@ function edgeDetails(chosen) {
     sentence,
     ...(own ? levelTable(edge) : []),
     make("table", { class: "facts" }, ...facts.map(([key, value, tag]) => make("tr", {}, make("th", { scope: "row" }, key), make("td", {}, value, tag ? " " : null, tag)))),
+    ...(own ? scatterCharts(edge) : []),
     make("div", { class: "buttons" },
       make("button", { type: "button", onclick: () => chooseNode(edge.source) }, "Cause"),
       make("button", { type: "button", onclick: () => chooseNode(edge.target) }, "Effect")),
