@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import golem
+from command_line import golem as golem_command
 from golem import Golem, Knowledge, Moments, metrics
 from golem.baselines import FGS
 from golem.cli import app
@@ -66,6 +67,40 @@ def test_columns_can_be_chosen(drawn, tmp_path):
     assert "(--columns)" in refused.output
     assert CliRunner().invoke(app, [*command, "--columns", "b,a,d"]).exit_code == 0
     assert compare_file(path, "order-ev", columns=["b", "a", "d"]).names == ("b", "a", "d")
+
+
+@pytest.mark.usefixtures("methods_here")
+def test_a_covariance_matrix_gives_the_graphs_of_its_rows(drawn, tmp_path):
+    names = list(drawn.sem.names)
+    covariance = pd.DataFrame(np.cov(drawn.data.T, bias=True), columns=names)
+    covariance.to_csv(tmp_path / "cov.csv", index=False)
+    typed = ["compare", tmp_path / "cov.csv", "--methods", "order-ev,fgs,direct-lingam", "-o", tmp_path / "out"]
+    assert "The table is a symmetric matrix" in golem_command(*typed, expect=1).output
+    golem_command(*typed, "--covariance", "--rows", len(drawn.data), "-q")
+    rows = {
+        row["method"]: row for row in csv.DictReader((tmp_path / "out" / "comparison.csv").read_text().splitlines())
+    }
+    assert "needs the rows" in rows["direct-lingam"]["message"]
+    expected = compare(pd.DataFrame(drawn.data, columns=names), ["order-ev", "fgs"])
+    found = compare_file(tmp_path / "cov.csv", ["order-ev", "fgs"], covariance=True, rows=len(drawn.data))
+    for row in expected.rows:
+        np.testing.assert_array_equal(found.estimates[row.method].graph, expected.estimates[row.method].graph)
+        assert float(rows[row.method]["bic"]) == pytest.approx(row.bic)
+
+
+@pytest.mark.usefixtures("methods_here")
+def test_columns_that_cannot_be_used_are_dropped_on_request(drawn, tmp_path):
+    table = pd.DataFrame(drawn.data, columns=list("abcdef")).assign(total=drawn.data.sum(axis=1), one=1.0)
+    table.to_csv(tmp_path / "data.csv", index=False)
+    typed = ["compare", tmp_path / "data.csv", "--methods", "order-ev", "-o", tmp_path / "out"]
+    assert "golem compare do it with --drop-dependent" in golem_command(*typed, expect=1).output
+    said = golem_command(*typed, "--drop-dependent").output
+    assert "Dropped 2 columns, constant or determined by others: 'total', 'one'" in said
+    dropped = compare_file(tmp_path / "data.csv", "order-ev", drop_dependent=True)
+    assert dropped.names == tuple("abcdef")
+    np.testing.assert_array_equal(
+        dropped.estimates["order-ev"].graph, compare(drawn.data, "order-ev").estimates["order-ev"].graph
+    )
 
 
 @pytest.mark.usefixtures("methods_here")

@@ -19,7 +19,9 @@ from golem.runtime.result_folder import result_folder
 
 
 def compare(
-    data: Annotated[str, typer.Argument(help="CSV (also gzipped) or Parquet file. `-` is standard input.")],
+    data: Annotated[
+        str, typer.Argument(help="CSV (also gzipped), Parquet, .npy or covariance file. `-` is standard input.")
+    ],
     output: options.OutputFolder = Path("golem-comparison"),
     quiet: options.Quiet = False,
     as_json: options.Json = False,
@@ -45,7 +47,10 @@ def compare(
     numeric: options.Numeric = [],  # noqa: B006
     columns: options.Columns = None,
     drop: options.Drop = [],  # noqa: B006
+    drop_dependent: options.DropDependent = False,
     header: options.Header = None,
+    covariance: options.Covariance = False,
+    rows: options.Rows = None,
 ) -> None:
     """Run several methods on one table and compare their graphs.
 
@@ -75,8 +80,8 @@ def compare(
     from golem.comparison.result import RESULT_FILES
     from golem.comparison.run import compare_file, default_methods, packages_not_installed
     from golem.data.files.standard_input import spooled
-    from golem.data.files.table_files import TableFiles
     from golem.data.knowledge import with_edges
+    from golem.data.table_source import Reading, open_table
     from golem.workflow.inputs import naming, require_kept, title_of
 
     chosen = [name for name in options.all_names(methods) if name]
@@ -87,24 +92,27 @@ def compare(
         require_known(chosen)
         require_writable(output)
         known = options.read_knowledge_file(knowledge)
-        with showing_warnings(quiet):
-            table = TableFiles.open(
-                paths,
-                columns=options.names(columns),
-                drop=options.all_names(drop),
-                header=header,
-                na=na,
-                categorical=options.all_names(categorical),
-                numeric=options.all_names(numeric),
-            )
-        require_kept([*(file.path for file in table.files), *([truth] if truth else [])], output, RESULT_FILES)
+        bars = ProgressBars(bars=not (quiet or as_json), notes=not quiet)
+        reading = Reading(
+            options.names(columns),
+            options.all_names(drop),
+            header,
+            na,
+            options.all_names(categorical),
+            options.all_names(numeric),
+            covariance,
+            rows,
+        )
+        with showing_warnings(quiet), naming([data]):
+            table = open_table(paths, reading, drop_dependent, missing, bars)
+        require_kept([*table.paths, *([truth] if truth else [])], output, RESULT_FILES)
         if (output / "graph.json").exists():
             raise ValueError(
                 f"The folder {str(output)!r} holds results of `golem fit`, and its report.html would be overwritten. "
                 "Choose another folder with -o."
             )
         obeyed = with_edges(known, forbid, require, table.names)
-        with ProgressBars(not (quiet or as_json)).comparing(time_limit) as show, naming([data]):
+        with bars.comparing(time_limit) as show, naming([data]):
             result = compare_file(
                 table,
                 chosen or None,

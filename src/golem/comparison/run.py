@@ -25,13 +25,15 @@ from golem.data.coded_sample import read_categories
 from golem.data.coded_tables import CodedTable
 from golem.data.environment_input import is_interventional
 from golem.data.files.level_scan import reading_categories
-from golem.data.files.table_files import Paths, TableFiles
+from golem.data.files.standard_input import source_name
+from golem.data.files.table_files import Paths, listed
 from golem.data.inputs import check_knowledge, read_knowledge, require_shape
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.readers import rows_of
 from golem.data.table_input import rows_and_names
+from golem.data.table_source import CovarianceSource, Reading, TableSource, open_table, require_no_covariance
 from golem.data.variables import Coding
 from golem.graphs import metrics
 from golem.graphs.dag import as_adjacency
@@ -39,6 +41,7 @@ from golem.graphs.formats import read_graph
 from golem.graphs.named_graph import NamedGraph
 from golem.output.settings_document import versions
 from golem.runtime.messages import quoted
+from golem.runtime.progress import Progress
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.runtime.version import __version__
 from golem.score.objective import graph_bic, graph_scores
@@ -157,7 +160,7 @@ def compare(
 
 
 def compare_file(
-    path: Paths | TableFiles,
+    path: Paths | TableSource | CovarianceSource,
     methods: str | Sequence[str] | None = None,
     *,
     truth: str | Path | None = None,
@@ -167,9 +170,14 @@ def compare_file(
     na: Sequence[str] = (),
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
+    covariance: bool = False,
+    rows: int | None = None,
+    drop_dependent: bool = False,
     **options: Any,
 ) -> Comparison:
-    """Run several methods on a table in a file, with the truth in another file; see `compare` and `read_table`.
+    """Run several methods on a table in a file, with the truth in another file; see `compare` and `golem.fit_file`.
+
+    Methods that need rows cannot use a covariance matrix, and their rows say so.
 
     Raises
     ------
@@ -181,21 +189,34 @@ def compare_file(
     >>> from golem.comparison import compare_file
     >>> print(compare_file("data.csv", ["order", "fgs"], truth="truth.csv"))  # doctest: +SKIP
     """
-    table = path
-    if not isinstance(table, TableFiles):
-        how: dict[str, Any] = {"columns": columns, "drop": drop, "header": header, "na": na}
-        table = TableFiles.open(table, **how, categorical=categorical, numeric=numeric)
-    check_knowledge(options.get("knowledge"), table.names)
+    missing, source = options.get("missing", "error"), path
+    if not isinstance(source, TableSource | CovarianceSource):
+        reading = Reading(
+            None if columns is None else listed(columns),
+            listed(drop),
+            header,
+            [str(marker) for marker in listed(na)],
+            listed(categorical),
+            listed(numeric),
+            covariance,
+            rows,
+        )
+        source = open_table([str(one) for one in listed(source)], reading, drop_dependent, missing, Progress())
+    check_knowledge(options.get("knowledge"), source.names)
     graph = None
     if truth is not None:
         graph = read_graph(truth)
         try:
-            graph.aligned(table.names)
+            graph.aligned(source.names)
         except ValueError as error:
             raise ValueError(f"{truth} does not match the table: {error}. Remove them from the truth.") from None
-    _, read = reading_categories(table, rows_of)
-    data = named_table(read.values, table.names) if read.coding is None else CodedTable(read.coding, read.values)
-    return compare(data, methods, truth=graph, **options)
+    if isinstance(source, CovarianceSource):
+        return compare(source.read(missing, Progress()), methods, truth=graph, **options)
+    _, read = reading_categories(source.table, rows_of)
+    if read.coding is not None:
+        return compare(CodedTable(read.coding, read.values), methods, truth=graph, **options)
+    require_no_covariance(read.values, source_name(source.paths[0]))
+    return compare(named_table(read.values, source.names), methods, truth=graph, **options)
 
 
 def default_methods(with_environments: bool = False, coding: Coding | None = None) -> list[str]:

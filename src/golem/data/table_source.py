@@ -98,6 +98,27 @@ def open_source(
     return TableSource(table, divided, checked, scheduler)
 
 
+def open_table(
+    paths: Sequence[str], reading: Reading, drop_dependent: bool, missing: MissingChoice, progress: Progress
+) -> TableSource | CovarianceSource:
+    """Open one table or a covariance matrix, without columns that cannot be used if `drop_dependent`."""
+    source = open_source(paths, reading, divided=False, checked=False, scheduler=None)
+    if drop_dependent and (unusable := source.unusable(missing, progress)):
+        return open_table(paths, reading.without(unusable, progress), False, missing, progress)
+    assert not isinstance(source, EnvironmentSource)  # they need targets
+    return source
+
+
+def require_no_covariance(rows: Matrix, name: str) -> None:
+    """Raise a ValueError if the rows are a symmetric matrix, which no table of observations is."""
+    is_square = rows.shape[0] == rows.shape[1]
+    if is_square and np.allclose(rows, rows.T, rtol=1e-6, atol=0) and np.all(np.diagonal(rows) > 0):
+        raise ValueError(
+            f"{name}: The table is a symmetric matrix. If it is a covariance matrix, use --covariance --rows N, where "
+            "N is the number of rows behind it."
+        )
+
+
 def _has_environments(reading: Reading, targets: Targets | None) -> bool:
     """Tell whether the rows come from environments; raise a ValueError if the options contradict each other."""
     if reading.environment is not None and reading.environments:
@@ -209,6 +230,11 @@ class TableSource:
         self._shards = SHARDS if divided and not self._by_rows else 1
         self._kept = KeptRows(math.inf if divided and self._by_rows else MOST_NUMBERS if checked else 0)
 
+    @property
+    def table(self) -> TableFiles:
+        """The files."""
+        return self._table
+
     def read(self, missing: MissingChoice, progress: Progress) -> Moments:
         """Read the files, unless they are read already, and return the moments of all rows."""
         if self._read is not None and self._read[0] == missing:
@@ -262,14 +288,9 @@ class TableSource:
 
     def _refuse_covariance(self) -> None:
         """Raise a ValueError if the rows are a symmetric matrix, which no table of observations is."""
-        if self._moments.n != self._moments.d or self._moments.coding is not None or self.few_rows is None:
-            return
-        rows = self.few_rows
-        if np.allclose(rows, rows.T, rtol=1e-6, atol=0) and np.all(np.diagonal(rows) > 0):
-            raise ValueError(
-                f"{source_name(self.paths[0])}: The table is a symmetric matrix. If it is a covariance matrix, use "
-                "--covariance --rows N, where N is the number of rows behind it."
-            )
+        square = self._moments.n == self._moments.d and self._moments.coding is None
+        if square and self.few_rows is not None:
+            require_no_covariance(self.few_rows, source_name(self.paths[0]))
 
     @functools.cached_property
     def sample(self) -> Sample:

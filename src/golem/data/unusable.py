@@ -99,7 +99,8 @@ def unusable_error(found: list[Unusable]) -> ValueError:
         parts.append(f"{len(combined)} columns are linear combinations of others: {shortened(listed, 3)}.")
     parts += ["A common cause is a total next to its parts."] if combined else []
     option = f"--drop {typed_names([column.name for column in found])}"
-    parts.append(f"Drop {'it' if len(found) == 1 else 'them'}: {option} (golem fit does it with --drop-dependent).")
+    them = "it" if len(found) == 1 else "them"
+    parts.append(f"Drop {them}: {option} (golem fit and golem compare do it with --drop-dependent).")
     return ValueError(" ".join(parts))
 
 

@@ -24,9 +24,11 @@ def title_of(paths: Sequence[str]) -> str:
 
 @contextlib.contextmanager
 def naming(data: Sequence[str]) -> Iterator[None]:
-    """Begin error messages about the rows with the name of the file."""
+    """Begin error messages about the rows with the name of the file, unless they do."""
     try:
         yield
     except ValueError as error:
+        if str(error).startswith(source_name(data[0])):
+            raise
         more = f" and {len(data) - 1} more" if len(data) > 1 else ""
         raise ValueError(f"{source_name(data[0])}{more}: {error}") from None
