@@ -163,6 +163,16 @@ def test_the_same_seed_gives_the_same_graph_and_a_start_is_used():
         assert search_local(score, starts=[start], effort="fast").score <= first.score + 1e-2
 
 
+def test_starts_that_break_the_rules_are_adapted():
+    score = gaussian_score(15, n=20, seed=9)
+    full, required = np.triu(np.ones((15, 15), dtype=bool), 1), np.eye(15, k=-4, dtype=bool)
+    for start in (full, np.arange(15)):
+        found = search_local(score, starts=[start], required=required, allowed=~np.eye(15, k=1, dtype=bool))
+        assert found.graph[required].all()
+        assert not found.graph[np.eye(15, k=1, dtype=bool)].any()
+        assert found.graph.sum(axis=0).max() <= 9
+
+
 def test_a_time_limit_and_an_interrupt_return_a_graph():
     score = gaussian_score(30, seed=8)
     found = search_local(score, time_limit=0.0)

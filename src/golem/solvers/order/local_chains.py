@@ -26,8 +26,8 @@ _VISITS, _BLOCK = 100, 20
 _MOST_VISITS = 500
 # Rounds in which candidates that were missed are added.
 _MOST_EXTENSIONS = 4
-# How often a start is tried, as much depends on the order of the visits.
-_TRIES = 2
+# How often a start is tried, as much depends on the order of the visits. More nodes have more local optima.
+_TRIES, _TRIES_OF_MANY, _MANY_NODES = 2, 4, 150
 # From this number of nodes on, threads share the chains.
 _THREADS_PAY_FROM = 30
 
@@ -50,7 +50,7 @@ class Chain:
         start: Start,
         seed: int,
     ) -> None:
-        self.arrays, self.start, self.begun = arrays, start, False
+        self.problem, self.arrays, self.start, self.begun = problem, arrays, start, False
         # Slots by position are different in every chain.
         self.candidates = candidates._replace(slots=candidates.slots.copy())
         d = problem.d
@@ -86,7 +86,8 @@ class Chain:
         state[kernels.ORDER], state[kernels.POSITION, order] = order, np.arange(d)
         given, number = np.zeros(len(nodes), dtype=np.int64), np.zeros(d, dtype=np.int64)
         for j in range(d):
-            before = start.parents[j][state[kernels.POSITION, start.parents[j]] < state[kernels.POSITION, j]]
+            own = self.problem.fitting(j, start.parents[j])
+            before = own[state[kernels.POSITION, own] < state[kernels.POSITION, j]]
             slots = np.flatnonzero(np.isin(nodes[first[j] : first[j + 1]], before))
             number[j] = len(slots)
             given[first[j] : first[j] + len(slots)] = slots
@@ -194,7 +195,7 @@ class Run:
         """Find likely neighbours of every node, and return the starts."""
         problem, d = self.problem, self.problem.d
         self.connected = np.zeros((d, d), dtype=bool) if problem.required is None else problem.required.copy()
-        explained, blankets = np.zeros(d), []
+        self.likely, explained = problem.blankets(), np.zeros(d)
         nowhere = np.full(d, -1)
         for j in range(d):
             everyone = nowhere.copy()
@@ -202,15 +203,19 @@ class Run:
             blanket, cost, best = problem.choose(j, None, everyone)
             alone = problem.score.cost(j, [])
             explained[j] = (alone - cost) / problem.rows[j]
-            blankets.append(blanket)
             self.connected[j, blanket] = self.connected[j, best] = True
+            self.connected[j] |= self.likely[j]
+            likely = problem.fitting(j, np.union1d(blanket, np.flatnonzero(self.likely[j])))
+            self.likely[j] = False
+            self.likely[j, likely] = True
             self.clock.check(0, lambda: np.inf)
         named = [np.argsort(explained.round(9), kind="stable")]
         if self.effort != "fast":
             named += [self.rng.permutation(d) for _ in range(max(1, self.kept - 1 - len(self.given)))]
-            named *= _TRIES
+            named *= _TRIES if d < _MANY_NODES else _TRIES_OF_MANY
         starts = [self._start(given) for given in self.given[: 1 if self.effort == "fast" else None]]
         if not (starts and self.effort == "fast"):
+            blankets = [np.flatnonzero(row) for row in self.likely]
             starts += [Start(self._obeying(order), blankets) for order in named]
         return starts
 
@@ -237,7 +242,7 @@ class Run:
         seeds = [int(seed) for seed in self.rng.integers(2**63, size=len(starts))]
         self._connect(starts)
         for _ in range(_MOST_EXTENSIONS):
-            arrays, lists = problem.candidate_lists(self.connected)
+            arrays, lists = problem.candidate_lists(self.connected, self.likely)
             chains = [Chain(problem, arrays, lists, start, seed) for start, seed in zip(starts, seeds, strict=True)]
             self._each(Chain.begin, chains)
             self.chains = chains

@@ -37,7 +37,7 @@ WIDTH, OWN, STRIDE = 0, 1, 2
 PER_COEFFICIENT, SIZE, LIMIT, BY_PARENTS = 0, 1, 2, 3
 # Rows of `Candidates.slots`, and bits of its kinds.
 NODE, BACK, START, KIND, RANKED = 0, 1, 2, 3, 4
-ALLOWED, REQUIRED = 1, 2
+ALLOWED, REQUIRED, LIKELY = 1, 2, 4
 # Columns of `Memo.records`: where its parents begin in the pool, and how many there are; where its additions begin, and
 # how many there are; the slot to remove, and the record without it.
 PARENTS, COUNT, ADDITIONS, GAINS, REMOVAL, WITHOUT = 0, 1, 2, 3, 4, 5
@@ -547,11 +547,13 @@ def changed(
 
 
 @kernel
-def required_parents(candidates: Candidates, work: Work, j: int) -> Any:
-    """Copy the slots of the required parents of j to `work.slots[SET]`; return their number."""
-    k = ONE - 1
-    for slot in range(candidates.first[j + 1] - candidates.first[j]):
-        if candidates.slots[KIND, candidates.first[j] + slot] & REQUIRED:
+def parents_of_kind(candidates: Candidates, work: Work, position: Any, j: int, kind: int, limit: int) -> Any:
+    """Copy the required parents of j, and those of a kind before a position, to `work.slots[SET]`; count them."""
+    first, k = candidates.first[j], ONE - 1
+    for slot in range(candidates.first[j + 1] - first):
+        known = candidates.slots[KIND, first + slot]
+        likely = known & kind and known & ALLOWED and position[candidates.slots[NODE, first + slot]] < limit
+        if likely or known & REQUIRED:
             work.slots[SET, k] = slot
             k += 1
     return k
@@ -569,7 +571,9 @@ def choose(
     position = state[POSITION]
     for j in range(number.size):
         if number[j] >= NO_NODE:
-            k = required_parents(candidates, work, j) if number[j] == NO_NODE else number[j]
+            k = number[j]
+            if k == NO_NODE:
+                k = parents_of_kind(candidates, work, position, j, INTEGER(REQUIRED), position[j])
             for i in range(number[j]):
                 work.slots[SET, i] = given[candidates.first[j] + i]
             state[RECORD, j] = settle(
@@ -640,8 +644,8 @@ def best_place(
 
     v walks to the right and to the left past its candidates, one at a time. If it passes u to the right, u loses v, and
     v may use u. To the left it is the reverse. A walk ends if the score exceeds the current one by more than `barrier`.
-    `deep` also tries parents of v chosen from scratch at each place. If the current position is best, NO_NODE is
-    returned.
+    `deep` also tries parents of v at each place that are chosen beginning with its likely ones. If the current position
+    is best, NO_NODE is returned.
     """
     first, m, position = candidates.first[v], candidates.first[v + 1] - candidates.first[v], state[POSITION]
     nodes, ranked = candidates.slots[NODE, first : first + m], candidates.slots[RANKED, first : first + m]
@@ -662,7 +666,7 @@ def best_place(
             limit = position[u] + 1 if walk == 0 else position[u]
             own = changed(problem, candidates, memo, work, position, v, own, c, walk == 0, limit)
             if deep:
-                k = required_parents(candidates, work, v)
+                k = parents_of_kind(candidates, work, position, v, INTEGER(LIKELY), limit)
                 other = settle(problem, candidates, memo, work, position, v, NO_NODE, k, limit, NO_NODE, NO_NODE)
                 if memo.cost[other] < memo.cost[own] - EPSILON:
                     own = other

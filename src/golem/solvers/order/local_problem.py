@@ -8,7 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.runtime.types import BoolMatrix, Vector
+from golem.score.sparsity import L0
 from golem.solvers.order import local_kernels as kernels
+from golem.solvers.order import order_kernels
+from golem.solvers.order.candidates import markov_blankets
 from golem.solvers.order.local_scores import Counts, GaussianBlocks
 
 # Up to this number of nodes, all nodes are candidates of each other if costs are cheap (`GaussianBlocks`).
@@ -77,8 +80,45 @@ class LocalProblem:
         at = chosen[kernels.PARENTS]
         return others[memo.pool[at : at + chosen[kernels.COUNT]]], float(memo.cost[record]), best
 
-    def candidate_lists(self, connected: BoolMatrix) -> tuple[kernels.Problem, kernels.Candidates]:
-        """Return the candidates of every node, those connected to it in either direction, and the problem for them."""
+    def blankets(self) -> BoolMatrix:
+        """Estimate which nodes c are in the Markov blanket of j, entry [j, c], from the matrix with the most rows.
+
+        Backward elimination finds parents whose effects cancel, which adding one node at a time misses.
+        """
+        score = self.score
+        if self.complete or not isinstance(score, GaussianBlocks):
+            return np.zeros((self.d, self.d), dtype=bool)
+        t = int(np.argmax(score.rows))
+        n, p = int(score.rows[t]), int(score.first[-1])
+        penalty = L0().penalties(n, p)
+        likely, _ = markov_blankets(
+            order_kernels.Problem(
+                S=score.block(t, np.arange(p)),
+                n=float(n),
+                penalty=penalty,
+                threshold=-np.expm1(-np.append(np.diff(penalty), np.inf) / n),
+                centre=np.zeros(p),
+                tightness=0.0,
+                most_parents=min(max(1, (n - 2) // 2), p - 1),
+            )
+        )
+        starts = score.first[:-1]
+        near = np.maximum.reduceat(np.maximum.reduceat(likely, starts, axis=0), starts, axis=1)
+        np.fill_diagonal(near, False)
+        return np.asarray(near & (self.known & kernels.ALLOWED != 0))
+
+    def fitting(self, j: int, parents: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the required parents of j and those of the given ones that are allowed and fit into the limit."""
+        known, size, limit = self.known[j], self.arrays.values[kernels.SIZE], self.arrays.values[kernels.LIMIT, j]
+        must = np.flatnonzero(known & kernels.REQUIRED)
+        may = np.setdiff1d(parents[known[parents] & kernels.ALLOWED != 0], must)
+        return np.concatenate([must, may[size[must].sum() + np.cumsum(size[may]) <= limit]])
+
+    def candidate_lists(self, connected: BoolMatrix, likely: BoolMatrix) -> tuple[kernels.Problem, kernels.Candidates]:
+        """Return the candidates of every node, those connected to it in either direction, and the problem for them.
+
+        `likely[j, c]` tells whether c is a likely parent of j.
+        """
         near = np.ones((self.d, self.d), dtype=bool) if self.complete else connected | connected.T
         np.fill_diagonal(near, False)
         nodes, others = np.nonzero(near)
@@ -86,6 +126,7 @@ class LocalProblem:
         # Pairs are sorted by node and candidate, so that the reverse of a pair is found by bisection.
         back = np.searchsorted(nodes * self.d + others, others * self.d + nodes) - first[others]
         kinds, ranked = self.known[nodes, others].astype(np.int64), np.arange(len(nodes)) - first[nodes]
+        kinds[likely[nodes, others]] |= kernels.LIKELY
         arrays, start = self.arrays, np.zeros(len(nodes), dtype=np.int64)
         if isinstance(self.score, GaussianBlocks):
             start = self.score.first[others]
