@@ -40,3 +40,16 @@ def test_the_number_of_threads_does_not_change_the_answer(monkeypatch):
     np.testing.assert_array_equal(found[0].weights, found[1].weights)
     np.testing.assert_array_equal(found[0].order, found[1].order)
     assert found[0].perturbations == found[1].perturbations
+
+
+def test_residual_variances_are_accurate_near_collinearity():
+    # With all nodes as a start, dozens of nearly collinear parents are added and dropped.
+    drawn = simulate(50, 1000, "ER10", "gaussian-nv", random_state=1, standardize=True)
+    search = order_search.OrderSearch(np.cov(drawn.data.T, bias=True), 1000, L0().penalties(1000, 50))
+    chosen, r = candidates.choose_parents(search.problem, [np.delete(np.arange(50), j) for j in range(50)], False)
+    Z = drawn.data - drawn.data.mean(axis=0)
+    Z /= Z.std(axis=0)
+    for j, row in enumerate(chosen):
+        parents = Z[:, row[row >= 0]]
+        residual = Z[:, j] - parents @ np.linalg.lstsq(parents, Z[:, j], rcond=None)[0]
+        np.testing.assert_allclose(r[j], np.mean(residual**2), rtol=1e-3)

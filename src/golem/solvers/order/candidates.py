@@ -164,7 +164,7 @@ def scratch(m: int, most_parents: int, block: int = 0) -> kernels.Work:
     most = min(m, most_parents) + 1
     return kernels.Work(
         nodes=np.zeros((5, 2 * m + 2), dtype=np.int64),
-        vectors=np.zeros((7, m + 1)),
+        vectors=np.zeros((8, m + 1)),
         K=np.zeros((most, most)),
         W=np.zeros((most, m + 1)),
         R=np.zeros(block * block),

@@ -22,6 +22,9 @@ from golem.solvers.order.jit import entry, inlined, kernel
 COLLINEAR = 1e-10
 # Lower bound of residual variances in logarithms.
 TINY = 1e-14
+# Updated factors are computed afresh if they change r by more than this share.
+DRIFT = 1e-6
+MOST_REFRESHES = 8
 # Score differences below this are rounding errors: r may be 1e-9 of a column's variance, and n log r amplifies errors.
 EPSILON = 1e-3
 # Typed, because a literal -1 would compile every kernel that takes a node a second time.
@@ -48,8 +51,9 @@ HEAD, WAITING, CHANGED, LOW, HIGH, KICKS = 0, 1, 2, 3, 4, 5
 # or neither.
 PARENTS, GIVEN, BEST, ROLE, SIZE = 0, 1, 2, 3, 4
 CLOSED, OPEN, INSIDE = 0, 1, 2
-# Further rows of `Work.vectors`: scratch space, coefficients b on the parents, and r, which has one entry.
-Z, B, T, X, REST = 2, 3, 4, 5, 6
+# Further rows of `Work.vectors`: scratch space, coefficients b on the parents, r, which has one entry, and the
+# correlations of the node with its candidates.
+Z, B, T, X, REST, TARGET = 2, 3, 4, 5, 6, 7
 
 
 class Problem(NamedTuple):
@@ -196,6 +200,81 @@ def solve(R: Any, P: Any, k: int, K: Any, target: Any, residual: Any, x: Any) ->
     refine(R, P, k, K, residual, x)
 
 
+@kernel
+def cholesky(R: Any, P: Any, k: int, L: Any) -> None:
+    """Factor R_PP = L L' for the first k of P."""
+    for i in range(k):
+        for a in range(i + 1):
+            s = R[P[i], P[a]]
+            for m in range(a):
+                s -= L[i, m] * L[a, m]
+            L[i, a] = s / L[a, a] if a < i else np.sqrt(max(s, TINY))
+
+
+@kernel
+def invert(R: Any, P: Any, k: int, K: Any, L: Any, row: Any) -> None:
+    """Compute K = R_PP^-1 for the first k of P; L and row are scratch space."""
+    cholesky(R, P, k, L)
+    # L is inverted in place, row by row. K is the Gram matrix of the inverse.
+    for i in range(k):
+        for a in range(i):
+            row[a] = 0.0
+        for m in range(i):
+            for a in range(m + 1):
+                row[a] -= L[i, m] * L[m, a]
+        inverse = 1.0 / L[i, i]
+        for a in range(i):
+            L[i, a] = row[a] * inverse
+        L[i, i] = inverse
+    for i in range(k):
+        for a in range(k):
+            K[i, a] = 0.0
+    for m in range(k):
+        add_outer(K, L[m], L[m], m + 1)
+
+
+@kernel
+def whiten(R: Any, P: Any, k: int, target: Any, W: Any, x: Any, g: Any, h: Any) -> Any:
+    """Compute g and h given the first k of P, for a node with the correlations `target`; return r.
+
+    Rows of W are the whitened parents (Gram-Schmidt on R), which is numerically stable.
+    """
+    m = R.shape[0]
+    for c in range(m):
+        g[c] = target[c]
+        h[c] = 1.0
+    r = 1.0
+    for i in range(k):
+        p, w = P[i], W[i]
+        for c in range(m):
+            w[c] = R[p, c]
+        x[i] = target[p]
+        for a in range(i):
+            add_multiple(w, -W[a, p], W[a, :m])
+            x[i] -= W[a, p] * x[a]
+        scale = 1.0 / np.sqrt(max(w[p], TINY))
+        for c in range(m):
+            w[c] *= scale
+        x[i] *= scale
+        take_out(w, x[i], 1.0, g, h, m)
+        r -= x[i] * x[i]
+    return max(r, TINY)
+
+
+@kernel
+def has_drifted(R: Any, P: Any, k: int, target: Any, L: Any, x: Any, r: float) -> Any:
+    """Tell whether the residual variance given the first k of P differs from the updated one, r."""
+    cholesky(R, P, k, L)
+    fresh = 1.0
+    for i in range(k):
+        x[i] = target[P[i]]
+        for a in range(i):
+            x[i] -= L[i, a] * x[a]
+        x[i] /= L[i, i]
+        fresh -= x[i] * x[i]
+    return abs(fresh - r) > DRIFT * r
+
+
 @inlined
 def insert(R: Any, work: Work, c: int) -> None:
     """Add c to the parents."""
@@ -297,6 +376,8 @@ def adjust(problem: Problem, kinds: Any, R: Any, work: Work, j: int, count: int,
     At first the given candidates, `count` of them, are added, and the parent `drop` is dropped for good unless it is
     NO_NODE.
     """
+    P, target, x = work.nodes[PARENTS], work.vectors[TARGET], work.vectors[X]
+    fresh, refreshes = True, 0
     # The bound prevents infinite loops through rounding.
     for step in range(count + 8 * R.shape[0] + 8):
         add, out = NO_NODE, NO_NODE
@@ -313,12 +394,22 @@ def adjust(problem: Problem, kinds: Any, R: Any, work: Work, j: int, count: int,
             add = best_addition(problem, R, work, j)
             if add == NO_NODE:
                 out = best_removal(problem, kinds, work, j)
-                if out == NO_NODE:
+            if add == NO_NODE and out == NO_NODE:
+                k = work.nodes[SIZE, 0]
+                if fresh or not has_drifted(R, P, k, target, work.W, x, work.vectors[REST, 0]):
+                    break
+                work.vectors[REST, 0] = whiten(R, P, k, target, work.W, x, work.vectors[G], work.vectors[H])
+                invert(R, P, k, work.K, work.W, work.vectors[T])
+                solve(R, P, k, work.K, target, x, work.vectors[B])
+                fresh, refreshes = True, refreshes + 1
+                if refreshes == MOST_REFRESHES:
                     break
         if add != NO_NODE:
             insert(R, work, add)
+            fresh = False
         elif out != NO_NODE:
             delete(R, work, out)
+            fresh = False
             if drop != NO_NODE:
                 work.nodes[ROLE, drop] = CLOSED
                 drop = NO_NODE
@@ -328,11 +419,12 @@ def adjust(problem: Problem, kinds: Any, R: Any, work: Work, j: int, count: int,
 @kernel
 def begin(row: Any, nodes: Any, work: Work) -> None:
     """Start a node with these candidates, without parents; `row` has its correlations with all nodes."""
-    g, h = work.vectors[G], work.vectors[H]
+    g, h, target = work.vectors[G], work.vectors[H], work.vectors[TARGET]
     work.nodes[SIZE, 0] = 0
     work.vectors[REST, 0] = 1.0
     for c in range(nodes.size):
-        g[c] = row[nodes[c]]
+        target[c] = row[nodes[c]]
+        g[c] = target[c]
         h[c] = 1.0
 
 
@@ -388,33 +480,6 @@ def block_of(first: Any, corner: Any, blocks: Any, j: int) -> Any:
 
 
 @kernel
-def invert(R: Any, P: Any, k: int, K: Any, L: Any, row: Any) -> None:
-    """Compute K = R_PP^-1 for the first k of P by Cholesky; L and row are scratch space."""
-    for i in range(k):
-        for a in range(i + 1):
-            s = R[P[i], P[a]]
-            for m in range(a):
-                s -= L[i, m] * L[a, m]
-            L[i, a] = s / L[a, a] if a < i else np.sqrt(max(s, TINY))
-    # L is inverted in place, row by row. K is the Gram matrix of the inverse.
-    for i in range(k):
-        for a in range(i):
-            row[a] = 0.0
-        for m in range(i):
-            for a in range(m + 1):
-                row[a] -= L[i, m] * L[m, a]
-        inverse = 1.0 / L[i, i]
-        for a in range(i):
-            L[i, a] = row[a] * inverse
-        L[i, i] = inverse
-    for i in range(k):
-        for a in range(k):
-            K[i, a] = 0.0
-    for m in range(k):
-        add_outer(K, L[m], L[m], m + 1)
-
-
-@kernel
 def load(problem: Problem, candidates: Candidates, state: State, work: Work, j: int) -> None:
     """Load the present parents of j into the scratch space."""
     R = block_of(candidates.first, candidates.corner, candidates.blocks, j)
@@ -426,15 +491,14 @@ def load(problem: Problem, candidates: Candidates, state: State, work: Work, j: 
         )
         work.vectors[G, c] = state.vectors[G, first + c]
         work.vectors[H, c] = state.vectors[H, first + c]
-    target = work.vectors[Z]
+        work.vectors[TARGET, c] = problem.S[j, nodes[c]]
     for i in range(k):
         P[i] = state.parents[first + i]
         work.nodes[ROLE, P[i]] = INSIDE
-        target[P[i]] = problem.S[j, nodes[P[i]]]
     work.nodes[SIZE, 0] = k
     work.vectors[REST, 0] = state.values[RESIDUAL, j]
     invert(R, P, k, work.K, work.W, work.vectors[T])
-    solve(R, P, k, work.K, target, work.vectors[X], work.vectors[B])
+    solve(R, P, k, work.K, work.vectors[TARGET], work.vectors[X], work.vectors[B])
 
 
 @kernel
@@ -463,46 +527,28 @@ def set_parents(
 
     It becomes active with its parents.
     """
-    R, first, W = block_of(candidates.first, candidates.corner, candidates.blocks, j), candidates.first[j], work.W
+    R, first = block_of(candidates.first, candidates.corner, candidates.blocks, j), candidates.first[j]
     m = R.shape[0]
     nodes, chosen = candidates.slots[NODE, first : first + m], state.parents[first : first + m]
-    g, h, row, x = (
-        state.vectors[G, first : first + m],
-        state.vectors[H, first : first + m],
-        problem.S[j],
-        work.vectors[X],
-    )
+    g, h, target = state.vectors[G, first : first + m], state.vectors[H, first : first + m], work.vectors[TARGET]
+    for c in range(m):
+        target[c] = problem.S[j, nodes[c]]
     # Sorted, so that the result depends only on the set.
+    signature = np.uint64(0)
     for i in range(k):
         a = i
         while a > 0 and chosen[a - 1] > parents[i]:
             chosen[a] = chosen[a - 1]
             a -= 1
         chosen[a] = parents[i]
-    for c in range(m):
-        g[c] = row[nodes[c]]
-        h[c] = 1.0
-    r, signature = 1.0, np.uint64(0)
-    # Rows of W are the whitened parents (Gram-Schmidt on R), which is numerically stable.
     for i in range(k):
-        p, w = chosen[i], W[i]
-        for c in range(m):
-            w[c] = R[p, c]
-        x[i] = row[nodes[p]]
-        for a in range(i):
-            add_multiple(w, -W[a, p], W[a, :m])
-            x[i] -= W[a, p] * x[a]
-        scale = 1.0 / np.sqrt(max(w[p], TINY))
-        for c in range(m):
-            w[c] *= scale
-        x[i] *= scale
-        take_out(w, x[i], 1.0, g, h, m)
-        r -= x[i] * x[i]
-        signature = signature * MIX + candidates.keys[1, nodes[p]]
-        activate(agenda.lists, agenda.counts, nodes[p])
+        p = nodes[chosen[i]]
+        signature = signature * MIX + candidates.keys[1, p]
+        activate(agenda.lists, agenda.counts, p)
+    r = whiten(R, chosen, k, target, work.W, work.vectors[X], g, h)
     state.nodes[COUNT, j] = k
     state.hashes[CHOSEN, j] = signature
-    state.values[RESIDUAL, j] = max(r, TINY)
+    state.values[RESIDUAL, j] = r
     state.values[COST, j] = node_cost(problem, j, r, k)
     activate(agenda.lists, agenda.counts, j)
     touch(agenda.lists, agenda.counts, j)
@@ -801,8 +847,8 @@ def copy_touched(candidates_first: Any, source: State, target: State, agenda: Ag
 
 
 @inlined
-def keep_better(first: Any, state: State, best: State, agenda: Agenda) -> None:
-    """Copy the state to `best`, or restore the state from `best` if its score rose.
+def keep_better(first: Any, state: State, best: State, agenda: Agenda) -> Any:
+    """Copy the state to `best`, or restore the state from `best` if its score rose; return whether it rose.
 
     Moves are evaluated with updated inverses and carried out with fresh regressions. The two differ in ill-conditioned
     problems, so that a move can raise the score. Equal scores are kept: the search may move through an equivalence
@@ -816,6 +862,15 @@ def keep_better(first: Any, state: State, best: State, agenda: Agenda) -> None:
     if rise >= EPSILON:
         source, target = best, state
     copy_touched(first, source, target, agenda)
+    return rise >= EPSILON
+
+
+@kernel
+def shorten_queue(lists: Any, counts: Any, length: int) -> None:
+    """Remove the last nodes of the queue."""
+    while counts[WAITING] > length:
+        counts[WAITING] -= 1
+        lists[IS_ACTIVE, lists[QUEUE, (counts[HEAD] + counts[WAITING]) % lists.shape[1]]] = 0
 
 
 @entry
@@ -835,9 +890,10 @@ def advance(
 
     If both numbers are zero, costs and vectors are computed for the parents in the state. A perturbation reverses one
     edge, by moving one of its nodes past the other, or moves a few neighbouring nodes. Then the nodes in the queue are
-    visited. They move to their best positions until none is better.
+    visited. They move to their best positions until none is better. Without perturbations, every move that raises the
+    score is undone.
     """
-    counts, v, left = agenda.counts, NO_NODE, visits
+    counts, v = agenda.counts, NO_NODE
     deep = perturbations == 0
     if perturbations + visits == 0:
         for j in range(state.nodes.shape[1]):
@@ -845,14 +901,13 @@ def advance(
                 work.nodes[GIVEN, i] = state.parents[candidates.first[j] + i]
             set_parents(problem, candidates, state, agenda, work, j, work.nodes[GIVEN], state.nodes[COUNT, j])
         return  # the best state is not known yet
-    for _ in range(max(perturbations, 1)):
+    for _ in range(visits if deep else perturbations):
+        left, kick, length = ONE if deep else visits, ONE - 1, counts[WAITING] - 1
         if not deep:
             v = draw(agenda.random, state.nodes[ORDER].size)
-            left = visits
             counts[KICKS] = 0
             if state.nodes[COUNT, v] == 0 or draw(agenda.random, ONE + 1) == 0:
                 counts[KICKS] = 2 + draw(agenda.random, ONE + 2)
-        kick = 0
         while left > 0:
             if not deep and kick < max(counts[KICKS], 1):
                 kick += 1
@@ -872,7 +927,7 @@ def advance(
             if place != NO_NODE:
                 set_parents(problem, candidates, state, agenda, own, u, own.nodes[BEST], size)
                 move(problem, candidates, state, agenda, work, u, place)
-        keep_better(candidates.first, state, best, agenda)
-        while not deep and counts[WAITING] > 0:
-            counts[WAITING] -= 1
-            agenda.lists[IS_ACTIVE, agenda.lists[QUEUE, (counts[HEAD] + counts[WAITING]) % agenda.lists.shape[1]]] = 0
+        rose = keep_better(candidates.first, state, best, agenda)
+        if rose or not deep:
+            # A node that would make the same move again must wait until one of its neighbours has moved.
+            shorten_queue(agenda.lists, counts, max(length, ONE - 1) if deep else ONE - 1)
