@@ -43,10 +43,10 @@ Golem(noise).fit(np.random.default_rng(0).normal(size=(100, 20)))  # compile
 for k, path in enumerate(paths):
     X = np.load(path)
     for _ in range(int(repeats)):
-        began = time.perf_counter()
+        began, spent = time.perf_counter(), time.process_time()
         model = Golem(noise).fit(X)
-        seconds = time.perf_counter() - began
-        print(json.dumps([k, seconds, model.solution_.seconds, float(model.solution_.terms["score"])]), flush=True)
+        seconds = time.perf_counter() - began, time.process_time() - spent
+        print(json.dumps([k, *seconds, model.solution_.seconds, float(model.solution_.terms["score"])]), flush=True)
     np.save(f"{out}.{k}.npy", model.adjacency_)
 """
 FLOPSEARCH = """
@@ -88,13 +88,13 @@ def run(python: str, program: str, arguments: list[str], cache: str | None = Non
 def fit(options: argparse.Namespace) -> None:
     """Compare both versions on the same tables, alternating."""
     versions = {"new": sys.executable} | ({"old": options.old} if options.old else {})
-    print("| columns | noise | d | " + " | ".join(f"{v}, s | {v} search, s | {v} SHD-C" for v in versions), end=" | ")
-    print("old / new | score, new - old |\n|" + "---|" * (5 + 3 * len(versions)))
+    print("| columns | noise | d | " + " | ".join(f"{v}, s | {v} processor, s | {v} search, s | {v} SHD-C" for v in versions), end=" | ")
+    print("old / new, s | processor | SHD-C, new - old (SE) | score, new - old |\n|" + "---|" * (7 + 4 * len(versions)))
     sizes = options.sizes or ((20, 100) if options.quick else (20, 100, 500, 1000))
     for kind in ("raw", "standardized", "hidden"):
         for noise in ("auto", "nv"):
             for d in sizes:
-                found = {name: ([], [], [], []) for name in versions}
+                found = {name: ([], [], [], [], []) for name in versions}
                 for seed in range(options.seed, options.seed + options.tables):
                     truth, X = draw(d, 1000, seed, kind)
                     with tempfile.TemporaryDirectory() as folder:
@@ -108,10 +108,21 @@ def fit(options: argparse.Namespace) -> None:
                             for values, value in zip(found[name], (*best, error, score), strict=True):
                                 values.append(value)
                 means = {name: np.mean(values, axis=1) for name, values in found.items()}
-                cells = " | ".join(f"{m[0]:.3f} | {m[1]:.3f} | {m[2]:.2f}" for m in means.values())
-                ratio = f"{means['old'][0] / means['new'][0]:.1f}" if "old" in means else ""
-                gain = f"{means['new'][3] - means['old'][3]:+.4f}" if "old" in means else ""
-                print(f"| {kind} | {noise} | {d} | {cells} | {ratio} | {gain} |", flush=True)
+                cells = " | ".join(f"{m[0]:.3f} | {m[1]:.3f} | {m[2]:.3f} | {m[3]:.2f}" for m in means.values())
+                print(f"| {kind} | {noise} | {d} | {cells} | {compared(found)} |", flush=True)
+
+
+def compared(found: dict[str, tuple[list[float], ...]]) -> str:
+    """Return the cells of a comparison with the old version: ratios of the times, differences of SHD-C and score."""
+    if "old" not in found:
+        return " | | | "
+    new, old = np.array(found["new"]), np.array(found["old"])
+    error, score = new[3] - old[3], new[4] - old[4]
+    deviation = error.std(ddof=1) / np.sqrt(len(error)) if len(error) > 1 else np.nan
+    return (
+        f"{old[0].mean() / new[0].mean():.1f} | {old[1].mean() / new[1].mean():.1f} | "
+        f"{error.mean():+.2f} ({deviation:.2f}) | {score.mean():+.4f}"
+    )
 
 
 def growth(options: argparse.Namespace) -> None:

@@ -7,9 +7,13 @@ Part "nv": SHD-C per node of order-nv on Gaussian-NV data with raw columns, with
 standard deviations log-uniform over two decades. flopsearch 0.3.0 on the same data, as it recommends (lambda_bic = 2,
 restarts = 50), and with golem's penalty per edge (flopsearch-mbic). n = 1000, 12 seeds, paired.
 
+Part "dense": SHD-C of order-nv on standardized tables of dense graphs (ER10, d = 50, n = 1000 and 10000; d = 100,
+n = 1000), which are nearly collinear, and of flopsearch with 10 restarts. 10 seeds, paired.
+
     python -m venv .other-packages/flopsearch && .other-packages/flopsearch/bin/pip install flopsearch==0.3.0 numpy
     python benchmarks/order_accuracy.py ev
     python benchmarks/order_accuracy.py nv --flopsearch .other-packages/flopsearch/bin/python
+    python benchmarks/order_accuracy.py dense --first-seed 1000 --flopsearch .other-packages/flopsearch/bin/python
     python benchmarks/order_accuracy.py nv --quick         # d = 10 and 20, without flopsearch
 """
 
@@ -40,25 +44,26 @@ FLOPSEARCH = """
 import json, sys, time
 import numpy as np, flopsearch
 found = []
-for path in sys.argv[2:]:
+for path in sys.argv[3:]:
     X = np.load(path)
     (n, d), began = X.shape, time.perf_counter()
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     penalty = {"flopsearch": 2.0, "flopsearch-mbic": 1 + 2 * np.log(d) / np.log(n)}[sys.argv[1]]
-    G = np.asarray(flopsearch.flop(Z, penalty, restarts=50))
+    G = np.asarray(flopsearch.flop(Z, penalty, restarts=int(sys.argv[2])))
     found.append({"seconds": time.perf_counter() - began, "cpdag": np.logical_or(G == 1, G == 2).tolist()})
 print(json.dumps(found))
 """
 
 
-def flopsearch(python: str, drawn: list[Simulation], name: str = "flopsearch") -> list[dict]:
+def flopsearch(python: str, drawn: list[Simulation], name: str = "flopsearch", restarts: int = 50) -> list[dict]:
     """Run flopsearch on every table, as it recommends or (flopsearch-mbic) with golem's penalty per edge."""
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for k, one in enumerate(drawn):
             paths.append(str(Path(folder) / f"{k}.npy"))
             np.save(paths[-1], one.data)
-        done = subprocess.run([python, "-c", FLOPSEARCH, name, *paths], capture_output=True, text=True, check=True)
+        command = [python, "-c", FLOPSEARCH, name, str(restarts), *paths]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
         return json.loads(done.stdout)
 
 
@@ -116,8 +121,32 @@ def free_variances(sizes: list[int], python: str | None, first_seed: int) -> Non
     print(f"\ncells worse than the other by more than max(0.02, 2 SE): {worse or 'none'}")
 
 
-def compared(ours: list[float], drawn: list[Simulation], peer: list[dict]) -> tuple[str, bool]:
-    """Return cells with SHD-C, paired difference and seconds of a peer, and whether ours is clearly worse."""
+def dense(python: str | None, first_seed: int, quick: bool) -> None:
+    """Print SHD-C of order-nv and of flopsearch on dense graphs."""
+    print("| d | n | order-nv, SHD-C | largest | s | other | its SHD-C | difference (SE) | its s |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for d, n in ((20, 1000),) if quick else ((50, 1000), (50, 10_000), (100, 1000)):
+        seeds = range(first_seed, first_seed + (2 if quick else 10))
+        drawn = [simulate(d, n, "ER10", "gaussian-nv", random_state=seed, standardize=True) for seed in seeds]
+        ours, seconds = [], []
+        for one in drawn:
+            began = time.perf_counter()
+            model = Golem("nv", shape="off").fit(one.data)
+            seconds.append(time.perf_counter() - began)
+            ours.append(metrics.shd_c(one.sem.adjacency, model.weights_, normalize=True))
+        line = f"| {d} | {n} | {d * np.mean(ours):.1f} | {d * max(ours):.0f} | {np.median(seconds):.2f} |"
+        if python is None:
+            print(f"{line} | | | |", flush=True)
+        for peer in ("flopsearch", "flopsearch-mbic") if python is not None else ():
+            text, _ = compared(ours, drawn, flopsearch(python, drawn, peer, restarts=10), d)
+            print(f"{line} {peer} | {text} |", flush=True)
+
+
+def compared(ours: list[float], drawn: list[Simulation], peer: list[dict], times: int = 1) -> tuple[str, bool]:
+    """Return cells with SHD-C (per node, or times a number), its paired difference and the seconds of a peer.
+
+    The second value tells whether ours is clearly worse.
+    """
     theirs = [
         metrics.shd_c(one.sem.adjacency, found["cpdag"], cpdag=True, normalize=True)
         for one, found in zip(drawn, peer, strict=True)
@@ -127,13 +156,14 @@ def compared(ours: list[float], drawn: list[Simulation], peer: list[dict]) -> tu
     is_worse = gap.mean() > max(0.02, 2 * error)
     seconds = np.median([found["seconds"] for found in peer])
     mark = " **worse**" if is_worse else ""
-    return f"{np.mean(theirs):.3f} | {gap.mean():+.3f} ({error:.3f}){mark} | {seconds:.3f}", is_worse
+    shown = times * np.array([np.mean(theirs), gap.mean(), error])
+    return f"{shown[0]:.3f} | {shown[1]:+.3f} ({shown[2]:.3f}){mark} | {seconds:.3f}", is_worse
 
 
 def main() -> None:
     """Run one part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=["ev", "nv"])
+    parser.add_argument("part", choices=["ev", "nv", "dense"])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 20, 50, 100])
     parser.add_argument("--flopsearch", metavar="PYTHON", help="interpreter of an environment with flopsearch 0.3.0")
@@ -144,6 +174,8 @@ def main() -> None:
     began = time.perf_counter()
     if options.part == "ev":
         equal_variances(sizes, options.first_seed)
+    elif options.part == "dense":
+        dense(options.flopsearch, options.first_seed, options.quick)
     else:
         free_variances(sizes, options.flopsearch, options.first_seed)
     print(f"{time.perf_counter() - began:.0f} s")
