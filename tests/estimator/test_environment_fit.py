@@ -4,10 +4,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from golem import Golem, Knowledge, Moments
 from golem.data.environments import Environments
+from golem.graphs.dag import is_dag
 from golem.score.sparsity import L0
+from golem.simulate import random_sem, simulate_environments
+from golem.solvers import Status
 from golem.solvers.order.environment_score import (
     environment_score,
     environment_standard_errors,
@@ -217,3 +221,35 @@ def test_input_that_does_not_fit_is_refused(frame, tables):
     small = frame.groupby("arm").head(2)
     with pytest.raises(ValueError, match=r"fewer than 3 rows: 'control' \(2\), 'drug' \(2\), 'ko_b' \(2\)"):
         Golem().fit(small.sort_values("arm"), environments="arm", targets=TARGETS)
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Fifteen variables, and an experiment on each of them."""
+    sem = random_sem(15, "ER2", random_state=3)
+    targets = {"control": []} | {f"on_{name}": [name] for name in sem.names}
+    drawn = simulate_environments(sem, targets, 200 * 16, random_state=4)
+    return sem, pd.DataFrame(drawn.data, columns=sem.names), drawn.labels, targets
+
+
+def test_a_search_finds_the_graph_of_experiments_on_all_variables(many):
+    sem, table, labels, targets = many
+    model = Golem(intervention="hard").fit(table, environments=labels, targets=targets)
+    assert np.array_equal(model.adjacency_, sem.adjacency)
+    names = list(reversed(sem.names))
+    other = Golem(intervention="hard").fit(table[names], environments=labels, targets=targets)
+    assert np.array_equal(other.adjacency_[::-1, ::-1], model.adjacency_)
+
+
+def test_a_search_stops_at_its_time_limit_and_at_an_interrupt(many):
+    _, table, labels, targets = many
+
+    def interrupt(progress):
+        if progress.iteration:  # before, there is no graph to return
+            raise KeyboardInterrupt
+
+    for settings, status in (({"time_limit": 1e-6}, Status.TIME_LIMIT), ({"callback": interrupt}, Status.INTERRUPTED)):
+        with pytest.warns(ConvergenceWarning):
+            model = Golem(**settings).fit(table, environments=labels, targets=targets)
+        assert model.solution_.status is status
+        assert is_dag(model.adjacency_)

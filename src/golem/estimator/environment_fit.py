@@ -5,6 +5,7 @@ The columns are sorted by name for the search, as in `order_fit`.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +113,14 @@ def _search(model: Golem, solver: Order, order: NameOrder) -> Solution:
     if masks:
         masks["required"] = order.sort(knowledge.required)
     score = environment_score(environments, model.edge_penalty_, model.intervention, model.intercepts)
+    trace: list[TracePoint] = []
+
+    def report(progress: Progress) -> None:
+        value = progress.score / (2 * environments.n)
+        trace.append(TracePoint(progress.iteration, progress.seconds, {"score": value}))
+        if model.callback is not None:
+            model.callback(dataclasses.replace(progress, stage="order-nv", score=value))
+
     began = time.perf_counter()
     found = search_local(
         score,
@@ -120,7 +129,7 @@ def _search(model: Golem, solver: Order, order: NameOrder) -> Solution:
         effort=solver.effort,
         time_limit=solver.time_limit,
         random_state=0 if model.random_state is None else model.random_state,
-        on_progress=model.callback,
+        on_progress=report,
     )
     fit = regress_environments(environments, found.children, found.causes, model.intercepts)
     terms = _terms(score, found, fit, environments.n)
@@ -134,7 +143,7 @@ def _search(model: Golem, solver: Order, order: NameOrder) -> Solution:
         raw=fit,
         status=status,
         terms=terms,
-        trace=(TracePoint(found.perturbations, seconds, terms),),
+        trace=(*trace, TracePoint(found.perturbations, seconds, terms)),
         iterations=found.perturbations,
         seconds=seconds,
         stationarity=float("nan"),

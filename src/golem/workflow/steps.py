@@ -27,6 +27,8 @@ from golem.runtime.result_folder import result_folder
 from golem.runtime.types import Matrix
 from golem.solvers import Progress as SolverProgress
 from golem.solvers import Status
+from golem.solvers.order.exact_order import LARGEST_EXACT
+from golem.solvers.order.local_search import compile_local_search
 from golem.solvers.order.solver import compile_search
 from golem.solvers.paper_recipe import NOISE_MODELS
 
@@ -40,7 +42,8 @@ def choose(
     progress: Progress = SILENT,
 ) -> Selection:
     """Choose the penalties, and set them in the model."""
-    compile_kernels(model, (data if isinstance(data, Moments | Environments) else data.moments).d, progress)
+    local = isinstance(data, Environments | EnvironmentSample)
+    compile_kernels(model, (data if isinstance(data, Moments | Environments) else data.moments).d, progress, local)
     parts = {"bic": "graphs of the path", "cv": "folds", "stability": "halves of the rows"}[search.select]
     with progress.counting(parts) as show:
         search.set_params(callback=show)
@@ -57,8 +60,7 @@ def learn(
     rows: RowSource = None,
 ) -> None:
     """Compile the search, then fit with progress; `rows` are for directions by the shape of the noise."""
-    if isinstance(moments, Environments) or moments.coding is None:
-        compile_kernels(model, moments.d, progress)
+    compile_kernels(model, moments.d, progress, isinstance(moments, Environments) or moments.coding is not None)
     before = model.callback
     with progress.solving() as show:
         listeners = [listener for listener in (show, before) if listener is not None]
@@ -74,13 +76,16 @@ def learn(
             model.set_params(callback=before)
 
 
-def compile_kernels(model: Golem, d: int, progress: Progress = SILENT) -> None:
-    """Compile the search before the first fit, so that the progress shows it."""
+def compile_kernels(model: Golem, d: int, progress: Progress = SILENT, local: bool = False) -> None:
+    """Compile the search before the first fit, so that the progress shows it; `local`: that of local scores."""
     if not is_counted(model):
         return
     text = "Loading the search (compiled at the first use, up to half a minute)"
     with progress.waiting(text):
-        compile_search(NOISE_MODELS[model.noise].likelihood(2), d)
+        if not local:
+            compile_search(NOISE_MODELS[model.noise].likelihood(2), d)
+        elif d > LARGEST_EXACT:
+            compile_local_search()
 
 
 def check(model: Golem, rows: Callable[[], Matrix | None], progress: Progress = SILENT) -> Diagnosis | None:

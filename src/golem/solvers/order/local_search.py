@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,11 +11,12 @@ from numpy.typing import ArrayLike
 
 from golem.graphs.dag import is_dag, topological_order
 from golem.graphs.edges import Edges
+from golem.runtime.interrupts import losing_interrupts
 from golem.runtime.types import BoolMatrix, Indices, Vector
 from golem.solvers.order.exact_order import LARGEST_EXACT, Subsets
 from golem.solvers.order.found_graph import TIE
 from golem.solvers.order.free_order import Effort
-from golem.solvers.order.local_scores import Counts, GaussianBlocks
+from golem.solvers.order.local_scores import Counts, GaussianBlocks, gaussian_blocks
 from golem.solvers.order.search_clock import SearchClock
 from golem.solvers.solution import Callback, Status
 
@@ -86,8 +88,17 @@ def search_local(
         raise ValueError("Required edges must be allowed and must not form a cycle.")
     if d <= LARGEST_EXACT:
         return _search_exactly(score, may, must)
+    compile_local_search()  # once, and before the clock starts
     clock = SearchClock(time_limit, on_progress)
     return _search_orders(score, may, must, starts, effort, np.random.default_rng(random_state), clock)
+
+
+@functools.cache
+def compile_local_search() -> None:
+    """Compile the kernels, or load them from numba's cache, by solving a tiny problem."""
+    with losing_interrupts():
+        tiny = gaussian_blocks([np.eye(4) + 0.5], [50])
+        _search_orders(tiny, None, None, (), "fast", np.random.default_rng(0), SearchClock(None, None))
 
 
 def _search_exactly(
