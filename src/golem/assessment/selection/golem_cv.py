@@ -206,7 +206,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
     def choose(self, X: Any, environments: Any = None, targets: Targets | None = None) -> Selection:
         """Learn the path and choose parameters for `Golem.set_params`; the parameters are those of `fit`."""
         self.check_settings()
-        if read_coding(X) is not None:
+        if not is_interventional(X, environments, targets) and read_coding(X) is not None:
             raise ValueError(
                 "The penalty per edge can be chosen (select) only for tables of numbers, and this one has categories. "
                 "Use the default penalty."
