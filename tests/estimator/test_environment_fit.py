@@ -7,6 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from golem import Golem, Knowledge, Moments
+from golem.data.coded_tables import CodedTable
 from golem.data.environments import Environments
 from golem.graphs.dag import is_dag
 from golem.score.sparsity import L0
@@ -189,6 +190,7 @@ def test_missing_values_are_treated_in_each_environment(tables):
         ({"solver": "lbfgs", "noise": "nv"}, "need solver='order'"),
         ({"init": "ev"}, "init='ev' does not fit environments"),
         ({"device": "cuda"}, "cuda"),
+        ({"score_function": "mixed"}, "score 'mixed' is not defined for environments"),
         ({"intervention": "gentle"}, "intervention must be one of"),
         ({"intercepts": "none"}, "intercepts must be one of"),
     ],
@@ -218,6 +220,11 @@ def test_input_that_does_not_fit_is_refused(frame, tables):
         Golem().fit(Moments.from_rows(tables["control"]), environments=["x"] * 200, targets={"x": []})
     with pytest.raises(ValueError, match="intervention='hard' needs environments"):
         Golem(intervention="hard").fit(tables["control"])
+    with pytest.raises(ValueError, match="'sex'"):
+        Golem().fit(frame.assign(sex="F"), environments="arm", targets=TARGETS)
+    coded = CodedTable.read(pd.DataFrame({"age": [3, 5, 4, 9] * 9, "sex": ["F", "M", "M", "F"] * 9})).moments()
+    with pytest.raises(ValueError, match="Environment 'x': This method needs numbers"):
+        Golem().fit({"x": coded}, targets={"x": []})
     small = frame.groupby("arm").head(2)
     with pytest.raises(ValueError, match=r"fewer than 3 rows: 'control' \(2\), 'drug' \(2\), 'ko_b' \(2\)"):
         Golem().fit(small.sort_values("arm"), environments="arm", targets=TARGETS)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from golem.data.checks import require_numbers
 from golem.data.environments import Environments, require_rows
 from golem.data.inputs import numpy_rows, read_data
 from golem.data.missing import MissingChoice
@@ -98,6 +99,7 @@ def moments_of_parts(parts: Mapping[str, Any], missing: MissingChoice) -> dict[s
                 found[label] = Moments.from_rows(values, part[1], missing=missing)
             else:
                 found[label] = read_data(reader_for(missing), part)[0]
+                require_numbers(found[label])
     return found
 
 

@@ -55,6 +55,11 @@ def require_environment_settings(model: Golem, solver: Order | Adam | LBFGS, row
             "noise='ev' does not fit environments: an intervention changes the noise variance of its targets. Use "
             "noise='nv', which gives each variable its own."
         )
+    if model.score_function not in ("auto", "gaussian"):
+        raise ValueError(
+            f"The score {model.score_function!r} is not defined for environments, which need numbers. Use the score "
+            "'auto'."
+        )
     if isinstance(model.init, str):
         raise ValueError(f"init={model.init!r} does not fit environments. Use an order or a graph.")
     if rows is not None:
