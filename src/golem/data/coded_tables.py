@@ -26,6 +26,7 @@ from golem.data.missing import Missing, MissingChoice, require_choice
 from golem.data.moments import Moments
 from golem.data.table_errors import require_finite, row_number, too_few_rows
 from golem.data.table_input import is_table, rows_and_names
+from golem.data.unusable import Unusable, unusable_error, unusable_in_rows
 from golem.data.variables import FEW_VALUES, Codes, Coding, Variable, codes_of_numbers, number_levels
 from golem.runtime.names import column_names
 from golem.runtime.progress import Counter
@@ -109,6 +110,8 @@ class CodedTable:
         X, columns = used.coding.expand(used.rows), used.coding.column_names
         record: dict[str, Any] = {}
         if missing == "em" and absent.any():
+            if dependent := dependent_variables(self.rows, self.coding):
+                raise unusable_error(dependent)
             moments = Moments.by_em(X, columns, progress=progress)
             assert moments.missing is not None  # EM always records what it found
             record = {"rows_used": moments.missing.rows_used, "iterations": moments.missing.iterations}
@@ -117,6 +120,17 @@ class CodedTable:
         # Missing values are counted per variable, not per indicator.
         found = None if missing == "error" else Missing.of(missing, absent, names, **record)
         return replace(moments, coding=used.coding, missing=found)
+
+
+def dependent_variables(rows: Matrix, coding: Coding) -> list[Unusable]:
+    """Return the variables to drop from coded rows, so that EM can estimate the covariances of their columns."""
+    owner = {name: v.name for v in coding.variables for name in v.column_names}
+    found: dict[str, Unusable] = {}
+    for column in unusable_in_rows(coding.expand(rows), coding.column_names):
+        others = dict.fromkeys(owner[name] for name in column.determined_by)
+        name = owner[column.name]
+        found.setdefault(name, Unusable(name, tuple(other for other in others if other != name), column.is_empty))
+    return list(found.values())
 
 
 def moments_of_columns(

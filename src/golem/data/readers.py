@@ -16,6 +16,7 @@ from golem.data.files.cluster import read_on_cluster
 from golem.data.files.level_scan import reading_categories
 from golem.data.files.streaming import KeptRows, RoomForRows, coded_batches, moments_of_shards, plan, read_here
 from golem.data.files.table_files import Paths, TableFiles
+from golem.data.levels import require_levels
 from golem.data.missing import MissingChoice, add_markers, require_choice
 from golem.data.moments import Moments
 from golem.data.variables import Coding
@@ -164,7 +165,7 @@ def moments_from_file(
     types: dict[str, Any] = {"categorical": categorical, "numeric": numeric}
     table = TableFiles.open(path, columns=columns, drop=drop, header=header, na=na, **types)
     how: dict[str, Any] = {"missing": missing, "progress": progress, "scheduler": scheduler}
-    return reading_categories(table, lambda typed: shards_of(typed, 1, **how))[1][0]
+    return _with_all_levels(table, reading_categories(table, lambda typed: shards_of(typed, 1, **how))[1])[0]
 
 
 def shards_from_file(
@@ -202,7 +203,14 @@ def shards_from_file(
     types: dict[str, Any] = {"categorical": categorical, "numeric": numeric}
     table = TableFiles.open(path, columns=columns, drop=drop, header=header, na=na, **types)
     how: dict[str, Any] = {"missing": missing, "progress": progress, "scheduler": scheduler}
-    return reading_categories(table, lambda typed: shards_of(typed, shards, **how))[1]
+    return _with_all_levels(table, reading_categories(table, lambda typed: shards_of(typed, shards, **how))[1])
+
+
+def _with_all_levels(table: TableFiles, parts: list[Moments]) -> list[Moments]:
+    """Raise a ValueError if a category has a single level."""
+    with naming(table.files[0].path):
+        require_levels(parts[0].coding or Coding(()))
+    return parts
 
 
 def shards_of(

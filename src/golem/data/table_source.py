@@ -11,20 +11,23 @@ from typing import Any
 import numpy as np
 
 from golem.data.coded_sample import CodedRows
+from golem.data.coded_tables import dependent_variables
 from golem.data.environment_files import EnvironmentSource, labelled
 from golem.data.environment_input import Targets
+from golem.data.files.batches import naming
 from golem.data.files.covariance_files import is_tetrad_covariance, read_covariance
 from golem.data.files.level_scan import reading_categories
 from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import KeptRows
 from golem.data.files.table_files import TableFiles, find_files
+from golem.data.levels import require_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.readers import COPIES_OF_EM, Table, moments_by_em, rows_of, shards_of
 from golem.data.resampling import Sample, Shards, merged, rows_of_moments
 from golem.data.table_summary import TableSummary
 from golem.data.targets import EXAMPLE
-from golem.data.unusable import Unusable, unusable_columns, unusable_in_rows
+from golem.data.unusable import Unusable, unusable_columns
 from golem.data.variables import Coding
 from golem.runtime.machine import free_memory
 from golem.runtime.messages import counted, quoted
@@ -135,6 +138,8 @@ def _has_environments(reading: Reading, targets: Targets | None) -> bool:
         )
     if given and (reading.covariance or reading.rows is not None):
         raise ValueError("A covariance matrix has no environments. Remove --covariance and --rows.")
+    if given and (reading.categorical or reading.numeric):
+        raise ValueError("Tables with environments have only numbers. Remove --categorical and --numeric.")
     return given
 
 
@@ -236,7 +241,15 @@ class TableSource:
         return self._table
 
     def read(self, missing: MissingChoice, progress: Progress) -> Moments:
-        """Read the files, unless they are read already, and return the moments of all rows."""
+        """Return the moments of all rows; raise a ValueError if categories have a single level."""
+        moments = self._moments_of(missing, progress)
+        if moments.coding is not None:
+            with naming(self.paths[0]):
+                require_levels(moments.coding)
+        return moments
+
+    def _moments_of(self, missing: MissingChoice, progress: Progress) -> Moments:
+        """Read the files, unless they are read already."""
         if self._read is not None and self._read[0] == missing:
             return self._read[1]
         if missing == "em" and self._shards == 1 and self._scheduler is None:
@@ -256,17 +269,19 @@ class TableSource:
         return self._moments
 
     def unusable(self, missing: MissingChoice, progress: Progress) -> list[Unusable]:
-        """Return the columns to drop so that a graph can be learned."""
-        if missing == "em" and self._scheduler is None:
-            rows = self._rows_for_em(progress)
-            if rows.coding is None:
-                return unusable_in_rows(rows.values, self.names)
-        moments = self.read(missing, progress)
-        if moments.coding is None:
-            return unusable_columns(moments)
-        # A category can be determined by others: its score is bounded. Only numbers must be independent.
-        numbers = [variable.name for variable in moments.coding.variables if not variable.is_category]
-        return unusable_columns(moments.selected(numbers))
+        """Return the columns to drop so that a graph can be learned.
+
+        A category can be determined by others, because its score is bounded; only numbers must be independent. For EM,
+        all variables must be.
+        """
+        by_em = missing == "em" and self._scheduler is None
+        coding = self._rows_for_em(progress).coding if by_em else self._moments_of(missing, progress).coding
+        variables = (coding or Coding.numeric(self.names)).variables
+        flat = [Unusable(variable.name) for variable in variables if variable.is_category and not variable.columns]
+        if by_em:
+            return flat + dependent_variables(self._rows_for_em(progress).values, coding or Coding(variables))
+        numbers = [variable.name for variable in variables if not variable.is_category]
+        return flat + (unusable_columns(self._moments.selected(numbers)) if numbers else [])
 
     def _keep(self, table: TableFiles) -> KeptRows:
         """Return where to keep rows: discrete scores need all of them, as far as they fit, in half the precision."""

@@ -1,0 +1,104 @@
+"""The summary of a table before the fit, and the source that it comes from."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from golem.data.coded_tables import CodedTable
+from golem.data.table_source import Reading, open_source
+from golem.data.table_summary import TableSummary
+from golem.data.variables import Coding
+from golem.runtime.progress import Progress
+
+QUIET = Progress()
+
+
+def frame(n=200):
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "x": rng.normal(size=n),
+            "site": rng.choice(["u", "v", "w"], n, p=[0.2, 0.5, 0.3]),
+            "visits": rng.integers(4, size=n),
+            "one": "same",
+        }
+    )
+
+
+def opened(table, path, **how):
+    table.to_csv(path, index=False)
+    reading = Reading(**how)
+    return open_source([str(path)], reading, divided=False, checked=True, scheduler=None)
+
+
+def test_the_summary_is_that_of_pandas(tmp_path):
+    table = frame()
+    table.loc[:9, ["x", "site"]] = None
+    source = opened(table, tmp_path / "a.csv", drop=["one"])
+    source.read("drop", QUIET)
+    summary = source.summary
+    assert (summary.rows, summary.sampled) == (200, None)
+    x, site, visits = summary.columns
+    assert (x.missing, x.values, x.low, x.high) == (10, 190, table["x"].min(), table["x"].max())
+    assert dict(site.levels) == table["site"].value_counts().to_dict()
+    assert [site.kind, visits.kind, visits.may_be_codes, x.may_be_codes] == ["category", "numeric", True, False]
+    assert "'visits' (4 values)" in summary.note
+    assert "--categorical visits" in summary.note
+
+
+def test_a_wide_table_is_folded():
+    text = TableSummary.of(Coding.numeric([f"x{j}" for j in range(40)]), 5, np.zeros((5, 40))).text()
+    assert text.startswith("Table: 5 rows, 40 columns (40 numbers)\ncolumn  type    missing  values  range\nx0 ")
+    assert text.endswith("... and 28 more columns")
+    assert len(text.splitlines()) == 15
+
+
+def test_a_summary_of_a_sample_says_so():
+    assert (
+        "Values and ranges are those of 5 rows." in TableSummary.of(Coding.numeric("ab"), 50, np.zeros((5, 2))).text()
+    )
+    unseen = TableSummary.of(Coding.numeric("ab"), 50, None)
+    assert [column.values for column in unseen.columns] == [None, None]
+
+
+@pytest.mark.parametrize("missing", ["drop", "em"])
+def test_a_constant_category_is_refused_or_dropped(tmp_path, missing):
+    source = opened(frame().assign(y=lambda t: 2 * t["x"]), tmp_path / "a.csv")
+    assert [column.name for column in source.unusable(missing, QUIET)] == ["one", "y"]
+    with pytest.raises(ValueError, match="Constant columns: 'one'"):
+        source.read(missing, QUIET)
+
+
+@pytest.mark.parametrize("missing", ["drop", "em"])
+def test_the_rows_have_the_codes_of_the_moments(tmp_path, missing):
+    table = frame().drop(columns="one")
+    # The most frequent level has no complete row.
+    table.loc[table["site"] == "v", "x"] = np.nan
+    if missing == "em":
+        table.loc[table["site"] == "v", "x"] = frame()["x"]
+        table.loc[:20, "x"] = np.nan
+    source = opened(table, tmp_path / "a.csv")
+    moments, rows = source.read(missing, QUIET), source.sample_of_rows()
+    expected = CodedTable.read(table)
+    assert moments.coding == (expected.complete() if missing == "drop" else expected).coding
+    complete = rows[~np.isnan(rows).any(axis=1)]
+    names = np.array(moments.coding.variables[1].levels)[complete[:, 1].astype(int)]
+    assert names.tolist() == table.dropna()["site"].tolist()
+
+
+def test_all_codes_of_a_discrete_table_are_kept(tmp_path):
+    table = frame().drop(columns=["one", "x"]).astype({"visits": str})
+    source = opened(table, tmp_path / "a.csv", categorical=["visits"])
+    moments = source.read("error", QUIET)
+    codes = moments.coding.codes(source.sample_of_rows())
+    for j, variable in enumerate(moments.coding.variables):
+        assert np.array(variable.levels)[codes[:, j]].tolist() == table[variable.name].tolist()
+
+
+def test_types_do_not_apply_to_environments_and_covariances(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n3,4\n")
+    reading = Reading(categorical=["a"], environment="b")
+    with pytest.raises(ValueError, match="have only numbers"):
+        open_source([str(tmp_path / "a.csv")], reading, False, True, None, targets={"2": [], "4": ["a"]})
+    with pytest.raises(ValueError, match="so --categorical cannot be used"):
+        open_source([str(tmp_path / "a.csv")], Reading(categorical=["a"], covariance=True, rows=9), False, True, None)
