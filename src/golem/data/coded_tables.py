@@ -169,23 +169,35 @@ def parts_with_used_levels(parts: Sequence[Moments]) -> list[Moments]:
     coding = parts[0].coding
     if coding is None:
         return list(parts)
-    n, sums = sum(part.n for part in parts), sum((part.n * part.mean for part in parts), np.zeros(parts[0].d))
-    used: dict[str, list[str]] = {}
+    used = {
+        name: [level for level, count in counts.items() if count]
+        for name, counts in counts_in_moments(parts).items()
+        if not all(counts.values())
+    }
     kept: list[int] = []
-    for variable, begin, end in zip(coding.variables, coding.first, coding.first[1:], strict=False):
-        counts = np.concatenate([[n - sums[begin:end].sum()], sums[begin:end]])
-        present = np.nonzero(counts > 0.5)[0]
-        if not variable.is_category or len(present) == len(counts):
-            kept += range(begin, end)
-            continue
-        used[variable.name] = [variable.levels[k] for k in present]
+    for variable, begin in zip(coding.variables, coding.first, strict=False):
         # The first level that is left is the reference, and has no column.
-        kept += [begin + k - 1 for k in present[1:]]
+        left = used.get(variable.name, variable.levels)[1:]
+        kept += [begin + variable.levels.index(level) - 1 for level in left] if variable.is_category else [begin]
     if not used:
         return list(parts)
     coding, some = coding.with_levels(used), np.array(kept, dtype=np.intp)
     names, square = coding.column_names, np.ix_(some, some)
     return [Moments(m.n, m.shift[some], m.offset[some], m.scatter[square], names, m.missing, coding) for m in parts]
+
+
+def counts_in_moments(parts: Sequence[Moments]) -> dict[str, dict[str, int]]:
+    """Count the rows per level of each category, given the moments of all parts of the rows."""
+    coding = parts[0].coding
+    if coding is None:
+        return {}
+    n, sums = sum(part.n for part in parts), sum((part.n * part.mean for part in parts), np.zeros(parts[0].d))
+    counts = {}
+    for variable, begin, end in zip(coding.variables, coding.first, coding.first[1:], strict=False):
+        if variable.is_category:
+            found = np.rint([n - sums[begin:end].sum(), *sums[begin:end]]).astype(int)
+            counts[variable.name] = dict(zip(variable.levels, found.tolist(), strict=True))
+    return counts
 
 
 def _is_category(series: Any) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from golem.data.checks import DataWarning
 from golem.data.files.csv_format import is_number
@@ -100,21 +100,25 @@ def require_levels(coding: Coding) -> None:
         raise constant(flat)
 
 
+def warn_of_single_rows(counts: Mapping[str, Counts], stacklevel: int = 3) -> None:
+    """Warn of levels with one row, given the rows per level of each category."""
+    found = {name: [level for level, count in levels.items() if count == 1] for name, levels in counts.items()}
+    _warn_of_levels(found, "one row", "no effect of such a level can be told from noise", stacklevel + 1)
+
+
 def warn_of_rare_levels(counts: Mapping[str, Counts], stacklevel: int = 3) -> None:
     """Warn of levels with one row, and of other rare ones, given the rows per level of each category."""
-    single, rare = {}, {}
-    for name, levels in counts.items():
-        single[name] = [level for level, count in levels.items() if count == 1]
-        rare[name] = [level for level, count in levels.items() if 1 < count < _RARE]
-    remedy = "Merge them with similar levels, or drop their rows."
-    for found, what, means in (
-        (single, "one row", "no effect of such a level can be told from noise"),
-        (rare, f"fewer than {_RARE} rows", "effects of such levels are uncertain"),
-    ):
-        if listed := [f"{name!r} ({quoted(levels, 4)})" for name, levels in found.items() if levels]:
-            warnings.warn(
-                f"Levels with {what} in {shortened(listed)}: {means}. {remedy}", DataWarning, stacklevel=stacklevel
-            )
+    warn_of_single_rows(counts, stacklevel + 1)
+    found = {name: [level for level, count in levels.items() if 1 < count < _RARE] for name, levels in counts.items()}
+    _warn_of_levels(found, f"fewer than {_RARE} rows", "effects of such levels are uncertain", stacklevel + 1)
+
+
+def _warn_of_levels(found: Mapping[str, Sequence[str]], what: str, means: str, stacklevel: int) -> None:
+    if listed := [f"{name!r} ({quoted(levels, 4)})" for name, levels in found.items() if levels]:
+        remedy = "Merge them with similar levels, or drop their rows."
+        warnings.warn(
+            f"Levels with {what} in {shortened(listed)}: {means}. {remedy}", DataWarning, stacklevel=stacklevel
+        )
 
 
 def note_of_codes(codes: Mapping[str, int], as_categories: bool, remedy: str = "") -> str:

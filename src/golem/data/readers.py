@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golem.data.coded_tables import CodedTable, parts_with_used_levels
+from golem.data.coded_tables import CodedTable, counts_in_moments, parts_with_used_levels
 from golem.data.files.batches import naming
 from golem.data.files.cluster import moments_from_dask as moments_from_dask
 from golem.data.files.cluster import read_on_cluster
 from golem.data.files.level_scan import reading_categories
 from golem.data.files.streaming import KeptRows, RoomForRows, coded_batches, moments_of_shards, plan, read_here
 from golem.data.files.table_files import Paths, TableFiles
-from golem.data.levels import require_levels
+from golem.data.levels import require_levels, warn_of_rare_levels
 from golem.data.missing import MissingChoice, add_markers, require_choice
 from golem.data.moments import Moments
 from golem.data.variables import Coding
@@ -207,9 +207,10 @@ def shards_from_file(
 
 
 def _with_all_levels(table: TableFiles, parts: list[Moments]) -> list[Moments]:
-    """Raise a ValueError if a category has a single level."""
+    """Raise a ValueError if a category has a single level, and warn of rare levels."""
     with naming(table.files[0].path):
         require_levels(parts[0].coding or Coding(()))
+    warn_of_rare_levels(counts_in_moments(parts), stacklevel=4)
     return parts
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from golem.data.coded_sample import CodedRows
-from golem.data.coded_tables import dependent_variables
+from golem.data.coded_tables import counts_in_moments, dependent_variables
 from golem.data.environment_files import EnvironmentSource, labelled
 from golem.data.environment_input import Targets
 from golem.data.files.batches import naming
@@ -20,7 +20,7 @@ from golem.data.files.level_scan import reading_categories
 from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import KeptRows
 from golem.data.files.table_files import TableFiles, find_files
-from golem.data.levels import require_levels
+from golem.data.levels import require_levels, warn_of_single_rows
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.readers import COPIES_OF_EM, Table, moments_by_em, rows_of, shards_of
@@ -246,6 +246,8 @@ class TableSource:
         if moments.coding is not None:
             with naming(self.paths[0]):
                 require_levels(moments.coding)
+            # The checks of the graph name rare levels with more rows.
+            warn_of_single_rows(counts_in_moments([moments]), stacklevel=3)
         return moments
 
     def _moments_of(self, missing: MissingChoice, progress: Progress) -> Moments:

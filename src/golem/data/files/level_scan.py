@@ -26,7 +26,6 @@ from golem.data.levels import (
     identifiers,
     is_text,
     note_of_codes,
-    warn_of_rare_levels,
 )
 from golem.data.table_errors import NotNumericError
 from golem.data.variables import FEW_VALUES, Coding, Variable
@@ -175,6 +174,5 @@ def _scanned(table: TableFiles, text: Collection[str], codes: Collection[str]) -
         warnings.warn(sentence, DataWarning, stacklevel=_STACK)
         counts |= numbers
     variables = {name: category(name, levels, name in table.categorical) for name, levels in counts.items()}
-    warn_of_rare_levels(counts, stacklevel=_STACK)
     coding = Coding(tuple(variables.get(name, Variable(name)) for name in table.names))
     return replace(table, coding=None if coding.is_numeric else coding)
