@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-torch test-distributed test-export export-environment test-browser browser lint format docs site site-environment bench fuzz constraints clean
+.PHONY: help demo test test-slow test-torch test-distributed test-export export-environment test-browser browser lint format docs site site-environment dist bench fuzz constraints clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -113,6 +113,25 @@ site: $(SITE)/.installed  ## Build the documentation site in build/site, and che
 bench: $(VENV)/.installed  ## Time Adam and L-BFGS (a quick run; see docs/benchmarks.md)
 	$(BIN)/python benchmarks/adam_speed.py --quick
 
+# The versions of Python to try; those that are not installed are skipped.
+PYTHONS ?= python3.11 python3.12 python3.13
+RELEASE ?= .venv-release
+$(RELEASE)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet build twine cffconvert
+	@touch $@
+
+dist: $(RELEASE)/.installed  ## Build wheel and sdist in dist/, check them, and run the demo from them in fresh environments
+	rm -rf dist
+	$(RELEASE)/bin/python -m build --outdir dist .
+	$(RELEASE)/bin/python -m twine check --strict dist/*
+	$(RELEASE)/bin/cffconvert --validate --infile CITATION.cff
+	.ci/check-wheel $(PYTHON) dist/*.tar.gz
+	@for python in $(PYTHONS); do \
+		if $$python --version >/dev/null 2>&1; then .ci/check-wheel $$python dist/*.whl || exit 1; \
+		else echo "SKIPPED: there is no $$python"; fi; \
+	done
+
 constraints:  ## Refresh constraints.txt: the newest versions, in an environment of its own
 	rm -rf .venv-constraints
 	$(PYTHON) -m venv .venv-constraints
@@ -125,5 +144,5 @@ constraints:  ## Refresh constraints.txt: the newest versions, in an environment
 	rm -rf .venv-constraints
 
 clean:  ## Remove the environment and what the tools left behind
-	rm -rf $(VENV) $(EXPORT) $(SITE) .venv-constraints build docs/api docs/gallery docs/project .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output dist
+	rm -rf $(VENV) $(EXPORT) $(SITE) $(RELEASE) .venv-constraints build docs/api docs/gallery docs/project .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

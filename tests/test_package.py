@@ -6,9 +6,12 @@ import importlib
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+import golem
 
 ROOT = Path(__file__).parents[1]
 
@@ -69,3 +72,15 @@ def test_relative_links_lead_somewhere():
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_citation_names_this_version():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (.*)$", citation, re.MULTILINE)[1] == golem.__version__
+    assert {"cff-version", "title", "message", "authors"} <= set(re.findall(r"^([\w-]+):", citation, re.MULTILINE))
+
+
+def test_the_classifiers_name_the_versions_of_python_that_are_allowed():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    assert min(named, key=lambda version: int(version.split(".")[1])) == project["requires-python"].removeprefix(">=")
