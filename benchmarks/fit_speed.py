@@ -88,7 +88,11 @@ def run(python: str, program: str, arguments: list[str], cache: str | None = Non
 def fit(options: argparse.Namespace) -> None:
     """Compare both versions on the same tables, alternating."""
     versions = {"new": sys.executable} | ({"old": options.old} if options.old else {})
-    print("| columns | noise | d | " + " | ".join(f"{v}, s | {v} processor, s | {v} search, s | {v} SHD-C" for v in versions), end=" | ")
+    print(
+        "| columns | noise | d | "
+        + " | ".join(f"{v}, s | {v} processor, s | {v} search, s | {v} SHD-C" for v in versions),
+        end=" | ",
+    )
     print("old / new, s | processor | SHD-C, new - old (SE) | score, new - old |\n|" + "---|" * (7 + 4 * len(versions)))
     sizes = options.sizes or ((20, 100) if options.quick else (20, 100, 500, 1000))
     for kind in ("raw", "standardized", "hidden"):
