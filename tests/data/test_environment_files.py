@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from golem.data.checks import DataWarning
 from golem.data.environment_files import EnvironmentSource, environment_shards, environments_from_file, labelled
 from golem.data.environment_input import read_environments
 from golem.data.files import batches
@@ -137,8 +138,20 @@ def test_wrong_labels_are_refused_with_their_place(frame, tmp_path):
 @pytest.mark.parametrize("by_rows", [True, False])
 def test_a_source_can_be_resampled(frame, expected, tmp_path, by_rows):
     table = labelled(TableFiles.open(write(frame, tmp_path, "csv"), hidden="arm"), "arm", TARGETS)
-    source = EnvironmentSource(table, TARGETS, divided=True, scheduler=None, by_rows=by_rows, shards=10)
+    source = EnvironmentSource(table, TARGETS, divided=True, scheduler=None, by_rows=by_rows, shards=25)
     assert_same(source.read("error", Progress()), expected)
     assert source.sample.unit == ("rows" if by_rows else "shards")
     drawn, _ = source.sample.draw_with_rows(np.random.default_rng(0))
     assert drawn.named_targets == expected.named_targets
+
+
+def test_environments_of_few_shards_are_not_resampled_without_a_word(frame, tmp_path):
+    path = write(frame.sort_values("arm"), tmp_path, "csv")
+    table = labelled(TableFiles.open(path, hidden="arm"), "arm", TARGETS)
+    few = pytest.warns(DataWarning, match="shards of environment")
+    one = pytest.raises(ValueError, match="One shard of environment")
+    for shards, outcome in ((15, few), (1, one)):
+        source = EnvironmentSource(table, TARGETS, divided=True, scheduler=None, by_rows=False, shards=shards)
+        source.read("error", Progress())
+        with outcome:
+            assert source.sample.unit == "shards"

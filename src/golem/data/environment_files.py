@@ -17,7 +17,7 @@ from golem.data.files.streaming import KeptRows, plan, read_here
 from golem.data.files.table_files import Paths, TableFiles
 from golem.data.missing import MissingChoice, add_markers, require_choice
 from golem.data.moments import Moments
-from golem.data.resampling import Sample, Shards, merged, rows_of_moments
+from golem.data.resampling import Sample, Shards, merged, require_shards, rows_of_moments
 from golem.data.targets import resolve_targets
 from golem.data.unusable import Unusable, unusable_columns
 from golem.runtime.progress import Counter, Progress
@@ -185,6 +185,9 @@ class EnvironmentSource:
         environments = self._read[1]
         samples: dict[str, Sample] = {}
         if self._keep is None:
+            least = min(self._parts, key=lambda label: len(self._parts[label]))
+            advice = "Shuffle the rows of the files, with the labels in a column, or leave out the bootstrap."
+            require_shards(len(self._parts[least]), f" of environment {least!r}", advice)
             samples = {label: Shards(tuple(parts)) for label, parts in self._parts.items()}
         else:
             rows, moments = (

@@ -32,6 +32,7 @@ from golem.runtime.types import Matrix
 _BLOCK_NUMBERS = 1 << 17
 # With fewer shards the frequencies are coarse, and the intervals too narrow.
 FEW_SHARDS = 20
+_MORE_SHARDS = f"Read the files in {FEW_SHARDS} or more shards, better 100."
 
 
 def resampler(data: Any, missing: MissingChoice = "error", names: tuple[str, ...] | None = None) -> Sample:
@@ -49,16 +50,21 @@ def resampler(data: Any, missing: MissingChoice = "error", names: tuple[str, ...
     reader.missing = missing
     sample = read_sample(reader, data)[1]
     assert sample is not None  # only moments of all rows cannot be drawn from
-    if isinstance(sample, Shards) and len(sample) < FEW_SHARDS:
-        advice = f"Read the files in {FEW_SHARDS} or more shards, better 100."
-        if len(sample) == 1:
-            raise ValueError(f"One shard cannot be resampled. {advice}")
-        warnings.warn(
-            f"With only {len(sample)} shards, frequencies are coarse and intervals too narrow. {advice}",
-            DataWarning,
-            stacklevel=3,
-        )
+    if isinstance(sample, Shards):
+        require_shards(len(sample), stacklevel=4)
     return sample if names is None else with_columns(sample, names)
+
+
+def require_shards(count: int, what: str = "", advice: str = _MORE_SHARDS, *, stacklevel: int = 3) -> None:
+    """Raise a ValueError if there is one shard to draw from, and warn if there are few; `what` says of what."""
+    if count == 1:
+        raise ValueError(f"One shard{what} cannot be resampled. {advice}")
+    if count < FEW_SHARDS:
+        warnings.warn(
+            f"With only {count} shards{what}, frequencies are coarse and intervals too narrow. {advice}",
+            DataWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def with_columns(sample: Sample, names: tuple[str, ...]) -> Sample:
