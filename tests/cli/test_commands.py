@@ -324,7 +324,7 @@ def test_help_shows_examples_that_work(command, simulated, monkeypatch):
         for folder in (simulated, simulated / "sim"):
             (folder / name).write_text(renamed)
     golem("fit", "sim/data.csv", "-o", "out", "-q")
-    if command == "fit":
+    if command in ("fit", "compare"):
         golem("simulate", "--interventions", "hard", "--d", 4, "--n", 200, "-o", "experiments", "-q")
     examples = re.findall(rf"^ +golem ({command}.*?) *$", golem(command, "--help").output, re.MULTILINE)
     assert len(examples) >= 2

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 from golem import compare
+from golem.comparison import compare_file
 from golem.comparison.tables import read_tables
 from golem.simulate import random_sem, simulate_environments, single_targets
 
@@ -39,3 +42,16 @@ def test_rows_with_missing_values_are_left_out_of_the_tables(drawn):
     for label, rows in zip(order, tables.rows, strict=True):
         mine = drawn.data[(drawn.labels == label) & ~np.isnan(X[:, 0])]
         np.testing.assert_array_equal(rows, mine)
+
+
+@pytest.mark.usefixtures("methods_here")
+def test_a_file_with_a_column_of_environments(drawn, tmp_path):
+    path, targets = tmp_path / "data.csv", tmp_path / "targets.json"
+    rows = [",".join([label, *map(repr, row)]) for label, row in zip(drawn.labels, drawn.data.tolist(), strict=True)]
+    path.write_text("\n".join([",".join(["arm", *drawn.sem.names]), *rows]))
+    targets.write_text(json.dumps(drawn.targets))
+    found = compare_file(path, "order-hard", environment="arm", targets=targets)
+    here = compare(drawn.data, "order-hard", environments=drawn.labels, targets=drawn.targets)
+    assert (found.estimates["order-hard"].graph == here.estimates["order-hard"].graph).all()
+    with pytest.raises(ValueError, match="both a column of labels"):
+        compare_file(path, "order-hard", environment="arm")

@@ -51,6 +51,8 @@ def compare(
     header: options.Header = None,
     covariance: options.Covariance = False,
     rows: options.Rows = None,
+    environment: options.EnvironmentColumn = None,
+    targets: options.TargetsFile = None,
 ) -> None:
     """Run several methods on one table and compare their graphs.
 
@@ -58,6 +60,7 @@ def compare(
 
         golem compare data.csv
         golem compare data.csv --truth truth.csv --methods order-ev,notears-l1,pc -o methods
+        golem compare experiments/data.csv --environment environment --targets experiments/targets.json
 
     The methods:
 
@@ -68,6 +71,7 @@ def compare(
       methods
     - `dagma`, `gcastle-notears`, `lingam`, `causal-learn-ges`, `causal-learn-pc`, `flopsearch`,
       `flopsearch-mbic`: other packages
+    - `order-soft`, `order-hard`, `gies`, `gnies`: learn from experiments (only these run with --environment)
     - `-mbic`: with the penalty per edge of `order`, so that only the searches differ
 
     Writes `comparison.csv`, `agreement.csv`, `distances.csv`, `comparison.png` and `report.html` into the output
@@ -87,7 +91,7 @@ def compare(
     chosen = [name for name in options.all_names(methods) if name]
     everything = not chosen
     if paper:
-        chosen = [*PAPER_RECIPE, *(chosen or default_methods())]
+        chosen = [*PAPER_RECIPE, *(chosen or default_methods(environment is not None))]
     with user_errors(), spooled([data]) as paths:
         require_known(chosen)
         require_writable(output)
@@ -95,7 +99,7 @@ def compare(
         bars = ProgressBars(bars=not (quiet or as_json), notes=not quiet)
         reading = Reading(
             options.names(columns),
-            options.all_names(drop),
+            [*options.all_names(drop), *([] if environment is None else [environment])],
             header,
             na,
             options.all_names(categorical),
@@ -121,6 +125,8 @@ def compare(
                 missing=missing,
                 time_limit=time_limit,
                 callback=show,
+                environment=environment,
+                targets=targets,
             )
         with holding_interrupts():
             with result_folder(output, RESULT_FILES) as folder:
@@ -134,11 +140,12 @@ def compare(
         print(json.dumps([vars(row) for row in result.rows]))  # noqa: T201
     elif not quiet:
         print_comparison(result, output)
-        if everything and not paper:
+        if everything and not paper and environment is None:
             listed = ", ".join(PAPER_RECIPE)
             out.print(f"\nNot run because the paper's recipe takes minutes: {listed}. Add them with --paper.")
-        if everything and packages_not_installed():
-            listed = ", ".join(f"{name} ({command})" for name, command in packages_not_installed().items())
+        absent = packages_not_installed(environment is not None)
+        if everything and absent:
+            listed = ", ".join(f"{name} ({command})" for name, command in absent.items())
             out.print(f"\nNot run because they are not installed: {listed}")
     if result.interrupted:
         raise KeyboardInterrupt

@@ -19,7 +19,7 @@ from golem.comparison.method_process import MethodProcess, Outcome
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
 from golem.comparison.registry import CATEGORY_SCORES, INTERVENTIONAL, METHODS, PAPER_RECIPE, named_table, require_known
 from golem.comparison.result import Comparison, Row, Step
-from golem.comparison.tables import read_tables
+from golem.comparison.tables import labelled_rows, read_tables
 from golem.data.checks import require_learnable
 from golem.data.coded_sample import read_categories
 from golem.data.coded_tables import CodedTable
@@ -173,11 +173,16 @@ def compare_file(
     covariance: bool = False,
     rows: int | None = None,
     drop_dependent: bool = False,
+    environment: str | None = None,
+    targets: Mapping[Any, Any] | str | Path | None = None,
     **options: Any,
 ) -> Comparison:
     """Run several methods on a table in a file, with the truth in another file; see `compare` and `golem.fit_file`.
 
     Methods that need rows cannot use a covariance matrix, and their rows say so.
+
+    `environment` is the column that says from which experiment each row comes, and `targets` are the columns that each
+    experiment changed, or a JSON file with them.
 
     Raises
     ------
@@ -193,7 +198,7 @@ def compare_file(
     if not isinstance(source, TableSource | CovarianceSource):
         reading = Reading(
             None if columns is None else listed(columns),
-            listed(drop),
+            [*listed(drop), *([] if environment is None else [environment])],
             header,
             [str(marker) for marker in listed(na)],
             listed(categorical),
@@ -210,6 +215,8 @@ def compare_file(
             graph.aligned(source.names)
         except ValueError as error:
             raise ValueError(f"{truth} does not match the table: {error}. Remove them from the truth.") from None
+    if environment is not None or targets is not None:
+        return compare(**labelled_rows(source, environment, targets), methods=methods, truth=graph, **options)
     if isinstance(source, CovarianceSource):
         return compare(source.read(missing, Progress()), methods, truth=graph, **options)
     _, read = reading_categories(source.table, rows_of)

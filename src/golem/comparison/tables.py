@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from golem.comparison.registry import Tables
+from golem.comparison.registry import Tables, named_table
+from golem.data.environment_files import environment_shards, labelled, rows_by_label
 from golem.data.environment_input import moments_of_parts, split_data
 from golem.data.environments import Environments
+from golem.data.files.streaming import KeptRows
 from golem.data.missing import MissingChoice
+from golem.data.table_source import CovarianceSource, TableSource
+from golem.data.targets import read_targets
 
 
 def read_tables(X: Any, environments: Any, targets: Mapping[Any, Any] | None, missing: MissingChoice) -> Tables:
@@ -25,3 +31,20 @@ def read_tables(X: Any, environments: Any, targets: Mapping[Any, Any] | None, mi
         return Tables(found, None)
     rows = [np.asarray(parts[label][0], dtype=float) for label in found.labels]
     return Tables(found, [part[~np.isnan(part).any(axis=1)] for part in rows])
+
+
+def labelled_rows(
+    source: TableSource | CovarianceSource, environment: str | None, targets: Mapping[Any, Any] | str | Path | None
+) -> dict[str, Any]:
+    """Read a table with a column of labels; return the rows, their labels and the targets as `compare` takes them."""
+    if environment is None or targets is None:
+        raise ValueError("Environments need both a column of labels (--environment) and the targets (--targets).")
+    if isinstance(source, CovarianceSource):
+        raise ValueError("A covariance matrix has no column of environments. Give the rows.")
+    known = read_targets(targets) if isinstance(targets, str | Path) else targets
+    table, keep = labelled(source.table, environment, known), KeptRows(math.inf)
+    environment_shards(table, 1, missing="drop", keep=keep)
+    rows = rows_by_label(table, keep)
+    labels = np.repeat(list(rows), [len(part) for part in rows.values()])
+    X = named_table(np.concatenate(list(rows.values())), table.names)
+    return {"X": X, "environments": labels, "targets": known}
