@@ -83,8 +83,10 @@ def test_a_mean_shift_with_separate_means_decides_nothing():
     targets = [(), (0,), (1,)]
     tables = [chain.sample(300, rng), *(chain.change(T, shift=5.0).sample(300, rng) for T in targets[1:])]
     both = [score_of(tables, targets, "soft", penalty) for penalty in (True, False)]
-    assert judge(chain.adjacency, targets, "soft", *both[:1])[1].decided.any()  # only the penalty supports it
-    assert not judge(chain.adjacency, targets, "soft", *both)[1].decided.any()
+    penalized, supported = (judge(chain.adjacency, targets, "soft", *scores)[1] for scores in (both[:1], both))
+    assert penalized.strength.max() > np.log(300)  # a penalty alone prefers targets as causes
+    assert supported.strength.max() < 2
+    assert not supported.decided.any()
     tables[2] = chain.change([1], variance=4.0).sample(300, rng)
     both = [score_of(tables, targets, "soft", penalty) for penalty in (True, False)]
     assert judge(chain.adjacency, targets, "soft", *both)[1].decided.all()
