@@ -199,16 +199,21 @@ class CsvFile:
 
         positions = [str(j) for j in columns]
         types = dict.fromkeys(positions, pa.binary())
-        with contextlib.suppress(pa.ArrowInvalid):  # blank lines
-            if b'"' not in block.text:  # blanks before a quote would be part of the cell
-                table = self._read(block.text, positions, types, len(block.text) + 1, ())
-                return [different_cells(table[name], self._decoded) for name in positions]
-        text = self._trimmed(block.text)
+        text = self._without_blanks_before_quotes(block.text) if b'"' in block.text else block.text
         try:
             table = self._read(text, positions, types, len(text) + 1, ())
-        except pa.ArrowInvalid as error:
-            raise lines_error(self, block, ()) or unexplained(block, error) from None
+        except pa.ArrowInvalid:
+            text = self._trimmed(block.text)  # of blank lines
+            try:
+                table = self._read(text, positions, types, len(text) + 1, ())
+            except pa.ArrowInvalid as error:
+                raise lines_error(self, block, ()) or unexplained(block, error) from None
         return [different_cells(table[name], self._decoded) for name in positions]
+
+    def _without_blanks_before_quotes(self, text: bytes) -> bytes:
+        """Remove blanks between a separator and a quote, which PyArrow would take for text in front of the quote."""
+        mark = re.escape(self.form.separator.encode())
+        return text if mark == rb"\ " else re.sub(rb'((?:^|%b)) +(?=")' % mark, rb"\1", text, flags=re.MULTILINE)
 
     def _decoded(self, cell: bytes) -> str:
         """Return the text of a cell, which PyArrow has encoded in UTF-8."""
