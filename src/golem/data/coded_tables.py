@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.data.checks import DataWarning
+from golem.data.files.batches import count_cells, different_cells
 from golem.data.levels import (
     Counts,
     are_few_integers,
@@ -30,7 +31,7 @@ from golem.data.unusable import Unusable, unusable_error, unusable_in_rows
 from golem.data.variables import FEW_VALUES, Codes, Coding, Variable, codes_of_numbers, number_levels
 from golem.runtime.names import column_names
 from golem.runtime.progress import Counter
-from golem.runtime.types import Matrix, Vector
+from golem.runtime.types import Indices, Matrix, Vector
 
 # Rows from which a table of continuous numbers is recognized, without counting all values.
 _FIRST_ROWS = 1000
@@ -207,7 +208,10 @@ def _is_category(series: Any) -> bool:
     kind = series.dtype
     if kind in (nw.Categorical, nw.Enum, nw.Boolean):
         return True
-    if kind not in (nw.String, nw.Object):
+    if kind == nw.String:
+        texts = count_cells(*_cells(series))
+        return is_text(texts) or (bool(texts) and all(map(_is_plain_number, texts)))
+    if kind != nw.Object:
         return False
     values = series.drop_nulls().to_list()
     texts = CellCounter(value for value in values if isinstance(value, str))
@@ -226,16 +230,22 @@ def _category_of(name: str, series: Any) -> tuple[Variable, Vector]:
     """Return a category and its codes; missing values are NaN."""
     import narwhals.stable.v1 as nw
 
-    texts = _texts(series)
+    cells, rows = _cells(series)
     chosen = series.dtype in (nw.Categorical, nw.Enum)
-    variable = category(name, CellCounter(text for text in texts if text is not None), chosen)
-    return variable, _codes(texts, variable)
+    variable = category(name, count_cells(cells, rows), chosen)
+    return variable, _codes(cells, variable)[rows]
 
 
-def _texts(series: Any) -> list[str | None]:
-    """Return the levels of a column of a table, None for missing values."""
+def _cells(series: Any) -> tuple[list[str | None], Indices]:
+    """Return the different levels of a column of a table, None for missing values, and for each row which it has."""
+    import narwhals.stable.v1 as nw
+
+    if series.dtype != nw.Object:
+        return different_cells(series.to_arrow(), _level_name)
     values, absent = series.to_list(), series.is_null().to_list()
-    return [None if missing else _level_name(value) for value, missing in zip(values, absent, strict=True)]
+    texts = [None if missing else _level_name(value) for value, missing in zip(values, absent, strict=True)]
+    place = {text: k for k, text in enumerate(dict.fromkeys(texts))}
+    return list(place), np.array([place[text] for text in texts], dtype=np.intp)
 
 
 def _codes(texts: Sequence[str | None], variable: Variable) -> Vector:
@@ -252,12 +262,12 @@ def names_of_categories(frame: Any) -> list[str]:
     return [name for name, kind in nw.from_native(frame, eager_only=True).schema.items() if kind in kinds]
 
 
-def counts_of_texts(frame: Any) -> dict[str, CellCounter[str]]:
+def counts_of_texts(frame: Any) -> dict[str, dict[str, int]]:
     """Count the rows per level of each column of a part of a table."""
     import narwhals.stable.v1 as nw
 
     columns = nw.from_native(frame, eager_only=True).iter_columns()
-    return {series.name: CellCounter(text for text in _texts(series) if text is not None) for series in columns}
+    return {series.name: count_cells(*_cells(series)) for series in columns}
 
 
 def coded_columns(frame: Any, coding: Coding) -> list[Vector]:
@@ -267,7 +277,14 @@ def coded_columns(frame: Any, coding: Coding) -> list[Vector]:
     table = nw.from_native(frame, eager_only=True)
     numbers = [variable.name for variable in coding.variables if not variable.is_category]
     values = iter(rows_and_names(table.select(numbers).to_native())[0].T if numbers else ())
-    return [_codes(_texts(table[v.name]), v) if v.is_category else next(values) for v in coding.variables]
+    columns = []
+    for variable in coding.variables:
+        if variable.is_category:
+            cells, rows = _cells(table[variable.name])
+            columns.append(_codes(cells, variable)[rows])
+        else:
+            columns.append(next(values))
+    return columns
 
 
 def _level_name(value: object) -> str:
