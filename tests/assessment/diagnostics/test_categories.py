@@ -54,3 +54,11 @@ def test_rare_levels_and_nearly_constant_categories_are_notes():
         found = diagnose(Golem().fit(table))
     assert "'kind' ('rare')" in found["rare-levels"].finding
     assert "'always' ('yes' in 97.5% of the rows)" in found["near-constant"].finding
+
+
+def test_a_second_search_is_made_for_larger_tables():
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({f"c{k}": rng.choice(["x", "y"], 200) for k in range(14)})
+    table["c1"] = table["c0"]
+    table.loc[:20, "c1"] = "x"
+    assert diagnose(Golem(effort="fast").fit(table))["search"].finding.startswith("A second search")
