@@ -7,7 +7,7 @@ import pytest
 
 from golem.score.sparsity import L0
 from golem.simulate import simulate
-from golem.solvers.order import candidates, order_search
+from golem.solvers.order import candidates, chains, order_search
 from golem.solvers.order import order_kernels as kernels
 from golem.solvers.order.candidates import candidate_lists
 
@@ -34,7 +34,7 @@ def test_the_number_of_threads_does_not_change_the_answer(monkeypatch):
     S = np.cov(simulate(d, n, "ER2", "gaussian-nv", random_state=0).data.T, bias=True)
     found = []
     for cores in (1, 3):
-        for module in (candidates, order_search):
+        for module in (candidates, chains):
             monkeypatch.setattr(module, "available_cores", lambda cores=cores: cores)
         found.append(order_search.search_orders(S, n, L0().penalties(n, d)))
     np.testing.assert_array_equal(found[0].weights, found[1].weights)

@@ -1,0 +1,279 @@
+"""One search over orders: chains from several starts, which threads share.
+
+A chain has a state of its own, so that threads only decide which core computes it. Chains are compared at fixed points,
+and the answer does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golem.runtime.machine import available_cores
+from golem.runtime.types import Matrix
+from golem.score.regression import Regressions, regress_edges
+from golem.solvers.order import order_kernels as kernels
+from golem.solvers.order.candidates import candidate_lists, choose_parents, scratch
+from golem.solvers.order.search_clock import SearchClock
+from golem.solvers.solution import Status
+
+if TYPE_CHECKING:
+    from golem.solvers.order.order_search import OrderSearch
+
+# Rounding errors of the scores in ill-conditioned problems.
+_AGREEMENT = 1e-2
+# Chains are checked after so many visits, or so many perturbations each.
+_VISITS = 200
+_BLOCK = 20
+# Visits after a perturbation. More are needed only if rounding errors lead in circles.
+_MOST_VISITS = 500
+# Rounds in which candidates that were missed are added.
+_MOST_EXTENSIONS = 4
+# From this number of nodes on, threads share the chains.
+_THREADS_PAY_FROM = 50
+
+
+class Start(NamedTuple):
+    """An order, and the parents of every node with which the choice begins."""
+
+    order: NDArray[np.int64]
+    parents: Sequence[NDArray[np.int64]]
+
+
+class Chain:
+    """One start: the current state and the best one so far, with scratch space of their own."""
+
+    def __init__(self, candidates: kernels.Candidates, most_parents: int, start: Start, seed: int) -> None:
+        d, total = len(candidates.corner), candidates.slots.shape[1]
+        self.start, self.begun, self.perturbations = start, False, 0
+        # Slots by position are different in every chain.
+        self.candidates = candidates._replace(slots=candidates.slots.copy())
+        self.state, self.best = _empty_state(d, total), _empty_state(d, total)
+        self.agenda = kernels.Agenda(
+            lists=np.zeros((4, d), dtype=np.int64),
+            counts=np.zeros(6, dtype=np.int64),
+            random=np.full(1, seed, dtype=np.uint64),
+            # No key is all ones. Zero is the key of the first node, which has no predecessors and no parents.
+            key=np.full(total, ~np.uint64(0)),
+            cost=np.zeros(total),
+            shift=np.zeros(d + 1),
+        )
+        most = int(np.diff(candidates.first).max(initial=0))
+        self.work, self.own = scratch(most, most_parents), scratch(most, most_parents)
+
+    @property
+    def score(self) -> float:
+        """The score of the best state."""
+        return float(self.best.values[kernels.COST].sum())
+
+    def begin(self, problem: kernels.Problem) -> None:
+        """Begin with the order of the start, and with those of its parents that are candidates."""
+        (order, parents), nodes, (first, slots) = self.start, self.state.nodes, self.candidates[:2]
+        d, owners = len(order), np.repeat(np.arange(len(order)), np.diff(first))
+        nodes[kernels.ORDER], nodes[kernels.POSITION, order] = order, np.arange(d)
+        for j in range(d):
+            chosen = np.flatnonzero(np.isin(slots[kernels.NODE, first[j] : first[j + 1]], parents[j]))
+            nodes[kernels.COUNT, j] = len(chosen)
+            self.state.parents[first[j] : first[j] + len(chosen)] = chosen
+        position, keys = nodes[kernels.POSITION], self.candidates.keys[0, slots[kernels.NODE]]
+        precedes = position[slots[kernels.NODE]] < position[owners]
+        np.add.at(self.state.hashes[kernels.BEFORE], owners[precedes], keys[precedes])
+        self.advance(problem, 0, 0, 0.0)
+        for source, target in zip(self.state, self.best, strict=True):
+            target[:] = source
+        self.agenda.lists[:] = 0
+        self.agenda.counts[:] = 0
+        self.agenda.counts[kernels.LOW], self.agenda.counts[kernels.HIGH] = d, -1
+        self.begun = True
+
+    def advance(self, problem: kernels.Problem, perturbations: int, visits: int, barrier: float) -> None:
+        """Continue the search for a while; without perturbations, visit the nodes in the queue."""
+        kernels.advance(
+            problem,
+            self.candidates,
+            self.state,
+            self.best,
+            self.agenda,
+            self.work,
+            self.own,
+            perturbations,
+            visits,
+            barrier,
+        )
+        self.perturbations += perturbations
+
+    def follow(self, leader: Chain) -> None:
+        """Continue from the best state of another chain."""
+        for states in (self.state, self.best):
+            for source, target in zip(leader.best, states, strict=True):
+                target[:] = source
+
+    def wake(self, nodes: NDArray[np.int64]) -> None:
+        """Put all nodes into the queue, in this order."""
+        self.agenda.lists[kernels.QUEUE] = nodes
+        self.agenda.lists[kernels.IS_ACTIVE] = 1
+        self.agenda.counts[kernels.HEAD], self.agenda.counts[kernels.WAITING] = 0, len(nodes)
+
+    @property
+    def waiting(self) -> int:
+        """Number of nodes in the queue."""
+        return int(self.agenda.counts[kernels.WAITING])
+
+    def parents(self) -> list[NDArray[np.int64]]:
+        """Return the parents of every node in the best state."""
+        first, slots, best = self.candidates.first, self.candidates.slots[kernels.NODE], self.best
+        return [slots[a + best.parents[a : a + k]] for a, k in zip(first, best.nodes[kernels.COUNT], strict=False)]
+
+    def regressions(self, S: Matrix) -> Regressions:
+        """Fit the best state to a covariance."""
+        causes = np.concatenate(self.parents())
+        return regress_edges(np.repeat(np.arange(len(S)), self.best.nodes[kernels.COUNT]), causes, S)
+
+
+class Run:
+    """One search: its chains, which threads share."""
+
+    def __init__(
+        self,
+        owner: OrderSearch,
+        problem: kernels.Problem,
+        starts: Sequence[Start],
+        wanted: int,
+        rng: np.random.Generator,
+        clock: SearchClock,
+    ) -> None:
+        self.owner, self.problem, self.starts, self.rng, self.clock = owner, problem, starts, rng, clock
+        d, penalty = len(owner.S), problem.penalty
+        # A walk that raises the score by the penalty of several edges seldom ends lower. Perturbations stop there.
+        self.barrier = 6.0 * float(penalty[1] - penalty[0]) if d > 1 else 0.0
+        self.chains: list[Chain] = []
+        self.kept = wanted
+        workers = min(available_cores(), len(starts)) if d >= _THREADS_PAY_FROM else 1
+        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
+        self.connected = owner.connected.copy()
+        if owner.required is not None:
+            self.connected |= owner.required
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def leader(self) -> Chain:
+        """Return the chain with the lowest score; rounding, which depends on the units, must not decide."""
+        begun = [chain for chain in self.chains if chain.begun]
+        limit = min(chain.score for chain in begun) + kernels.EPSILON
+        return next(chain for chain in begun if chain.score <= limit)
+
+    def run(self) -> Status:
+        """Search from every start, then perturb all chains until they agree or have had their perturbations."""
+        self._begin(self.starts)
+        self.chains = sorted(self.chains, key=lambda chain: round(chain.score, 3))[: self.kept]
+        status = self._perturb(self.clock.planned)
+        self._climb([self.leader()])
+        return status
+
+    def _begin(self, starts: Sequence[Start]) -> None:
+        """Begin the chains, and let them climb until no candidates are missing."""
+        owner, most = self.owner, self.problem.most_parents
+        seeds = [int(seed) for seed in self.rng.integers(2**63, size=len(starts))]
+        self._connect(starts)
+        starts = self._among_all(starts)
+        for _ in range(_MOST_EXTENSIONS):
+            lists = candidate_lists(self.problem.S, self.connected, owner.likely, owner.known)
+            pairs = zip(starts, seeds, strict=True)
+            chains = [Chain(lists, most, start, seed) for start, seed in pairs]
+            self._each(lambda chain: chain.begin(self.problem), chains)
+            self.chains = chains
+            self._climb(chains)
+            if lists.slots.shape[1] == len(owner.S) ** 2:
+                break
+            starts = self._among_all([Start(chain.best.nodes[kernels.ORDER], chain.parents()) for chain in chains])
+            if not self._connect(starts):
+                break
+
+    def _connect(self, starts: Sequence[Start]) -> bool:
+        """Add edges to the candidates; return whether there are new ones."""
+        before = self.connected.sum()
+        for start in starts:
+            children = np.repeat(np.arange(len(start.order)), [len(parents) for parents in start.parents])
+            self.connected[children, np.concatenate(start.parents)] = True
+        return bool(self.connected.sum() > before)
+
+    def _among_all(self, starts: Sequence[Start]) -> list[Start]:
+        """Improve the parents in some orders by a choice among all predecessors."""
+        improved = []
+        for order, parents in starts:
+            chosen, _ = choose_parents(self.problem, parents, False, np.argsort(order), self.owner.known)
+            improved.append(Start(order.copy(), [row[row >= 0].astype(np.int64) for row in chosen]))
+        return improved
+
+    def _each(self, task: Callable[[Chain], None], chains: Sequence[Chain]) -> None:
+        """Do something with every chain, in threads."""
+        if self._pool is None or len(chains) == 1:
+            for chain in chains:
+                task(chain)
+        else:
+            futures = [self._pool.submit(task, chain) for chain in chains]
+            try:
+                for future in futures:
+                    future.result()
+            finally:
+                wait(futures)
+        if self.chains:
+            self.clock.check(sum(chain.perturbations for chain in self.chains), lambda: self.leader().score)
+
+    def _climb(self, chains: Sequence[Chain]) -> None:
+        """Reinsert nodes until none moves."""
+        for chain in chains:
+            chain.wake(self.rng.permutation(len(self.owner.S)))
+        # Rounding errors can lead in circles. So a chain ends that has not improved for two passes.
+        least = {id(chain): (math.inf, 0) for chain in chains}
+        while active := [chain for chain in chains if chain.waiting]:
+            self._each(lambda chain: chain.advance(self.problem, 0, _VISITS, np.inf), active)
+            for chain in active:
+                score, idle = least[id(chain)]
+                better = chain.score < score - kernels.EPSILON
+                least[id(chain)] = (chain.score, 0) if better else (score, idle + _VISITS)
+                if not better and idle > 2 * len(self.owner.S):
+                    chain.agenda.counts[kernels.WAITING] = 0
+                    chain.agenda.lists[kernels.IS_ACTIVE] = 0
+
+    def _perturb(self, perturbations: int) -> Status:
+        """Perturb all chains until they agree or have had their perturbations."""
+        # Two starts can share a local optimum. So each must also survive some perturbations, more if they are cheap.
+        least = min(perturbations, max(10, min(20, 1000 // len(self.owner.S))))
+
+        def block(chain: Chain) -> None:
+            amount = min(_BLOCK, perturbations - chain.perturbations)
+            chain.advance(self.problem, amount, _MOST_VISITS, self.barrier)
+
+        together = False
+        while (done := self.chains[0].perturbations) < perturbations:
+            scores = [chain.score for chain in self.chains]
+            agreed = len(scores) > 1 and max(scores) - min(scores) < _AGREEMENT
+            if agreed and not together and done >= least:
+                return Status.AGREED
+            if not together and 2 * done >= perturbations:
+                # The rest of the perturbations are better spent near the best state.
+                together, leader = True, self.leader()
+                for chain in self.chains:
+                    chain.follow(leader)
+            self._each(block, self.chains)
+        return Status.SEARCHED
+
+
+def _empty_state(d: int, total: int) -> kernels.State:
+    """Allocate a state."""
+    return kernels.State(
+        nodes=np.zeros((3, d), dtype=np.int64),
+        values=np.zeros((2, d)),
+        hashes=np.zeros((2, d), dtype=np.uint64),
+        parents=np.zeros(total, dtype=np.int64),
+        vectors=np.zeros((2, total)),
+    )
