@@ -29,7 +29,14 @@ class DataWarning(UserWarning):
     """
 
 
-def require_learnable(moments: Moments, *, uses_scale: bool, independent: bool = False, stacklevel: int = 4) -> None:
+def most_parents(n: int) -> int:
+    """Return the number of parents that n rows can support. Near n parents the likelihood is unbounded."""
+    return max(1, (n - 2) // 2)
+
+
+def require_learnable(
+    moments: Moments, *, uses_scale: bool, independent: bool = False, bounded: bool = False, stacklevel: int = 4
+) -> None:
     """Raise a ValueError if no graph can be learned; warn if there are few rows or nearly dependent columns.
 
     Parameters
@@ -41,6 +48,8 @@ def require_learnable(moments: Moments, *, uses_scale: bool, independent: bool =
     independent : bool
         Whether something else will check that no column is a linear combination of others. The check factors the
         covariance, which takes long for thousands of columns.
+    bounded : bool
+        Whether the method gives no variable more than `most_parents`, which a warning about few rows then says.
     stacklevel : int
         Number of calls between a warning and the user's line.
     """
@@ -54,7 +63,7 @@ def require_learnable(moments: Moments, *, uses_scale: bool, independent: bool =
         require_distinct(moments)
     elif not independent:
         require_independent(moments, stacklevel=stacklevel)
-    _warn_of_few_rows(moments, stacklevel)
+    _warn_of_few_rows(moments, bounded, stacklevel)
     if uses_scale and scale.max() > _WIDEST_SCALES * scale.min():
         low, high = moments.names[int(scale.argmin())], moments.names[int(scale.argmax())]
         raise ValueError(
@@ -87,7 +96,7 @@ def warn_of_equal_scales(
         )
 
 
-def _warn_of_few_rows(moments: Moments, stacklevel: int) -> None:
+def _warn_of_few_rows(moments: Moments, bounded: bool, stacklevel: int) -> None:
     """Warn if there are fewer rows than columns, or not many more."""
     n, d = moments.n, moments.d
     if n >= _FEW_ROWS * d:
@@ -97,8 +106,9 @@ def _warn_of_few_rows(moments: Moments, stacklevel: int) -> None:
         if n <= d
         else "weak edges and directions are uncertain"
     )
+    limit = f" So many rows support at most {most_parents(n)} parents of a variable." if bounded else ""
     warnings.warn(
-        f"n = {n} rows for d = {d} columns: {reason}. Trust only edges that are frequent in a bootstrap, and "
+        f"n = {n} rows for d = {d} columns: {reason}.{limit} Trust only edges that are frequent in a bootstrap, and "
         "conclude little from missing edges. Use more rows or fewer columns.",
         DataWarning,
         stacklevel=stacklevel,

@@ -300,9 +300,9 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         require_numbers(self)
         self.moments_, rows = read_data(self, X, incomplete=isinstance(solver, Order))
         self.missing_ = self.moments_.missing
-        uses_scale = self.noise == "ev" or not isinstance(solver, Order)
-        checked_later = checks_independence(self, solver)
-        require_learnable(self.moments_, uses_scale=uses_scale, independent=checked_later, stacklevel=5)
+        bounded, checked = isinstance(solver, Order), checks_independence(self, solver)
+        uses_scale = self.noise == "ev" or not bounded
+        require_learnable(self.moments_, uses_scale=uses_scale, independent=checked, bounded=bounded, stacklevel=5)
         if self.noise == "ev":
             warn_of_equal_scales(self.moments_, stacklevel=4)
         self.knowledge_ = read_knowledge(self.knowledge, self.moments_.names)

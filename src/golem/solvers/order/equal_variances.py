@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from golem.data.checks import most_parents
 from golem.data.collinearity import LARGEST_SHARE, rounding_share
 from golem.runtime.arrays import namespace, to_numpy
 from golem.runtime.devices import Placement
@@ -204,9 +205,8 @@ def _start(
         parents, number = _lists(screen.children, screen.causes, d)
         residuals, precisions = screen.variances.copy(), screen.precisions
     steps = np.full(d + 1, np.inf)
-    # Regressions on more than n / 2 parents are not informative. Where the penalty falls with k, as that of EBIC does
-    # near k = d, an edge is free.
-    most = min(d - 1, n // 2)
+    # Where the penalty falls with k, as that of EBIC does near k = d, an edge is free.
+    most = min(d - 1, most_parents(n))
     steps[1 : most + 1] = np.maximum(np.diff(penalties)[:most], 0)
     with np.errstate(over="ignore"):
         bounds = np.expm1(steps / (n * d)), -np.expm1(-steps / (n * d))

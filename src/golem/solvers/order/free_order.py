@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from golem.data.checks import most_parents
 from golem.data.moments import Moments
 from golem.graphs.dag import topological_order
 from golem.runtime.types import BoolMatrix, Vector
@@ -121,8 +122,8 @@ def find_exact(problem: OrderProblem, priors: Sequence[Prior] = ()) -> list[Foun
     Of priors with the same graph, the first one gives its score.
     """
     moments = problem.moments
-    # Near n parents the likelihood is unbounded. With fewer than 2 d rows the minimum is subject to this limit.
-    most = max(1, (moments.n - 2) // 2)
+    # With fewer than 2 d rows the minimum is subject to this limit.
+    most = most_parents(moments.n)
     centres, spreads = None, None
     if priors:
         centres = np.array([[prior.centre] for prior in priors]) - np.log(moments.variances)

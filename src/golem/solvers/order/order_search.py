@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from golem.data.checks import most_parents
 from golem.graphs.dag import is_dag, topological_order
 from golem.solvers.order import order_kernels as kernels
 from golem.solvers.order.candidates import markov_blankets, most_correlated
@@ -96,7 +97,7 @@ class OrderSearch:
         d, penalties = len(S), np.asarray(penalty, dtype=float)
         self.allowed = None if allowed is None else np.asarray(allowed, dtype=bool) & ~np.eye(d, dtype=bool)
         self.required = None if required is None or not np.any(required) else np.asarray(required, dtype=bool)
-        most = max(1, (n - 2) // 2)
+        most = most_parents(n)
         if self.required is not None:
             if (self.allowed is not None and np.any(self.required & ~self.allowed)) or not is_dag(self.required):
                 raise ValueError("Required edges must be allowed and must not form a cycle.")
@@ -120,7 +121,6 @@ class OrderSearch:
             threshold=-np.expm1(-np.append(np.diff(penalties), np.inf) / n),
             centre=np.zeros(d),
             tightness=0.0,
-            # Near n parents the likelihood is unbounded.
             most_parents=min(most, d - 1),
         )
         self.likely, self.r2 = markov_blankets(self.problem)
