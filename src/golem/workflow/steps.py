@@ -44,8 +44,7 @@ def choose(
     """Choose the penalties, and set them in the model."""
     local = isinstance(data, Environments | EnvironmentSample)
     compile_kernels(model, (data if isinstance(data, Moments | Environments) else data.moments).d, progress, local)
-    parts = {"bic": "graphs of the path", "cv": "folds", "stability": "halves of the rows"}[search.select]
-    with progress.counting(parts) as show:
+    with progress.counting("Choosing the penalty, graphs") as show:
         search.set_params(callback=show)
         selection = search.choose(data)
     model.set_params(**selection.chosen)

@@ -227,7 +227,7 @@ def test_permuting_the_columns_changes_no_choice(select, drawn, rng):
 
 
 @pytest.mark.parametrize("select", ["cv", "stability"])
-def test_seeds_processes_and_the_count_of_paths(select, drawn):
+def test_seeds_processes_and_the_count_of_graphs(select, drawn):
     options = {"pairs": 3} if select == "stability" else {}
     told = []
     first = GolemCV(Golem("ev"), select, random_state=1, callback=lambda *state: told.append(state), **options)
@@ -235,8 +235,9 @@ def test_seeds_processes_and_the_count_of_paths(select, drawn):
     other = GolemCV(Golem("ev"), select, random_state=2, **options)
     paths = [model.fit(drawn.data).path_ for model in (first, second, other)]
     assert paths[0] == paths[1] != paths[2]
-    total = 5 if select == "cv" else 6
-    assert told == [(k + 1, total) for k in range(total)]
+    length, parts = len(paths[0]), 5 if select == "cv" else 6
+    counts = [*range(1, length + 1), *(length * (k + 2) for k in range(parts))]
+    assert told == [(count, length * (parts + 1)) for count in counts]
 
 
 def test_shards_take_the_place_of_rows(drawn):

@@ -105,7 +105,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
     n_jobs : int, optional
         Processes for folds and halves; by default 1, -1 for all cores.
     callback : callable, optional
-        Called with the numbers of paths done and in total.
+        Called with the numbers of graphs learned and in total.
 
     Attributes
     ----------

@@ -39,23 +39,24 @@ class PenaltyPath:
     n_jobs: int | None = None
     callback: Counter | None = None
 
-    def fits(self) -> Iterator[Golem]:
-        """Yield the model fitted to all rows, per setting."""
-        return fit_path(self.model, self.moments, self.settings, self.moments.n)
+    def fits(self, parts: int = 0) -> Iterator[Golem]:
+        """Yield the model fitted to all rows, per setting; so many parts of the rows follow."""
+        fitted = fit_path(self.model, self.moments, self.settings, self.moments.n)
+        return self._progressing(fitted, 0, 1, parts)
 
-    def on_parts(self, task: Callable[..., Any], parts: Iterable[tuple[Any, ...]], total: int) -> list[Any]:
+    def on_parts(self, task: Callable[..., Any], parts: Iterable[tuple[Any, ...]], count: int) -> list[Any]:
         """Run a task of `golem.assessment.selection.paths` on parts of the rows, here or in processes, in order."""
         from joblib import Parallel, delayed
 
         arguments = ((self.model, *part, self.settings, self.moments.n) for part in parts)
         results = Parallel(self.n_jobs or 1, return_as="generator")(delayed(task)(*one) for one in arguments)
-        return list(self.progressing(results, total))
+        return list(self._progressing(results, len(self.settings), len(self.settings), count))
 
-    def progressing(self, results: Iterator[Any], total: int) -> Iterator[Any]:
-        """Report every result to the callback."""
+    def _progressing(self, results: Iterator[Any], before: int, each: int, parts: int) -> Iterator[Any]:
+        """Report the number of graphs learned so far to the callback, and that of all rows and parts together."""
         for done, result in enumerate(results, start=1):
             if self.callback is not None:
-                self.callback(done, total)
+                self.callback(before + each * done, len(self.settings) * (1 + parts))
             yield result
 
 
@@ -70,8 +71,8 @@ class Scored:
 
 def by_criterion(path: PenaltyPath, criterion: L0) -> Scored:
     """Score the path on all rows by an information criterion."""
-    n, d, fits = path.moments.n, path.moments.d, path.progressing(path.fits(), len(path.settings))
-    rows = [{"edges": int(one.adjacency_.sum()), "score": information_criterion(one, criterion)} for one in fits]
+    n, d = path.moments.n, path.moments.d
+    rows = [{"edges": int(one.adjacency_.sum()), "score": information_criterion(one, criterion)} for one in path.fits()]
     strict = [True] * len(rows)
     if is_counted(path.model) and n <= d:
         # The likelihood is unbounded then, and a criterion would always prefer the lowest penalties.
@@ -83,7 +84,7 @@ def by_criterion(path: PenaltyPath, criterion: L0) -> Scored:
 def by_folds(path: PenaltyPath, count: int, rng: np.random.Generator) -> Scored:
     """Score the path by the likelihood of held-out folds."""
     assert isinstance(path.sample, Sample)
-    edges = [int(one.adjacency_.sum()) for one in path.fits()]
+    edges = [int(one.adjacency_.sum()) for one in path.fits(count)]
     scores = np.array(path.on_parts(held_out_scores, path.sample.folds(count, rng), count))
     mean = scores.mean(axis=0)
     behind = scores[:, [int(mean.argmax())]] - scores
@@ -98,7 +99,7 @@ def by_folds(path: PenaltyPath, count: int, rng: np.random.Generator) -> Scored:
 def by_halves(path: PenaltyPath, pairs: int, stable: float, rng: np.random.Generator) -> Scored:
     """Score the path by how well graphs from complementary halves agree with those of all rows."""
     assert path.sample is not None
-    whole = list(path.fits())
+    whole = list(path.fits(2 * pairs))
     graphs = path.on_parts(graphs_on_path, ((half,) for half in path.sample.halves(pairs, rng)), 2 * pairs)
     found = [Frequencies.of(at_setting) for at_setting in zip(*graphs, strict=True)]
     rows = [
