@@ -40,6 +40,12 @@ class SimulatedTable:
         The variables. Levels have the letters a, b, ...
     rows : ndarray of shape (n, d)
         Coded rows: numbers, and positions of levels.
+
+    Examples
+    --------
+    >>> from golem.simulate import simulate_table
+    >>> simulate_table(4, n=50, random_state=0).table.num_rows
+    50
     """
 
     adjacency: BoolMatrix
