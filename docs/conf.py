@@ -76,11 +76,12 @@ html_title = "golem"
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
 html_sidebars = {"install": [], "five-minutes": [], "answers": [], "index": []}
 html_theme_options = {
-    "logo": {"text": "golem"},
+    "logo": {"text": "golem", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "header_links_before_dropdown": 7,
     "navbar_align": "left",
     "show_prev_next": True,

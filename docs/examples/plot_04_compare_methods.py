@@ -34,7 +34,7 @@ for i, (_, row) in enumerate(agreement.iterrows()):
         picture[i, j] = colours.get(row[name], (0.13, 0.4, 0.67) if agrees else (0.98, 0.75, 0.55))
 fig, ax = plt.subplots(figsize=(7, 6), layout="constrained")
 ax.imshow(picture, aspect="auto")
-ax.set_xticks(range(len(columns)), columns, rotation=30)
+ax.set_xticks(range(len(columns)), columns, rotation=30, ha="right")
 ax.set_yticks(range(len(agreement)), [f"{a} - {b}" for a, b in agreement.index])
 
 # %%

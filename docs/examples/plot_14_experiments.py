@@ -3,7 +3,7 @@ Learning from experiments
 =========================
 
 Observations leave directions open. Experiments decide them: where a protein was inhibited, its effects change and its
-causes do not. Sachs et al. (2005) treated cells with nine substances.
+causes do not. Sachs et al. (2005) measured cells in nine conditions.
 """
 
 # %%
@@ -17,8 +17,8 @@ from golem.datasets import load_sachs
 
 sachs = load_sachs(interventional=True)
 cells = np.log(pd.DataFrame(sachs.values, columns=sachs.names))
-counts = pd.Series(sachs.environments, name="cells").value_counts()
-pd.DataFrame(counts).assign(targets=[", ".join(sachs.targets[label]) or "none" for label in counts.index])
+counts = pd.Series(sachs.environments, name="condition").value_counts()
+counts.to_frame("cells").assign(targets=[", ".join(sachs.targets[label]) or "none" for label in counts.index])
 
 # %%
 # Compare the graph of the untreated cells with that of all conditions.
@@ -31,7 +31,7 @@ golem.plots.plot_graph(model, ax=right, title="all conditions")
 
 # %%
 # What does each direction rest on?
-pd.Series([edge.direction_from for edge in model.edges_]).value_counts()
+pd.Series([edge.direction_from for edge in model.edges_], name="direction_from").value_counts().to_frame("edges")
 
 # %%
 # Are the directions right? Compare with the consensus of biologists, where it connects the same two proteins.
