@@ -105,6 +105,9 @@ def settings(method: str, cell: Mapping[str, Value]) -> dict[str, Any]:
     return _settings(method, METHODS.get(method), values)
 
 
+_NEWER = {"score_function": "auto", "intervention": "soft", "intercepts": "separate"}
+
+
 @functools.cache  # thousands of tasks share a few settings
 def _settings(method: str, registered: Method | None, values: tuple[tuple[str, Value], ...]) -> dict[str, Any]:
     """Return the settings of a method; `registered` is part of the key, because users can replace it."""
@@ -113,9 +116,12 @@ def _settings(method: str, registered: Method | None, values: tuple[tuple[str, V
     chosen = {name: value for name, value in model.get_params(deep=False).items() if value is not None}
     chosen.pop("missing", None)  # changes nothing, because no value is missing
     if isinstance(model, Golem):
+        # Settings that are newer than stored rows count only if they are used, so that the rows stay valid.
         if not uses_shape(model):
-            chosen.pop("shape", None)  # changes nothing, and rows stored before it existed stay valid
-        # Fields of Adam that are newer than stored rows count only if they are used, so that the rows stay valid.
+            chosen.pop("shape", None)
+        for name, default in _NEWER.items():
+            if chosen.get(name) == default:
+                del chosen[name]
         chosen["solver"] = repr(model.check_settings()[1]).replace(", accelerate=False", "")
     return {name: value if isinstance(value, str | int | float) else repr(value) for name, value in chosen.items()}
 
