@@ -149,7 +149,7 @@ def test_a_search_that_runs_out_of_room_for_records_finds_the_same(monkeypatch):
     score = gaussian_score(25, seed=5)
     expected, forgotten = search_local(score), []
     forget = local_chains.Chain._forget
-    monkeypatch.setattr(local_chains, "empty_memo", lambda: empty_memo(1 << 11, 1 << 17, 1 << 18))
+    monkeypatch.setattr(local_chains, "search_memo", lambda problem: empty_memo(1 << 11, 1 << 17, 1))
     monkeypatch.setattr(local_chains.Chain, "_forget", lambda chain: (forgotten.append(chain), forget(chain)))
     assert search_local(score).score == pytest.approx(expected.score, abs=1e-2)
     assert forgotten

@@ -14,7 +14,7 @@ from golem.runtime.machine import available_cores
 from golem.runtime.types import Vector
 from golem.solvers.order import local_kernels as kernels
 from golem.solvers.order.free_order import EFFORTS, Effort
-from golem.solvers.order.local_problem import LocalProblem, choose_parents, empty_agenda, empty_memo
+from golem.solvers.order.local_problem import LocalProblem, choose_parents, empty_agenda, search_memo
 from golem.solvers.order.search_clock import SearchClock
 from golem.solvers.solution import Status
 
@@ -54,7 +54,7 @@ class Chain:
         # Slots by position are different in every chain.
         self.candidates = candidates._replace(slots=candidates.slots.copy())
         d = problem.d
-        self.memo, self.work = empty_memo(), problem.scratch(candidates)
+        self.memo, self.work = search_memo(problem), problem.scratch(candidates)
         self.state, self.best = np.zeros((3, d), dtype=np.int64), np.zeros((3, d), dtype=np.int64)
         self.agenda = empty_agenda(d, seed)
 

@@ -624,7 +624,7 @@ def is_full(memo: Memo, most: int) -> Any:
     return (
         used[RECORDS] + ROOM > memo.cost.size
         or used[POOL] + ROOM * (2 * most + 8) > memo.pool.size
-        or 2 * (used[VALUES] + ROOM * most) > memo.value.size
+        or (used[VALUES] > 0 and 2 * (used[VALUES] + ROOM * most) > memo.value.size)
     )
 
 

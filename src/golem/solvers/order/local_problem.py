@@ -18,8 +18,10 @@ from golem.solvers.order.local_scores import Counts, GaussianBlocks
 _FEW = 64
 # Candidates of each node by the cost with one parent.
 _BEST_SINGLE = 20
-# Room for records, their lists, and values of sets. Memory is used only as far as it is filled.
-_RECORDS, _POOL, _VALUES = 1 << 19, 1 << 25, 1 << 21
+# Records of a search per node, and at most. Memory is used only as far as it is filled.
+_RECORDS_PER_NODE, _MOST_RECORDS = 1 << 11, 1 << 19
+# Entries of the lists of a record, and values of sets of categories, on average.
+_POOL_PER_RECORD, _VALUES_PER_RECORD = 32, 4
 _FEW_RECORDS = 1 << 12
 _NOT_CHOSEN = -2
 
@@ -176,7 +178,14 @@ class LocalProblem:
         )
 
 
-def empty_memo(records: int = _RECORDS, pool: int = _POOL, values: int = _VALUES) -> kernels.Memo:
+def search_memo(problem: LocalProblem) -> kernels.Memo:
+    """Allocate the records of one chain of a search."""
+    records = min(1 << (_RECORDS_PER_NODE * problem.d).bit_length(), _MOST_RECORDS)
+    values = 1 if isinstance(problem.score, GaussianBlocks) else max(_VALUES_PER_RECORD * records, 1 << 20)
+    return empty_memo(records, max(_POOL_PER_RECORD * records, 1 << 22), values)
+
+
+def empty_memo(records: int, pool: int, values: int) -> kernels.Memo:
     """Allocate a memo without records. The numbers of records and values are powers of two, as hash tables need."""
     return kernels.Memo(
         records=np.zeros((records, 6), dtype=np.int32),
