@@ -127,7 +127,12 @@ def test_strength_of_categories_is_their_mutual_information(score):
 
 def test_auto_chooses_the_score_by_the_types_of_the_columns():
     assert Golem().fit(mixed_table()).score_ == "mixed"
-    assert Golem().fit(discrete_table()).score_ == "bdeu"
+    discrete = discrete_table()
+    assert Golem().fit(discrete).score_ == "discrete-bic"  # 2.25 levels on average
+    discrete["b"] = np.random.default_rng(0).choice(["l", "m", "r", "s"], len(discrete))
+    assert Golem().fit(discrete).score_ == "bdeu"
+    discrete["d"] = np.random.default_rng(0).choice([f"level {i}" for i in range(9)], len(discrete))
+    assert Golem().fit(discrete).score_ == "mixed"
     numbers = Golem().fit(mixed_table()[["dose", "size"]])
     assert (numbers.score_, numbers.coefficients_) == ("gaussian", [])
     assert [one.kind for one in numbers.variables_] == ["numeric", "numeric"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from golem.data.variables import Coding
 from golem.runtime.messages import counted, quoted, shown, typed_names
 from golem.solvers import LBFGS, Adam, Order
+from golem.solvers.order.score_choice import choose_category_score
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
@@ -53,7 +54,13 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, coding: Coding) -> 
             f"{'is a number' if len(numbers) == 1 else 'are numbers'}: {quoted(numbers)}. Use the score 'mixed', or "
             f"declare them as categories (--categorical {typed_names(numbers)})."
         )
-    chosen: ScoreName = ("mixed" if numbers or model.missing == "em" else "bdeu") if score == "auto" else score
+    chosen: ScoreName
+    if score != "auto":
+        chosen = score
+    elif numbers or model.missing == "em":
+        chosen = "mixed"
+    else:
+        chosen = choose_category_score(coding.levels)
     _require_usable(model, solver, chosen)
     return chosen
 
