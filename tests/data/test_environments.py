@@ -175,3 +175,12 @@ def test_targets_are_read_from_json(tmp_path):
             read_targets(path)
     with pytest.raises(ValueError, match="no such file"):
         read_targets(tmp_path / "none.json")
+
+
+def test_some_columns_have_the_moments_and_targets_of_the_whole():
+    rng = np.random.default_rng(0)
+    parts = {label: Moments.from_rows(rng.normal(size=(20, 4)), list("abcd")) for label in ("x", "y")}
+    whole = Environments.of(parts, {"x": [], "y": ["a", "c"]})
+    few = whole.selected([3, 2])
+    assert (few.names, few.targets) == (("d", "c"), ((), (1,)))
+    np.testing.assert_array_equal(few.pooled([0, 1]).scatter, whole.pooled([0, 1]).scatter[np.ix_([3, 2], [3, 2])])

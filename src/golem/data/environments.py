@@ -120,6 +120,13 @@ class Environments:
         targets = tuple(tuple(sorted(place[self.names[j]] for j in some)) for some in self.targets)
         return Environments(self.labels, tuple(part.reordered(names) for part in self.moments), targets)
 
+    def selected(self, columns: Sequence[int]) -> Environments:
+        """Return the same environments with some of the columns."""
+        place = {j: k for k, j in enumerate(columns)}
+        names = [self.names[j] for j in columns]
+        targets = tuple(tuple(sorted(place[j] for j in some if j in place)) for some in self.targets)
+        return Environments(self.labels, tuple(part.selected(names) for part in self.moments), targets)
+
     def __add__(self, other: Environments) -> Environments:
         """Return the environments with the rows of both; environments with the same label must have equal targets."""
         mine, others = self.named_targets, other.named_targets

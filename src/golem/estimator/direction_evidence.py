@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from golem.runtime.types import Array, BoolVector, Matrix, Vector
 from golem.score.regression import Regressions, regress_edges
 from golem.score.sparsity import L0
 from golem.solvers.order.environment_score import environment_score
+from golem.solvers.order.local_scores import GaussianBlocks, node_penalty
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
@@ -65,12 +67,20 @@ def _intervention_evidence(model: Golem, undirected: BoolVector) -> Intervention
         return InterventionEvidence(np.zeros_like(undirected), np.zeros(len(graph)))
     assert graph.reversible is not None
     known, rank = known_edges(graph, model.knowledge_), name_order(model.moments_.names).place
-    scores = [
-        environment_score(environments, penalty, model.intervention, model.intercepts).cost
-        for penalty in (model.edge_penalty_, L0(0.0))
-    ]
     found = components(graph, graph.reversible, known, rank)
-    return directions_by_intervention(graph, undirected, found, environments.targets, model.intervention, scores)
+    # There is a matrix per set of environments, so of many columns only those in question are taken.
+    nodes = sorted({int(j) for one in found for j in (*one.nodes, *one.outside)})
+    place, few = {j: k for k, j in enumerate(nodes)}, environments.selected(nodes)
+    scores = [environment_score(few, L0(0.0), model.intervention, model.intercepts)]
+    rows = [[scores[0].rows[t] for t in own] for own in scores[0].terms]
+    scores.append(dataclasses.replace(scores[0], penalty=node_penalty(model.edge_penalty_, rows)))
+    costs = [partial(_cost, score, place) for score in scores]
+    return directions_by_intervention(graph, undirected, found, environments.targets, model.intervention, costs)
+
+
+def _cost(score: GaussianBlocks, place: Mapping[int, int], j: int, parents: Iterable[int]) -> float:
+    """Return the cost of a node, with nodes by their numbers in the whole graph."""
+    return score.cost(place[j], [place[i] for i in parents])
 
 
 def uses_shape(model: Golem) -> bool:
