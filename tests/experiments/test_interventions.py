@@ -71,15 +71,20 @@ def test_the_verdicts_follow_from_the_table():
             for seed in range(4)
         ]
 
-    def verdicts(ours, theirs, soft, seconds):
+    def made(ours, theirs, soft, seconds):
         table = rows("order-hard", 0, 0.5, design="dcdi", graph="ER1", d=10)
         for d in (20, 50):
             table += rows("order-hard", ours, 0.5, d=d) + rows("gies", theirs, seconds, d=d)
             table += rows("order-soft", soft, 0.5, d=d, change="variance")
-        return [verdict.holds for verdict in load("interventions").verdicts(table)]
+        return table
+
+    def verdicts(*numbers):
+        return [verdict.holds for verdict in load("interventions").verdicts(made(*numbers))]
 
     assert verdicts(1, 1, 1, 60) == [True] * 5
     assert verdicts(2, 1, 9, 4) == [True, False, False, False, True]
+    without = [row for row in made(1, 1, 1, 60) if not (row["method"] == "gies" and row["d"] == 50)]
+    assert [verdict.holds for verdict in load("interventions").verdicts(without)][1:3] == [None, None]
 
 
 def test_hard_cells_alone_have_gies(monkeypatch):
