@@ -21,7 +21,8 @@ _LAST = ("seconds", "reason", "mode", "version", "commit", "hardware")
 _ABOUT = ("key", "experiment", "method", "seed", "status", "device", "batch", *_LAST)
 _LABELS = {
     "shd": "SHD / d", "shd_c": "SHD-C / d", "sid": "SID / d", "tpr": "TPR", "h": "h(B)", "fit_seconds": "seconds",
-    "cyclic": "share cyclic", "columns": "", "d": "variables d", "n": "samples n", "weight_scale": "weight scale alpha",
+    "shd_i": "SHD-I", "cyclic": "share cyclic", "columns": "", "d": "variables d", "n": "samples n",
+    "weight_scale": "weight scale alpha",
 }  # fmt: skip
 
 
