@@ -83,11 +83,13 @@ def test_small_environments():
 def test_the_error_rates_are_those_of_the_level():
     parents = [np.flatnonzero(column) for column in CHAIN.adjacency.T]
     found = []
-    for seed in range(300):
+    for seed in range(150):
         rng = np.random.default_rng(seed)
         parts = {label: Moments.from_rows(CHAIN.sample(n, rng), CHAIN.names) for label, n in (("x", 25), ("y", 60))}
         shifts = mechanism_shifts(Environments.of(parts, {"x": [], "y": []}), parents)
         found.append([shift.p_values for shift in shifts if shift.environment == 0])
     rates = (np.array(found) < 0.05).mean(axis=(0, 1))
-    # a has no parents, so that only two variables of three have slopes. The 0.05 have a standard error below 0.01.
-    assert rates * [1, 3 / 2, 1] == pytest.approx([0.05, 0.05, 0.05], abs=0.025)
+    rates *= [1, 3 / 2, 1]  # "a" has no parents, so only two variables of three have slopes
+    # Their standard error is about 0.01.
+    assert (rates > 0.015).all()
+    assert (rates < 0.08).all()
