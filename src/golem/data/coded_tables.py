@@ -314,7 +314,7 @@ def _numbers(columns: Mapping[str, Vector], frame: Any) -> dict[str, tuple[Varia
     if not all(map(are_few_integers, counts.values())):
         return numbers
     values = {name: len(levels) for name, levels in counts.items()}
-    sentence = note_of_codes(values, as_categories=True, remedy="convert them to floats")
+    sentence = note_of_codes(values, as_categories=True, remedy="convert the columns to floats")
     warnings.warn(sentence, DataWarning, stacklevel=5)
     variables = {name: category(name, levels) for name, levels in counts.items()}
     return {name: (variables[name], codes_of_numbers(columns[name], variables[name].levels)) for name in columns}

@@ -127,13 +127,14 @@ def note_of_codes(codes: Mapping[str, int], as_categories: bool, remedy: str = "
     `codes` has the number of different values per column. The remedy is an option of the command line by default.
     """
     listed = shortened([f"{name!r} ({values} values)" for name, values in codes.items()])
+    one = len(codes) == 1
     taken, other, option = (
-        ("categories", "numbers, such as counts or answers on a scale", "numeric")
+        ("a category" if one else "categories", "numbers, such as counts or answers on a scale", "numeric")
         if as_categories
-        else ("numbers", "codes of categories", "categorical")
+        else ("a number" if one else "numbers", "codes of categories", "categorical")
     )
     remedy = remedy or f"use --{option} {typed_names(list(codes)[:_MANY_LEVELS])}"
     return (
-        f"{counted(len(codes), 'column')} with few different whole numbers {'is' if len(codes) == 1 else 'are'} "
-        f"treated as {taken}: {listed}. If they are {other}, {remedy}."
+        f"{counted(len(codes), 'column')} with few different whole numbers {'is' if one else 'are'} treated as "
+        f"{taken}: {listed}. If these are {other}, {remedy}."
     )

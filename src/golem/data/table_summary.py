@@ -52,7 +52,7 @@ class ColumnSummary:
     def content(self) -> str:
         """The range of numbers, or the most frequent levels."""
         if self.levels:
-            return shortened([f"{level} {count}" for level, count in self.levels], _MOST_LEVELS)
+            return shortened([f"{level} ({count})" for level, count in self.levels], _MOST_LEVELS)
         return "" if self.low is None or self.high is None else f"{self.low:.4g} to {self.high:.4g}"
 
 
