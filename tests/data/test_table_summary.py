@@ -7,7 +7,7 @@ import pytest
 from golem.data.coded_tables import CodedTable
 from golem.data.table_source import Reading, open_source
 from golem.data.table_summary import TableSummary
-from golem.data.variables import Coding
+from golem.data.variables import Coding, Variable
 from golem.runtime.progress import Progress
 
 QUIET = Progress()
@@ -51,6 +51,13 @@ def test_a_wide_table_is_folded():
     assert text.startswith("Table: 5 rows, 40 columns (40 numbers)\ncolumn  type    missing  values  range\nx0 ")
     assert text.endswith("... and 28 more columns")
     assert len(text.splitlines()) == 15
+
+
+def test_names_stay_on_one_line():
+    coding = Coding((Variable("a\nb" * 30), Variable("site", "category", ("x" * 99, "y\nz"))))
+    text = TableSummary.of(coding, 2, np.array([[1.0, 0], [2.0, 1]])).text()
+    assert len(text.splitlines()) == 4
+    assert max(map(len, text.splitlines())) < 120
 
 
 def test_a_summary_of_a_sample_says_so():

@@ -14,6 +14,7 @@ from golem.runtime.types import Matrix, Vector
 
 # Columns in the text of a summary, and levels of a category in it.
 _MOST_COLUMNS, _MOST_LEVELS = 12, 4
+_LONGEST_NAME = 30
 _KINDS: Mapping[Kind, str] = {"numeric": "number", "category": "category"}
 
 
@@ -52,7 +53,7 @@ class ColumnSummary:
     def content(self) -> str:
         """The range of numbers, or the most frequent levels."""
         if self.levels:
-            return shortened([f"{level} ({count})" for level, count in self.levels], _MOST_LEVELS)
+            return shortened([f"{_short(level)} ({count})" for level, count in self.levels], _MOST_LEVELS)
         return "" if self.low is None or self.high is None else f"{self.low:.4g} to {self.high:.4g}"
 
 
@@ -121,7 +122,7 @@ class TableSummary:
         lines = [("column", "type", "missing", "values", heading)]
         for column in self.columns[:_MOST_COLUMNS]:
             values = "" if column.values is None else str(column.values)
-            lines.append((column.name, _KINDS[column.kind], str(column.missing), values, column.content))
+            lines.append((_short(column.name), _KINDS[column.kind], str(column.missing), values, column.content))
         more = len(self.columns) - _MOST_COLUMNS
         end = [f"... and {counted(more, 'more column')}"] if more > 0 else []
         if self.sampled is not None:
@@ -147,6 +148,12 @@ def _content(column: Vector, levels: Sequence[str]) -> dict[str, object]:
     values = len(np.unique(present))
     may_be_codes = values <= FEW_VALUES and are_few_integers(number_levels(present))
     return {"values": values, "low": float(present.min()), "high": float(present.max()), "may_be_codes": may_be_codes}
+
+
+def _short(text: str) -> str:
+    """Return a name on one line, shortened if it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 3]}..."
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
