@@ -153,9 +153,9 @@ def moments_of_columns(
         columns, all_rows = [column[kept] for column in columns], place
         place = lambda row: all_rows(int(kept[row]))  # noqa: E731
     names = coding.column_names
-    p = len(names)
-    moments = Moments(0, np.zeros(p), np.zeros(p), np.zeros((p, p)), names)
-    if len(columns[0]):
+    n, p = len(columns[0]), len(names)
+    moments = Moments(n, np.zeros(p), np.zeros(p), np.zeros((p, p)), names)
+    if n and p:  # categories with a single level have no columns
         moments = Moments.from_columns(coding.expand_columns(columns), names, place)
     return replace(moments, coding=coding, missing=record)
 

@@ -149,6 +149,18 @@ def test_codes_alone_are_categories_and_next_to_numbers_are_numbers(tmp_path):
         assert moments_from_file(tmp_path / "a.parquet").coding == found.coding
 
 
+def test_a_table_without_rows_is_named(tmp_path):
+    pq.write_table(pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.string())}), tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match=r"a\.parquet: A table needs at least 2 rows"):
+        moments_from_file(tmp_path / "a.parquet", numeric=[])
+    (tmp_path / "b.csv").write_text("a,b\n" + "u,x\n" * 9)
+    with pytest.raises(ValueError, match=r"b\.csv: Constant columns: 'a', 'b'"):
+        moments_from_file(tmp_path / "b.csv")
+    (tmp_path / "a.csv").write_text("a,b\n1,x\n")
+    with pytest.raises(ValueError, match=r"a\.csv: A table needs at least 2 rows"):
+        moments_from_file(tmp_path / "a.csv")
+
+
 def test_compressed_blocks_of_one_line_have_the_same_levels(tmp_path, monkeypatch):
     table = frame(40)
     text = table.to_csv(index=False).replace("Köln", '" Köln "').encode()

@@ -35,6 +35,7 @@ Result = TypeVar("Result")
 # The text of a cell, and the name of the number in it, "" if it is missing, None if it is text.
 Cell = tuple[str, str | None]
 _MOST_THREADS = 8
+_PROBED = 20
 # Calls between a warning and the line of the user.
 _STACK = 6
 
@@ -76,6 +77,7 @@ def with_types(table: TableFiles, text: Collection[str]) -> TableFiles:
     for file, columns in _files(table) if may_be_codes else ():
         with naming(file.path):
             may_be_codes = may_be_codes and file.may_be_codes([columns[places[name]] for name in others])
+    may_be_codes = may_be_codes and _seem_codes(table, others)
     if not wanted and not may_be_codes:
         return table
     return _scanned(table, wanted, others if may_be_codes else ())
@@ -142,11 +144,27 @@ class _Cells:
         return present if sure or is_category else None
 
 
+def _tasks(table: TableFiles) -> list[Task]:
+    """Divide the files; the types are not known yet, so no column has to be numeric."""
+    return plan(replace(table, coding=Coding(tuple(Variable(name, "category") for name in table.names))))
+
+
+def _seem_codes(table: TableFiles, names: Sequence[str]) -> bool:
+    """Tell whether some of the columns may be codes, by the first batch: a wide table of counts is recognized fast."""
+    some = names[:: len(names) // _PROBED + 1]
+    cells = _Cells(some, some)
+    cells.stopped.set()
+    try:
+        for task in _tasks(table)[:1]:
+            cells.count(task)
+    except _NotCodesError:
+        return False
+    return True
+
+
 def _count(table: TableFiles, names: Sequence[str], codes: Collection[str]) -> _Cells:
     """Count the cells of columns in all files."""
-    cells = _Cells(names, codes)
-    # The types are not known yet, so no column has to be numeric.
-    tasks = plan(replace(table, coding=Coding(tuple(Variable(name, "category") for name in table.names))))
+    cells, tasks = _Cells(names, codes), _tasks(table)
     with ThreadPoolExecutor(max(1, min(available_cores(), len(tasks), _MOST_THREADS))) as pool:
         try:
             for _ in pool.map(cells.count, tasks):

@@ -63,7 +63,7 @@ class Task:
     @property
     def width(self) -> int:
         """Number of columns of the moments."""
-        return len(self.names) if self.coding is None else int(self.coding.first[-1])
+        return len(self.names) if self.coding is None else max(1, int(self.coding.first[-1]))
 
     @property
     def size(self) -> int:
