@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from golem.baselines import FGS, PC, DirectLiNGAM, Notears, SortRegress
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate, OtherPackage
-from golem.data.environments import Environments, Intervention
+from golem.data.environments import Environments
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.estimator.category_settings import ScoreName
@@ -19,7 +19,7 @@ from golem.runtime.types import Matrix
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 
 # With so many columns the search over orders is not exact and has to be compiled.
-_MANY_COLUMNS, _BEYOND_EXACT = 100, 13
+_MANY_COLUMNS = 100
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,10 @@ def _compile_search(likelihood: Likelihood) -> None:
     compile_search(likelihood, _MANY_COLUMNS)
 
 
-def _compile_local_search(intervention: Intervention) -> None:
-    """Compile the search for environments, which is not exact beyond a dozen columns."""
-    import numpy as np
+def _compile_local_search() -> None:
+    from golem.solvers.order.local_search import compile_local_search
 
-    rows = np.random.default_rng(0).normal(size=(60, _BEYOND_EXACT))
-    labels, targets = ["a", "b"] * 30, {"a": [], "b": [0]}
-    Golem("nv", intervention=intervention).fit(rows, environments=labels, targets=targets)
+    compile_local_search()
 
 
 def _import_lasso() -> None:
@@ -76,9 +73,12 @@ METHODS: dict[str, Method] = {
     "order-ev": Method(lambda: Golem("ev"), partial(_compile_search, GaussianEV())),
     "order-nv": Method(lambda: Golem("nv", shape="off"), partial(_compile_search, GaussianNV())),
     "order": Method(lambda: Golem("auto"), partial(_compile_search, GaussianTied(2))),
-    "order-soft": Method(lambda: Golem("nv", intervention="soft"), partial(_compile_local_search, "soft")),
-    "order-hard": Method(lambda: Golem("nv", intervention="hard"), partial(_compile_local_search, "hard")),
-    **{f"order-{score}": Method(partial(Golem, score_function=score)) for score in CATEGORY_SCORES},
+    "order-soft": Method(lambda: Golem("nv", intervention="soft"), _compile_local_search),
+    "order-hard": Method(lambda: Golem("nv", intervention="hard"), _compile_local_search),
+    **{
+        f"order-{score}": Method(partial(Golem, score_function=score), _compile_local_search)
+        for score in CATEGORY_SCORES
+    },
     "notears": Method(lambda: Notears()),
     "notears-l1": Method(lambda: Notears(l1=0.1)),
     "fgs": Method(lambda: FGS()),
