@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import doctest
 import functools
 import itertools
@@ -39,21 +38,12 @@ def problem():
 
 
 @pytest.fixture
-def methods_here(monkeypatch):
-    """Run the methods of a comparison in this process: the imports of a child take longer than most methods."""
-    from golem.comparison.worker import _outcome
+def methods_here():
+    """Run the methods of a comparison in this process."""
+    from methods_here import methods_here
 
-    class Here(contextlib.nullcontext):
-        def __init__(self, *data):
-            super().__init__(self)
-            self.data = data
-
-        def run(self, name, time_limit, tick=None):
-            if tick is not None:
-                tick(0.0)
-            return _outcome(name, *self.data)
-
-    monkeypatch.setattr("golem.comparison.run.MethodProcess", Here)
+    with methods_here():
+        yield
 
 
 @pytest.fixture(scope="session")

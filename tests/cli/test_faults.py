@@ -262,6 +262,34 @@ def test_a_full_disk_names_the_file_and_keeps_the_earlier_results(table, allowed
     assert {(table / "out" / name).read_text() for name in FILES} == {"old"}
 
 
+# Runs a command with a small disk as its folder for results, and shows what is there in the end. A name space of its
+# own needs no rights on most machines.
+_SMALL_DISK = """
+mount -t tmpfs -o size=60k small out || exit 99
+echo old > out/edges.csv
+"$@"; code=$?
+ls -A out; cat out/edges.csv
+exit $code
+"""
+
+
+@pytest.mark.slow
+def test_a_disk_without_space_names_the_file_and_keeps_the_earlier_results(table):
+    (table / "out").mkdir()
+    command = ["unshare", "-rm", "sh", "-c", _SMALL_DISK, "sh", sys.executable, "-m", "golem.cli"]
+    try:
+        run = subprocess.run(
+            [*command, "fit", "data.csv", "-o", "out", "-q"], cwd=table, capture_output=True, text=True,
+            env=os.environ | {"PYTHONPATH": str(Path(golem.__file__).parents[1])},
+        )  # fmt: skip
+    except FileNotFoundError:
+        pytest.skip("there is no unshare")
+    if run.returncode not in (0, 1):
+        pytest.skip(f"a disk of its own is not allowed: {run.stderr}")
+    assert run.stderr.startswith("Error: No space left on device: 'out/report.html")
+    assert (run.returncode, run.stdout) == (1, "edges.csv\nold\n")
+
+
 def test_a_copy_of_standard_input_that_does_not_fit_is_named(table):
     error = Program(table, "fit", "-", "-o", "out", limit=1000).end(expect=1)
     assert "File too large" in error

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fuzz.documents import TABLE, original
 from fuzz.rules import RefusedError, ViolationError, command
 from golem.graphs.formats import FORMATS
+from methods_here import methods_here
 
 NUMBERS = ["0", "1", "2", "-1", "0.1", "1e-9", "1e400", "nan", "inf", "", "x", "99999999999999999999", "0x10", "1,5"]
 WORDS = ["", "auto", "ev", "nv", "bic", "cv", "order", "lbfgs", "a", "a,b", "a,,b", "zz", '"', "\x1b[2J", "ü", "-", "*"]
@@ -44,7 +45,9 @@ OPTIONS: dict[str, dict[str, list[str] | None]] = {
             "--no-diagnose": None,
         },
         **{"--bootstrap": SMALL, "--columns": WORDS, "--drop": WORDS, "--header": None, "--no-header": None},
-        **{"--drop-dependent": None, "--covariance": None, "--rows": SMALL},
+        **{"--drop-dependent": None, "--covariance": None, "--rows": SMALL, "--scatter": None},
+        **{"--categorical": WORDS, "--numeric": WORDS, "--environment": WORDS, "--environments": None},
+        **{"--targets": FILES, "--intervention": ["soft", "hard", "x"]},
         **{"--environment": ["a", "zz", ""], "--environments": None, "--targets": FILES},
         **{"--intervention": ["soft", "hard", "x"], "--intercepts": ["separate", "shared", "x"]},
         **{"--seed": NUMBERS, "--quiet": None, "--json": None, "--unknown": None},
@@ -56,19 +59,46 @@ OPTIONS: dict[str, dict[str, list[str] | None]] = {
         **{"--standardize": None, "--quiet": None},
     },
     "score": {"--cpdag": None, "--normalize": None, "--nodes": [*SMALL, "10"], "--json": None},
+    "score --data": {
+        **{
+            "--data": FILES,
+            "--plot": ["{folder}/here/p.png", "{folder}/no/p.png", ""],
+            "--json": None,
+        },
+        **{"--missing": ["error", "drop", "em", "x"], "--na": [*NUMBERS, "NA", "a=1"], "--columns": WORDS},
+        **{"--drop": WORDS, "--header": None, "--no-header": None, "--covariance": None, "--rows": SMALL},
+        **{"--cpdag": None, "--nodes": SMALL},
+    },
+    "compare": {
+        **{"--methods": ["fgs", "order", "pc,fgs", "sort-regress-var", "direct-lingam", "lingam", "x", "", ","]},
+        **{"--time-limit": ["1", "-1", "nan", "x"], "--forbid": EDGES, "--require": EDGES, "--knowledge": FILES},
+        **{"--truth": FILES, "--missing": ["error", "drop", "em", "x"], "--na": [*NUMBERS, "NA", "a=1"]},
+        **{"--columns": WORDS, "--drop": WORDS, "--drop-dependent": None, "--header": None, "--no-header": None},
+        **{"--covariance": None, "--rows": SMALL, "--categorical": WORDS, "--quiet": None, "--json": None},
+    },
+    # It runs nothing, so it is quick, and it needs a table that is not there.
+    "experiment --plot": {
+        **{"--quick": None, "--seeds": SMALL, "--sizes": [*SMALL, "5,10", "5,x"], "--methods": WORDS, "--list": None},
+        **{"--workers": SMALL, "--time-limit": NUMBERS, "--executor": ["local", "dask", "x"], "--retry": None},
+        **{"--scheduler": WORDS, "--device": ["cpu", "cuda", "x", ""], "--batch": SMALL, "--quiet": None},
+    },
     "export": {
         "--to": [*FORMATS, "x"],
         "--cpdag": None,
     },
     "report": {"--truth": FILES, "--compare": FILES, "--title": WORDS, "--quiet": None},
 }
-ARGUMENTS = {"fit": 1, "simulate": 0, "score": 2, "export": 1, "report": 1}
+ARGUMENTS = {"fit": 1, "simulate": 0, "score": 2, "score --data": 1, "compare": 1, "experiment --plot": 1}
+ARGUMENTS |= {"export": 1, "report": 1}
+USUAL = {"fit": "{table}", "compare": "{table}", "report": "{document}", "experiment --plot": "identifiable"}
 PROMISED = {
     "fit": ["graph.json", "edges.csv", "weights.csv", "graph.png", "report.html"],
     "simulate": ["data.csv", "truth.csv"],
     "export": [],
     "report": ["report.html"],
     "score": [],
+    "compare": ["comparison.csv", "agreement.csv", "distances.csv", "comparison.png", "report.html"],
+    "experiment": [],
 }
 
 
@@ -76,13 +106,14 @@ PROMISED = {
 def command_lines(draw: st.DrawFn) -> dict[str, Any]:
     """Draw a command, its arguments and a few of its options."""
     name = draw(st.sampled_from([*OPTIONS, "fit"]))
-    usual = {"fit": "{table}", "report": "{document}"}.get(name, "{graph}")
+    usual = USUAL.get(name, "{graph}")
     files = [draw(st.sampled_from([usual] * 8 + FILES)) for _ in range(ARGUMENTS[name])]
-    typed = []
+    first, *typed = name.split()
+    typed += {"score --data": ["{table}"], "compare": ["--methods", "fgs"]}.get(name, [])
     for option in draw(st.lists(st.sampled_from(list(OPTIONS[name])), max_size=4)):
         values = OPTIONS[name][option]
         typed += [option] if values is None else [option, draw(st.sampled_from(values))]
-    return {"reader": f"golem {name}", "arguments": [name, *files, *typed]}
+    return {"reader": f"golem {name}", "arguments": [first, *files, *typed]}
 
 
 CASES = command_lines()
@@ -104,15 +135,18 @@ def check(case: dict[str, Any]) -> None:
         before = Path.cwd()
         os.chdir(here)
         try:
-            result = command(*typed)
+            with methods_here():
+                result = command(*typed)
         finally:
             os.chdir(before)
         written = {path.name for path in out.rglob("*") if path.is_file()}
-    if result.exit_code and written:
+    # A comparison in which every method failed is saved with the reasons.
+    if result.exit_code and written and "Every method failed" not in result.stderr:
         raise ViolationError("a command that failed left files behind", name, ", ".join(sorted(written)))
     if result.exit_code:
         raise RefusedError(result.stderr)
-    if any(file in UNREADABLE for file in case["arguments"][1 : 1 + ARGUMENTS[name]]):
+    files = case["arguments"][1 : 1 + ARGUMENTS.get(name, 0)]  # an experiment has none
+    if any(file in UNREADABLE for file in files):
         raise ViolationError("a file that cannot be read was accepted", name)
     if missing := set(PROMISED[name]) - written:
         raise ViolationError("a command that succeeded did not write its files", name, ", ".join(sorted(missing)))
