@@ -14,8 +14,10 @@ from golem.assessment.diagnostics.columns import (
     find_near_constant,
     find_near_duplicates,
     find_rows,
+    pairs_of_noise,
 )
 from golem.diagnostics import diagnose
+from golem.score.sparsity import L0
 from golem.simulate import simulate
 
 NAMES = ("rows", "conditioning", "near-duplicates", "deterministic", "near-constant")
@@ -31,6 +33,22 @@ def test_clean_columns_are_fine(seed):
 @pytest.mark.parametrize(("n", "level"), [(14, "warning"), (15, "note"), (49, "note"), (50, "ok")])
 def test_rows_against_columns(n, level):
     assert find_rows(Moments.from_rows(np.random.default_rng(0).normal(size=(n, 10)))).level == level
+
+
+@pytest.mark.parametrize(("n", "criterion"), [(6, "mbic"), (10, "mbic"), (20, "bic"), (20, 0.1)])
+def test_edges_of_noise_are_counted_as_in_simulations(n, criterion, rng):
+    penalty, drawn = L0(criterion), 2000
+    least = float(np.diff(penalty.penalties(n, 12)[:2])[0])
+    X = rng.normal(size=(drawn, n, 12))
+    X -= X.mean(axis=1, keepdims=True)
+    S = X.transpose(0, 2, 1) @ X
+    scale = np.sqrt(np.diagonal(S, axis1=1, axis2=2))
+    r2 = (S / scale[:, :, None] / scale[:, None])[:, *np.triu_indices(12, 1)] ** 2
+    counts = (-n * np.log1p(-r2) > least).sum(axis=1)
+    expected = pairs_of_noise(n, 12, penalty)
+    assert expected == pytest.approx(counts.mean(), abs=4 * counts.std() / np.sqrt(drawn))
+    said = find_rows(Moments.from_rows(X[0]), penalty).finding
+    assert (f"would give {expected:.0f} edges or more" in said) == (expected >= 1.5)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from golem.assessment.diagnostics.finding import Finding
 from golem.data.moments import Moments
 from golem.runtime.messages import counted, shortened
 from golem.runtime.types import Matrix
+from golem.score.sparsity import L0
 
 _WARN_BELOW, _NOTE_BELOW = 1.5, 5.0
 _WORST_CONDITION = 1e8
@@ -19,17 +20,40 @@ _MOSTLY_ONE_VALUE = 0.95
 _LARGEST_FACTORED = 1000
 
 
-def find_rows(moments: Moments) -> Finding:
+def find_rows(moments: Moments, edge_penalty: L0 | None = None) -> Finding:
     """Check the number of rows against the number of columns."""
     n, d = moments.n, moments.d
     if n >= _NOTE_BELOW * d:
         return Finding("rows", "ok", f"There are {n} rows for {d} columns.")
+    noise = 0.0 if edge_penalty is None else pairs_of_noise(n, d, edge_penalty)
+    more = f" Columns of pure noise would give {noise:.0f} edges or more." if noise >= 1.5 else ""
     return Finding(
         "rows",
         "warning" if n < _WARN_BELOW * d else "note",
-        f"There are only {n} rows for {d} columns, so weak edges and directions are uncertain.",
+        f"There are only {n} rows for {d} columns, so weak edges and directions are uncertain.{more}",
         "Use more rows or fewer columns, or check the edges with a bootstrap.",
     )
+
+
+def pairs_of_noise(n: int, d: int, edge_penalty: L0) -> float:
+    """Return the expected number of pairs of independent Gaussian columns whose correlation exceeds the penalty.
+
+    An edge is kept if -n log(1 - r^2) exceeds the penalty p. Under independence, r sqrt((n - 2) / (1 - r^2)) has
+    Student's t distribution with n - 2 degrees of freedom, whose tails are heavy if rows are few. Edges of nodes with
+    several parents come on top.
+
+    Examples
+    --------
+    >>> [round(pairs_of_noise(n, 25, L0()), 1) for n in (10, 40, 1000)]
+    [3.1, 0.6, 0.1]
+    """
+    from scipy.special import stdtr
+
+    if n < 3 or d < 2:
+        return 0.0
+    none, one = edge_penalty.penalties(n, d)[:2]
+    t = np.sqrt((n - 2) * np.expm1((one - none) / n))
+    return float(d * (d - 1) * stdtr(n - 2, -t))
 
 
 def find_conditioning(moments: Moments) -> Finding:

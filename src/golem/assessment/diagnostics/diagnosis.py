@@ -107,7 +107,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
         findings.append(assumptions.find_linearity(edges, moments.names))
         findings.append(assumptions.find_independence(edges, moments.names))
     findings += [
-        columns.find_rows(moments),
+        columns.find_rows(moments, model.edge_penalty_),
         density.find_density(model),
         noise.find_equal_variances(model, residuals),
         units.find_units(model, refit, LARGEST_REFIT),
