@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,7 @@ import typer
 from golem.cli import options
 from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import fail, user_errors
+from golem.cli.table_options import TableOptions, reads_table
 from golem.cli.terminal import out, print_comparison, showing_warnings
 from golem.runtime.files import require_writable
 from golem.runtime.interrupts import holding_interrupts, keep
@@ -18,6 +20,7 @@ from golem.runtime.lazy_modules import skip_slow_imports
 from golem.runtime.result_folder import result_folder
 
 
+@reads_table()
 def compare(
     data: Annotated[
         str, typer.Argument(help="CSV (also gzipped), Parquet, .npy or covariance file. `-` is standard input.")
@@ -41,16 +44,7 @@ def compare(
     truth: Annotated[
         Path | None, options.data(help="True graph: graph.json, CSV, or any format of `golem export`.")
     ] = None,
-    missing: options.Missing = "error",
-    na: options.NotAvailable = [],  # noqa: B006
-    categorical: options.Categorical = [],  # noqa: B006
-    numeric: options.Numeric = [],  # noqa: B006
-    columns: options.Columns = None,
-    drop: options.Drop = [],  # noqa: B006
-    drop_dependent: options.DropDependent = False,
-    header: options.Header = None,
-    covariance: options.Covariance = False,
-    rows: options.Rows = None,
+    table: TableOptions = TableOptions(),  # noqa: B008
     environment: options.EnvironmentColumn = None,
     targets: options.TargetsFile = None,
 ) -> None:
@@ -85,7 +79,7 @@ def compare(
     from golem.comparison.run import compare_file, default_methods, packages_not_installed
     from golem.data.files.standard_input import spooled
     from golem.data.knowledge import with_edges
-    from golem.data.table_source import Reading, open_table
+    from golem.data.table_source import open_table
     from golem.workflow.inputs import naming, require_kept, title_of
 
     chosen = [name for name in options.all_names(methods) if name]
@@ -97,32 +91,25 @@ def compare(
         require_writable(output)
         known = options.read_knowledge_file(knowledge)
         bars = ProgressBars(bars=not (quiet or as_json), notes=not quiet)
-        reading = Reading(
-            options.names(columns),
-            [*options.all_names(drop), *([] if environment is None else [environment])],
-            header,
-            na,
-            options.all_names(categorical),
-            options.all_names(numeric),
-            covariance,
-            rows,
-        )
+        reading = table.reading
+        if environment is not None:
+            reading = dataclasses.replace(reading, drop=[*reading.drop, environment])
         with showing_warnings(quiet), naming([data]):
-            table = open_table(paths, reading, drop_dependent, missing, bars)
-        require_kept([*table.paths, *([truth] if truth else [])], output, RESULT_FILES)
+            source = open_table(paths, reading, table.drop_dependent, table.missing, bars)
+        require_kept([*source.paths, *([truth] if truth else [])], output, RESULT_FILES)
         if (output / "graph.json").exists():
             raise ValueError(
                 f"The folder {str(output)!r} holds results of `golem fit`, and its report.html would be overwritten. "
                 "Choose another folder with -o."
             )
-        obeyed = with_edges(known, forbid, require, table.names)
+        obeyed = with_edges(known, forbid, require, source.names)
         with bars.comparing(time_limit) as show, naming([data]):
             result = compare_file(
-                table,
+                source,
                 chosen or None,
                 truth=truth,
                 knowledge=obeyed,
-                missing=missing,
+                missing=table.missing,
                 time_limit=time_limit,
                 callback=show,
                 environment=environment,

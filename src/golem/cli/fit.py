@@ -10,6 +10,7 @@ import typer
 from golem.cli import options
 from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import user_errors
+from golem.cli.table_options import TableOptions, reads_table
 from golem.cli.terminal import print_fit, print_fit_json, showing_warnings
 from golem.runtime.lazy_modules import skip_slow_imports
 
@@ -20,6 +21,7 @@ _WITH_FROM = (
 )  # fmt: skip
 
 
+@reads_table()
 def fit(
     context: typer.Context,
     data: Annotated[
@@ -130,16 +132,7 @@ def fit(
     forbid: options.Forbid = [],  # noqa: B006
     require: options.Require = [],  # noqa: B006
     knowledge: options.KnowledgeFile = None,
-    missing: options.Missing = "error",
-    na: options.NotAvailable = [],  # noqa: B006
-    categorical: options.Categorical = [],  # noqa: B006
-    numeric: options.Numeric = [],  # noqa: B006
-    columns: options.Columns = None,
-    drop: options.Drop = [],  # noqa: B006
-    drop_dependent: options.DropDependent = False,
-    header: options.Header = None,
-    covariance: options.Covariance = False,
-    rows: options.Rows = None,
+    table: TableOptions = TableOptions(),  # noqa: B008
     environment: options.EnvironmentColumn = None,
     environments: options.EnvironmentFiles = False,
     targets: options.TargetsFile = None,
@@ -209,7 +202,7 @@ def fit(
                 max_iter=max_iter,
                 time_limit=time_limit,
                 knowledge=options.read_knowledge_file(knowledge),
-                missing=missing,
+                missing=table.missing,
                 shape=shape,
                 intervention=intervention,
                 intercepts=intercepts,
@@ -217,22 +210,23 @@ def fit(
                 device=device,
                 random_state=seed,
             )
+            reading = table.reading
             result = fit_file(
                 data or [],
                 output,
                 model,
-                columns=options.names(columns),
-                drop=options.all_names(drop),
-                header=header,
-                na=na,
-                categorical=options.all_names(categorical),
-                numeric=options.all_names(numeric),
-                covariance=covariance,
-                rows=rows,
+                columns=reading.columns,
+                drop=reading.drop,
+                header=reading.header,
+                na=reading.na,
+                categorical=reading.categorical,
+                numeric=reading.numeric,
+                covariance=reading.covariance,
+                rows=reading.rows,
                 environment=environment,
                 environments=environments,
                 targets=targets,
-                drop_dependent=drop_dependent,
+                drop_dependent=table.drop_dependent,
                 forbid=forbid,
                 require=require,
                 select=select,

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from golem.cli import options
 from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import user_errors
+from golem.cli.table_options import TableOptions, reads_table
 from golem.cli.terminal import err, out, print_check, showing_warnings
 
 if TYPE_CHECKING:
     from golem.assessment.consistency import Consistency
-    from golem.data.table_source import Reading
     from golem.graphs.graph_document import GraphDocument
     from golem.graphs.named_graph import NamedGraph
     from golem.runtime.types import BoolMatrix
@@ -25,6 +25,7 @@ _WITH_GRAPH = ("--cpdag", "--normalize", "--nodes")
 _WITH_DATA = ("--plot", "--missing", "--na", "--columns", "--drop", "--header", "--covariance", "--rows")
 
 
+@reads_table("categorical", "numeric", "drop_dependent")
 def score(
     context: typer.Context,
     graph: Annotated[
@@ -61,13 +62,7 @@ def score(
     plot: Annotated[
         Path | None, options.data(metavar="FILE", help="Draw the p-values of the check, e.g. p.png.")
     ] = None,
-    missing: options.Missing = "error",
-    na: options.NotAvailable = [],  # noqa: B006
-    columns: options.Columns = None,
-    drop: options.Drop = [],  # noqa: B006
-    header: options.Header = None,
-    covariance: options.Covariance = False,
-    rows: options.Rows = None,
+    table: TableOptions = TableOptions(),  # noqa: B008
 ) -> None:
     """Compare an estimated graph with the true graph, or check a graph against a table.
 
@@ -96,17 +91,12 @@ def score(
         if refused:
             raise ValueError(f"{', '.join(refused)} cannot be used {'with' if data else 'without'} --data.")
         if data:
-            from golem.data.table_source import Reading
-
-            reading = Reading(
-                options.names(columns), options.all_names(drop), header, na, covariance=covariance, rows=rows
-            )
-            _check(graph, data, missing, reading, plot, as_json)
+            _check(graph, data, table, plot, as_json)
         elif estimate is not None:
             _compare(graph, estimate, cpdag, normalize, nodes, as_json)
 
 
-def _check(graph: Path, data: list[str], missing: Any, reading: Reading, plot: Path | None, as_json: bool) -> None:
+def _check(graph: Path, data: list[str], table: TableOptions, plot: Path | None, as_json: bool) -> None:
     """Check a graph against a table, and print the result."""
     from golem.assessment.consistency import check
     from golem.data.files.standard_input import spooled
@@ -120,8 +110,8 @@ def _check(graph: Path, data: list[str], missing: Any, reading: Reading, plot: P
     if plot is not None:
         require_writable(plot.parent)
     with spooled(data) as paths, showing_warnings(quiet=False):
-        source = open_source(paths, reading, divided=False, checked=False, scheduler=None)
-        moments = source.read(missing, ProgressBars(not as_json))
+        source = open_source(paths, table.reading, divided=False, checked=False, scheduler=None)
+        moments = source.read(table.missing, ProgressBars(not as_json))
     result: Consistency = check(known, moments)
     if plot is not None:
         save_figure(lambda figure: plot_check(result, figure), plot)
