@@ -8,10 +8,12 @@ Claims of docs/benchmarks/directions.md:
 - assumptions: where the linear model with independent noise does not hold, at most 10 % of the open directions are
   claimed at n = 1000, or at least 90 % of the claims are right.
 - time: the shapes add at most 0.3 s to a fit with d = 100 and n = 1000.
+- memory: from a Parquet file, the peak hardly grows with the number of rows, and the shapes do not raise it.
 
     python benchmarks/directions.py accuracy
     python benchmarks/directions.py assumptions
     python benchmarks/directions.py time
+    python benchmarks/directions.py memory
 
 Seeds start at 1000; the gate was tuned on seeds below 1000.
 """
@@ -19,11 +21,15 @@ Seeds start at 1000; the gate was tuned on seeds below 1000.
 from __future__ import annotations
 
 import argparse
+import os
 import platform
+import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -181,10 +187,37 @@ def timing(seeds: range) -> None:
     print(f"median {np.median(extra):+.2f} s")
 
 
+def memory(blocks: tuple[int, ...]) -> None:
+    """Print the peak memory and the processor time of `golem fit` on Parquet files with 50 columns."""
+    for count in blocks:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "data.parquet")
+            write_parquet(path, count)
+            for shape in ("off", "auto"):
+                options = ["--noise", "nv", "--no-diagnose", "--shape", shape, "-q", "-o", folder]
+                command = [sys.executable, "-m", "golem.cli", "fit", str(path), *options]
+                _, status, used = os.wait4(os.posix_spawn(sys.executable, command, os.environ), 0)
+                cost = f"{used.ru_maxrss / 1024:.0f} MB, {used.ru_utime + used.ru_stime:.1f} s"
+                print(f"{count}e5 rows, --shape {shape}: {cost if status == 0 else 'failed'}", flush=True)
+
+
+def write_parquet(path: Path, blocks: int) -> None:
+    """Write blocks of 100 000 rows of a chain of 50 columns with exponential noise."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rng, names = np.random.default_rng(FIRST_SEED), [f"x{k}" for k in range(50)]
+    with parquet.ParquetWriter(path, pa.schema([(name, pa.float64()) for name in names])) as writer:
+        for _ in range(blocks):
+            X = rng.exponential(size=(100_000, 50))
+            X[:, 1:] += 0.8 * X[:, :-1]
+            writer.write_table(pa.table(dict(zip(names, X.T, strict=True))))
+
+
 def main() -> None:
-    """Run one of the three measurements."""
+    """Run one of the four measurements."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("accuracy", "assumptions", "time"))
+    parser.add_argument("what", choices=("accuracy", "assumptions", "time", "memory"))
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="2 seeds, small graphs; under a minute")
@@ -196,8 +229,10 @@ def main() -> None:
             accuracy(seeds, (20,) if arguments.quick else (20, 50, 100), pool)
         elif arguments.what == "assumptions":
             assumptions(seeds, pool)
-        else:
+        elif arguments.what == "time":
             timing(seeds)
+        else:
+            memory((1,) if arguments.quick else (1, 10, 20))
 
 
 if __name__ == "__main__":
