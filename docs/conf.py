@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import golem
 
@@ -93,3 +95,13 @@ html_theme_options = {
     "pygments_light_style": "a11y-light",
     "pygments_dark_style": "a11y-dark",
 }
+
+
+def link_pages(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Turn the names of pages in docstrings, such as docs/noise.md, into links."""
+    lines[:] = [re.sub(r"docs/([\w/-]+)\.md", r":doc:`/\1`", line) for line in lines]
+
+
+def setup(app: Any) -> None:
+    """Register what the settings above cannot say."""
+    app.connect("autodoc-process-docstring", link_pages)
