@@ -7,7 +7,6 @@ import re
 import shlex
 from pathlib import Path
 
-import click
 import pytest
 import typer
 
@@ -63,10 +62,7 @@ def test_commands_have_the_options_that_pages_give_them(page):
     program = typer.main.get_command(app)
     for _, name, *options in commands(page.read_text(encoding="utf-8")):
         command = program.commands[name]
-        try:
-            command.make_context(name, list(options))
-        except click.ClickException as error:
-            raise AssertionError(f"{page.name}: golem {name} {' '.join(options)}: {error.message}") from error
+        command.make_context(name, list(options))  # raises an error that names the option
 
 
 @pytest.mark.site
