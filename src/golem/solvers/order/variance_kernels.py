@@ -434,6 +434,20 @@ def is_parent(choice: Choice, j: int, p: int) -> bool:
 
 
 @kernel
+def mark_ancestors(choice: Choice, order: Array, to: int, marks: Array) -> None:
+    """Mark the parents of the node at position `to` by 1, and nodes with a longer path to it by 2, all others by 0."""
+    marks[:] = 0
+    v = order[to]
+    for i in range(choice.number[v]):
+        marks[choice.parents[v, i]] = 1
+    for q in range(1, to + 1):
+        x = order[to - q]
+        if marks[x] > 0:
+            for i in range(choice.number[x]):
+                marks[choice.parents[x, i]] = 2
+
+
+@kernel
 def useful_parent(choice: Choice, order: Array, last: Array, at: int, after: int, total: float, c: Array) -> int:
     """Return the first position after `after` of a node that would be a useful parent of the node at `at`, or d.
 
@@ -482,19 +496,24 @@ def reverse_edges(choice: Choice, order: Array, penalty: Array, scale: float, la
     # Every move lowers the score. The limit guards against rounding if S is nearly singular.
     most = 10 * d
     total = 0.0
-    c = np.empty(d)
+    c, marks = np.empty(d), np.zeros(d, dtype=np.int8)
     for j in range(d):
         total += residuals[j]
     to = _ZERO + 1
     while to < d and moves < most:  # edges, by their child
         v = order[to]
         k_v = number[v]
+        # Where regressions on many parents take longer than a look at all ancestors, those edges are left out early
+        # that cannot be reversed.
+        dense = k_v * k_v * k_v > d
+        if dense:
+            mark_ancestors(choice, order, to, marks)
         fit = regress(S, v, parents[v], k_v, _ZERO + 64)
         moved = False
         at = _ZERO
         for at in parent_positions(choice, v):
             u = order[at]
-            if is_required(choice, v, u) or not is_allowed(choice, u, v):
+            if is_required(choice, v, u) or not is_allowed(choice, u, v) or (dense and marks[u] == 2):
                 continue
             rest = total - residuals[u] - residuals[v]
             best = rest + reversed_variances(S, u, v, fit, k_v, parents[u], number[u], residuals[v])
