@@ -5,13 +5,15 @@ All times are wall-clock seconds of the whole call, and each table comes with th
 - fit: `Golem(noise).fit(X)` on ER2 graphs, n = 1000, noise deviations U[1, 2]; raw columns, standardized columns, and
   with half of the columns hidden; with `--old PYTHON` alternating with version 0.1.0 in one run
 - growth: the default, "nv" and "ev" against d, with the exponent, and flopsearch if `--flopsearch PYTHON` is given
-- gpu: `Golem("ev", device="cuda").fit(X)` with the data in device memory, up to d = 30000
+- gpu: `Golem("ev", device="cuda").fit(X)` with the data in device memory, up to d = 50000
+- devices: `Golem("ev")` on both devices, and which one device="auto" takes
 - command: `golem fit FILE`, with all result files and the report
 - first: the first default fit in a fresh environment, whose kernels are not compiled yet
 
     python -m venv .other-packages/flopsearch && .other-packages/flopsearch/bin/pip install flopsearch==0.3.0 numpy
     python benchmarks/fit_speed.py fit growth command first --flopsearch .other-packages/flopsearch/bin/python
-    python benchmarks/fit_speed.py gpu growth --device cuda --plot docs/images/fit-speed.png
+    python benchmarks/fit_speed.py gpu devices --device cuda
+    python benchmarks/fit_speed.py growth --plot docs/images/fit-speed.png
     python benchmarks/fit_speed.py fit --quick
 """
 
@@ -31,6 +33,7 @@ import numpy as np
 
 import golem
 from golem import metrics
+from golem.estimator.settings import placement_for
 
 # Runs in the environment of another version, too. Prints one line of JSON per fit.
 FIT = """
@@ -153,24 +156,51 @@ def growth(options: argparse.Namespace) -> None:
 
 def gpu(options: argparse.Namespace) -> None:
     """Fit with equal variances on the device."""
-    import torch
-
     from gpu_speed import draw as draw_on_device
 
     golem.Golem("ev", device=options.device).fit(draw_on_device(300, 1000, 0, options.device)[1])
     print("| d | n | total, s | search, s | wrong pairs per node |\n|---|---|---|---|---|")
-    cells = ((3200, 5000), (10_000, 50_000), (30_000, 60_000), (50_000, 60_000))
-    for d, n in cells[: 1 if options.quick else options.cells]:
+    cells = ((3200, 5000), (10_000, 50_000), (20_000, 50_000), (30_000, 60_000), (50_000, 60_000))
+    for d, n in cells[:1] if options.quick else cells:
+        if options.sizes and d not in options.sizes:
+            continue
         truth, X = draw_on_device(d, n, options.seed, options.device)
         for _ in range(1 if d > 20_000 else 2):
+            empty_cache(options.device)
             began = time.perf_counter()
+            if d > 40_000:  # rows and all matrices of the search do not fit into the memory of the device together
+                X = golem.Moments.from_rows(X)
+                empty_cache(options.device)
             model = golem.Golem("ev", device=options.device).fit(X)
             seconds = time.perf_counter() - began
         found = set(zip(model.graph_.causes.tolist(), model.graph_.children.tolist(), strict=True))
         wrong = len({tuple(sorted(edge)) for edge in found ^ truth}) / d
         print(f"| {d} | {n} | {seconds:.2f} | {model.solution_.seconds:.2f} | {wrong:.4f} |", flush=True)
         del X
-        torch.cuda.empty_cache() if options.device.startswith("cuda") else None
+
+
+def empty_cache(device: str) -> None:
+    """Return the unused memory of torch to the device, so that golem sees what is free."""
+    import torch
+
+    if device.startswith("cuda"):
+        torch.cuda.empty_cache()
+
+
+def devices(options: argparse.Namespace) -> None:
+    """Time both devices with equal variances, data in host memory, and print which one device="auto" takes."""
+    golem.Golem("ev", device=options.device).fit(draw(300, 1000, 0)[1])
+    print('| d | n | cpu, s | device, s | "auto" takes |\n|---|---|---|---|---|')
+    for d in options.sizes or ((100, 300) if options.quick else (100, 200, 400, 800, 1600, 3200)):
+        X = draw(d, 5000, options.seed)[1]
+        seconds = {}
+        for device in ("cpu", options.device, "cpu", options.device):
+            began = time.perf_counter()
+            golem.Golem("ev", device=device).fit(X)
+            seconds[device] = min(seconds.get(device, np.inf), time.perf_counter() - began)
+        model = golem.Golem("ev", device="auto")
+        taken = placement_for(model, golem.solvers.Order(), d).device
+        print(f"| {d} | 5000 | {seconds['cpu']:.3f} | {seconds[options.device]:.3f} | {taken} |", flush=True)
 
 
 def command(options: argparse.Namespace) -> None:
@@ -218,7 +248,7 @@ def plot(series: dict[str, dict[int, float]], path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-PARTS = {"fit": fit, "growth": growth, "gpu": gpu, "command": command, "first": first}
+PARTS = {"fit": fit, "growth": growth, "gpu": gpu, "devices": devices, "command": command, "first": first}
 
 
 def main() -> None:
@@ -230,7 +260,6 @@ def main() -> None:
     parser.add_argument("--device", default="cuda", help="Device of the part gpu.")
     parser.add_argument("--sizes", type=lambda text: tuple(map(int, text.split(","))), help="Sizes d, e.g. 100,500.")
     parser.add_argument("--tables", type=int, default=5, help="Tables per setting of the part fit.")
-    parser.add_argument("--cells", type=int, default=3, help="Number of sizes of the part gpu, up to 4.")
     parser.add_argument("--seed", type=int, default=1000, help="First seed; those below 1000 were used for tuning.")
     parser.add_argument("--plot", type=Path, help="Picture of the part growth.")
     parser.add_argument("--quick", action="store_true", help="Small sizes, under a minute.")

@@ -2,9 +2,8 @@
 
 Parts:
 
-- order: seconds from the data in device memory to the final weights under equal noise variances (ER2, warm), by
-  stage, with the SHD; a plot of the time against d with the limits of memory bandwidth and arithmetic
-- cores: the same on two cores, for the speed-up
+- cores: seconds of the order solver under equal noise variances on two cores, for the speed-up; `fit_speed.py gpu` has
+  the times on the device
 - same: 20 random problems, CPU and GPU, in double and in single precision
 - adam: milliseconds per step at d = 100 ... 3200, one by one with LU, and the fast way (replayed; from d = 1024 on
   with accelerate=True), in the first 1000 steps and in the next 2000; S(B) and the graph after 1000 steps of both, and
@@ -15,7 +14,7 @@ Parts:
 - stacks: 144 problems of d = 10 ... 100 in one solve, with single steps and as golem runs them, over more steps
 - products: the time of a matrix product, and of LU with the inverse, at d = 3200, in double and in single precision
 
-    python benchmarks/gpu_speed.py order cores same adam batch --plot docs/images/gpu.png
+    python benchmarks/gpu_speed.py cores same adam batch
     python benchmarks/gpu_speed.py same --device cpu --quick      # check that it runs without a GPU
 """
 
@@ -28,7 +27,6 @@ import platform
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -42,15 +40,11 @@ from golem.runtime.gpu.warm_inverse import WarmInverse
 from golem.runtime.linear_algebra import logabsdet_and_inverse_transpose
 from golem.score.likelihood import GaussianEV
 from golem.score.objective import Objective
-from golem.score.sparsity import L0
 from golem.simulate import simulate
-from golem.solvers import Adam, Order
+from golem.solvers import Adam
 from golem.solvers import adam as adam_module
-from golem.solvers.order.variance_order import inverse_factor, t_squared, variance_order
 from golem.solvers.replayed_adam import pays_to_replay
 from golem.solvers.rounding import round_to_dag
-
-SIZES = ((400, 5000), (1000, 5000), (3200, 5000), (10_000, 50_000), (30_000, 60_000))
 
 
 def draw(d: int, n: int, seed: int, device: str) -> tuple[set[tuple[int, int]], torch.Tensor]:
@@ -84,75 +78,6 @@ def wait(device: str) -> float:
     if device.startswith("cuda"):
         torch.cuda.synchronize()
     return time.perf_counter()
-
-
-def stages(S: torch.Tensor, n: int, device: str) -> dict[str, float]:
-    """Return the seconds of the order and of the screening."""
-    began = wait(device)
-    _, factor = variance_order(S)
-    ordered = wait(device)
-    W = inverse_factor(factor)
-    del factor
-    t_squared(W, n)
-    return {"order": ordered - began, "screen": wait(device) - ordered}
-
-
-def order(options: argparse.Namespace) -> None:
-    """Time the order solver."""
-    print("| d | n | moments, s | order, s | screen, s | total, s | peak GiB | SHD | edges |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    device, measured = options.device, []
-    warm = draw(300, 1000, 0, device)[1]
-    Order(placement=Placement(device)).solve(Moments.from_rows(warm), GaussianEV(), L0())
-    for d, n in SIZES[: 2 if options.quick else len(SIZES)]:
-        truth, X = draw(d, n, 1, device)
-        seconds = []
-        for _ in range(1 if d > 5000 else 3):
-            if device.startswith("cuda"):
-                torch.cuda.reset_peak_memory_stats()
-            began = wait(device)
-            moments = Moments.from_rows(X)
-            made = wait(device)
-            solution = Order(placement=Placement(device)).solve(moments, GaussianEV(), L0())
-            seconds.append((made - began, wait(device) - began))
-        gram, total = np.median(seconds, axis=0)
-        peak = torch.cuda.max_memory_allocated() / 2**30 if device.startswith("cuda") else float("nan")
-        held = X.element_size() * X.nelement() / 2**30
-        del X
-        parts = stages(Placement(device).put(moments.covariance), n, device)
-        _, shd = edges_and_shd(solution.weights, truth)
-        measured.append({"d": d, "n": n, "seconds": total, "gram": gram} | parts)
-        print(
-            f"| {d} | {n} | {gram:.3f} | {parts['order']:.3f} | {parts['screen']:.3f} | {total:.2f} | "
-            f"{peak:.1f} ({held:.1f} the data) | {shd} | {len(truth)} |",
-            flush=True,
-        )
-        torch.cuda.empty_cache() if device.startswith("cuda") else None
-    if options.plot:
-        plot(measured, options.plot)
-
-
-def plot(measured: list[dict], path: str) -> None:
-    """Time against d, with the limits of memory bandwidth and arithmetic."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    d = np.array([one["d"] for one in measured], dtype=float)
-    n = np.array([one["n"] for one in measured], dtype=float)
-    figure, axes = plt.subplots(figsize=(6, 4), constrained_layout=True)
-    axes.loglog(d, [one["seconds"] for one in measured], "o-", label="total")
-    axes.loglog(d, [one["gram"] for one in measured], "s--", label="moments")
-    axes.loglog(d, [one["order"] for one in measured], "^--", label="order")
-    # A panel of 128 nodes reads and writes what is left of the covariance about five times, 5/3 d^2 (d / 128) numbers
-    # in all, and every node reads the 128 rows of its panel: 64 d^2.
-    axes.loglog(d, 8 * (5 / 3 * d**3 / 128 + 64 * d**2 + n * d) / 4.8e12, ":", color="grey", label="memory, 4.8 TB/s")
-    axes.loglog(d, (n * d**2 + d**3) / 6.2e13, "-.", color="grey", label="arithmetic, 62 Tflop/s")
-    axes.set(xlabel="number of variables d", ylabel="seconds", title="order-ev on one H200, ER2, double precision")
-    axes.legend(frameon=False)
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
 
 
 CORES = """
@@ -374,7 +299,7 @@ def products(options: argparse.Namespace) -> None:
         print(f"| {d} | {dtype} | {spent[0]:.2f} | {spent[1]:.2f} |", flush=True)
 
 
-PARTS = {part.__name__: part for part in (order, cores, same, adam, spread, paths, batch, stacks, products)}
+PARTS = {part.__name__: part for part in (cores, same, adam, spread, paths, batch, stacks, products)}
 
 
 def main() -> None:
@@ -382,7 +307,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="+", choices=list(PARTS))
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--plot", metavar="PNG")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 400, 1600, 3200], help="of adam")
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
