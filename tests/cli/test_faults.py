@@ -39,7 +39,7 @@ def slow(*arguments, **options):
     frame, callers = sys._getframe(), set()
     while frame := frame.f_back:
         callers.add(frame.f_code.co_name)
-    if "_solve_tiny_problem" not in callers:  # which compiles the search
+    if "compile_search" not in callers:
         pathlib.Path(mark).touch()
         time.sleep(float(seconds))
     return plain(*arguments, **options)

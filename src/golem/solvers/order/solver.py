@@ -8,7 +8,7 @@ noise variances (`tied_order`).
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +20,7 @@ from golem.data.moments import Moments
 from golem.graphs.dag import is_dag, topological_order
 from golem.runtime.devices import Placement
 from golem.runtime.interrupts import losing_interrupts
+from golem.runtime.progress import logged_if_slow
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianTied, Likelihood
 from golem.score.regression import Regressions
@@ -30,6 +31,13 @@ from golem.solvers.order.noise_choice import NoiseChoice, NoiseScores
 from golem.solvers.order.tied_order import choose_and_search
 from golem.solvers.order.variance_order import precedence
 from golem.solvers.solution import Callback, Progress, Solution, Status, TracePoint
+
+# Searches whose kernels this process has: with equal variances (True) or others (False).
+_COMPILED: set[bool] = set()
+_COMPILING = (
+    "Compiling the search. This takes up to half a minute and happens once: later programs read the compiled code from "
+    "numba's cache."
+)
 
 
 @dataclass(frozen=True)
@@ -107,7 +115,7 @@ class Order:
         start = None if init is None else as_order(init, moments.d)
         if start is not None and (before := precedence(moments.d, allowed, required)) is not None:
             start = topological_order(before, start)
-        compile_search(likelihood, moments.d)  # once, and before the clock starts
+        compile_search(likelihood, moments.d, announce=True)  # before the clock starts
         began = time.perf_counter()
         seed = 0 if random_state is None else random_state
         penalties = sparsity.penalties(moments.n, moments.d)
@@ -146,17 +154,15 @@ class Order:
         )
 
 
-def compile_search(likelihood: Likelihood, d: int) -> None:
-    """Compile the kernels that a search needs, or load them from numba's cache, by solving tiny problems."""
-    if isinstance(likelihood, GaussianEV):
-        _solve_tiny_problem(True)
-    elif d > LARGEST_EXACT:
-        _solve_tiny_problem(False)
+def compile_search(likelihood: Likelihood, d: int, announce: bool = False) -> None:
+    """Compile the kernels that a search needs, or load them from numba's cache, by solving tiny problems.
 
-
-@functools.cache
-def _solve_tiny_problem(equal_variances: bool) -> None:
-    with losing_interrupts():
+    This happens once per process. With `announce`, a line in the log says so if it takes long.
+    """
+    equal_variances = isinstance(likelihood, GaussianEV)
+    if equal_variances in _COMPILED or (d <= LARGEST_EXACT and not equal_variances):
+        return
+    with losing_interrupts(), logged_if_slow(_COMPILING) if announce else contextlib.nullcontext():
         if equal_variances:
             from golem.solvers.order.equal_variances import fit_equal_variances
 
@@ -165,6 +171,7 @@ def _solve_tiny_problem(equal_variances: bool) -> None:
             from golem.solvers.order.order_search import search_orders
 
             search_orders(np.eye(4) + 0.5, 50, np.arange(4.0))
+    _COMPILED.add(equal_variances)
 
 
 def as_order(init: NDArray[Any], d: int) -> NDArray[np.intp]:
