@@ -407,6 +407,7 @@ def test_knowledge_is_obeyed_or_refused(drawn, monkeypatch, tmp_path):
         compare(drawn.data, ["order-ev"], knowledge=Knowledge.named([("y", "x0")]))
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_tables_with_categories_are_compared_by_their_scores():
     rng = np.random.default_rng(0)
     a = rng.choice(["x", "y", "z"], 200)
