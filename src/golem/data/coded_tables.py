@@ -26,7 +26,7 @@ from golem.data.levels import (
 from golem.data.missing import Missing, MissingChoice, require_choice
 from golem.data.moments import Moments
 from golem.data.table_errors import require_finite, row_number, too_few_rows
-from golem.data.table_input import is_table, rows_and_names
+from golem.data.table_input import eager_frame, is_table, rows_and_names
 from golem.data.unusable import Unusable, unusable_error, unusable_in_rows
 from golem.data.variables import FEW_VALUES, Codes, Coding, Variable, codes_of_numbers, number_levels
 from golem.runtime.names import column_names
@@ -64,9 +64,7 @@ class CodedTable:
         if not is_table(table):
             rows, names = rows_and_names(table)
             return cls(Coding.numeric(names), rows)
-        import narwhals.stable.v1 as nw
-
-        frame = nw.from_native(table, eager_only=True)
+        frame = eager_frame(table)
         names = column_names(frame.columns, len(frame.columns))
         columns = list(zip(names, frame.iter_columns(), strict=True))
         found = {name: _category_of(name, series) for name, series in columns if _is_category(series)}

@@ -42,19 +42,24 @@ def is_table(data: Any) -> bool:
     return isinstance(frame, nw.DataFrame)
 
 
-def rows_and_names(table: Any) -> tuple[Matrix, tuple[str, ...]]:
-    """Read an array or a pandas, Polars or PyArrow table as rows of shape (n, d) and column names."""
+def eager_frame(table: Any) -> Any:
+    """Return a table as a DataFrame of narwhals."""
     import narwhals.stable.v1 as nw
 
-    if not is_table(table):
-        X = float_rows(table)
-        return X, column_names(None, X.shape[1])
     try:
-        frame = nw.from_native(table, eager_only=True)
+        return nw.from_native(table, eager_only=True)
     except TypeError:  # tables that are known only by the interchange protocol, such as a RecordBatch
         from pyarrow.interchange import from_dataframe
 
-        frame = nw.from_native(from_dataframe(table), eager_only=True)
+        return nw.from_native(from_dataframe(table), eager_only=True)
+
+
+def rows_and_names(table: Any) -> tuple[Matrix, tuple[str, ...]]:
+    """Read an array or a pandas, Polars or PyArrow table as rows of shape (n, d) and column names."""
+    if not is_table(table):
+        X = float_rows(table)
+        return X, column_names(None, X.shape[1])
+    frame = eager_frame(table)
     names = column_names(frame.columns, len(frame.columns))
     columns, text = [], {}
     for series, name in zip(frame.iter_columns(), names, strict=True):
