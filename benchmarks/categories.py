@@ -23,6 +23,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,7 @@ import pandas as pd
 
 import golem
 from golem import Golem, metrics
+from golem.data.checks import DataWarning
 from golem.experiments.discrete_networks import DiscreteNetwork, read_bif
 
 NETWORKS = ("asia", "child", "insurance", "alarm", "hailfinder")
@@ -156,6 +158,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.quick:
         options.networks, options.sizes, options.seeds = ["asia", "child"], [1000], 2
+    warnings.simplefilter("ignore", DataWarning)  # small tables have rare levels
     versions = f"golem {golem.__version__}, numpy {np.__version__}, Python {platform.python_version()}"
     print(f"{versions}, {os.cpu_count()} cores, {platform.machine()}\n")
     print("| network | n | method | SHD-C | processor s | tables |")
