@@ -3,4 +3,8 @@
 `solver` is the entry point. Every search returns a `FoundGraph`. Equal variances: `equal_variances`, `variance_order`,
 `variance_kernels`. Free variances: `free_order`, `exact_order`, `order_search`, `candidates`, `order_kernels`. Choosing
 between them: `tied_order`, `noise_choice`.
+
+Interventions and categories use a second search that only asks for the cost of a node with given parents:
+`local_scores`, `local_search`, `local_chains`, `local_problem`, `local_kernels`. `score_choice` chooses the score of
+categories.
 """
