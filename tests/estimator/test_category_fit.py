@@ -205,7 +205,9 @@ def test_discrete_scores_need_all_rows():
     assert (Golem().fit(moments, rows=table.rows).adjacency_ == Golem().fit(discrete_table()).adjacency_).all()
     with pytest.raises(ValueError, match="not all of them are in memory"):
         Golem().fit(moments, rows=table.rows[:100])
-    assert Golem(score_function="mixed").fit(moments).score_ == "mixed"
+    assert Golem().fit(moments).score_ == "mixed"  # which needs no rows
+    with pytest.raises(ValueError, match="not all of them are in memory"):
+        Golem(score_function="bdeu").fit(moments)
 
 
 def test_a_category_that_another_determines_has_a_finite_score():

@@ -156,7 +156,7 @@ def fit_categories(model: Golem, moments: Moments, rows: RowSource, solver: Orde
     coding = moments.coding
     assert coding is not None
     require_observational(model)
-    model.score_ = choose_score(model, solver, coding)
+    model.score_ = choose_score(model, solver, coding, rows is not None)
     assert isinstance(solver, Order)  # other solvers are refused
     if len(coding.names) < 2:
         raise ValueError(f"A graph needs at least 2 columns; got {coding.names[0]!r}.")

@@ -37,8 +37,11 @@ def require_numbers(model: Golem) -> None:
         )
 
 
-def choose_score(model: Golem, solver: Order | Adam | LBFGS, coding: Coding) -> ScoreName:
-    """Return the score of a table with categories; raise a ValueError if it does not suit the table or the settings."""
+def choose_score(model: Golem, solver: Order | Adam | LBFGS, coding: Coding, has_rows: bool) -> ScoreName:
+    """Return the score of a table with categories; raise a ValueError if it does not suit the table or the settings.
+
+    Discrete scores count complete rows; without these, "auto" is "mixed".
+    """
     categories = [variable.name for variable in coding.variables if variable.is_category]
     numbers = [variable.name for variable in coding.variables if not variable.is_category]
     score = model.score_function
@@ -57,7 +60,7 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, coding: Coding) -> 
     chosen: ScoreName
     if score != "auto":
         chosen = score
-    elif numbers or model.missing == "em":
+    elif numbers or not has_rows or model.missing == "em":
         chosen = "mixed"
     else:
         chosen = choose_category_score(coding.levels)
