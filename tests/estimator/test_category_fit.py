@@ -138,6 +138,14 @@ def test_auto_chooses_the_score_by_the_types_of_the_columns():
     assert [one.kind for one in numbers.variables_] == ["numeric", "numeric"]
 
 
+def test_shapes_of_noise_are_mentioned_only_if_there_are_numbers():
+    assert "only in tables of numbers" in Golem().fit(mixed_table()).graph_.shape_note
+    assert Golem(shape="off").fit(mixed_table()).graph_.shape_note == ""
+    undecided = Golem().fit(discrete_table()[["c", "d"]])
+    assert undecided.undecided_.any()
+    assert undecided.graph_.shape_note == ""
+
+
 def test_order_and_names_of_columns_do_not_matter():
     table = mixed_table()
     model, turned = Golem().fit(table), Golem().fit(table[list(table)[::-1]])

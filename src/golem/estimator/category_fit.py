@@ -183,6 +183,7 @@ def _learned(model: Golem) -> LearnedGraph:
     edges, nothing = raw.edges, np.zeros(len(raw.weights), dtype=bool)
     reversible = edges.find_reversible()
     undirected = open_edges(edges, reversible, model.knowledge_)
+    has_numbers = not model.category_fit_.coding.is_discrete
     return LearnedGraph(
         edges.causes,
         edges.children,
@@ -194,7 +195,7 @@ def _learned(model: Golem) -> LearnedGraph:
         by_variance=nothing,
         by_shape=nothing,
         by_knowledge=known_edges(edges, model.knowledge_) | (reversible & ~undirected),
-        shape_note=_NO_SHAPE if model.shape == "auto" and undirected.any() else "",
+        shape_note=_NO_SHAPE if has_numbers and model.shape == "auto" and undirected.any() else "",
     )
 
 
