@@ -38,6 +38,7 @@ from golem.directions.shape_rows import standardized_rows, why_unusable
 from golem.estimator.direction_evidence import RowSource, uses_shape, with_directions
 from golem.estimator.environment_fit import refitted
 from golem.estimator.golem import Golem, is_counted, plain_model
+from golem.estimator.learned_graph import has_categories
 from golem.estimator.settings import plain_number
 from golem.runtime.html_text import MOST_ROWS, html_table, paragraph
 from golem.runtime.machine import available_cores
@@ -261,6 +262,8 @@ class _Work:
         known = read_knowledge(model.knowledge, source.moments.variables)
         self._settings = model.get_params(deep=False) | {"callback": self._stop_search, "knowledge": known}
         del self._settings["random_state"]
+        if has_categories(model):
+            self._settings["score_function"] = model.score_  # a half that lacks a level must not choose another one
         if model.solver == "order" and model.noise != "ev" and model.effort is None:
             self._settings["effort"] = "fast"
         by_shape = isinstance(source, Sample) and source.moments.coding is None and uses_shape(model)
