@@ -2,8 +2,9 @@
 
 All times are wall-clock seconds of the whole call, and each table comes with the share of the search. Parts:
 
-- fit: `Golem(noise).fit(X)` on ER2 graphs, n = 1000, noise deviations U[1, 2]; raw columns, standardized columns, and
-  with half of the columns hidden; with `--old PYTHON` alternating with version 0.1.0 in one run
+- fit: `Golem(noise).fit(X)` on ER2 graphs, n = 1000 or `--rows`, noise deviations U[1, 2]; raw columns, standardized
+  columns, and with half of the columns hidden; with `--old PYTHON` alternating with version 0.1.0 in one run. Processor
+  times can be compared if others use the machine, too.
 - growth: the default, "nv" and "ev" against d, with the exponent, and flopsearch if `--flopsearch PYTHON` is given
 - gpu: `Golem("ev", device="cuda").fit(X)` with the data in device memory, up to d = 50000
 - devices: `Golem("ev")` on both devices, and which one device="auto" takes
@@ -98,12 +99,12 @@ def fit(options: argparse.Namespace) -> None:
     )
     print("old / new, s | processor | SHD-C, new - old (SE) | score, new - old |\n|" + "---|" * (7 + 4 * len(versions)))
     sizes = options.sizes or ((20, 100) if options.quick else (20, 100, 500, 1000))
-    for kind in ("raw", "standardized", "hidden"):
-        for noise in ("auto", "nv"):
+    for kind in options.columns:
+        for noise in options.noise:
             for d in sizes:
                 found = {name: ([], [], [], [], []) for name in versions}
                 for seed in range(options.seed, options.seed + options.tables):
-                    truth, X = draw(d, 1000, seed, kind)
+                    truth, X = draw(d, options.rows, seed, kind)
                     with tempfile.TemporaryDirectory() as folder:
                         np.save(f"{folder}/X.npy", X)
                         for name, python in versions.items():
@@ -259,6 +260,11 @@ def main() -> None:
     parser.add_argument("--flopsearch", help="Python of an environment with flopsearch 0.3.0.")
     parser.add_argument("--device", default="cuda", help="Device of the part gpu.")
     parser.add_argument("--sizes", type=lambda text: tuple(map(int, text.split(","))), help="Sizes d, e.g. 100,500.")
+    parser.add_argument(
+        "--columns", nargs="+", default=["raw", "standardized", "hidden"], help="Tables of the part fit."
+    )
+    parser.add_argument("--noise", nargs="+", default=["auto", "nv"], help="Noise of the part fit.")
+    parser.add_argument("--rows", type=int, default=1000, help="Rows of the part fit.")
     parser.add_argument("--tables", type=int, default=5, help="Tables per setting of the part fit.")
     parser.add_argument("--seed", type=int, default=1000, help="First seed; those below 1000 were used for tuning.")
     parser.add_argument("--plot", type=Path, help="Picture of the part growth.")
