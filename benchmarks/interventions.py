@@ -7,7 +7,7 @@ Claims of docs/interventions.md:
 - gies: the distance between interventional classes is not larger than that of gies by two standard errors, in any cell,
   and a fit with d = 50 is at least 10 times faster.
 - soft: with soft interventions the classes are as close to the truth as with hard ones.
-- null: of the directions that experiments without an effect on covariances leave tied, less than 10 % are claimed.
+- null: of the directions that experiments without an effect on covariances leave tied, few are claimed by chance.
 - sachs: on all conditions of the Sachs data the SHD is at most 13 (empty graph: 17).
 - large: d = 1000 with 100 environments takes less than 120 seconds on two cores.
 

@@ -18,8 +18,8 @@ from golem.graphs.edges import Edges
 from golem.graphs.interventional import Intervention, interventional_reversible
 from golem.runtime.types import BoolVector, Vector
 
-# Margins of experiments without an effect on covariances, such as pure shifts of means, reach this in fewer than 10 of
-# 100 edges. They would reach the evidence that noise variances need (`LEAST_EVIDENCE`) in half of them.
+# Margins of experiments without an effect on covariances, such as pure shifts of means, reach this in 9 of 100 edges
+# (docs/benchmarks/interventions.md). They would reach `LEAST_EVIDENCE`, which noise variances need, in half of them.
 LEAST_MARGIN = 8.0
 # The cost of a node given its parents, in units of the deviance.
 LocalCost = Callable[[int, Iterable[int]], float]

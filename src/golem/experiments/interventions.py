@@ -217,17 +217,22 @@ def _as_accurate_as_gies(table: Table) -> Iterable[Finding]:
             missing.append(name)
     if missing:
         text = f"gies was not run or did not finish: {'; '.join(missing)}"
-        yield text, None, f"gies did not finish in {len(missing)} cells."
+        yield text, None, f"gies was not run or did not finish in {len(missing)} cells."
 
 
 @judge("order-hard", "gies", title="Seconds of gies / seconds of order-hard", criterion=f"at least {_TIMES_FASTER}")
 def _faster_than_gies(table: Table) -> Iterable[Finding]:
+    missing = []
     for name, rows in _seen(where(table, change="hard", design="er", d=50), "targets", "n"):
         ours, theirs = (_seconds(where(rows, method=method)) for method in ("order-hard", "gies"))
         if ours and theirs:
             ratio = float(np.mean(theirs) / np.mean(ours))
             stopped = " or more (stopped)" if where(rows, method="gies", status="timeout") else ""
             yield f"{name}: {ratio:.0f}{stopped}", ratio >= _TIMES_FASTER
+        else:
+            missing.append(name)
+    if missing:
+        yield f"gies was not run: {'; '.join(missing)}", None, f"gies was not run in {len(missing)} cells."
 
 
 def _seconds(table: Table) -> list[float]:
