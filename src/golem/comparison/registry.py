@@ -88,6 +88,10 @@ METHODS: dict[str, Method] = {
     "sort-regress-var": Method(lambda: SortRegress("variance"), _import_lasso),
     "sort-regress-r2": Method(lambda: SortRegress("r2"), _import_lasso),
 }
+# Methods for one table of numbers.
+OF_NUMBERS = tuple(
+    name for name in METHODS if name not in (*INTERVENTIONAL, *(f"order-{score}" for score in CATEGORY_SCORES))
+)
 
 
 def require_known(names: list[str]) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golem.comparison.registry import METHODS as ALL_METHODS
+from golem.comparison.registry import OF_NUMBERS
 from golem.data.datasets import load_sachs
 from golem.experiments import sweep
 from golem.experiments.analysis.claims import Finding, Judge, finished, judge
@@ -37,7 +37,7 @@ MARKERS = dict(zip(PREPARATIONS, "os^vDX", strict=True))
 # SHD and edges as the paper prints them.
 PAPER_COUNTS = {"golem-nv": (14, 11), "notears-l1": (15, 13), "golem-ev": (18, 21)}
 UNCENTRED = (*PAPER_COUNTS, "notears")
-METHODS = (*PAPER_COUNTS, *(name for name in ALL_METHODS if name not in PAPER_COUNTS))
+METHODS = (*PAPER_COUNTS, *(name for name in OF_NUMBERS if name not in PAPER_COUNTS))
 # Quantiles of the bootstrap samples that bound the intervals, and the number of samples that these need.
 INTERVAL, ENOUGH_SAMPLES = (0.05, 0.95), 20
 # SHD behind another method that counts as on par; the paper calls a difference of one so.
