@@ -108,8 +108,9 @@ def different_cells(column: Any, name: Callable[[Any], str] = str) -> tuple[list
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     cells = [None if value is None else name(value) for value in column.dictionary.to_pylist()]
-    rows = column.indices.fill_null(len(cells)).to_numpy(zero_copy_only=False).astype(np.intp)
-    return [*cells, None], rows
+    # fill_null and to_numpy would import pandas.
+    indices = column.indices.fill_null(len(cells)) if column.indices.null_count else column.indices
+    return [*cells, None], np.asarray(np.from_dlpack(indices)).astype(np.intp)
 
 
 def count_cells(cells: Sequence[str | None], rows: NDArray[np.intp]) -> dict[str, int]:
