@@ -34,7 +34,9 @@ def test_the_summary_and_the_files_hold_the_findings(chain):
     for finding in found:
         line = f"{finding['level'].title()}: {finding['finding']} {finding['remedy']}"
         assert (line in lines) == (finding["level"] != "ok")
-    assert any(line.startswith("Warning: When the columns are standardized, 3 of 3 edges and 0 of 3") for line in lines)
+    assert any(
+        line.startswith("Warning: After standardizing the columns, 3 of 3 edges remain, but 0 of 3") for line in lines
+    )
     assert json.loads(golem("fit", chain / "data.csv", "-o", chain / "out", "--json").stdout)["diagnostics"] == found
 
 

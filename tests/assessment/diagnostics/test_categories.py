@@ -20,7 +20,7 @@ def test_checks_that_apply_are_made_and_the_others_are_named():
     found = diagnose(Golem().fit(table), table)
     levels = {finding.name: finding.level for finding in found.findings}
     assert levels["determined"] == levels["rare-levels"] == levels["odd-values"] == levels["search"] == "ok"
-    assert "which have 5 columns" in found["rows"].finding
+    assert "variables count as 5 columns" in found["rows"].finding
     assert "linearity" in found["numbers-only"].finding
     assert "equal-variances" not in levels
     assert diagnose(Golem().fit(table)).at("warning") == []

@@ -64,7 +64,7 @@ def test_an_effect_on_another_variable(change, part):
     if part == "intercept":  # separate intercepts allow for it
         finding = diagnosed(changed)["off-target"]
         assert finding.level == "ok"
-        assert "1 mean shifted" in finding.finding
+        assert "except for 1 shifted mean" in finding.finding
 
 
 def test_a_hard_target_that_depends_on_its_parents():

@@ -97,7 +97,7 @@ def test_normal_residuals_pass_and_others_are_named():
     finding = diagnose(Golem().fit(pd.DataFrame(X, columns=list("abcd"))), X)["normal-residuals"]
     assert finding.level == "note"
     assert "1 of 4" in finding.finding
-    assert "see which" in finding.remedy
+    assert "can give directions (docs/directions.md)" in finding.remedy
     assert "ogarithm" not in finding.remedy
 
 
@@ -141,3 +141,14 @@ def test_normality_does_not_depend_on_units():
     for unit in (1.0, 1e-100, 1e100):
         finding = {one.name: one for one in diagnose(Golem("nv").fit(X * unit), X * unit).findings}["normal-residuals"]
         assert "are not normal" in str(finding)
+
+
+def test_shapes_are_not_advised_if_they_gave_no_direction_or_residuals_depend_on_parents():
+    rng = np.random.default_rng(0)
+    cause = rng.exponential(size=800)
+    # Noise that grows with the parent is not the noise of a linear model.
+    table = pd.DataFrame({"a": cause, "b": cause + (0.2 + cause) * rng.normal(size=800)})
+    found = diagnose(Golem("nv").fit(table), table)
+    assert found["independence"].level != "ok"
+    assert found["normal-residuals"].level == "note"
+    assert "shape" not in found["normal-residuals"].remedy

@@ -83,11 +83,11 @@ def _plain(moments: Moments, names: Sequence[str]) -> Moments:
 
 
 def _find_rows(moments: Moments) -> Finding:
-    """Check the number of rows against the number of columns, with one column per level but the first."""
+    """Check the number of rows against the number of columns, with one column per level but the reference level."""
     found, d = columns.find_rows(moments), len(moments.variables)
-    about = f"{moments.d} columns"
-    levels = f"{counted(d, 'variable')}, which have {moments.d} columns with one per level except the first"
-    return Finding(found.name, found.level, found.finding.replace(about, levels), found.remedy)
+    sentence = found.finding.replace(f"{moments.d} columns", counted(d, "variable"))
+    levels = f"The variables count as {moments.d} columns: a category has one per level except its reference level."
+    return Finding(found.name, found.level, f"{sentence} {levels}", found.remedy)
 
 
 def find_determined(moments: Moments) -> Finding:

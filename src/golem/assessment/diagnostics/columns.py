@@ -133,7 +133,8 @@ def find_near_constant(moments: Moments, rows: Matrix | None) -> Finding:
         if share > _MOSTLY_ONE_VALUE:
             named.append(f"{name!r} (one value in {share:.1%} of the rows)")
     if not named:
-        return Finding("near-constant", "ok", "No column is nearly constant.")
+        measure = " compared with its mean" if rows is None else ""
+        return Finding("near-constant", "ok", f"No column is nearly constant{measure}.")
     return Finding(
         "near-constant",
         "note",

@@ -36,7 +36,7 @@ from golem.score.regression import Regressions, regressions
 LARGEST_REFIT = 500
 _FROM_ROWS = (
     "dependent rows, odd values, influential rows, outliers, linearity, independence of residuals, normal residuals, "
-    "columns with nearly one value"
+    "columns with one value in nearly all rows"
 )
 
 
@@ -88,7 +88,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     if not hasattr(model, "sem_"):
         raise ValueError("The learned graph has a cycle (cycles='none'), and only a DAG can be diagnosed.")
     moments, graph = model.moments_, model.adjacency_
-    rows, residuals, numbers = None, None, None
+    rows, residuals, numbers, independent = None, None, None, True
     if X is not None and model.environments_ is None:
         complete, numbers = complete_rows(X, moments.names)
         rows = complete if len(complete) > 1 else None
@@ -106,6 +106,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
         edges = assumptions.edge_assumptions(graph, rows)
         findings.append(assumptions.find_linearity(edges, moments.names))
         findings.append(assumptions.find_independence(edges, moments.names))
+        independent = findings[-1].level == "ok"
     findings += [
         columns.find_rows(moments, model.edge_penalty_),
         density.find_density(model),
@@ -117,7 +118,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
         directions.find_noise_choice(model),
         _rows_needed(model, numbers)
         if rows is None or residuals is None
-        else noise.find_normality(model, residuals, rows),
+        else noise.find_normality(model, residuals, rows, independent),
         columns.find_near_duplicates(moments),
         columns.find_determined(moments),
         columns.find_near_constant(moments, rows),

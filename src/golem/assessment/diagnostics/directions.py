@@ -37,12 +37,14 @@ def find_directions(model: Golem) -> Finding:
     examples = [f"{names[i]!r} - {names[j]!r}" for i, j in np.argwhere(model.undecided_)]
     searched = model.solver == "order" and model.environments_ is None
     broken = model.score_ == "gaussian" and searched and isinstance(model.likelihood_, GaussianNV)
-    tie_break = ". To draw them, arrows were chosen that fit equal noise variances best" if broken else ""
+    tie_break = (
+        " They are drawn in the directions that would fit best if all noise variances were equal; this is not evidence."
+    )
     return Finding(
         "directions",
         "note",
-        f"{undecided} of {total} edges have no evidence for their direction ({shortened(examples, 2)}){tie_break}."
-        f"{' ' * bool(note)}{note}",
+        f"{undecided} of {total} edges have no evidence for their direction ({shortened(examples, 2)})."
+        f"{tie_break if broken else ''}{' ' * bool(note)}{note}",
         "Add knowledge (required or forbidden edges, tiers), or do an experiment: golem.next_experiment ranks them.",
     )
 
@@ -68,6 +70,9 @@ def find_noise_choice(model: Golem) -> Finding:
     """Find the arrows that would change with another noise model that is nearly as likely as the chosen one."""
     name, choice = "noise-choice", model.noise_choice_
     if choice is None:
+        if model.environments_ is not None:
+            sentence = "With environments the noise variances are always free, so no noise model was chosen."
+            return Finding(name, "ok", sentence)
         return Finding(name, "ok", "The noise model was given, so it was not chosen from the data.")
     # Directions by shape do not depend on the noise variances.
     arrows, names = model.adjacency_ & ~model.undecided_ & ~model.by_shape_, model.moments_.names

@@ -205,8 +205,9 @@ def _find_off_target(environments: Environments, shifts: list[Shift], uses_means
     serious = np.flatnonzero(found.any(axis=1) & ~(means_alone & (not uses_means)))
     if not len(serious):
         moved = int(means_alone.sum())
-        allowed = f" {counted(moved, 'mean')} shifted, which separate intercepts allow for." if moved else ""
-        return Finding(name, "ok", f"No mechanism shifts in an environment that does not target the variable.{allowed}")
+        allowed = f", except for {counted(moved, 'shifted mean')}, which separate intercepts allow for" if moved else ""
+        unchanged = "Given its parents, no variable changes in an environment that does not target it"
+        return Finding(name, "ok", f"{unchanged}{allowed}.")
     worst = serious[np.argsort(np.where(tested, p, 1.0)[serious].min(axis=1), kind="stable")]
     parts = [", ".join(part for part, is_found in zip(PARTS, row, strict=True) if is_found) for row in found[worst]]
     examples = [f"{_place(environments, shifts[k])} ({part})" for k, part in zip(worst, parts, strict=True)]

@@ -117,8 +117,11 @@ def find_equal_variances(model: Golem, residuals: Matrix | None) -> Finding:
     )
 
 
-def find_normality(model: Golem, residuals: Matrix, rows: Matrix) -> Finding:
-    """Find residuals that are not normal, by the test of D'Agostino and Pearson with Holm's correction."""
+def find_normality(model: Golem, residuals: Matrix, rows: Matrix, independent: bool) -> Finding:
+    """Find residuals that are not normal, by the test of D'Agostino and Pearson with Holm's correction.
+
+    Their shape is recommended for directions only if the residuals are independent of the parents.
+    """
     name, names, n = "normal-residuals", model.moments_.names, len(residuals)
     # A column that varies in other rows can be constant in the complete ones.
     checked = np.nonzero(np.ptp(residuals, axis=0) > 0)[0]
@@ -133,7 +136,7 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix) -> Finding:
         least = f"smallest adjusted p = {adjusted.min():.2g}"
         return Finding(name, "ok", f"All residuals are compatible with a normal distribution ({least}).{rest}")
     tailed = [names[j] for j in bad if _is_log_normal(rows[:, j])]
-    logs = f"Take logarithms of {quoted(tailed, 3)}. " if tailed else ""
+    logs = [f"Take logarithms of {quoted(tailed, 3)}."] if tailed else []
     tails = standardized_moments(rows)[1]
     extreme = [j for j in np.argsort(-tails) if tails[j] > _EXTREME and not _is_log_normal(rows[:, j])]
     if extreme:
@@ -145,7 +148,7 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix) -> Finding:
             f"A few extreme values dominate the variance of {quoted([names[j] for j in extreme], 3)} (in "
             f"{names[extreme[0]]!r} one value is {value:.4g}, the median {np.median(column):.4g}) and can create or "
             "hide edges.",
-            f"{logs}Check whether these values are codes for missing values, errors or a long tail.",
+            " ".join([*logs, "Check whether these values are codes for missing values, errors or a long tail."]),
         )
     skewness, kurtosis = standardized_moments(residuals)
     worst = int(bad[np.argmax(np.abs(skewness[bad]) + np.abs(kurtosis[bad]))])
@@ -154,14 +157,16 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix) -> Finding:
         "note",
         f"The residuals of {len(bad)} of {len(names)} variables are not normal (most of all {names[worst]!r}: skewness "
         f"{skewness[worst]:.1f}, excess kurtosis {kurtosis[worst]:.1f}).",
-        f"{logs}{_use_of_shapes(model)}",
+        " ".join([*logs, *(_use_of_shapes(model) if independent else [])]) or "Plot the residuals.",
     )
 
 
-def _use_of_shapes(model: Golem) -> str:
-    """Return how to use noise that is not normal for directions."""
-    how = "see which" if uses_shape(model) else "use --shape auto" if model.shape == "off" else "use --noise nv"
-    return f"The shape of such noise can give directions: {how} (docs/directions.md)."
+def _use_of_shapes(model: Golem) -> list[str]:
+    """Return how to use noise that is not normal for directions; nothing if it was tried and gave none."""
+    if model.graph_.shape_note and not model.by_shape_.any():
+        return []
+    how = "" if uses_shape(model) else ": use --shape auto" if model.shape == "off" else ": use --noise nv"
+    return [f"The shape of such noise can give directions{how} (docs/directions.md)."]
 
 
 def _is_log_normal(column: Vector) -> bool:

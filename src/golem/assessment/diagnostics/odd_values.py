@@ -44,8 +44,8 @@ def find_odd_values(names: tuple[str, ...], rows: Matrix) -> Finding:
         parts.append(f"equally spaced values in {quoted(numbering, 3)}")
         remedies.append("Drop row numbers (--drop); if the column is time, the rows are not independent.")
     if not parts:
-        sentence = "No value looks like a code for missing values, and no column looks like row numbers."
-        return Finding("odd-values", "ok", sentence)
+        codes_and_numbers = "a code for missing values, and no column looks like row numbers"
+        return Finding("odd-values", "ok", f"No value far from the others looks like {codes_and_numbers}.")
     sentence = f"Some values may not be measurements: {'; '.join(parts)}."
     return Finding("odd-values", "warning", sentence, " ".join(remedies))
 

@@ -152,21 +152,22 @@ def find_units(model: Golem, refit: bool | None, largest: int) -> Finding:
     again, decided = standardized_refit(model), graph & ~model.undecided_ & ~model.by_shape_
     found = survival(graph, decided, again.adjacency_, again.adjacency_ & ~again.undecided_)
     fates = [f"{count} {fate}" for count, fate in ((found.opened, "undecided"), (found.turned, "reversed")) if count]
+    but = "and" if found.kept_directions == found.directions else "but"
     sentence = (
-        f"When the columns are standardized, {found.kept} of {found.edges} edges"
-        f"{f' and {found.kept_directions} of {found.directions} directions' if found.directions else ''} remain"
-        f"{' (' + ', '.join(fates) + ')' if fates else ''}{_sorting(model, decided)}."
+        f"After standardizing the columns, {found.kept} of {found.edges} edges remain"
+        f"{f', {but} {found.kept_directions} of {found.directions} directions' if found.directions else ''}"
+        f"{' (now ' + ', '.join(fates) + ')' if fates else ''}.{_sorting(model, decided)}"
     )
     if found.lost == 0:
         return Finding("units", "ok", sentence)
-    remedy = "If the units are not comparable, do not trust what does not remain; use --noise nv."
+    remedy = "If the units are not comparable, do not trust edges and directions that are lost; use --noise nv."
     return Finding("units", "warning" if found.lost > _MANY_LOST else "note", sentence, remedy)
 
 
 def _sorting(model: Golem, decided: BoolMatrix) -> str:
-    """Return how many of the directions need no search, only the columns sorted by their variances."""
+    """Return how many of the directions the columns sorted by their variances give without a search."""
     if not decided.any():
         return ""
     variances = model.moments_.variances
     rising = int((decided & (variances[:, None] < variances)).sum())
-    return f". Sorting the columns by variance gives {rising} of the {decided.sum()} directions"
+    return f" {rising} of the {decided.sum()} directions go from the column with the smaller variance to the larger."
