@@ -132,6 +132,7 @@ def test_settings_are_written_for_readers(tmp_path):
         "names": ["age", "lone", "debt"], "weights": [[0, 1, 0], [0, 0, 0], [0, 0, 0]], "n": 1, "undecided": 1,
         "settings": {"standardize": True, "knowledge": known, "solver": {"type": "Adam", "max_iter": 100}},
         "knowledge": known, "data": {"drop": [], "header": False},
+        "used": {"edge_penalty": {"type": "L0", "criterion": "ebic", "gamma": 0.5}},
         "diagnostics": [{"name": "equal-variances", "level": "ok", "finding": "p = 6.7e-22", "remedy": ""}],
     }  # fmt: skip
     text = words(report_document(document_of(document), tmp_path / "r.html"))
@@ -139,7 +140,8 @@ def test_settings_are_written_for_readers(tmp_path):
     assert "cannot decide the direction of 1 edge, which is dashed." in text
     assert "standardize yes" in text
     assert "solver Adam (max iter 100)" in text
-    assert "drop none header no" in text
+    assert "dropped columns none header no" in text
+    assert "penalty per edge EBIC (gamma 0.5)" in text
     assert "Knowledge forbidden lone → debt tiers 1: age, lone; 2: debt" in text
     assert text.count("lone → debt") == 1
     assert "ok equal-variances p = 6.7e-22" in text

@@ -30,6 +30,7 @@ LONGEST_LABEL = 18
 MOST_CANDIDATES = 2000
 # Names of the terms of the score.
 TERMS = {
+    "score": "score per row",
     "likelihood": "likelihood term",
     "sparsity": "penalty on edges",
     "dag": "penalty on cycles",

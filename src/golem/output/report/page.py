@@ -65,7 +65,7 @@ def written(value: Any, key: str = "") -> str:
     Examples
     --------
     >>> written(True), written([]), written(12345.678), written({"type": "L0", "criterion": "mbic", "gamma": 1})
-    ('yes', 'none', '1.235e+04', 'L0 (criterion mbic, gamma 1)')
+    ('yes', 'none', '1.235e+04', 'MBIC')
     >>> written(12345, "seed")
     '12345'
     """
@@ -82,12 +82,22 @@ def written(value: Any, key: str = "") -> str:
     if isinstance(value, Mapping):
         parts = {key.replace("_", " "): written(part, key) for key, part in value.items() if part is not None}
         kind = parts.pop("type", None)
+        if kind == "L0":
+            return _penalty_words(value)
         listed = ", ".join(f"{key} {part}" for key, part in parts.items())
         return listed if kind is None else f"{kind} ({listed})" if listed else kind
     if isinstance(value, list | tuple):
         listed = ", ".join(map(written, value[:LONGEST_LIST])) or "none"
         return listed if len(value) <= LONGEST_LIST else f"{listed}, … {len(value) - LONGEST_LIST} more"
     return str(value)
+
+
+def _penalty_words(penalty: Mapping[str, Any]) -> str:
+    """Return a penalty per edge in words: the name of a criterion, or a number."""
+    criterion, gamma = penalty.get("criterion"), penalty.get("gamma", 1)
+    if not isinstance(criterion, str):
+        return f"{written(criterion)} (lambda_sparsity)"
+    return criterion.upper() + (f" (gamma {written(gamma)})" if gamma != 1 and criterion != "bic" else "")
 
 
 def named_knowledge(document: Mapping[str, Any]) -> dict[str, str]:

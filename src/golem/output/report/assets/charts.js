@@ -93,10 +93,10 @@ function scatterCharts(edge) {
   const others = shownGraph().into[edge.target].length > 1 ? ", without the effects of its other causes" : "";
   const rows = plural(values.length, "row");
   return [
-    make("h3", {}, `${effect}${others}, by ${cause} (raw)`),
+    make("h3", {}, `${effect}${others}, by ${cause} (original units)`),
     scatterChart(150, values, fitted.map((value, k) => value + residuals[k]), line,
       `Scatter plot of ${effect}${others}, by ${cause}: ${rows} and a line with slope ${number(line.slope)}`),
-    make("h3", {}, `Residuals of ${effect}, by ${cause} (raw)`),
+    make("h3", {}, `Residuals of ${effect}, by ${cause} (original units)`),
     scatterChart(104, values, residuals, { slope: 0, intercept: 0 }, `Scatter plot of the residuals of ${effect}, by ${cause}: ${rows}`),
     make("p", { class: "hint" }, `${rows}. If the model is right, the points lie evenly around both lines.`),
   ];

@@ -177,7 +177,7 @@ function showLegend() {
   keys.push(...directionFilters(graph, item));
   if (graph.columns.has("undirected")) keys.push(make("span", { class: "key" }, "no arrowhead: direction undecided"));
   if (graph.columns.has("edge_strength")) keys.push(make("span", { class: "key" }, "width: strength"));
-  else if (graph.columns.has("weight")) keys.push(make("span", { class: "key" }, `width: weight (${graph.columns.has("standardized_weight") ? "standardized" : "raw"})`));
+  else if (graph.columns.has("weight")) keys.push(make("span", { class: "key" }, `width: weight (${graph.columns.has("standardized_weight") ? "standardized" : "original units"})`));
   if (content.tiers.length && content.order.some((node) => !tierOf.has(node))) keys.push(make("span", { class: "key" }, "dashed box: no tier"));
   if (variables !== null) keys.push(make("span", { class: "key" }, "square box: category"));
   if (graph.columns.has("direction_frequency")) keys.push(make("span", { class: "key" }, "opacity: frequency in the bootstrap"));
@@ -197,7 +197,7 @@ function directionFilters(graph, item) {
       change({ hidden });
       find("legend").querySelector(`[data-direction=${source}]`).focus();
     } });
-    const key = item("neutral", ` ${source === "structure" ? "by structure" : word} (${counts.get(source)})`, source === "none" && state.lines ? "line-only" : style);
+    const key = item("neutral", ` ${word} (${counts.get(source)})`, source === "none" && state.lines ? "line-only" : style);
     return make("label", { class: "key", title: `Direction ${text}` }, box, key);
   });
 }

@@ -35,14 +35,14 @@ const bends = new Map(content.bends.map(([source, target, points]) => [edgeId(so
 
 const MEASURES = {
   standardized_weight: { label: "weight (standardized)", power: 2 },
-  weight: { label: "weight (raw)", power: 2 },
+  weight: { label: "weight (original units)", power: 2 },
   edge_strength: { label: "strength (log-likelihood)", power: 4 },
-  drop_loss: { label: "loss of score", power: 4 },
+  drop_loss: { label: "loss of score (deviance)", power: 4 },
 };
 
 // What a direction can rest on: a word for tables, the class of its line, and an explanation.
 const DIRECTIONS = {
-  structure: { word: "decided", style: "", text: "decided by the equivalence class: all its members have this direction" },
+  structure: { word: "by structure", style: "", text: "decided by structure: all graphs of the equivalence class have it" },
   variances: { word: "by variance", style: "by-variance", text: "decided only by the noise variances, so it depends on the units of the columns" },
   shape: { word: "by shape", style: "by-shape", text: "decided only by the shape of the noise" },
   knowledge: { word: "by knowledge", style: "by-knowledge", text: "given by knowledge, or follows from it" },

@@ -19,7 +19,7 @@ function introduction() {
   return [
     make("h2", {}, "Details"),
     make("p", { class: "hint" }, `Click a variable or an edge, or move with the arrow keys. ${content.kind === "model" ? "Shift-click a second variable to mark what you know about the pair. " : ""}Double-click a variable to see its neighbours. Drag to move the graph. Zoom with Ctrl and the mouse wheel.`),
-    ends.length ? make("h3", {}, graph.columns.has("edge_strength") ? "Strongest edges, strength" : graph.columns.has("weight") ? `Strongest edges, weight (${graph.columns.has("standardized_weight") ? "standardized" : "raw"})` : "Edges") : null,
+    ends.length ? make("h3", {}, graph.columns.has("edge_strength") ? "Strongest edges, strength" : graph.columns.has("weight") ? `Strongest edges, weight (${graph.columns.has("standardized_weight") ? "standardized" : "original units"})` : "Edges") : null,
     edgeList(ends, (edge) => [names[edge.source], arrowSign(edge), names[edge.target]], (edge) => number(edge.edge_strength ?? edge.standardized_weight ?? edge.weight, 2)),
   ].filter(Boolean);
 }
@@ -38,7 +38,7 @@ function nodeDetails(node) {
   const graph = shownGraph();
   const order = (edges) => [...edges].sort((a, b) => strength(b) - strength(a));
   const section = (title, edges, end) => [
-    make("h3", {}, `${title} (${edges.length})${!edges.length ? "" : variables !== null ? ", strength" : graph.columns.has("weight") ? ", weight (raw)" : ""}`),
+    make("h3", {}, `${title} (${edges.length})${!edges.length ? "" : variables !== null ? ", strength" : graph.columns.has("weight") ? ", weight (original units)" : ""}`),
     edges.length ? edgeList(order(edges), (edge) => [names[edge[end]]], (edge) => number(variables !== null ? edge.edge_strength : edge.weight)) : make("p", { class: "hint" }, "none"),
   ];
   return [
@@ -86,7 +86,7 @@ function equation(node) {
   const intercept = content.intercepts[node];
   const terms = [...parents].sort((a, b) => strength(b) - strength(a)).flatMap(termsOf);
   return [
-    make("h3", {}, "Equation, weights (raw)"),
+    make("h3", {}, "Equation, weights (original units)"),
     make("p", { class: "equation" }, make("var", {}, names[node]), ` = ${number(intercept)} `, ...terms.flatMap((term) => [term, " "]), "+ noise"),
     make("p", { class: "hint" }, `Noise: variance ${number(variance)}, standard deviation ${number(Math.sqrt(variance))}.` +
       (parents.length && content.r2?.[node] != null ? ` R2 ${number(content.r2[node], 2)}: the share of the variance that the causes explain.` : "")),
@@ -123,7 +123,7 @@ function totalEffects(node) {
       make("span", { class: effect < 0 ? "value negative" : "value positive" }, number(effect)))),
       effects.length > MOST_LISTED ? make("li", { class: "hint" }, `and ${effects.length - MOST_LISTED} more`) : null),
   ];
-  return [...part("Total effects on other variables (raw)", effectsOf(node, true)), ...part("Total effects of other variables (raw)", effectsOf(node, false))];
+  return [...part("Total effects on other variables (original units)", effectsOf(node, true)), ...part("Total effects of other variables (original units)", effectsOf(node, false))];
 }
 
 // What decides a direction, as a tag unless the equivalence class decides it.
@@ -136,7 +136,7 @@ function pairDetails(first, second) {
   const edge = [edgeId(first, second), edgeId(second, first)].map((id) => shownGraph().byId.get(id)).find((found) => found && !found.candidate);
   return [
     heading("Pair", `${names[first]} and ${names[second]}`),
-    edge ? edgeList([edge], () => [names[edge.source], arrowSign(edge), names[edge.target]], () => (edge.weight == null ? (edge.edge_strength == null ? "" : `strength ${number(edge.edge_strength)}`) : `weight (raw) ${number(edge.weight)}`))
+    edge ? edgeList([edge], () => [names[edge.source], arrowSign(edge), names[edge.target]], () => (edge.weight == null ? (edge.edge_strength == null ? "" : `strength ${number(edge.edge_strength)}`) : `weight (original units) ${number(edge.weight)}`))
       : make("p", { class: "hint" }, "No edge connects them."),
     ...knowledgeButtons(first, second),
   ];
@@ -178,9 +178,9 @@ function edgeDetails(chosen) {
   const share = (value, way) => (value === undefined || value === null ? null : `${percent(value)} of the replicates${way}${content.overstated ? " (overstated: rows depend on each other)" : ""}`);
   const facts = [
     ["Strength", edge.edge_strength == null ? null : `${number(edge.edge_strength, 3)} (log-likelihood that the edge gains)`],
-    ["Weight (raw)", edge.weight == null ? null : number(edge.weight, 4)],
-    ["Standard error (raw)", edge.standard_error == null ? null : `${number(edge.standard_error, 2)} ${content.overstated ? "(too small: rows depend on each other)" : "if the graph is right and rows are independent"}`],
-    ["Interval of the weight (raw)", interval(edge.weight_low, edge.weight_high)],
+    ["Weight (original units)", edge.weight == null ? null : number(edge.weight, 4)],
+    ["Standard error (original units)", edge.standard_error == null ? null : `${number(edge.standard_error, 2)} ${content.overstated ? "(too small: rows depend on each other)" : "if the graph is right and rows are independent"}`],
+    ["Interval of the weight (original units)", interval(edge.weight_low, edge.weight_high)],
     ["", outsideText(edge)],
     ["Weight (standardized)", edge.standardized_weight == null ? null : number(edge.standardized_weight, 3)],
     ["Direction", direction],

@@ -91,7 +91,7 @@ function nodeElement(node) {
 }
 
 const edgeText = (edge) => `${names[edge.source]} ${arrowSign(edge)} ${names[edge.target]}` +
-  (edge.weight === undefined || edge.weight === null ? "" : `, weight (raw) ${number(edge.weight)}`) +
+  (edge.weight === undefined || edge.weight === null ? "" : `, weight (original units) ${number(edge.weight)}`) +
   (edge.edge_strength == null ? "" : `, strength ${number(edge.edge_strength)}`);
 const causeEdges = (node) => shownGraph().into[node].filter(isVisible);
 const effectEdges = (node) => shownGraph().from[node].filter(isVisible);

@@ -2,7 +2,7 @@
 const matrix = find("matrix") ?? make("canvas"); // a graph without edges has no matrix
 if (find("matrix-title") && variables !== null) find("matrix-title").textContent = "Strength of edges in causal order";
 else if (find("matrix-title") && !graphs.some((graph) => graph.columns.has("standardized_weight"))) {
-  find("matrix-title").textContent = graphs.some((graph) => graph.columns.has("weight")) ? "Weights (raw) in causal order" : "Edges in causal order";
+  find("matrix-title").textContent = graphs.some((graph) => graph.columns.has("weight")) ? "Weights (original units) in causal order" : "Edges in causal order";
 }
 let cell = 1;
 let margin = 0;
@@ -14,8 +14,6 @@ function sizeMatrix() {
   const room = matrix.parentElement.clientWidth - 2;
   margin = d <= 60 ? Math.min(110, 14 + Math.max(...content.labels.map((label) => label.length)) * 6.2) : 6;
   cell = Math.max(content.large ? 0.2 : 1, Math.min(26, (Math.min(room, content.large ? 900 : 720) - margin - 4) / Math.max(1, d)));
-  const above = (edge) => !edge.undirected && rank[edge.source] < rank[edge.target];
-  matrix.parentElement.classList.toggle("triangular", cell * d > 340 && graphs.every((graph) => graph.edges.every(above)));
   const extent = Math.ceil(margin + cell * d + 4);
   const ratio = window.devicePixelRatio || 1;
   matrix.style.width = extent + "px";

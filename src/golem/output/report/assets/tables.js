@@ -58,14 +58,14 @@ function edgeTable(edges) {
     { title: "cause", text: true, value: (edge) => names[edge.source] },
     { title: "effect", text: true, value: (edge) => names[edge.target] },
     has("edge_strength") && { title: "strength", hint: "log-likelihood that the edge gains", value: (edge) => edge.edge_strength, show: (edge) => number(edge.edge_strength) },
-    (has("weight") || variables === null) && { title: "weight (raw)", hint: "in the units of the columns", value: (edge) => edge.weight, show: (edge) => orEmpty(edge.weight) },
-    has("standard_error") && { title: "std. error (raw)", hint: "of the weight, if the graph is right and the rows are independent", value: (edge) => edge.standard_error, show: (edge) => orEmpty(edge.standard_error, 2) },
+    (has("weight") || variables === null) && { title: "weight (original units)", hint: "in the units of the columns", value: (edge) => edge.weight, show: (edge) => orEmpty(edge.weight) },
+    has("standard_error") && { title: "std. error (original units)", hint: "of the weight, if the graph is right and the rows are independent", value: (edge) => edge.standard_error, show: (edge) => orEmpty(edge.standard_error, 2) },
     has("standardized_weight") && { title: "weight (standardized)", hint: "in standard deviations of both columns", value: (edge) => (edge.standardized_weight == null ? null : Math.abs(edge.standardized_weight)), show: (edge) => orEmpty(edge.standardized_weight) },
-    has("weight_low") && { title: "interval (raw)", hint: "range of the weight in the bootstrap", value: (edge) => edge.weight_low, show: (edge) => (edge.weight_low == null ? "" : `${number(edge.weight_low)} to ${number(edge.weight_high)}`) },
-    has("drop_loss") && { title: "loss of score", hint: "how much the score (deviance) gets worse without the edge", value: (edge) => edge.drop_loss, show: (edge) => number(edge.drop_loss) },
+    has("weight_low") && { title: "interval (original units)", hint: "range of the weight in the bootstrap", value: (edge) => edge.weight_low, show: (edge) => (edge.weight_low == null ? "" : `${number(edge.weight_low)} to ${number(edge.weight_high)}`) },
+    has("drop_loss") && { title: "loss of score (deviance)", hint: "how much the score gets worse without the edge", value: (edge) => edge.drop_loss, show: (edge) => number(edge.drop_loss) },
     has("adjacency_frequency") && { title: "connected", hint: "share of the bootstrap replicates that connect the two variables", value: (edge) => edge.adjacency_frequency, show: (edge) => percent(edge.adjacency_frequency) },
     has("direction_frequency") && { title: "directed", hint: "share of the bootstrap replicates with this direction; undecided ones count half", value: (edge) => edge.direction_frequency, show: (edge) => percent(edge.direction_frequency) },
-    graph.edges.some((edge) => directionOf(edge) !== "structure") && { title: "direction", text: true, value: directionWord, show: (edge) => directionTag(edge) ?? "decided" },
+    graph.edges.some((edge) => directionOf(edge) !== "structure") && { title: "direction", text: true, value: directionWord, show: (edge) => directionTag(edge) ?? directionWord(edge) },
     has("direction_strength") && { title: "evidence for it", hint: "how much worse the score (deviance) is with the other direction", value: (edge) => edge.direction_strength, show: (edge) => (edge.direction_strength == null ? "" : number(edge.direction_strength)) },
     content.compared_with > 0 && { title: `compared with ${graphs[1].name}`, text: true, value: (edge) => verdictWord(verdict(edge, graphs[1]), graphs[1]) },
   ].filter(Boolean);
@@ -98,7 +98,7 @@ function variableTable() {
     { title: "causes", value: (node) => causeEdges(node).length },
     { title: "effects", value: (node) => effectEdges(node).length },
     has(content.r2) && { title: "R2", hint: "share of the variance that the causes explain", value: (node) => content.r2[node], show: (node) => orEmpty(content.r2[node], 2) },
-    has(content.noise_variances) && { title: "noise variance (raw)", value: (node) => content.noise_variances[node], show: (node) => orEmpty(content.noise_variances[node]) },
+    has(content.noise_variances) && { title: "noise variance (original units)", value: (node) => content.noise_variances[node], show: (node) => orEmpty(content.noise_variances[node]) },
     content.tiers.length > 0 && { title: "tier", value: (node) => tierOf.get(node) ?? null },
   ].filter(Boolean);
   fillTable(find("variable-table"), columns, content.order, { onrow: (node) => {
