@@ -359,7 +359,11 @@ def test_compare_does_not_overwrite_its_inputs_or_a_fit(simulated):
 def test_fit_and_compare_print_the_same_bic(simulated):
     printed = golem("fit", simulated / "data.csv", "-o", simulated / "out", "--noise", "ev").output
     compared = golem("compare", simulated / "data.csv", "--methods", "order-ev", "-o", simulated / "methods").output
-    (bic,) = re.findall(r"^BIC (\S+) \(least-squares weights, free noise variances", printed, re.MULTILINE)
+    (bic,) = re.findall(
+        r"^BIC (\S+) \(for comparison: always with least-squares weights and free noise variances",
+        printed,
+        re.MULTILINE,
+    )
     assert re.search(rf"order-ev +\d+ +{re.escape(bic)} ", compared)
     assert "BIC: with least-squares weights and free noise variances" in compared
 

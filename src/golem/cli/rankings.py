@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from golem.cli.terminal import name_cell, out, print_table
-from golem.runtime.messages import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -44,8 +43,9 @@ def print_next_experiment(document: GraphDocument) -> None:
         return
     shown = ranking[: out.most(_MOST_EXPERIMENTS)]
     out.print(
-        "\nAn experiment that changes one variable would decide, of the "
-        f"{counted(document.undecided or 0, 'undecided direction')}:"
+        f"\nUndecided directions (of {document.undecided or 0}) that an experiment on one variable would decide, on "
+        "average and at least, over the graphs of the equivalence class that keep all other directions:",
+        soft_wrap=True,
     )
     table = _plain_table("on average", "at least", first="variable")
     for row in shown:

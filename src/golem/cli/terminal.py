@@ -55,7 +55,7 @@ _MOST_VIOLATIONS = 10
 _MOST_COMPARED_EDGES = 30
 _DIRECTION_MEANINGS = {
     "undecided": "have no evidence; the reverse fits equally well",
-    "by variance": "depend only on the noise variances (units)",
+    "by variance": "depend only on the noise variances, and so on the units of the columns",
     "by shape": "rest on the shape of the noise, with an error rate of at most 1% if the linear model holds",
     "by knowledge": "were given or follow from the knowledge",
     "by intervention": "depend on the interventions",
@@ -142,7 +142,7 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
                 soft_wrap=True,
             )
     if found:
-        _print_r2(about["names"], about["r2"])
+        _print_r2(about["names"], about["r2"], "" if document.variables is None else "numeric ")
         _print_noise_choice(model)
     if about["cut_edges"]:
         out.print(f"{counted(about['cut_edges'], 'edge')} removed to break cycles.")
@@ -178,14 +178,17 @@ def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
     for word, meaning in _DIRECTION_MEANINGS.items():
         if count := words.count(word):
             out.print(f"{word}: {count} of {len(found)} directions {meaning}")
+    if any(words) and (count := sum(edge.direction_from == "structure" for edge in found)):
+        same = "are the same in all graphs of the equivalence class"
+        out.print(f"no entry (by structure): {count} of {len(found)} directions {same}")
 
 
-def _print_r2(names: list[str], r2: list[float | None]) -> None:
-    """Print how much of the variables their parents explain."""
+def _print_r2(names: list[str], r2: list[float | None], kind: str) -> None:
+    """Print how much of the variables of a kind their parents explain; a category has no R2."""
     known = sorted((value, name) for name, value in zip(names, r2, strict=True) if value)
     if known:
         median, (highest, best) = known[len(known) // 2][0], known[-1]
-        few = f"{counted(len(known), 'variable')} with parents"
+        few = f"the {counted(len(known), f'{kind}variable')} with parents"
         out.print(f"R2 (explained by the parents): median {median:.2f} of {few}, highest {highest:.2f} ({best!r})")
 
 
@@ -231,11 +234,11 @@ def _print_score(model: Golem, terms: dict[str, float | None]) -> None:
     if model.score_ != "gaussian":
         from golem.output.document import SCORES
 
-        out.print(f"Score {_number(terms['score'])} per row (lower is better): {SCORES[model.score_]}")
+        out.print(f"Score per row {_number(terms['score'])} (lower is better): {SCORES[model.score_]}")
         return
     cycles = "" if terms["dag"] == 0 else f" + penalty on cycles {_number(terms['dag'])}"
     out.print(
-        f"Score {_number(terms['score'])} = likelihood term {_number(terms['likelihood'])} + penalty on edges "
+        f"Score per row {_number(terms['score'])} = likelihood term {_number(terms['likelihood'])} + penalty on edges "
         f"{_number(terms['sparsity'])}{cycles} (lower is better)",
     )
     graph, moments = model.adjacency_, model.moments_
@@ -244,7 +247,7 @@ def _print_score(model: Golem, terms: dict[str, float | None]) -> None:
         from golem.score.objective import graph_bic
 
         bic = graph_bic(graph, moments.covariance, moments.n)
-        out.print(f"BIC {bic:.1f} (least-squares weights, free noise variances)")
+        out.print(f"BIC {bic:.1f} (for comparison: always with least-squares weights and free noise variances)")
 
 
 def print_findings(diagnosis: Diagnosis | None) -> None:
