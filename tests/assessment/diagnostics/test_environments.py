@@ -67,6 +67,13 @@ def test_an_effect_on_another_variable(change, part):
         assert "except for 1 shifted mean" in finding.finding
 
 
+def test_checks_without_rows_say_what_they_checked():
+    found = diagnosed({"exp": CHAIN.change("b", variance=3.0)})
+    assert "no noise model was chosen" in found["noise-choice"].finding
+    assert "one value in nearly all rows" in found["rows-needed"].finding
+    assert found["near-constant"].finding == "No column is nearly constant compared with its mean."
+
+
 def test_a_hard_target_that_depends_on_its_parents():
     finding = diagnosed({"exp": CHAIN.change("b", variance=1.5)}, "hard")["hard-targets"]
     assert finding.level == "warning"
