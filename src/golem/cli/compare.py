@@ -23,7 +23,7 @@ from golem.runtime.result_folder import result_folder
 @reads_table()
 def compare(
     data: Annotated[
-        str, typer.Argument(help="CSV (also gzipped), Parquet, .npy or covariance file. `-` is standard input.")
+        str, typer.Argument(help="CSV (also gzipped), Parquet, .npy or covariance file. Use '-' for standard input.")
     ],
     output: options.OutputFolder = Path("golem-comparison"),
     quiet: options.Quiet = False,

@@ -28,8 +28,8 @@ def fit(
         list[str] | None,
         typer.Argument(
             help="CSV (also gzipped), Parquet or .npy files, folders, or patterns such as 'part-*.parquet'; their rows "
-            "form one table. Or a covariance file. `-` is standard input.  [default: with --from, the files of that "
-            "run]",
+            "form one table. Or a covariance file. Use '-' for standard input.  [default: with --from, the files of "
+            "that run]",
         ),
     ] = None,
     output: options.OutputFolder = Path("golem-output"),
@@ -49,8 +49,8 @@ def fit(
     lambda_sparsity: Annotated[
         str | None,
         options.model(
-            help="Penalty per edge: mbic, ebic, bic or a number. With lbfgs and adam: weight of the l1 norm."
-            "  [default: mbic; with lbfgs and adam 0.02 (ev) or 0.002 (nv, auto)]"
+            help="Penalty per edge: mbic, ebic, bic or a number. With --solver lbfgs or adam: weight of the l1 norm."
+            "  [default: mbic; with --solver lbfgs or adam 0.002, or 0.02 if --noise is ev]"
         ),
     ] = None,
     select: Annotated[
@@ -61,20 +61,20 @@ def fit(
         ),
     ] = None,
     lambda_dag: Annotated[
-        float | None, options.model(help="Penalty on cycles (only lbfgs, adam).  [default: 5]", min=0)
+        float | None, options.model(help="Penalty on cycles (needs --solver lbfgs or adam).  [default: 5]", min=0)
     ] = None,
     threshold: Annotated[
         str | None,
         options.model(
-            help="Smallest absolute weight to keep (only lbfgs, adam), or `lr`: keep edges whose likelihood ratio "
-            "exceeds the penalty per edge.  [default: 0.3; lr with --select]"
+            help="Smallest absolute weight to keep, or `lr`: keep edges whose likelihood ratio exceeds the penalty per "
+            "edge (needs --solver lbfgs or adam).  [default: 0.3; lr with --select]"
         ),
     ] = None,
     shape: Annotated[
         Literal["auto", "off"],
         options.model(
             help="Use the shape of the noise for directions that the equivalence class leaves open, where the linear "
-            "model holds (only order with nv, auto)."
+            "model holds (used with --solver order and --noise nv or auto)."
         ),
     ] = "auto",
     intervention: options.InterventionKind = "soft",
@@ -92,11 +92,15 @@ def fit(
     ] = "order",
     effort: Annotated[
         Literal["fast", "default", "thorough"] | None,
-        options.search(help="Length of the search (only order with nv, auto).  [default: default]"),
+        options.search(help="Length of the search (needs --solver order and --noise nv or auto).  [default: default]"),
     ] = None,
     max_iter: Annotated[
         int | None,
-        options.search(help="Maximum number of iterations.  [default: 10000 (lbfgs), 100000 (adam)]", min=1),
+        options.search(
+            help="Maximum number of iterations (needs --solver lbfgs or adam).  [default: 10000 (lbfgs), 100000 "
+            "(adam)]",
+            min=1,
+        ),
     ] = None,
     time_limit: Annotated[float | None, options.search(help="Time limit per graph, in seconds.", min=0.001)] = None,
     checkpoint: Annotated[
@@ -104,11 +108,15 @@ def fit(
         options.search(
             metavar="FILE",
             help="Keep the state of a long solve in this file, so that the same command continues after Ctrl-C, a time "
-            "limit or a crash (only adam).",
+            "limit or a crash (needs --solver adam).",
         ),
     ] = None,
     device: Annotated[
-        str, options.search(help="cpu, cuda, or auto: a GPU if it is faster (only adam, and order with ev).")
+        str,
+        options.search(
+            help="cpu, cuda, or auto: a GPU if it is faster. A GPU needs --solver adam, or --solver order with "
+            "--noise ev."
+        ),
     ] = "cpu",
     seed: Annotated[int, options.search(help="Random seed.", min=0)] = 0,
     diagnose: Annotated[
@@ -127,7 +135,12 @@ def fit(
         ),
     ] = None,
     certificate: Annotated[
-        bool, options.check("--certificate", help="Also find a local minimum of the paper's score nearby (only ev).")
+        bool,
+        options.check(
+            "--certificate",
+            help="Also minimize the paper's score, starting from the learned graph, and report how well its optimality "
+            "conditions hold (needs --noise ev).",
+        ),
     ] = False,
     forbid: options.Forbid = [],  # noqa: B006
     require: options.Require = [],  # noqa: B006
@@ -149,7 +162,7 @@ def fit(
         options.data(
             metavar="ADDRESS",
             help="Dask scheduler whose workers read the files, e.g. tcp://10.0.0.1:8786; they must see the same paths. "
-            "The value local starts one worker per core here. Needs `pip install 'golem-dag[distributed]'`.",
+            "The value local starts one worker per core here. Needs `golem-dag[distributed]`.",
         ),
     ] = None,
 ) -> None:
@@ -163,8 +176,9 @@ def fit(
         golem fit --from out/graph.json -o again
 
     Writes `graph.json`, `edges.csv`, `weights.csv` (up to 1000 columns), `graph.png` and `report.html` into the output
-    folder; open `report.html` in a browser. `--bootstrap` adds frequencies and intervals to these files, `--select`
-    adds `path.csv` and `path.png`. Ctrl-C keeps the best graph so far (exit code 130).
+    folder; open `report.html` in a browser. Tables with categories have `coefficients.csv` instead of `weights.csv`.
+    `--bootstrap` adds frequencies and intervals to these files, `--select` adds `path.csv` and `path.png`. Ctrl-C keeps
+    the best graph so far (exit code 130).
 
     `--from` looks for the files of the earlier run in the folder where it was started, in the current folder, and next
     to the `graph.json`. It reports whether the data and the graph are the same.

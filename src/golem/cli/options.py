@@ -56,8 +56,8 @@ Categorical = Annotated[
     list[str],
     data(
         metavar="COLUMNS",
-        help="Columns that are categories although they contain numbers, e.g. a,b; may be repeated. Text is a category "
-        "by default.",
+        help="Columns that are categories although they contain numbers, e.g. a,b; may be repeated. Columns of text "
+        "are categories by default.",
     ),
 ]
 Numeric = Annotated[
@@ -109,8 +109,8 @@ InterventionKind = Annotated[
     Literal["soft", "hard"],
     experiment(
         "--intervention",
-        help="What experiments do to their targets: change how they depend on their causes (soft), or replace their "
-        "causes (hard).",
+        help="Effect of an experiment on its targets: soft changes how a target depends on its parents; hard removes "
+        "the influence of the parents.",
     ),
 ]
 Intercepts = Annotated[

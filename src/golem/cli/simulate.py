@@ -46,7 +46,8 @@ def simulate(
         Literal["hard", "soft"] | None,
         typer.Option(
             help="Spread the rows over an observational environment and environments with one target each. hard: the "
-            "target is random and loses its parents. soft: its weights and its noise variance double."
+            "values of the target are random and do not depend on its parents. soft: its weights and its noise "
+            "variance double."
         ),
     ] = None,
     target_count: Annotated[

@@ -84,7 +84,7 @@ def _require_useful(model: Golem, solver: Order | Adam | LBFGS) -> None:
         bounds = "time_limit=..." if model.noise == "ev" else "effort=... or time_limit=..."
         useless["max_iter"] = f"solver='order' does not count iterations. Use {bounds} instead"
         if model.noise == "ev":
-            useless["effort"] = "noise='ev' needs no search. Leave it out"
+            useless["effort"] = "with noise='ev' the order is found in one pass. Leave it out"
     else:
         useless = {"effort": "it needs solver='order'. Leave it out"}
         if isinstance(model.lambda_sparsity, str):
