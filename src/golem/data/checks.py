@@ -8,6 +8,7 @@ import numpy as np
 
 from golem.data.collinearity import COPY, LARGEST_SHARE, correlations, most_determined, rounding_share_of
 from golem.data.moments import Moments
+from golem.data.table_errors import too_few_columns, too_few_rows
 from golem.data.unusable import Unusable, is_constant, unusable_columns, unusable_error
 from golem.runtime.messages import quoted, typed_names
 
@@ -54,9 +55,9 @@ def require_learnable(
         Number of calls between a warning and the user's line.
     """
     if moments.d < 2:
-        raise ValueError(f"A graph needs at least 2 columns; got n_features = {moments.d}: {quoted(moments.names)}.")
+        raise too_few_columns(moments.names)
     if moments.n <= 2:
-        raise ValueError(f"At least 3 rows are needed, better 10 per column; got {moments.n}.")
+        raise too_few_rows(moments.n)
     require_variation(moments)
     scale = np.sqrt(moments.variances)
     if moments.n <= moments.d:

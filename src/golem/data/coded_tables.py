@@ -83,7 +83,7 @@ class CodedTable:
     @property
     def codes(self) -> Codes:
         """Integer codes of categories without missing values, shape (n, d); see `Coding.codes`."""
-        require_finite(self.rows, self.coding.names)
+        require_finite(self.rows, self.coding.names, categories=self.coding.categories)
         return self.coding.codes(self.rows)
 
     def complete(self) -> CodedTable:
@@ -101,7 +101,8 @@ class CodedTable:
         if self.coding.is_numeric:
             return Moments.from_rows(self.rows, self.coding.names, missing=missing, progress=progress)
         absent, names = np.isnan(self.rows), self.coding.names
-        require_finite(self.rows if missing == "error" else np.where(absent, 0.0, self.rows), names)
+        checked = self.rows if missing == "error" else np.where(absent, 0.0, self.rows)
+        require_finite(checked, names, categories=self.coding.categories)
         used = self.complete() if missing == "drop" else self
         require_levels(used.coding)
         if len(used.rows) < 2:
@@ -146,7 +147,7 @@ def moments_of_columns(
     record = Missing.of("drop", absent, coding.names, markers=markers or {}) if missing == "drop" else None
     if absent.any():
         if missing == "error":
-            require_finite(np.column_stack(columns), coding.names, place, markers)
+            require_finite(np.column_stack(columns), coding.names, place, markers, coding.categories)
         kept = np.nonzero(~absent.any(axis=1))[0]
         columns, all_rows = [column[kept] for column in columns], place
         place = lambda row: all_rows(int(kept[row]))  # noqa: E731

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from golem.data.environment_input import Targets, naming_environment
@@ -13,12 +14,12 @@ from golem.data.environments import Environments, require_rows
 from golem.data.files.batches import naming
 from golem.data.files.cluster import read_on_cluster
 from golem.data.files.labelling import by_column, by_file
-from golem.data.files.streaming import KeptRows, plan, read_here
+from golem.data.files.streaming import KeptRows, Parts, plan, read_here
 from golem.data.files.table_files import Paths, TableFiles
 from golem.data.missing import MissingChoice, add_markers, require_choice
 from golem.data.moments import Moments
 from golem.data.resampling import Sample, Shards, merged, require_shards, rows_of_moments
-from golem.data.targets import resolve_targets
+from golem.data.targets import no_rows, resolve_targets, source_of
 from golem.data.unusable import Unusable, unusable_columns
 from golem.runtime.progress import Counter, Progress
 from golem.runtime.types import Matrix
@@ -74,6 +75,7 @@ def labelled(table: TableFiles, environment: str | None, targets: Targets | None
         table = by_file(table)
     else:
         table = by_column(table, environment, [str(label) for label in targets or ()])
+    table = replace(table, targets_source=source_of(targets))
     resolve_targets(targets, table.labels, table.names)
     return table
 
@@ -98,6 +100,7 @@ def environment_shards(
     tasks = plan(table, shards, "drop" if missing == "em" else missing)
     parts = read_here(tasks, progress, keep) if scheduler is None else read_on_cluster(tasks, scheduler, progress)
     gaps = [part.missing.markers for part in parts.values() if part.missing is not None]
+    _require_labels(table, parts, shards)
     with naming(table.files[0].path):
         table.na.require_found(functools.reduce(add_markers, gaps, {}), table.names)
     if missing == "em" and keep is not None:
@@ -108,6 +111,14 @@ def environment_shards(
         found[table.labels[number // shards]] += [part] if part.n else []
     require_rows({label: sum(part.n for part in own) for label, own in found.items()})
     return found
+
+
+def _require_labels(table: TableFiles, parts: Parts, shards: int) -> None:
+    """Raise a ValueError for targets of environments that are not in the column of labels."""
+    found = {number // shards for number, part in parts.items() if part.n or (part.missing and part.missing.rows_read)}
+    unused = [label for number, label in enumerate(table.labels) if number not in found]
+    if unused and found and table.coding is not None:
+        raise no_rows(unused, f"no row of column {table.coding.names[-1]!r}", table.targets_source)
 
 
 def rows_by_label(table: TableFiles, keep: KeptRows) -> dict[str, Matrix]:

@@ -20,7 +20,7 @@ from golem.data.moments import Moments
 from golem.data.targets import resolve_targets
 from golem.data.unusable import is_constant
 from golem.graphs.interventional import Intervention as Intervention
-from golem.runtime.messages import quoted, shortened
+from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.types import Indices, Matrix, Vector
 
 Intercepts = Literal["separate", "shared"]
@@ -295,7 +295,7 @@ class Environments:
 
 def require_rows(sizes: Mapping[str, int]) -> None:
     """Raise a ValueError for environments with too few rows."""
-    if small := [f"{label!r} ({n})" for label, n in sizes.items() if n < LEAST_ROWS]:
+    if small := [f"{label!r} ({counted(n, 'row')})" for label, n in sizes.items() if n < LEAST_ROWS]:
         raise ValueError(
             f"Environments with fewer than {LEAST_ROWS} rows: {shortened(small)}. Add rows, or leave them out."
         )

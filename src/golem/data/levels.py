@@ -34,6 +34,7 @@ _DATE = re.compile(
     r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:\d{2}.*)?"
     r"|\d{1,2}:\d{2}(:\d{2})?"
 )
+_WITH_UNIT = re.compile(r"[+-]?\d[\d.,]*\s*([^\d\s.,:/-][^\d]*)")
 _OTHER_NUMBER = re.compile(r"[+-]?[$€£]?\s?\d[\d\s.,']*\s?[%$€£]?")
 
 
@@ -72,17 +73,24 @@ def category(name: str, counts: Counts, chosen: bool = False) -> Variable:
     if counts and not chosen and all(_DATE.fullmatch(level) for level in counts):
         raise dates(name, next(iter(counts)))
     if 2 < n == len(counts) or len(counts) > max(_MANY_LEVELS, n / 2):
-        raise identifiers(name, len(counts), n)
+        raise identifiers(name, list(counts), n, chosen)
     return Variable.of_counts(name, counts)
 
 
-def identifiers(name: str, levels: int, n: int | None = None) -> ValueError:
-    """Return the error for text that identifies rows; n is None if not all rows were read."""
-    how = f"more than {levels} different values" if n is None else f"{levels} different values in {n} rows"
-    return ValueError(
-        f"Column {name!r} has {how}, like an identifier of rows: too many for a category. Drop it (--drop "
-        f"{typed_names([name])}), or group its values."
-    )
+def identifiers(name: str, levels: Sequence[str], n: int | None = None, chosen: bool = False) -> ValueError:
+    """Return the error for a column with too many levels; n is None if not all rows were read.
+
+    `chosen` says that the user has declared the column as a category.
+    """
+    how = f"more than {MOST_LEVELS} different values" if n is None else f"{len(levels)} different values in {n} rows"
+    units = {match[1] if (match := _WITH_UNIT.fullmatch(level)) else "" for level in levels}
+    if all(parsed(level) is not None for level in levels):
+        remedy = f"Use it as numbers{f': leave out --categorical {typed_names([name])}' if chosen else ''}."
+    elif len(units) == 1 and units != {""}:
+        remedy = f"To use it as numbers, remove the unit {next(iter(units))!r} from its values."
+    else:
+        remedy = f"Drop it (--drop {typed_names([name])}), or group its values."
+    return ValueError(f"Column {name!r} has {how}, which is too many for a category. {remedy}")
 
 
 def dates(name: str, example: str) -> ValueError:

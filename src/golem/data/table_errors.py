@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -15,20 +16,52 @@ TOO_LARGE = "Values beyond 1e150 have no finite variance in floating point. Resc
 
 
 class NotNumericError(ValueError):
-    """Columns that are not numeric, and may be categories."""
+    """Columns that are not numeric, and may be categories.
+
+    `text` describes the contents of columns of text, and `sentence` is the message without the name of the file.
+    """
 
     columns: tuple[str, ...] = ()
+    text: Mapping[str, str] = MappingProxyType({})
+    sentence: str = ""
+
+    def among_chosen(self, numeric: Collection[str]) -> NotNumericError:
+        """Return the error for text in columns that the user has declared as numbers (--numeric), if that is it."""
+        if not self.text or not set(self.text) <= set(numeric):
+            return self
+        file = str(self).removesuffix(self.sentence)
+        option = f"--numeric {typed_names(list(self.text))} cannot be used. Leave it out to use the"
+        if len(self.text) == 1:
+            name, content = next(iter(self.text.items()))
+            return NotNumericError(
+                f"{file}Column {name!r} contains text ({content}), so {option} column as a category."
+            )
+        return NotNumericError(
+            f"{file}Columns {_described(self.text)} contain text, so {option} columns as categories."
+        )
 
 
-def not_numeric(found: Mapping[str, str], columns: int, remedy: str = "") -> NotNumericError:
-    """Return the error for columns that are not numeric; `found` describes what each of them contains."""
-    verb = "is" if len(found) == 1 else "are"
-    listed = shortened([f"{name!r} ({content})" for name, content in found.items()])
-    error = NotNumericError(
-        f"{len(found)} of {columns} columns {verb} not numeric: {listed}. {remedy or encode_or_drop(list(found))}"
-    )
-    error.columns = tuple(found)
+def not_numeric(
+    found: Mapping[str, str], columns: int, remedy: str = "", among_numbers: bool = False
+) -> NotNumericError:
+    """Return the error for columns that are not numeric; `found` describes what each of them contains.
+
+    `among_numbers` says that all these columns also contain numbers.
+    """
+    if among_numbers and len(found) == 1:
+        name, content = next(iter(found.items()))
+        what = f"Column {name!r} contains numbers, except {content}."
+    else:
+        verb = "contain numbers and text" if among_numbers else f"{'is' if len(found) == 1 else 'are'} not numeric"
+        what = f"{len(found)} of {columns} columns {verb}: {_described(found)}."
+    sentence = f"{what} {remedy or encode_or_drop(list(found))}"
+    error = NotNumericError(sentence)
+    error.columns, error.sentence = tuple(found), sentence
     return error
+
+
+def _described(found: Mapping[str, str]) -> str:
+    return shortened([f"{name!r} ({content})" for name, content in found.items()])
 
 
 def encode_or_drop(names: Sequence[str]) -> str:
@@ -41,13 +74,28 @@ def encode_or_drop(names: Sequence[str]) -> str:
 
 def constant(names: Sequence[str]) -> ValueError:
     """Return the error for columns without variance."""
-    return ValueError(f"Constant columns: {quoted(names)}. Drop them: --drop {typed_names(names)}")
+    them = "it" if len(names) == 1 else "them"
+    return ValueError(f"{constant_sentence(names)} Drop {them}: --drop {typed_names(names)}, or use --drop-dependent.")
+
+
+def constant_sentence(names: Sequence[str]) -> str:
+    """Say which columns are constant."""
+    return f"Column {names[0]!r} is constant." if len(names) == 1 else f"Constant columns: {quoted(names)}."
 
 
 def too_few_rows(n: int, dropped: int = 0) -> ValueError:
-    """Return the error for a table with fewer than two rows, perhaps after incomplete rows were dropped."""
+    """Return the error for a table with few rows, perhaps after incomplete rows were dropped.
+
+    Checks of scikit-learn expect its word for the number of rows; the command line translates it.
+    """
     reason = f" after dropping {counted(dropped, 'row')} with missing values. Try missing='em'" if dropped else ""
-    return ValueError(f"A table needs at least 2 rows; got n_samples = {n}{reason}.")
+    return ValueError(f"A graph needs at least 3 rows, better 10 per column; got n_samples = {n}{reason}.")
+
+
+def too_few_columns(names: Sequence[str]) -> ValueError:
+    """Return the error for a table with fewer than two columns, with scikit-learn's word for their number."""
+    listed = f": {quoted(names)}" if names else ""
+    return ValueError(f"A graph needs at least 2 columns; got n_features = {len(names)}{listed}.")
 
 
 def other_width(columns: int, fitted: int) -> ValueError:
@@ -65,10 +113,12 @@ def require_finite(
     names: Sequence[str],
     place: Callable[[int], str] = row_number,
     markers: Mapping[str, Mapping[str, int]] | None = None,
+    categories: Collection[str] = (),
 ) -> None:
     """Raise a ValueError if values are infinite or NaN; it counts them per column and gives the place of the first.
 
     `markers` has the number of missing cells per column and marker, for those that are written in an unusual way.
+    `categories` are the columns whose missing values Gaussian EM would take for missing numbers; it is not advised.
     """
     if np.isfinite(X).all():
         return
@@ -77,11 +127,13 @@ def require_finite(
         what, wrong, remedy = "Infinite values (inf)", infinite, "Remove those rows or replace the values."
     else:
         what, wrong = "Missing values (NaN)", np.isnan(X)
-        remedy = "Drop those rows (missing='drop'), use Gaussian EM (missing='em'), or impute the values first."
+        absent = {name for name, column in zip(names, wrong.T, strict=True) if column.any()}
+        em = "" if absent.intersection(categories) else ", use Gaussian EM (missing='em')"
+        remedy = f"Drop those rows (missing='drop'){em}{',' if em else ''} or impute the values first."
     found, unusual = [], {} if markers is None else markers
     for name, count in zip(names, wrong.sum(axis=0), strict=True):
         written = f", written {quoted(sorted(unusual[name]))}" if name in unusual else ""
-        found += [f"{name!r} ({count}{written})"] if count else []
+        found += [f"{name!r} ({counted(count, 'value')}{written})"] if count else []
     empty = [name for name, column in zip(names, wrong.T, strict=True) if column.all()]
     if empty:
         remedy = f"Drop columns without values (--drop {typed_names(empty)}). For others: {remedy}"

@@ -12,9 +12,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.runtime.messages import quoted, suggestion
+from golem.runtime.messages import nearest, quoted, suggestion
 
 EXAMPLE = '{"control": [], "knockout": ["A"]}'
+
+
+class TargetsFile(dict[str, list[str]]):
+    """The targets of each environment, and the file that they come from."""
+
+    def __init__(self, targets: Mapping[str, list[str]], source: str) -> None:
+        super().__init__(targets)
+        self.source = source
+
+
+def source_of(targets: Mapping[Any, Any] | None) -> str:
+    """Return what messages call the targets: the name of their file, or of the parameter."""
+    return targets.source if isinstance(targets, TargetsFile) else "targets"
+
+
+def no_targets(labels: Sequence[str], known: Sequence[str], source: str, place: str = "") -> ValueError:
+    """Return the error for environments that have rows, but no targets; `place` tells where the first row is."""
+    near = nearest(labels[0], known)
+    add = "Add them" if near is None else f"Did you mean {near!r}? Otherwise add them"
+    return ValueError(
+        f"There are no targets for environment {quoted(labels)}{place}. {add} to {source}. Use [] for observational "
+        "data."
+    )
+
+
+def no_rows(labels: Sequence[str], rows: str, source: str) -> ValueError:
+    """Return the error for environments that have targets, but no rows; `rows` says where their labels would be."""
+    them, this = ("labels", "one of these labels") if len(labels) > 1 else ("label", "this label")
+    return ValueError(
+        f"{source} lists environment {quoted(labels)}, but {rows} has {this}. Correct the {them}, or remove "
+        f"{'them' if len(labels) > 1 else 'it'} from {source}."
+    )
 
 
 def resolve_targets(
@@ -27,18 +59,15 @@ def resolve_targets(
     if not isinstance(targets, Mapping):
         raise ValueError(
             f"Environments need targets: which columns each one changes, such as {EXAMPLE}; got "
-            f"{reprlib.repr(targets)}. [] means observational data."
+            f"{reprlib.repr(targets)}. Use [] for observational data."
         )
     require_unique(map(str, targets), "targets")
     given = {str(label): value for label, value in targets.items()}
     if unnamed := [label for label in labels if label not in given]:
-        raise ValueError(
-            f"The targets of environment {quoted(unnamed)} are missing. Add them to targets; [] means observational "
-            "data."
-        )
+        raise no_targets(unnamed, list(given), source_of(targets))
     if unknown := [label for label in given if label not in labels]:
         hint = suggestion(unknown[0], labels, "environments")
-        raise ValueError(f"There are targets for environment {quoted(unknown)}, which has no rows. {hint}")
+        raise ValueError(f"{no_rows(unknown, 'no row', source_of(targets))} {hint}")
     return {label: _columns(label, value, names) for label, value in given.items()}
 
 
@@ -104,7 +133,7 @@ def read_targets(path: str | Path) -> dict[str, list[str]]:
     )
     if not is_table:
         raise ValueError(f"{file}: The file must list the target columns of each environment, such as {EXAMPLE}")
-    return dict(content)
+    return TargetsFile(content, str(file))
 
 
 def coded_labels(labels: Any, rows: int) -> tuple[tuple[str, ...], NDArray[np.intp]]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.data.collinearity import COPY, LARGEST_SHARE, most_determined, rounding_share_of
+from golem.data.table_errors import constant_sentence
 from golem.runtime.messages import quoted, shortened, typed_names
 from golem.runtime.types import Matrix, Vector
 
@@ -90,8 +91,11 @@ def unusable_error(found: list[Unusable]) -> ValueError:
     copies = [f"{c.determined_by[0]!r} and {c.name!r}" for c in found if len(c.determined_by) == 1]
     combined = [column for column in found if len(column.determined_by) > 1]
     parts = [f"Columns without any value: {quoted(empty)}."] if empty else []
-    parts += [f"Constant columns: {quoted(constants)}."] if constants else []
-    parts += [f"Columns are copies of each other, apart from units: {shortened(copies)}."] if copies else []
+    parts += [constant_sentence(constants)] if constants else []
+    if len(copies) == 1:
+        parts.append(f"Columns {copies[0]} are copies of each other, apart from units.")
+    elif copies:
+        parts.append(f"These columns are copies of each other, apart from units: {shortened(copies)}.")
     if len(combined) == 1:
         parts.append(f"Column {combined[0].name!r} is a linear combination of {quoted(combined[0].determined_by)}.")
     elif combined:
@@ -99,8 +103,9 @@ def unusable_error(found: list[Unusable]) -> ValueError:
         parts.append(f"{len(combined)} columns are linear combinations of others: {shortened(listed, 3)}.")
     parts += ["A common cause is a total next to its parts."] if combined else []
     option = f"--drop {typed_names([column.name for column in found])}"
-    them = "it" if len(found) == 1 else "them"
-    parts.append(f"Drop {them}: {option} (golem fit and golem compare do it with --drop-dependent).")
+    them = "them" if len(found) > 1 else "one" if copies else "it"
+    choose = "let golem choose:" if copies or combined else "use"
+    parts.append(f"Drop {them}: {option}, or {choose} --drop-dependent.")
     return ValueError(" ".join(parts))
 
 

@@ -119,6 +119,11 @@ class Coding:
         return not any(variable.is_category for variable in self.variables)
 
     @property
+    def categories(self) -> tuple[str, ...]:
+        """Names of the categories."""
+        return tuple(variable.name for variable in self.variables if variable.is_category)
+
+    @property
     def is_discrete(self) -> bool:
         """Whether all variables are categories."""
         return all(variable.is_category for variable in self.variables)

@@ -13,6 +13,7 @@ from golem.data.checks import require_variation
 from golem.data.inputs import read_knowledge
 from golem.data.levels import require_levels
 from golem.data.moments import Moments
+from golem.data.table_errors import too_few_columns
 from golem.data.variables import Codes, Coding
 from golem.directions.equivalence_class import known_edges, open_edges
 from golem.estimator.category_settings import DISCRETE, ScoreName, choose_score
@@ -159,7 +160,7 @@ def fit_categories(model: Golem, moments: Moments, rows: RowSource, solver: Orde
     model.score_ = choose_score(model, solver, coding, rows is not None)
     assert isinstance(solver, Order)  # other solvers are refused
     if len(coding.names) < 2:
-        raise ValueError(f"A graph needs at least 2 columns; got {coding.names[0]!r}.")
+        raise too_few_columns(coding.names)
     require_levels(coding)
     require_variation(moments)
     model.__dict__.pop("likelihood_", None)  # of an earlier fit

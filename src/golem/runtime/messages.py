@@ -66,6 +66,13 @@ def typed_names(names: Sequence[str]) -> str:
     return shlex.quote(line.getvalue())
 
 
+def nearest(name: str, known: Sequence[str]) -> str | None:
+    """Return the known name that is most like an unknown one, if there is one."""
+    folded = {other.casefold().strip(): other for other in known}
+    near = difflib.get_close_matches(name.casefold().strip(), folded, n=1)
+    return folded[near[0]] if near else None
+
+
 def suggestion(name: str, known: Sequence[str], what: str) -> str:
     """Suggest the known name that is most like an unknown one, or list the known names.
 
@@ -76,6 +83,5 @@ def suggestion(name: str, known: Sequence[str], what: str) -> str:
     >>> suggestion("z", ["age", "income"], "columns")
     "The columns are 'age', 'income'."
     """
-    folded = {other.casefold().strip(): other for other in known}
-    near = difflib.get_close_matches(name.casefold().strip(), folded, n=1)
-    return f"Did you mean {folded[near[0]]!r}?" if near else f"The {what} are {quoted(known)}."
+    near = nearest(name, known)
+    return f"The {what} are {quoted(known)}." if near is None else f"Did you mean {near!r}?"

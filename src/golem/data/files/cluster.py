@@ -106,7 +106,7 @@ def connected(scheduler: str | Client, workers: int | None = None) -> Iterator[C
     try:
         from distributed import Client, LocalCluster
     except ModuleNotFoundError:
-        raise ValueError(f"A cluster needs Dask: {INSTALL}") from None
+        raise ValueError(f"Dask is not installed. Install it: {INSTALL}") from None
 
     if not isinstance(scheduler, str):
         yield scheduler

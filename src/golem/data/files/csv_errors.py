@@ -80,7 +80,11 @@ def lines_error(file: CsvFile, block: Block, columns: Sequence[int]) -> ValueErr
     if gaps := [file.names[j] for j in columns if j in absent and j not in text]:
         # So that the next attempt is the last one.
         remedy += f" Values of {quoted(gaps, 4)} are missing: also choose --missing drop or --missing em."
-    return not_numeric(found, len(columns), remedy)
+    among_numbers = have_numbers.issuperset(text)
+    error = not_numeric(found, len(columns), remedy, among_numbers)
+    is_few = len({number for cells in text.values() for number, _ in cells}) <= _FEW_LINES
+    error.text = {} if among_numbers and is_few else found
+    return error
 
 
 def _remedy(file: CsvFile, text: dict[int, list[tuple[int, str]]], among_numbers: bool) -> str:
@@ -101,6 +105,10 @@ def _remedy(file: CsvFile, text: dict[int, list[tuple[int, str]]], among_numbers
     remedy = f"{encode_or_drop(others)}." if others else ""
     if among_numbers and len(lines) <= _FEW_LINES:
         remedy = f"Correct {named_lines}, or remove what is not data, such as units or totals."
+        if len(text) == len(cells) == 1 and not markers and not next(iter(cells)).startswith(("<", ">")):
+            cell = next(iter(cells))
+            option = f"--na {shlex.quote(cell)} --missing drop"
+            remedy = f"Correct {named_lines}, or use {option} if {quoted([cell])} means a missing value."
     if markers:
         options = " ".join(f"--na {shlex.quote(marker)}" for marker in markers)
         means = f"If {quoted(markers)} means a missing value, use {options} with --missing drop or em."

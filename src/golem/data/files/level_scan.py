@@ -54,7 +54,7 @@ def reading_categories(table: TableFiles, read: Callable[[TableFiles], Result]) 
         except NotNumericError as error:
             known = table.text or frozenset()
             if known.issuperset(error.columns):
-                raise
+                raise error.among_chosen(table.numeric) from None
             table = with_types(table, known.union(error.columns))
 
 
@@ -118,7 +118,7 @@ class _Cells:
             if len(numbers) > FEW_VALUES or None in numbers:
                 raise _NotCodesError
         elif len(counts) > MOST_LEVELS:
-            raise identifiers(name, MOST_LEVELS)
+            raise identifiers(name, [cell for cell, _ in counts])
 
     def numbers(self, name: str) -> dict[str, int]:
         """Count the numbers of a column."""

@@ -25,9 +25,9 @@ from golem.data.files.table_files import TableFile, TableFiles
 from golem.data.moments import Moments
 from golem.data.row_blocks import BLOCKS, ROWS_PER_BLOCK, row_sample
 from golem.data.table_errors import too_few_rows
+from golem.data.targets import no_targets
 from golem.data.variables import Coding, codes_of_numbers
 from golem.runtime.machine import available_cores, free_memory, require_memory
-from golem.runtime.messages import quoted
 from golem.runtime.progress import Counter
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Indices, Matrix
@@ -59,6 +59,7 @@ class Task:
     missing: Literal["error", "drop"] = "error"
     coding: Coding | None = None
     environment: int | None = None
+    targets_source: str = "targets"
 
     @property
     def width(self) -> int:
@@ -81,7 +82,7 @@ def plan(table: TableFiles, shards: int = 1, missing: Literal["error", "drop"] =
             categories = {j for j, variable in coded if variable.is_category}
             file.require_numeric([j for j in columns if j not in categories])
             pieces = file.pieces(len(columns))
-        place = (before, total, shards, missing, table.coding, environment)
+        place = (before, total, shards, missing, table.coding, environment, table.targets_source)
         tasks += [Task(file, piece, columns, table.names, *place) for piece in pieces]
         before += file.size
     return tasks
@@ -121,12 +122,10 @@ def _with_known_labels(batch: Batch, task: Task) -> Batch:
     name = task.file.names[task.columns[-1]]
     absent = np.flatnonzero(np.isnan(batch.columns[-1]))
     if len(absent):
-        place, unknown = batch.place(int(absent[0])), quoted(list(batch.markers.get(name, ())))
-        if unknown:
-            raise ValueError(
-                f"There are no targets for environment {unknown} (the first unknown or empty label is in {place}). Add "
-                "them to targets; [] means observational data."
-            )
+        place, unknown = batch.place(int(absent[0])), list(batch.markers.get(name, ()))
+        if unknown and task.coding is not None:
+            where = f" (the first unknown or empty label is in {place})"
+            raise no_targets(unknown, task.coding.variables[-1].levels, task.targets_source, where)
         raise ValueError(f"Column {name!r} has no label in {place}. Remove those rows, or label them.")
     return dataclasses.replace(batch, markers={key: value for key, value in batch.markers.items() if key != name})
 

@@ -59,6 +59,8 @@ class TableFiles:
         The environments that the rows come from, if there are several; see `golem.data.files.labelling`.
     environments : tuple of int
         The number of the environment of each file, or -1 if the last of its `positions` is a column of labels.
+    targets_source : str
+        What messages call the targets: the name of their file.
 
     Examples
     --------
@@ -81,6 +83,7 @@ class TableFiles:
     coding: Coding | None = None
     labels: tuple[str, ...] = ()
     environments: tuple[int, ...] = ()
+    targets_source: str = "targets"
 
     @property
     def made_up_names(self) -> bool:
