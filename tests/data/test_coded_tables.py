@@ -121,6 +121,12 @@ def test_whole_numbers_are_categories_if_there_is_nothing_else():
     assert (np.array(table.coding.variables[0].levels)[table.codes[:, 0]].astype(int) == codes["a"]).all()
     for numbers in (codes.astype(float), codes.assign(d=np.arange(90.0)), codes.iloc[:20], codes.to_numpy()):
         assert CodedTable.read(numbers).coding.is_numeric
+    with pytest.warns(DataWarning, match=r"2 columns .* categories: 'b' \(3 values\), 'c' \(3 values\)\."):
+        assert [v.is_category for v in CodedTable.read(codes.astype({"a": float})).coding.variables] == [
+            False,
+            True,
+            True,
+        ]
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,9 @@ def test_the_summary_is_that_of_pandas(tmp_path):
     assert [site.kind, visits.kind, visits.may_be_codes, x.may_be_codes] == ["category", "numeric", True, False]
     assert "'visits' (4 values)" in summary.note
     assert "--categorical visits" in summary.note
+    chosen = opened(table, tmp_path / "a.csv", drop=["one"], numeric=["visits"])
+    chosen.read("drop", QUIET)
+    assert not chosen.summary.note
 
 
 def test_a_wide_table_is_folded():

@@ -303,17 +303,19 @@ def level_counts(coding: Coding, rows: Matrix) -> dict[str, dict[str, int]]:
 
 
 def _numbers(columns: Mapping[str, Vector], frame: Any) -> dict[str, tuple[Variable, Vector]]:
-    """Return columns of numbers as they are; as categories if all columns of the table have few whole numbers."""
+    """Return columns of numbers as they are; integers as categories if all columns have few whole numbers."""
     numbers = {name: (Variable(name), column) for name, column in columns.items()}
-    if not all(frame.schema[name].is_integer() for name in columns):
+    integers = [name for name in columns if frame.schema[name].is_integer()]
+    if not integers:
         return numbers
     if any(len(np.unique(column[:_FIRST_ROWS])) > FEW_VALUES for column in columns.values()):
         return numbers
     counts: dict[str, Counts] = {name: number_levels(column) for name, column in columns.items()}
     if not all(map(are_few_integers, counts.values())):
         return numbers
-    values = {name: len(levels) for name, levels in counts.items()}
+    values = {name: len(counts[name]) for name in integers}
     sentence = note_of_codes(values, as_categories=True, remedy="convert the columns to floats")
     warnings.warn(sentence, DataWarning, stacklevel=5)
-    variables = {name: category(name, levels) for name, levels in counts.items()}
-    return {name: (variables[name], codes_of_numbers(columns[name], variables[name].levels)) for name in columns}
+    variables = {name: category(name, counts[name]) for name in integers}
+    codes = {name: codes_of_numbers(columns[name], variable.levels) for name, variable in variables.items()}
+    return numbers | {name: (variables[name], codes[name]) for name in integers}

@@ -338,7 +338,7 @@ class TableSource:
         rows = self._moments.n if missing is None else missing.rows_read
         kept = self._kept.sample if self._kept.values is None else self._kept.values
         counts = {} if missing is None else missing.columns
-        return TableSummary.of(table.coding or Coding.numeric(table.names), rows, kept, counts)
+        return TableSummary.of(table.coding or Coding.numeric(table.names), rows, kept, counts, table.numeric)
 
     def _recoded(self, rows: Matrix | None) -> Matrix | None:
         """Return coded rows with the levels of the moments, which lack those of rows with missing values."""

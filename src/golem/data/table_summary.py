@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +37,7 @@ class ColumnSummary:
     levels : tuple of (str, int)
         Levels of a category and their numbers of rows, the most frequent first.
     may_be_codes : bool
-        Whether it has few different whole numbers, which may be codes of a category.
+        Whether it has few different whole numbers, which may be codes of a category, and no type by choice.
     """
 
     name: str
@@ -77,7 +77,12 @@ class TableSummary:
 
     @classmethod
     def of(
-        cls, coding: Coding, rows: int, values: Matrix | None, missing: Mapping[str, int] | None = None
+        cls,
+        coding: Coding,
+        rows: int,
+        values: Matrix | None,
+        missing: Mapping[str, int] | None = None,
+        chosen: Collection[str] = (),
     ) -> TableSummary:
         """Summarize a table.
 
@@ -91,6 +96,8 @@ class TableSummary:
             Coded rows, all or a sample of them.
         missing : mapping of str to int, optional
             Number of missing values per column, for columns that have any; by default counted in the values.
+        chosen : collection of str
+            Columns whose type was chosen by the user.
 
         Examples
         --------
@@ -105,7 +112,7 @@ class TableSummary:
             column = None if values is None else values[:, j]
             absent = 0 if column is None else int(np.isnan(column).sum())
             absent = absent if missing is None else missing.get(variable.name, 0)
-            found = {} if column is None else _content(column, variable.levels)
+            found = {} if column is None else _content(column, variable.levels, variable.name in chosen)
             columns.append(ColumnSummary(variable.name, variable.kind, absent, **found))  # type: ignore[arg-type]
         sampled = None if values is None or len(values) == rows else len(values)
         return cls(rows, tuple(columns), sampled)
@@ -136,7 +143,7 @@ class TableSummary:
         return note_of_codes(codes, as_categories=False) if codes else ""
 
 
-def _content(column: Vector, levels: Sequence[str]) -> dict[str, object]:
+def _content(column: Vector, levels: Sequence[str], chosen: bool) -> dict[str, object]:
     """Describe the values of a column of numbers, or of codes of levels."""
     present = column[~np.isnan(column)]
     if levels:
@@ -146,7 +153,7 @@ def _content(column: Vector, levels: Sequence[str]) -> dict[str, object]:
     if not len(present):
         return {"values": 0}
     values = len(np.unique(present))
-    may_be_codes = values <= FEW_VALUES and are_few_integers(number_levels(present))
+    may_be_codes = not chosen and values <= FEW_VALUES and are_few_integers(number_levels(present))
     return {"values": values, "low": float(present.min()), "high": float(present.max()), "may_be_codes": may_be_codes}
 
 

@@ -141,7 +141,13 @@ def test_codes_alone_are_categories_and_next_to_numbers_are_numbers(tmp_path):
     with pytest.warns(DataWarning, match="3 columns with few different whole numbers are treated as categories.*--num"):
         found = moments_from_file(path)
     assert found.coding.is_discrete
-    assert moments_from_file(path, numeric=["a"]).coding is None
+    with pytest.warns(DataWarning, match=r"2 columns .* categories: 'b' \(4 values\), 'c' \(4 values\)\."):
+        assert [v.kind for v in moments_from_file(path, numeric=["a"]).coding.variables] == [
+            "numeric",
+            *["category"] * 2,
+        ]
+    assert moments_from_file(path, numeric=["a", "b", "c"]).coding is None
+    assert moments_from_file(written(codes.assign(d=np.arange(90) / 7), path), numeric=["d"]).coding is None
     assert moments_from_file(written(codes.assign(d=np.arange(90) / 7), path)).coding is None
     assert moments_from_file(written(codes.assign(d=np.arange(90) + 1), path)).coding is None
     pq.write_table(pa.Table.from_pandas(codes), tmp_path / "a.parquet")

@@ -73,7 +73,8 @@ def with_types(table: TableFiles, text: Collection[str]) -> TableFiles:
     wanted = table.categorical.union(text) - table.numeric
     others = [name for name in table.names if name not in wanted]
     places = {name: k for k, name in enumerate(table.names)}
-    may_be_codes = bool(others) and not table.numeric.intersection(others)
+    # An option changes a single column: columns that are numbers by choice still count in the rule.
+    may_be_codes = not table.numeric.issuperset(others)
     for file, columns in _files(table) if may_be_codes else ():
         with naming(file.path):
             may_be_codes = may_be_codes and file.may_be_codes([columns[places[name]] for name in others])
@@ -188,9 +189,10 @@ def _scanned(table: TableFiles, text: Collection[str], codes: Collection[str]) -
     counts = {name: levels for name, levels in found.items() if levels is not None}
     numbers = {name: cells.numbers(name) for name in codes}
     if len(counts) == len(found) and codes and all(map(are_few_integers, numbers.values())):
-        sentence = note_of_codes({name: len(levels) for name, levels in numbers.items()}, as_categories=True)
+        taken = {name: levels for name, levels in numbers.items() if name not in table.numeric}
+        sentence = note_of_codes({name: len(levels) for name, levels in taken.items()}, as_categories=True)
         warnings.warn(sentence, DataWarning, stacklevel=_STACK)
-        counts |= numbers
+        counts |= taken
     variables = {name: category(name, levels, name in table.categorical) for name, levels in counts.items()}
     coding = Coding(tuple(variables.get(name, Variable(name)) for name in table.names))
     return replace(table, coding=None if coding.is_numeric else coding)
