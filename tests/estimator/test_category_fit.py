@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from golem import Golem, Knowledge
+from golem.data.checks import DataWarning
 from golem.data.coded_tables import CodedTable
 from golem.data.variables import Coding, Variable
 from golem.graphs.dag import cpdag, is_dag
@@ -205,6 +206,17 @@ def test_missing_values_are_dropped_or_estimated():
     estimated = Golem(missing="em").fit(gaps)
     assert 360 <= estimated.moments_.n < 400
     assert estimated.missing_.columns == {"kind": 40}
+
+
+def test_em_in_a_table_of_categories_says_that_it_changes_the_score():
+    gaps = discrete_table().astype(object)
+    gaps.iloc[0, 0] = None
+    with pytest.raises(ValueError, match=r"Drop those rows \(missing='drop'\), or impute .* needs the score 'mixed'"):
+        Golem().fit(gaps)
+    dropped = Golem(missing="drop").fit(gaps)
+    with pytest.warns(DataWarning, match=f"With missing='drop' the score would be '{dropped.score_}'"):
+        estimated = Golem(missing="em").fit(gaps)
+    assert (estimated.score_, dropped.score_) == ("mixed", "discrete-bic")
 
 
 def test_discrete_scores_need_all_rows():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Literal
 
+from golem.data.checks import DataWarning
 from golem.data.variables import Coding
 from golem.runtime.messages import counted, quoted, shown, typed_names
 from golem.solvers import LBFGS, Adam, Order
@@ -60,10 +62,18 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, coding: Coding, has
     chosen: ScoreName
     if score != "auto":
         chosen = score
-    elif numbers or not has_rows or model.missing == "em":
+    elif numbers or not has_rows:
         chosen = "mixed"
     else:
         chosen = choose_category_score(coding.levels)
+        if model.missing == "em" and chosen != "mixed":
+            warnings.warn(
+                f"Gaussian EM (missing='em') needs the score 'mixed'. With missing='drop' the score would be "
+                f"{chosen!r}, made for tables of categories. Prefer it if few rows have missing values.",
+                DataWarning,
+                stacklevel=4,
+            )
+            chosen = "mixed"
     _require_usable(model, solver, chosen)
     return chosen
 
