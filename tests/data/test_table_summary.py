@@ -52,8 +52,8 @@ def test_the_summary_is_that_of_pandas(tmp_path):
 def test_a_wide_table_is_folded():
     text = TableSummary.of(Coding.numeric([f"x{j}" for j in range(40)]), 5, np.zeros((5, 40))).text()
     assert text.startswith("Table: 5 rows, 40 columns (40 numbers)\ncolumn  type    missing  values  range\nx0 ")
-    assert text.endswith("... and 28 more columns")
-    assert len(text.splitlines()) == 15
+    assert text.endswith("... and 10 more columns")
+    assert len(text.splitlines()) == 33
 
 
 def test_names_stay_on_one_line():

@@ -13,7 +13,7 @@ from golem.runtime.messages import counted, shortened
 from golem.runtime.types import Matrix, Vector
 
 # Columns in the text of a summary, and levels of a category in it.
-_MOST_COLUMNS, _MOST_LEVELS = 12, 4
+_MOST_COLUMNS, _MOST_LEVELS = 30, 4
 _LONGEST_NAME = 30
 _KINDS: Mapping[Kind, str] = {"numeric": "number", "category": "category"}
 
