@@ -42,11 +42,18 @@ def test_the_summary_is_that_of_pandas(tmp_path):
     assert (x.missing, x.values, x.low, x.high) == (10, 190, table["x"].min(), table["x"].max())
     assert dict(site.levels) == table["site"].value_counts().to_dict()
     assert [site.kind, visits.kind, visits.may_be_codes, x.may_be_codes] == ["category", "numeric", True, False]
-    assert "'visits' (4 values)" in summary.note
-    assert "--categorical visits" in summary.note
+    (note,) = summary.notes
+    assert "'visits' (4 values)" in note
+    assert "--categorical visits" in note
     chosen = opened(table, tmp_path / "a.csv", drop=["one"], numeric=["visits"])
     chosen.read("drop", QUIET)
-    assert not chosen.summary.note
+    assert not chosen.summary.notes
+
+
+def test_a_category_with_the_name_of_a_label_of_experiments_is_noted():
+    coding = Coding((Variable("Condition", "category", ("wt", "ko")), Variable("batch"), Variable("x")))
+    (note,) = TableSummary.of(coding, 9, None).notes
+    assert note.startswith("If 'Condition' says which experiment a row comes from, use --environment Condition")
 
 
 def test_a_wide_table_is_folded():

@@ -9,12 +9,14 @@ import numpy as np
 
 from golem.data.levels import are_few_integers, note_of_codes
 from golem.data.variables import FEW_VALUES, Coding, Kind, number_levels
-from golem.runtime.messages import counted, shortened
+from golem.runtime.messages import counted, shortened, typed_names
 from golem.runtime.types import Matrix, Vector
 
 # Columns in the text of a summary, and levels of a category in it.
 _MOST_COLUMNS, _MOST_LEVELS = 30, 4
 _LONGEST_NAME = 30
+# Names of columns that often say which experiment a row comes from.
+_NAMES_OF_LABELS = {"batch", "condition", "environment", "experiment", "treatment"}
 _KINDS: Mapping[Kind, str] = {"numeric": "number", "category": "category"}
 
 
@@ -137,10 +139,15 @@ class TableSummary:
         return "\n".join([about, *_aligned(lines), *end])
 
     @property
-    def note(self) -> str:
-        """A sentence about whole numbers that may be codes of categories, or nothing."""
+    def notes(self) -> list[str]:
+        """Sentences about columns whose use may be another: codes of categories, and labels of experiments."""
         codes = {column.name: column.values or 0 for column in self.columns if column.may_be_codes}
-        return note_of_codes(codes, as_categories=False) if codes else ""
+        notes = [note_of_codes(codes, as_categories=False)] if codes else []
+        for column in self.columns:
+            if column.kind == "category" and column.name.strip().casefold() in _NAMES_OF_LABELS:
+                option = f"--environment {typed_names([column.name])}"
+                notes.append(f"If {column.name!r} says which experiment a row comes from, use {option} with --targets.")
+        return notes
 
 
 def _content(column: Vector, levels: Sequence[str], chosen: bool) -> dict[str, object]:

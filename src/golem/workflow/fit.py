@@ -232,8 +232,8 @@ def fit_file(
         moments = source.read(model.missing, progress)
         if (table := source.summary) is not None:
             progress.table(table.text())
-            if table.note:
-                progress.note(table.note)
+            for note in table.notes:
+                progress.note(note)
         with naming(paths):
             title = title_of(paths)
             files = {"paths": paths, "folder": _path_to_here(folder)} | vars(reading)
