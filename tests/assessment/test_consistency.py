@@ -13,6 +13,7 @@ from golem import Golem, LinearSEM, Moments
 from golem.graphs.dag import cpdag, topological_order
 from golem.graphs.named_graph import NamedGraph
 from golem.output import to_networkx
+from golem.output.document import describe
 from golem.plots import plot_check
 from golem.simulate import simulate
 
@@ -99,7 +100,7 @@ def test_the_same_graph_in_every_type_gives_the_same_result():
     drawn = simulate(6, 400, "ER1", random_state=2)
     names = tuple("abcdef")
     table = pd.DataFrame(drawn.data, columns=list(names))
-    shuffled = table[list("fbdaec")].assign(unused=0.0)
+    shuffled = table[list("fbdaec")].assign(unused=0.0, text="row")
     sem = LinearSEM(drawn.sem.weights, drawn.sem.noise_variances, names=names)
     named = NamedGraph.from_weights(drawn.sem.weights, names)
     expected = golem.check(drawn.sem.adjacency, drawn.data).p_value
@@ -173,6 +174,15 @@ def test_the_figure_names_the_worst_violations():
 def test_what_cannot_be_checked_is_refused(graph, message):
     with pytest.raises(ValueError, match=message):
         golem.check(graph, np.random.default_rng(0).normal(size=(20, 3)))
+
+
+def test_a_graph_with_categories_has_no_test():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=100), "site": rng.choice(["a", "b"], 100)})
+    model = Golem().fit(table)
+    for graph in (model, describe(model)):
+        with pytest.raises(ValueError, match="not available for graphs with categories: 'site'"):
+            golem.check(graph, table)
 
 
 def test_missing_values_are_treated_as_told():

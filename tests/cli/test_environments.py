@@ -78,3 +78,10 @@ def test_a_run_can_be_repeated_and_selected(frame):
 )
 def test_options_that_do_not_fit_are_refused(frame, words, message):
     assert message in " ".join(golem("fit", "data.csv", "-o", "out", *words, code=1).split())
+
+
+def test_a_graph_is_checked_without_the_column_of_labels(frame):
+    golem("fit", "data.csv", "--environment", "arm", "--targets", "targets.json", "-o", "out", "-q")
+    shown = golem("score", "out/graph.json", "--data", "data.csv")
+    assert "The graph does not name the columns 'arm'; they were left out." in shown
+    assert "implied independence" in shown

@@ -14,10 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from golem.assessment.implied_zeros import implied_zeros
 from golem.assessment.p_values import holm, p_text, smallest_of_independent
-from golem.data.checks import DataWarning, require_learnable, require_numbers
+from golem.data.checks import DataWarning, require_learnable
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.data.table_input import is_table, rows_and_names
+from golem.data.table_input import eager_frame, is_table, rows_and_names
+from golem.data.variables import Coding
+from golem.estimator.learned_graph import has_categories
 from golem.graphs.dag import as_adjacency, cycle_text, find_cycle, member_of_class
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
@@ -184,9 +186,10 @@ def check(graph: Any, data: Any, *, missing: MissingChoice = "error") -> Consist
     """
     given, names, fingerprint = _read(graph)
     moments = data if isinstance(data, Moments) else _moments(data, names, missing)
-    require_numbers(moments)
     names = moments.names if names is None else names
-    _require_columns(given, names, moments.names)
+    _require_columns(given, names, moments.variables)
+    if moments.coding is not None:
+        moments = _numbers_of(moments, moments.coding, names)
     moments = moments.selected(names)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # few rows make a graph uncertain, not these tests
@@ -212,6 +215,8 @@ def check(graph: Any, data: Any, *, missing: MissingChoice = "error") -> Consist
 def _read(graph: Any) -> tuple[BoolMatrix, tuple[str, ...] | None, str | None]:
     """Return the edges, the names if there are any, and the fingerprint of the rows behind the graph if it is known."""
     graph = getattr(graph, "estimator_", graph)  # of a GolemCV
+    if categories := _categories(graph):
+        raise _needs_numbers(categories)
     if isinstance(moments := getattr(graph, "moments_", None), Moments):
         edges = graph.adjacency_ if hasattr(graph, "adjacency_") else graph.cpdag_
         return edges, moments.names, moments.fingerprint
@@ -229,10 +234,38 @@ def _read(graph: Any) -> tuple[BoolMatrix, tuple[str, ...] | None, str | None]:
 
 def _moments(data: Any, names: tuple[str, ...] | None, missing: MissingChoice) -> Moments:
     """Return the moments of a table; an array has the names of the graph, if it has as many columns."""
+    if is_table(data) and names is not None:
+        frame, known = eager_frame(data), set(names)
+        # A column that the graph does not have need not be numeric.
+        used = [name for name in frame.columns if str(name) in known]
+        data = frame.select(used) if len(used) == len(known) else frame
+        return Moments.from_rows(*rows_and_names(data), missing=missing)
     values, found = rows_and_names(data)
-    if names is not None and len(names) == len(found) and not is_table(data):
+    if names is not None and len(names) == len(found):
         found = names
     return Moments.from_rows(values, found, missing=missing)
+
+
+def _categories(graph: Any) -> list[str]:
+    """Return the categories of a fitted model or a document."""
+    if isinstance(graph, GraphDocument):
+        kinds = zip(graph.names, graph.variables or (), strict=False)
+        return [name for name, variable in kinds if variable.kind == "category"]
+    return [variable.name for variable in graph.variables_ if variable.is_category] if has_categories(graph) else []
+
+
+def _numbers_of(moments: Moments, coding: Coding, names: Sequence[str]) -> Moments:
+    """Return the moments of the numbers; raise a ValueError if the graph has one of the categories."""
+    if found := [variable.name for variable in coding.variables if variable.is_category and variable.name in names]:
+        raise _needs_numbers(found)
+    return moments.selected(names)
+
+
+def _needs_numbers(categories: Sequence[str]) -> ValueError:
+    """Return the error for a graph with categories."""
+    return ValueError(
+        f"This test needs numbers, and is not available for graphs with categories: {quoted(categories)}."
+    )
 
 
 def _require_columns(graph: BoolMatrix, names: tuple[str, ...], columns: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -101,6 +102,7 @@ def _check(graph: Path, data: list[str], table: TableOptions, plot: Path | None,
     from golem.assessment.consistency import check
     from golem.data.files.standard_input import spooled
     from golem.data.table_source import open_source
+    from golem.graphs.graph_document import GraphDocument
     from golem.output.figures import plot_check
     from golem.output.result_files import save_figure
     from golem.runtime.files import require_writable
@@ -111,6 +113,10 @@ def _check(graph: Path, data: list[str], table: TableOptions, plot: Path | None,
         require_writable(plot.parent)
     with spooled(data) as paths, showing_warnings(quiet=False):
         source = open_source(paths, table.reading, divided=False, checked=False, scheduler=None)
+        columns = source.names
+        if set(known.names) < set(columns):  # others need not be numeric
+            reading = dataclasses.replace(table.reading, columns=[name for name in columns if name in known.names])
+            source = open_source(paths, reading, divided=False, checked=False, scheduler=None)
         moments = source.read(table.missing, ProgressBars(not as_json))
     result: Consistency = check(known, moments)
     if plot is not None:
@@ -121,10 +127,11 @@ def _check(graph: Path, data: list[str], table: TableOptions, plot: Path | None,
         rest = {"violations": result.records(result.violations), "verdict": result.verdict}
         print(json.dumps({"n": result.n} | summary | flags | rest))  # noqa: T201
         return
-    if unused := [name for name in moments.names if name not in set(result.names)]:
+    if unused := [name for name in columns if name not in set(result.names)]:
+        remedy = " To test them as isolated variables, use a format that lists them, such as graph.json."
         err.print(
-            f"Note: The graph does not name the columns {quoted(unused)}; they were left out. To test them as isolated "
-            "variables, use a format that lists them, such as graph.json.",
+            f"Note: The graph does not name the columns {quoted(unused)}; they were left out."
+            f"{'' if isinstance(known, GraphDocument) else remedy}",
             soft_wrap=True,
         )
     print_check(result)
