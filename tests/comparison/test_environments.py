@@ -22,9 +22,10 @@ def drawn():
 @pytest.mark.usefixtures("methods_here")
 def test_methods_learn_from_environments_and_others_say_that_they_cannot(drawn):
     options = {"environments": drawn.labels, "targets": drawn.targets, "truth": drawn.sem.adjacency}
-    found = compare(drawn.data, ["order-soft", "order-hard", "fgs"], **options)
-    assert [row.shd for row in found.rows] == [0.0, 0.0, None]
-    assert "fgs cannot use environments. The methods that can are order-soft, order-hard" in found.rows[2].message
+    found = compare(drawn.data, ["order-soft", "order-hard", "fgs", "order"], **options)
+    assert [row.shd for row in found.rows] == [0.0, 0.0, None, 0.0]
+    assert (found.estimates["order"].graph == found.estimates["order-soft"].graph).all()
+    assert "fgs cannot use environments. The methods that can are order, order-soft" in found.rows[2].message
     assert found.rows[0].bic is None
     assert found.settings["targets"]["control"] == []
     alone = compare(drawn.data, "order-hard")

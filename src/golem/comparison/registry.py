@@ -60,6 +60,8 @@ def _compile_measure() -> None:
 PAPER_RECIPE = ("golem-ev", "golem-nv")
 # Methods that learn from several environments, and only from these.
 INTERVENTIONAL = ("order-soft", "order-hard", "gies", "gnies")
+# Methods that can learn from several environments; order is then order-soft.
+_USE_ENVIRONMENTS = ("order", *INTERVENTIONAL)
 # Scores that need categories, of which the last two need a table without numbers.
 CATEGORY_SCORES: tuple[ScoreName, ...] = ("mixed", "bdeu", "discrete-bic")
 # golem-* is the paper's recipe; order-* searches over orders; order chooses the noise model from the data and
@@ -104,9 +106,12 @@ def require_known(names: list[str]) -> None:
             raise ValueError(f"Unknown method {name!r}. {hint}The methods are {', '.join(known)}.")
 
 
-def prepare(name: str) -> None:
-    """Compile and import what a method needs, so that this is not timed."""
-    method = METHODS.get(name)
+def prepare(name: str, by_local_scores: bool = False) -> None:
+    """Compile and import what a method needs, so that this is not timed.
+
+    With environments or categories, `order` is a search with local scores.
+    """
+    method = METHODS.get("order-soft" if name == "order" and by_local_scores else name)
     if method is not None and method.prepare is not None:
         method.prepare()
 
@@ -139,21 +144,19 @@ def learn(
     ValueError
         If the method cannot use the data or the knowledge.
     """
-    if tables is not None and name not in INTERVENTIONAL:
-        raise ValueError(f"{name} cannot use environments. The methods that can are {', '.join(INTERVENTIONAL)}.")
+    if tables is not None and name not in _USE_ENVIRONMENTS:
+        raise ValueError(f"{name} cannot use environments. The methods that can are {', '.join(_USE_ENVIRONMENTS)}.")
     if tables is None and name in INTERVENTIONAL:
         raise ValueError(f"{name} needs environments and their targets.")
+    if moments.coding is not None and (name in OTHER_PACKAGES or not isinstance(METHODS[name].model(), Golem)):
+        raise ValueError(f"{name} needs numbers, and this table has categories.")
     if name in OTHER_PACKAGES:
-        if moments.coding is not None:
-            raise ValueError(f"{name} needs numbers, and this table has categories.")
         return _learn_elsewhere(OTHER_PACKAGES[name], name, rows, knowledge, tables)
     model = METHODS[name].model().set_params(knowledge=knowledge)
     if tables is not None:
         model.fit(tables.environments)
     elif moments.coding is None:
         model.fit(moments if rows is None else named_table(rows, moments.names))
-    elif not isinstance(model, Golem):
-        model.fit(moments)  # an error that names the categories
     else:
         model.fit(moments, rows=rows)
         return Estimate(model.adjacency_, False, model.adjacency_)
