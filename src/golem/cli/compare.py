@@ -65,7 +65,8 @@ def compare(
       methods
     - `dagma`, `gcastle-notears`, `lingam`, `causal-learn-ges`, `causal-learn-pc`, `flopsearch`,
       `flopsearch-mbic`: other packages
-    - `order-soft`, `order-hard`, `gies`, `gnies`: learn from experiments (only these run with --environment)
+    - `order-soft`, `order-hard`, `gies`, `gnies`: learn from experiments (only these run with --environment, and
+      `order`, which is then `order-soft`)
     - `-mbic`: with the penalty per edge of `order`, so that only the searches differ
 
     Writes `comparison.csv`, `agreement.csv`, `distances.csv`, `comparison.png` and `report.html` into the output
@@ -127,6 +128,7 @@ def compare(
         print(json.dumps([vars(row) for row in result.rows]))  # noqa: T201
     elif not quiet:
         print_comparison(result, output)
+        everything = everything and not result.settings["score"]  # other methods cannot use categories
         if everything and not paper and environment is None:
             listed = ", ".join(PAPER_RECIPE)
             out.print(f"\nNot run because the paper's recipe takes minutes: {listed}. Add them with --paper.")

@@ -281,7 +281,11 @@ def print_check(result: Consistency) -> None:
 def print_comparison(comparison: Comparison, output: Path) -> None:
     """Print the table of a comparison, the warnings, and the edges on which the methods agree."""
     out.print(str(comparison))
-    if comparison.estimates:
+    if comparison.settings.get("score"):
+        from golem.output.document import SCORES
+
+        out.print(f"\nScore: {SCORES[comparison.settings['score']]}, in units of the deviance; lower is better.")
+    elif any(row.bic is not None for row in comparison.rows):
         out.print("\nBIC: with least-squares weights and free noise variances; lower is better.")
     if comparison.estimates and comparison.truth is not None:
         out.print(

@@ -45,6 +45,9 @@ class Row:
         Running time.
     bic : float
         BIC with least-squares weights and free noise variances; for an equivalence class, of one of its members.
+    score : float
+        Of a table with categories: the score in `Comparison.settings`, the same for all methods, in units of the
+        deviance.
     score_ev, score_nv : float
         The paper's S(B) at the weights of the method, with equal and with free noise variances.
     status : str
@@ -61,6 +64,7 @@ class Row:
     tpr: float | None = None
     seconds: float | None = None
     bic: float | None = None
+    score: float | None = None
     score_ev: float | None = None
     score_nv: float | None = None
     status: str = "done"
@@ -85,7 +89,7 @@ class Comparison:
         Each warning, with the methods that gave it.
     settings : mapping
         Settings to repeat the comparison, as JSON: the number of rows `n`, `missing`, `time_limit`, `knowledge` (by
-        column names) and `versions`.
+        column names), `versions`, and of a table with categories the `score` by which the graphs are compared.
 
     Examples
     --------
@@ -164,7 +168,7 @@ class Comparison:
 
     def _table(self) -> list[list[str]]:
         """Return the headings, and the numbers of each method as text."""
-        headings = ["method", "edges", "BIC", "seconds"]
+        headings = ["method", "edges", "score" if self.settings.get("score") else "BIC", "seconds"]
         headings += [] if self.truth is None else ["SHD", "SHD-C", "SID", "TPR"]
         columns = [heading.lower().replace("-", "_") for heading in headings]
         return [headings, *([_shown(row, column) for column in columns] for row in self.rows)]
@@ -201,5 +205,5 @@ def _shown(row: Row, column: str) -> str:
         return ""
     if isinstance(value, str | int):
         return str(value)
-    formats = {"seconds": ".3g", "bic": ".1f", "tpr": ".3f"}
+    formats = {"seconds": ".3g", "bic": ".1f", "score": ".1f", "tpr": ".3f"}
     return format(value, formats.get(column, ".0f"))

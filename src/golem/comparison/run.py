@@ -35,6 +35,8 @@ from golem.data.readers import rows_of
 from golem.data.table_input import rows_and_names
 from golem.data.table_source import CovarianceSource, Reading, TableSource, open_table, require_no_covariance
 from golem.data.variables import Coding
+from golem.estimator.category_fit import automatic_table_score
+from golem.estimator.category_settings import ScoreName
 from golem.graphs import metrics
 from golem.graphs.dag import as_adjacency
 from golem.graphs.formats import read_graph
@@ -46,8 +48,7 @@ from golem.runtime.types import BoolMatrix, Matrix
 from golem.runtime.version import __version__
 from golem.score.objective import graph_bic, graph_scores
 from golem.score.regression import residual_variances
-from golem.score.sparsity import L0
-from golem.solvers.order.local_scores import gaussian_blocks
+from golem.solvers.order.local_scores import Counts, GaussianBlocks
 
 TIME_LIMIT = 120.0
 
@@ -73,7 +74,8 @@ def compare(
     ----------
     X : array, DataFrame (pandas, Polars), PyArrow table or Moments
         Data of shape (n, d). Methods that need rows cannot use Moments. A table with categories is for `order` and the
-        scores of golem (order-mixed, order-bdeu, order-discrete-bic); its BIC is that of the degenerate Gaussian score.
+        scores of golem (order-mixed, order-bdeu, order-discrete-bic). All its graphs are compared by the score that
+        `order` chooses.
     methods : str or sequence of str, optional
         Names of methods (`golem.comparison.registry`, `golem.comparison.other_packages`); by default all that are
         installed except the paper's recipe ("golem-ev", "golem-nv"), which takes minutes.
@@ -82,7 +84,8 @@ def compare(
         not name other variables.
     environments : str or sequence of n labels, optional
         The experiment that each row comes from, or the name of the column of X with these labels; see `Golem.fit`. Only
-        the methods in `golem.comparison.registry.INTERVENTIONAL` can use them, and these run by default.
+        the methods in `golem.comparison.registry.INTERVENTIONAL`, which run by default, and `order`, which is then
+        order-soft, can use them.
     targets : mapping of label to columns, optional
         The columns that each experiment changed; [] for observational data.
     knowledge : Knowledge or NamedKnowledge, optional
@@ -123,7 +126,9 @@ def compare(
         if moments.coding is None:
             require_learnable(moments, uses_scale=False)
     variables = moments.variables
-    names = default_methods(with_environments, moments.coding) if chosen is None else names
+    score = None if moments.coding is None else automatic_table_score(moments, rows)
+    if chosen is None:
+        names = default_methods(with_environments) if score is None else _methods_for(moments.coding, score[0])
     true_graph = None if truth is None else _true_graph(truth, variables)
     unnamed = [name for name in variables if name not in truth.names] if isinstance(truth, NamedGraph) else []
     masks = read_knowledge(knowledge, variables)
@@ -140,7 +145,12 @@ def compare(
             outcome = _run(name, process, time_limit, tick)
             for warning in outcome.warnings:
                 warned[warning] = (*warned.get(warning, ()), name)
-            found.append(_row(name, outcome, moments, true_graph, has_bic=tables is None))
+            row = _row(name, outcome, true_graph)
+            if outcome.estimate is not None and score is not None:
+                row = replace(row, score=_cost(score[1], outcome.estimate))
+            elif outcome.estimate is not None and tables is None:  # environments have no common covariance
+                row = _with_scores(row, outcome.estimate, moments)
+            found.append(row)
             if outcome.estimate is not None:
                 estimates[name] = outcome.estimate
             if outcome.status == "interrupted":
@@ -152,6 +162,7 @@ def compare(
         "n": moments.n,
         "missing": missing,
         "targets": None if tables is None else tables.environments.named_targets,
+        "score": None if score is None else score[0],
         "time_limit": None if time_limit is None else float(time_limit),
         "knowledge": None if masks.is_empty else by_name.document(),
         "versions": {"golem": __version__} | versions() | _package_versions(names),
@@ -226,14 +237,15 @@ def compare_file(
     return compare(named_table(read.values, source.names), methods, truth=graph, **options)
 
 
-def default_methods(with_environments: bool = False, coding: Coding | None = None) -> list[str]:
-    """Return the installed methods for the data, without the paper's recipe, which takes minutes.
+def _methods_for(coding: Coding | None, score: ScoreName) -> list[str]:
+    """Return golem's scores of a table with categories; `order` stands for the one that it chooses."""
+    usable = CATEGORY_SCORES if coding is not None and coding.is_discrete else CATEGORY_SCORES[:1]
+    return ["order", *(f"order-{name}" for name in usable if name != score)]
 
-    Of tables with categories, only golem's own scores learn.
-    """
+
+def default_methods(with_environments: bool = False) -> list[str]:
+    """Return the installed methods for tables of numbers, without the paper's recipe, which takes minutes."""
     by_score = [f"order-{score}" for score in CATEGORY_SCORES]
-    if coding is not None:
-        return ["order", *(by_score if coding.is_discrete else by_score[:1])]
     installed = [*METHODS, *(name for name, other in OTHER_PACKAGES.items() if other.is_installed)]
     suited = [name for name in installed if (name in INTERVENTIONAL) == with_environments]
     return [name for name in suited if name not in (*PAPER_RECIPE, *by_score)]
@@ -296,27 +308,36 @@ def _true_graph(truth: Any, names: tuple[str, ...]) -> BoolMatrix:
     return metrics.as_truth(truth, names)
 
 
-def _row(name: str, outcome: Outcome, moments: Moments, truth: BoolMatrix | None, has_bic: bool = True) -> Row:
-    """Return the row of a method in the table; without scores if one covariance does not describe the data."""
+def _row(name: str, outcome: Outcome, truth: BoolMatrix | None) -> Row:
+    """Return the row of a method, with the number of edges and the distances to the truth."""
     row = Row(name, seconds=outcome.seconds, status=outcome.status, message=outcome.message)
     estimate = outcome.estimate
     if estimate is None:
         return row
-    graph, S, n = estimate.graph, moments.covariance, moments.n
+    graph = estimate.graph
     row = replace(row, edges=int(np.sum(np.triu(graph | graph.T)) if estimate.is_class else graph.sum()))
-    # A node with as many parents as rows has no residual variance, and the graph no BIC.
-    if estimate.member is not None and moments.coding is not None:
-        score = gaussian_blocks([S], [n], first=moments.coding.first, sparsity=L0("bic"))
-        costs = [score.cost(j, np.flatnonzero(parents).tolist()) for j, parents in enumerate(estimate.member.T)]
-        row = replace(row, bic=float(sum(costs)))
-    elif has_bic and estimate.member is not None and estimate.member.sum(axis=0).max() < n - 1:
-        row = replace(row, bic=graph_bic(estimate.member, S, n))
-        if estimate.weights is not None:
-            scores = graph_scores(estimate.weights, residual_variances(estimate.weights, S), n)
-            row = replace(row, score_ev=scores["paper_score_ev"], score_nv=scores["paper_score_nv"])
-    if truth is not None:
-        scored = metrics.evaluate(truth, graph, cpdag=estimate.is_class)
-        numbers: dict[str, Any] = {key: getattr(scored, key) for key in ("shd", "shd_c", "sid", "tpr")}
-        numbers = {key: None if math.isnan(value) else value for key, value in numbers.items()}
-        row = replace(row, **numbers)
-    return row
+    if truth is None:
+        return row
+    scored = metrics.evaluate(truth, graph, cpdag=estimate.is_class)
+    numbers: dict[str, Any] = {key: getattr(scored, key) for key in ("shd", "shd_c", "sid", "tpr")}
+    numbers = {key: None if math.isnan(value) else value for key, value in numbers.items()}
+    return replace(row, **numbers)
+
+
+def _with_scores(row: Row, estimate: Estimate, moments: Moments) -> Row:
+    """Add the BIC and the scores of the paper. A node with as many parents as rows has no residual variance."""
+    S, n, member = moments.covariance, moments.n, estimate.member
+    if member is None or member.sum(axis=0).max() >= n - 1:
+        return row
+    row = replace(row, bic=graph_bic(member, S, n))
+    if estimate.weights is None:
+        return row
+    scores = graph_scores(estimate.weights, residual_variances(estimate.weights, S), n)
+    return replace(row, score_ev=scores["paper_score_ev"], score_nv=scores["paper_score_nv"])
+
+
+def _cost(score: GaussianBlocks | Counts, estimate: Estimate) -> float | None:
+    """Return the score of a graph; None if it is a class without a member."""
+    if estimate.member is None:
+        return None
+    return float(sum(score.cost(j, np.flatnonzero(parents).tolist()) for j, parents in enumerate(estimate.member.T)))

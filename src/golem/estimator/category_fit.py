@@ -16,14 +16,14 @@ from golem.data.moments import Moments
 from golem.data.table_errors import too_few_columns
 from golem.data.variables import Codes, Coding
 from golem.directions.equivalence_class import known_edges, open_edges
-from golem.estimator.category_settings import DISCRETE, ScoreName, choose_score
+from golem.estimator.category_settings import DISCRETE, ScoreName, automatic_score, choose_score
 from golem.estimator.direction_evidence import RowSource
 from golem.estimator.environment_fit import require_observational
 from golem.estimator.learned_graph import LearnedGraph
 from golem.estimator.name_order import NameOrder, name_order
 from golem.estimator.settings import edge_penalty
 from golem.graphs.edges import Edges
-from golem.runtime.types import Indices, Vector
+from golem.runtime.types import Indices, Matrix, Vector
 from golem.score.block_regression import BlockRegression, regress_block
 from golem.score.regression import Regressions
 from golem.score.sparsity import L0
@@ -175,6 +175,15 @@ def fit_categories(model: Golem, moments: Moments, rows: RowSource, solver: Orde
     model.environments_ = model.start_solution_ = model.noise_choice_ = model.threshold_ = None
     model.n_iter_ = max(1, model.solution_.iterations)
     model.graph_ = _learned(model)
+
+
+def automatic_table_score(moments: Moments, rows: Matrix | None) -> tuple[ScoreName, GaussianBlocks | Counts]:
+    """Return the score that "auto" chooses for a table with categories, with the default penalty, and its name."""
+    coding = moments.coding
+    assert coding is not None
+    name = automatic_score(coding, rows is not None)
+    codes = _all_codes(rows, moments, coding) if name in DISCRETE else None
+    return name, _score(name, moments, codes, L0())
 
 
 def _learned(model: Golem) -> LearnedGraph:

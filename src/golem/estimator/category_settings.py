@@ -59,23 +59,22 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, coding: Coding, has
             f"{'is a number' if len(numbers) == 1 else 'are numbers'}: {quoted(numbers)}. Use the score 'mixed', or "
             f"declare them as categories (--categorical {typed_names(numbers)})."
         )
-    chosen: ScoreName
-    if score != "auto":
-        chosen = score
-    elif numbers or not has_rows:
+    chosen = automatic_score(coding, has_rows) if score == "auto" else score
+    if score == "auto" and model.missing == "em" and chosen != "mixed":
+        warnings.warn(
+            f"Gaussian EM (missing='em') needs the score 'mixed'. With missing='drop' the score would be {chosen!r}, made "
+            "for tables of categories. Prefer it if few rows have missing values.",
+            DataWarning,
+            stacklevel=4,
+        )
         chosen = "mixed"
-    else:
-        chosen = choose_category_score(coding.levels)
-        if model.missing == "em" and chosen != "mixed":
-            warnings.warn(
-                f"Gaussian EM (missing='em') needs the score 'mixed'. With missing='drop' the score would be "
-                f"{chosen!r}, made for tables of categories. Prefer it if few rows have missing values.",
-                DataWarning,
-                stacklevel=4,
-            )
-            chosen = "mixed"
     _require_usable(model, solver, chosen)
     return chosen
+
+
+def automatic_score(coding: Coding, has_rows: bool) -> ScoreName:
+    """Return the score that "auto" chooses for a table with categories."""
+    return choose_category_score(coding.levels) if coding.is_discrete and has_rows else "mixed"
 
 
 def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str) -> None:

@@ -122,6 +122,7 @@ const SCORES = {
   sid: ["SID", "pairs of variables whose effect would be computed wrongly with this graph"],
   tpr: ["TPR", "share of the true edges that were found"],
   bic: ["BIC", "lower is better"],
+  score: ["score", "of the table with categories, as in the settings below; lower is better"],
   score_ev: ["GOLEM-EV score", "score of the paper with equal noise variances; lower is better"],
   score_nv: ["GOLEM-NV score", "score of the paper with free noise variances; lower is better"],
   seconds: ["seconds"],
