@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from golem.runtime.machine import available_cores
 from golem.runtime.types import Matrix
@@ -173,36 +174,50 @@ class Run:
     def run(self) -> Status:
         """Search from every start, then perturb all chains until they agree or have had their perturbations."""
         self._begin(self.starts)
-        self.chains = sorted(self.chains, key=lambda chain: round(chain.score, 3))[: self.kept]
         status = self._perturb(self.clock.planned)
         self._climb([self.leader()])
         return status
 
     def _begin(self, starts: Sequence[Start]) -> None:
-        """Begin the chains, and let them climb until no candidates are missing."""
-        owner, most = self.owner, self.problem.most_parents
+        """Begin the chains, and let them climb until no candidates are missing; only the best ones go on."""
         seeds = [int(seed) for seed in self.rng.integers(2**63, size=len(starts))]
         self._connect(starts)
         starts = self._among_all(starts)
         for _ in range(_MOST_EXTENSIONS):
-            lists = candidate_lists(self.problem.S, self.connected, owner.likely, owner.known)
-            pairs = zip(starts, seeds, strict=True)
-            chains = [Chain(lists, most, start, seed) for start, seed in pairs]
-            self._each(lambda chain: chain.begin(self.problem), chains)
-            self.chains = chains
-            self._climb(chains)
-            if lists.slots.shape[1] == len(owner.S) ** 2:
+            complete = self._begin_round(starts, seeds)
+            best = sorted(zip(self.chains, seeds, strict=True), key=lambda pair: round(pair[0].score, 3))
+            best = best[: max(self.kept, len(best) // 2)]
+            self.chains, seeds = [chain for chain, _ in best], [seed for _, seed in best]
+            if complete:
                 break
-            starts = self._among_all([Start(chain.best.nodes[kernels.ORDER], chain.parents()) for chain in chains])
-            if not self._connect(starts):
+            starts = [Start(chain.best.nodes[kernels.ORDER], chain.parents()) for chain in self.chains]
+            starts = self._among_all(starts)
+            if not self._connect(starts, families=True):
                 break
+        self.chains = self.chains[: self.kept]
 
-    def _connect(self, starts: Sequence[Start]) -> bool:
-        """Add edges to the candidates; return whether there are new ones."""
+    def _begin_round(self, starts: Sequence[Start], seeds: Sequence[int]) -> bool:
+        """Begin the chains with the present candidates, and let them climb; return whether all nodes are candidates."""
+        owner, most = self.owner, self.problem.most_parents
+        lists = candidate_lists(self.problem.S, self.connected, owner.likely, owner.known)
+        chains = [Chain(lists, most, start, seed) for start, seed in zip(starts, seeds, strict=True)]
+        self._each(lambda chain: chain.begin(self.problem), chains)
+        self.chains = chains
+        self._climb(chains)
+        return bool(lists.slots.shape[1] == len(owner.S) ** 2)
+
+    def _connect(self, starts: Sequence[Start], families: bool = False) -> bool:
+        """Add edges to the candidates, also between families if asked; return whether there are new ones.
+
+        To reverse an edge w -> v, v must be able to take over the parents of w, and w the other parents of v.
+        """
         before = self.connected.sum()
-        for start in starts:
-            children = np.repeat(np.arange(len(start.order)), [len(parents) for parents in start.parents])
-            self.connected[children, np.concatenate(start.parents)] = True
+        for order, parents in starts:
+            d, ends = len(order), np.cumsum([0, *map(len, parents)])
+            edges = sparse.csr_array((np.ones(ends[-1]), np.concatenate(parents), ends), shape=(d, d))
+            linked = edges + edges @ edges + edges.T @ edges if families else edges
+            self.connected[linked.nonzero()] = True
+            np.fill_diagonal(self.connected, False)
         return bool(self.connected.sum() > before)
 
     def _among_all(self, starts: Sequence[Start]) -> list[Start]:

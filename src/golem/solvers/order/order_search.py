@@ -124,6 +124,7 @@ class OrderSearch:
             most_parents=min(most, d - 1),
         )
         self.likely, self.r2 = markov_blankets(self.problem)
+        self.blankets = [np.flatnonzero(row) for row in self.likely]
         self.connected = self.likely | most_correlated(R)
 
     def search(
@@ -173,18 +174,18 @@ class OrderSearch:
 
     def start(self, start: str | ArrayLike, rng: np.random.Generator) -> Start:
         """Convert a start to an order that the required edges allow."""
-        graph = self.likely.T
+        parents = self.blankets
         if isinstance(start, str):
             order = np.argsort(self.r2.round(9), kind="stable") if start == "r2" else rng.permutation(len(self.S))
         else:
             given = np.asarray(start)
-            graph = given != 0 if given.ndim == 2 else graph
+            if given.ndim == 2:
+                parents = [np.flatnonzero(column) for column in given.T]
             order = topological_order(given) if given.ndim == 2 else given
         if self.required is not None:
             rank = np.argsort(order)
             if np.any(self.required & (rank[:, None] > rank)):
                 order = topological_order(self.required, order)
-        parents = [np.flatnonzero(row) for row in graph.T]
         if self.required is not None:
             parents = [np.append(np.flatnonzero(row), own) for row, own in zip(self.required.T, parents, strict=True)]
         return Start(order.astype(np.int64), parents)
