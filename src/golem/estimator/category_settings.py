@@ -62,8 +62,8 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, coding: Coding, has
     chosen = automatic_score(coding, has_rows) if score == "auto" else score
     if score == "auto" and model.missing == "em" and chosen != "mixed":
         warnings.warn(
-            f"Gaussian EM (missing='em') needs the score 'mixed'. With missing='drop' the score would be {chosen!r}, made "
-            "for tables of categories. Prefer it if few rows have missing values.",
+            f"Gaussian EM (missing='em') needs the score 'mixed'. With missing='drop' the score would be {chosen!r}, "
+            "made for tables of categories. Prefer it if few rows have missing values.",
             DataWarning,
             stacklevel=4,
         )
