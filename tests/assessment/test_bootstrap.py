@@ -180,7 +180,7 @@ def test_a_rare_value_is_drawn_until_it_is_there():
 def test_a_resample_that_never_can_be_fitted_is_told(monkeypatch):
     X = simulate(3, 50, random_state=1).data
     monkeypatch.setattr(Rows, "repeated", lambda *which: Moments.from_covariance(np.diag([1.0, 0.0, 1.0]), 50))
-    with pytest.raises(ValueError, match=r"Resampled rows cannot be fitted.* Constant columns"):
+    with pytest.raises(ValueError, match=r"Resampled rows cannot be fitted.* (Constant columns|is constant)"):
         bootstrap(Golem("nv"), X, 2)
 
 
@@ -195,7 +195,7 @@ def test_what_makes_no_sense_is_refused():
             bootstrap(Golem(), X, **wrong)
     with pytest.raises(ValueError, match="cycles='none'"):
         bootstrap(Golem("ev", "lbfgs", cycles="none"), X)
-    with pytest.raises(ValueError, match="Constant columns"):
+    with pytest.raises(ValueError, match="(Constant columns|is constant)"):
         bootstrap(Golem(), np.column_stack([X, np.ones(50)]))
 
 

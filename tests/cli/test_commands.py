@@ -284,8 +284,12 @@ def test_a_saved_row_index_is_left_out_with_a_warning(simulated):
         ("3.csv", b"", "3.csv: The file is empty"),
         ("3.parquet", b"PAR1 and then nothing", "3.parquet: The Parquet file cannot be read"),
         ("3.csv", b"x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n1,2,3\n", "3.csv: The lines have different numbers of fields"),
-        ("3.csv", b"x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n1,2,3,4,5,six\n", "3.csv: 1 of 6 columns is not numeric: 'x5'"),
-        ("3.csv", b"x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n1,2,3,,5,6\n", "'x3' (1). The first is in line 3"),
+        (
+            "3.csv",
+            b"x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n1,2,3,4,5,six\n",
+            "3.csv: Column 'x5' contains numbers, except 'six' in line 3",
+        ),
+        ("3.csv", b"x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n1,2,3,,5,6\n", "'x3' (1 value). The first is in line 3"),
         ("3.csv", b"x0,x1,x2,x3,x4,y\n1,2,3,4,5,6\n", "3.csv: The columns differ from those of"),
     ],
 )
@@ -376,8 +380,8 @@ def test_version_and_no_command():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a,b\n1,2\n1,3\n1,5\n", "data.csv: Constant columns: 'a'"),
-        ("a,b\n1,x\n1,3\n", "not numeric"),
+        ("a,b\n1,2\n1,3\n1,5\n", "data.csv: Column 'a' is constant"),
+        ("a,b\n1,x\n1,3\n", "Column 'b' contains numbers, except 'x' in line 2"),
         ("a\n1\n2\n", "at least 2 columns"),
         ("a,b\n1,\n2,3\n3,4\n", "Missing values (NaN) in 1 of 2 columns"),
         ("", "empty"),

@@ -77,7 +77,7 @@ def test_usual_marks_are_missing_values_and_one_message_offers_the_choice(marker
     path.write_text(text(rows, marker))
     said = golem("fit", path, "-o", tmp_path / "out", expect=1).output
     written = f", written {marker!r}" if len(marker) == 1 else ""
-    assert f"'a' ({np.isnan(rows[:, 0]).sum()}{written})" in said
+    assert f"'a' ({np.isnan(rows[:, 0]).sum()} values{written})" in said
     assert "Drop those rows (--missing drop), use Gaussian EM (--missing em)" in said
     said = golem("fit", path, "-o", tmp_path / "out", "--missing", "em").output
     assert (f"'a': {marker!r} in " in said) == (len(marker) == 1)
@@ -91,7 +91,7 @@ def test_a_rare_marker_is_named_with_the_way_out(rows, tmp_path):
     path = tmp_path / "data.csv"
     path.write_text(text(rows, "#DIV/0!"))
     said = golem("fit", path, "-o", tmp_path / "out", expect=1).output
-    assert "3 of 3 columns are not numeric" in said
+    assert "3 of 3 columns contain numbers and text" in said
     assert "If '#DIV/0!' means a missing value, use --na '#DIV/0!' with --missing drop or em." in said
     path.write_text(text(rows, "tall"))
     assert "--na" not in golem("fit", path, "-o", tmp_path / "out", expect=1).output
@@ -104,7 +104,10 @@ def test_a_marker_of_one_column_does_not_apply_to_others(marker, rows, tmp_path)
     found = read_table(path, na=[f"b={marker}"])
     np.testing.assert_array_equal(np.isnan(found.values), np.column_stack([0 * cells, cells, 0 * cells]))
     assert found.markers == {"b": {marker: cells.sum()}}
-    with pytest.raises(ValueError, match=r"The marker 'a=.*' \(--na\) matches no value|'b' \('none given' in line"):
+    with pytest.raises(
+        ValueError,
+        match=r"The marker 'a=.*' \(--na\) matches no value|'b' contains numbers, except 'none given' in line",
+    ):
         read_table(path, na=[f"a={marker}"])
 
 
@@ -171,12 +174,12 @@ ROWS = "".join(f"{k},{k * k % 7},{k**3 % 11}\n" for k in range(20))
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
-        ("a,b,c\n" + ROWS + "1,2,x\n", (), "standard input: 1 of 3 columns is not numeric: 'c'"),
+        ("a,b,c\n" + ROWS + "1,2,x\n", (), "standard input: Column 'c' contains numbers, except 'x'"),
         ("a,b,c\n" + ROWS + "1,2\n", (), "standard input: The lines have different numbers of fields"),
-        ("a,b,c\n1,2,3\n", (), "standard input: A table needs at least 2 rows"),
+        ("a,b,c\n1,2,3\n", (), "standard input: A graph needs at least 3 rows"),
         ("a,,c\n" + ROWS, (), "standard input: column 2 has an empty name"),
         ("a,b,c\n" + ROWS + "1,,3\n", (), "standard input: Missing values (NaN) in 1 of 3 columns"),
-        ("a,b,c\n1,2,3\n1,3,1\n1,5,2\n1,2,2\n1,1,1\n", (), "standard input: Constant columns"),
+        ("a,b,c\n1,2,3\n1,3,1\n1,5,2\n1,2,2\n1,1,1\n", (), "standard input: Column 'a' is constant"),
         ("a,b,c\n" + ROWS, ("--drop", "z"), "standard input: There is no column 'z' to drop"),
         ("PAR1 and no more PAR1", (), "standard input: The Parquet file cannot be read"),
         ("a,b,c,\n" + ROWS.replace("\n", ",\n"), (), "standard input: Ignored 1 field"),
@@ -226,7 +229,7 @@ def test_pipes_are_read_like_files(tmp_path):
     assert (tmp_path / "pipe" / "edges.csv").read_text() == (tmp_path / "file" / "edges.csv").read_text()
     with pipe(tmp_path / "Text", "a,b,c\n" + ROWS + "1,2,x\n") as path:
         said = golem("fit", path, expect=1).output
-    assert f"{path}: 1 of 3 columns is not numeric: 'c'" in " ".join(said.split())
+    assert f"{path}: Column 'c' contains numbers, except" in " ".join(said.split())
     with pipe(tmp_path / "Nothing", "") as path:
         assert f"{path} is empty" in " ".join(golem("fit", path, expect=1).output.split())
     with pytest.raises(ValueError, match="A pipe can be read only once"):

@@ -47,7 +47,7 @@ GAPS = Fits(rows=COMPLETE, says="5 values are missing in 4 of 40 rows")
 
 def gaps(written: str) -> Refused:
     """Missing values: one message says how they are written and offers the choice."""
-    return Refused(f"'b' (2{written})", DROP, GAPS)
+    return Refused(f"'b' (2 values{written})", DROP, GAPS)
 
 
 CASES = [
@@ -68,8 +68,8 @@ CASES = [
     ("windows.csv", EM, Fits(rows=None, says="'a': '*' in 1 cell, 'b': '*' in 2 cells")),
     ("comments.txt", "", gaps(", written '*'")),
     ("trailing-separators.csv", "", gaps(", written '?'")),
-    ("no-header-marks.csv", "", Refused("'x1' (3, written '?')", EM, Fits("x0|x1|x2", None))),
-    ("switch.csv", "--numeric on", Refused("'on' (1, written '?')", DROP, Fits("a|b|c|on", None))),
+    ("no-header-marks.csv", "", Refused("'x1' (3 values, written '?')", EM, Fits("x0|x1|x2", None))),
+    ("switch.csv", "--numeric on", Refused("'on' (1 value, written '?')", DROP, Fits("a|b|c|on", None))),
     ("rare-marker.csv", "", Refused("If 'unknown' means a missing value", f"--na unknown {DROP}", GAPS)),
     ("rare-marker.csv", f"--na unknwon {DROP}", Refused("'b' ('unknown' in line 9")),
     ("star.txt", f"--na unknown {DROP}", Refused("The marker 'unknown' (--na) matches no value")),
@@ -85,12 +85,12 @@ CASES = [
     # Text.
     ("category.csv", "--drop sex", Fits()),
     ("category.csv", "", Fits("a|b|c|sex=F|sex=I", None, "degenerate Gaussian score of numbers and")),
-    ("categories-and-gaps.txt", "", Refused("Missing values (NaN) in 3 of 5 columns: 'a' (1, written '*')")),
+    ("categories-and-gaps.txt", "", Refused("Missing values (NaN) in 3 of 5 columns: 'a' (1 value, written '*')")),
     ("units-below-header.csv", "", Refused("Correct line 2, or remove what is not data, such as units")),
     # Columns that cannot be used.
     ("empty-column.csv", "", Refused("Drop columns without values", "--drop notes", Fits())),
-    ("constant.csv", "", Refused("Constant columns: 'year'", "--drop year", Fits())),
-    ("copies.csv", "", Refused("apart from units: 'a' and 'a in cm'", "--drop 'a in cm'", Fits())),
+    ("constant.csv", "", Refused("Column 'year' is constant", "--drop year", Fits())),
+    ("copies.csv", "", Refused("Columns 'a' and 'a in cm' are copies of each other", "--drop 'a in cm'", Fits())),
     ("totals.csv", "", Refused("2 columns are linear combinations of others", "--drop total,difference", Fits())),
     (
         "many-dependent.csv",
@@ -127,7 +127,11 @@ CASES = [
     # Arrays.
     ("array.npy", "", Fits("x0|x1|x2")),
     ("integers.npy", "--columns x2,x0", Fits("x2|x0", np.round(100 * ROWS[:, [2, 0]]))),
-    ("gaps.npy", "", Refused("'x0' (1). The first is in row 4", DROP, Fits("x0|x1|x2", np.delete(ROWS, 3, axis=0)))),
+    (
+        "gaps.npy",
+        "",
+        Refused("'x0' (1 value). The first is in row 4", DROP, Fits("x0|x1|x2", np.delete(ROWS, 3, axis=0))),
+    ),
     ("vector.npy", "", Refused("an array of real numbers of shape (rows, columns)")),
     # Names.
     ("blanks-in-names.txt", "--forbid 'blood pressure->V-1 (m, s)'", Fits(BLANKS)),

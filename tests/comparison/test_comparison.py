@@ -93,7 +93,7 @@ def test_columns_that_cannot_be_used_are_dropped_on_request(drawn, tmp_path):
     table = pd.DataFrame(drawn.data, columns=list("abcdef")).assign(total=drawn.data.sum(axis=1), one=1.0)
     table.to_csv(tmp_path / "data.csv", index=False)
     typed = ["compare", tmp_path / "data.csv", "--methods", "order-ev", "-o", tmp_path / "out"]
-    assert "golem compare do it with --drop-dependent" in golem_command(*typed, expect=1).output
+    assert "--drop-dependent" in golem_command(*typed, expect=1).output
     said = golem_command(*typed, "--drop-dependent").output
     assert "Dropped 2 columns, constant or determined by others: 'total', 'one'" in said
     dropped = compare_file(tmp_path / "data.csv", "order-ev", drop_dependent=True)
@@ -272,7 +272,7 @@ def test_one_method_may_be_a_plain_name(drawn):
 def test_bad_input_is_refused_before_anything_runs(drawn):
     with pytest.raises(ValueError, match=r"Unknown method 'nottears'\. Did you mean 'notears'"):
         compare(drawn.data, ["nottears"])
-    with pytest.raises(ValueError, match="Constant columns"):
+    with pytest.raises(ValueError, match="(Constant columns|is constant)"):
         compare(np.ones((10, 3)), ["pc"])
     with pytest.raises(ValueError, match=r"The true graph must have shape \(6, 6\)"):
         compare(drawn.data, ["pc"], truth=np.zeros((3, 3)))

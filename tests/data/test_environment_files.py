@@ -82,7 +82,7 @@ def test_every_file_can_be_an_environment(frame, expected, tmp_path):
         rows.drop(columns="arm").to_csv(paths[-1], index=False)
     assert_same(environments_from_file(paths, TARGETS), expected)
     assert_same(environments_from_file(tmp_path, TARGETS), expected)
-    with pytest.raises(ValueError, match="targets of environment 'ko 1' are missing"):
+    with pytest.raises(ValueError, match="no targets for environment 'ko 1'"):
         environments_from_file(paths, {"control": [], "7": []})
 
 

@@ -91,8 +91,8 @@ def test_shifts_are_in_standard_deviations():
     [
         (None, "need targets"),
         (["A"], "need targets"),
-        ({"x": []}, "targets of environment 'y' are missing"),
-        ({"x": [], "y": [], "ko_z": []}, "for environment 'ko_z', which has no rows"),
+        ({"x": []}, "no targets for environment 'y'"),
+        ({"x": [], "y": [], "ko_z": []}, "lists environment 'ko_z', but no row has this label"),
         ({"x": [], "y": ["a"]}, "target 'a' of environment 'y' is not a column. Did you mean 'A'"),
         ({"x": [], "y": [3]}, "target 3 of environment 'y'"),
         ({"x": [], "y": [True]}, "target True of environment 'y'"),
@@ -123,7 +123,7 @@ def test_environments_without_information_are_refused():
     flat = second.copy()
     flat[:, 0] = 3.0
     small = {"x": first, "y": second[:2]}
-    assert "fewer than 3 rows: 'y' (2)" in refusal(small, {"x": [], "y": ["A"]}, "soft")
+    assert "fewer than 3 rows: 'y' (2 rows)" in refusal(small, {"x": [], "y": ["A"]}, "soft")
     both = {"x": first, "y": second}
     assert "'A' is a target in every environment" in refusal(both, {"x": ["A"], "y": ["A", "B"]}, "soft")
     constant = {"x": first, "y": flat}

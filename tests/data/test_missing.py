@@ -232,7 +232,9 @@ def test_every_kind_of_table_has_its_own_nothing(missing, rows):
         assert model.missing_.rows == 2
         assert model.missing_.columns == {"b": 2, "c": 1}
         np.testing.assert_allclose(model.weights_, expected.weights_)
-        with pytest.raises(ValueError, match=r"'b' \(2\), 'c' \(1\)\. The first is in row 4\. .*missing='drop'"):
+        with pytest.raises(
+            ValueError, match=r"'b' \(2 values\), 'c' \(1 value\)\. The first is in row 4\. .*missing='drop'"
+        ):
             Golem().fit(table)
 
 
@@ -255,7 +257,7 @@ def test_what_was_done_is_in_the_result(rng, rows, tmp_path):
     [
         ({"missing": "mean"}, None, "missing must be one of 'error', 'drop', 'em'; got 'mean'"),
         ({}, (slice(None), 0), "Columns without any value: 'x0'"),
-        ({}, (slice(0, 496), 0), "Constant columns: 'x1', .* Drop them: --drop x1,x2,x3,x4,x5 "),
+        ({}, (slice(0, 496), 0), "Constant columns: 'x1', .* Drop them: --drop x1,x2,x3,x4,x5, or"),
         ({"missing": "drop"}, (slice(None, 499), 0), "n_samples = 1 after dropping 499 rows with missing values"),
     ],
 )
@@ -271,7 +273,7 @@ def test_hopeless_tables_are_refused(change, missing, message, rows):
 def test_infinite_and_collinear_values_are_no_missing_ones(rng, rows):
     X = with_holes(rng, rows, 0.05)
     copy = np.column_stack([X, 2 * rows[:, 0] - rows[:, 1]])
-    with pytest.raises(ValueError, match=r"'x6' is a linear combination of 'x0', 'x1'\.* .*--drop x6 "):
+    with pytest.raises(ValueError, match=r"'x6' is a linear combination of 'x0', 'x1'\.* .*--drop x6, or"):
         Golem(missing="em").fit(copy)
     copy[::3, 2] = copy[1::3, 3] = copy[2::3, 4] = np.nan  # no complete row to find it in
     with pytest.raises(ValueError, match="covariance is singular"):
@@ -280,7 +282,7 @@ def test_infinite_and_collinear_values_are_no_missing_ones(rng, rows):
         Golem(missing="em").fit(X[:5])
     constant = X.copy()
     constant[:, 2] = np.where(np.isnan(X[:, 2]), np.nan, 7.0)
-    with pytest.raises(ValueError, match="Constant columns: 'x2'"):
+    with pytest.raises(ValueError, match="Column 'x2' is constant"):
         Golem(missing="em").fit(constant)
     X[0, 0] = np.inf
     for missing in ("drop", "em"):

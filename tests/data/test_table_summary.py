@@ -82,7 +82,7 @@ def test_a_summary_of_a_sample_says_so():
 def test_a_constant_category_is_refused_or_dropped(tmp_path, missing):
     source = opened(frame().assign(y=lambda t: 2 * t["x"]), tmp_path / "a.csv")
     assert [column.name for column in source.unusable(missing, QUIET)] == ["one", "y"]
-    with pytest.raises(ValueError, match="Constant columns: 'one'"):
+    with pytest.raises(ValueError, match="Column 'one' is constant"):
         source.read(missing, QUIET)
 
 

@@ -226,7 +226,9 @@ def test_input_that_does_not_fit_is_refused(frame, tables):
     with pytest.raises(ValueError, match="Environment 'x': This method needs numbers"):
         Golem().fit({"x": coded}, targets={"x": []})
     small = frame.groupby("arm").head(2)
-    with pytest.raises(ValueError, match=r"fewer than 3 rows: 'control' \(2\), 'drug' \(2\), 'ko_b' \(2\)"):
+    with pytest.raises(
+        ValueError, match=r"fewer than 3 rows: 'control' \(2 rows\), 'drug' \(2 rows\), 'ko_b' \(2 rows\)"
+    ):
         Golem().fit(small.sort_values("arm"), environments="arm", targets=TARGETS)
 
 

@@ -82,7 +82,7 @@ def test_missing_categories_are_counted_and_dropped(tmp_path):
     table = frame()
     table.loc[4:9, "site"] = None
     path = written(table, tmp_path / "a.csv", na_rep="?")
-    with pytest.raises(ValueError, match=r"a\.csv: .*1 of 5 columns: 'site' \(6, written '\?'\).* line 6"):
+    with pytest.raises(ValueError, match=r"a\.csv: .*1 of 5 columns: 'site' \(6 values, written '\?'\).* line 6"):
         moments_from_file(path)
     found = moments_from_file(path, missing="drop")
     assert (found.missing.columns, found.missing.markers) == ({"site": 6}, {"site": {"?": 6}})
@@ -103,12 +103,12 @@ def test_text_below_the_first_lines_is_found(tmp_path):
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        (["<0.01"] * 40 + ["1.5", "2.5"] * 130, r"'new' \('<0.01' in line 2 and 39 more\)"),
+        (["<0.01"] * 40 + ["1.5", "2.5"] * 130, "'new' contains numbers, except '<0.01' in line 2 and 39 more"),
         (["unknown"] * 40 + ["1", "2"] * 130, "If 'unknown' means a missing value, use --na unknown"),
         (["12 %", "5 %", "7 %"] * 100, r"'new' \('12 %' in line 2"),
         (["1", "2", "x"] + ["3"] * 297, "Correct line 4"),
         (["2020-01-02", "2021-03-04"] * 150, "Column 'new' contains dates or times"),
-        ([f"p{k}" for k in range(300)], "300 different values in 300 rows, like an identifier"),
+        ([f"p{k}" for k in range(300)], "300 different values in 300 rows, which is too many for a category"),
     ],
 )
 def test_what_is_no_category_is_named(tmp_path, cells, message):
@@ -124,7 +124,7 @@ def test_types_can_be_chosen(tmp_path):
     assert_same(found, CodedTable.read(table.astype({"visits": "category"})).moments())
     dates = written(table.assign(day=["2020-01-02", "2021-03-04"] * 150), tmp_path / "b.csv")
     assert moments_from_file(dates, categorical=["day"]).coding.variables[-1].levels == ("2020-01-02", "2021-03-04")
-    with pytest.raises(ValueError, match=r"not numeric: 'site' \('"):
+    with pytest.raises(ValueError, match=r"Column 'site' contains text \('.*, so --numeric site cannot be used"):
         moments_from_file(path, numeric=["site"])
     with pytest.raises(ValueError, match=r"no column 'sitee' among those used \(--categorical\).*'site'"):
         moments_from_file(path, categorical=["sitee"])
@@ -157,13 +157,13 @@ def test_codes_alone_are_categories_and_next_to_numbers_are_numbers(tmp_path):
 
 def test_a_table_without_rows_is_named(tmp_path):
     pq.write_table(pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.string())}), tmp_path / "a.parquet")
-    with pytest.raises(ValueError, match=r"a\.parquet: A table needs at least 2 rows"):
+    with pytest.raises(ValueError, match=r"a\.parquet: A graph needs at least 3 rows"):
         moments_from_file(tmp_path / "a.parquet", numeric=[])
     (tmp_path / "b.csv").write_text("a,b\n" + "u,x\n" * 9)
     with pytest.raises(ValueError, match=r"b\.csv: Constant columns: 'a', 'b'"):
         moments_from_file(tmp_path / "b.csv")
     (tmp_path / "a.csv").write_text("a,b\n1,x\n")
-    with pytest.raises(ValueError, match=r"a\.csv: A table needs at least 2 rows"):
+    with pytest.raises(ValueError, match=r"a\.csv: A graph needs at least 3 rows"):
         moments_from_file(tmp_path / "a.csv")
 
 

@@ -346,11 +346,11 @@ def test_a_short_first_line_is_no_header_of_r(tmp_path, text):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("1,2,x,4", r"1 of 4 columns is not numeric: 'c' \('x' in line 801\)"),
-        ("1,2,1_000,4", r"'c' \('1_000' in line 801\)"),
+        ("1,2,x,4", "Column 'c' contains numbers, except 'x' in line 801"),
+        ("1,2,1_000,4", "Column 'c' contains numbers, except '1_000' in line 801"),
         ("1,2,3", "Line 801 has 3 fields instead of 4"),
-        ("1,2,,4", r"Missing values \(NaN\) in 1 of 4 columns: 'c' \(1\)\. The first is in line 801"),
-        ("1,2,None,inf", r"Infinite values \(inf\) in 1 of 4 columns: 'd' \(1\)\. The first is in line 801"),
+        ("1,2,,4", r"Missing values \(NaN\) in 1 of 4 columns: 'c' \(1 value\)\. The first is in line 801"),
+        ("1,2,None,inf", r"Infinite values \(inf\) in 1 of 4 columns: 'd' \(1 value\)\. The first is in line 801"),
         ("1,2,1e200,4", "beyond 1e150"),
     ],
 )
@@ -375,7 +375,7 @@ def test_a_missing_value_in_parquet_is_named_with_its_row_group(tmp_path, rng, s
     pq.write_table(table_of(X), path, row_group_size=100)
     with pytest.raises(
         ValueError,
-        match=r"bad\.parquet: .*Infinite values \(inf\) .*'c' \(1\)\. The first is in row 751 \(row group 8 of 10\)",
+        match=r"bad\.parquet: Infinite values .*'c' \(1 value\)\. The first is in row 751 \(row group 8 of 10\)",
     ):
         moments_from_file(path)
 
@@ -478,7 +478,7 @@ def test_files_without_rows_count_for_nothing(tmp_path, rng):
     (tmp_path / "3.csv").write_text("a,b,c,d\n")
     assert_same(moments_from_file(tmp_path), Moments.from_rows(X, "abcd"))
     for name in ("2.parquet", "3.csv"):
-        with pytest.raises(ValueError, match="at least 2 rows"):
+        with pytest.raises(ValueError, match="at least 3 rows"):
             moments_from_file(tmp_path / name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 # If at most this many lines of numeric columns contain text, the lines are at fault, not the columns.
 _FEW_LINES = 3
+# Longer cells do not mark missing values.
+_LONGEST_MARKER = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +108,11 @@ def _remedy(file: CsvFile, text: dict[int, list[tuple[int, str]]], among_numbers
     remedy = f"{encode_or_drop(others)}." if others else ""
     if among_numbers and len(lines) <= _FEW_LINES:
         remedy = f"Correct {named_lines}, or remove what is not data, such as units or totals."
-        if len(text) == len(cells) == 1 and not markers and not next(iter(cells)).startswith(("<", ">")):
-            cell = next(iter(cells))
+        cell = next(iter(cells))
+        # A cell with digits is rather a number with an error in it.
+        if len(text) == len(cells) == 1 and not markers and len(cell) <= _LONGEST_MARKER and not re.search(r"\d", cell):
             option = f"--na {shlex.quote(cell)} --missing drop"
-            remedy = f"Correct {named_lines}, or use {option} if {quoted([cell])} means a missing value."
+            remedy = f"Correct or remove {named_lines}, or use {option} if {quoted([cell])} means a missing value."
     if markers:
         options = " ".join(f"--na {shlex.quote(marker)}" for marker in markers)
         means = f"If {quoted(markers)} means a missing value, use {options} with --missing drop or em."
