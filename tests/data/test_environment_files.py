@@ -75,6 +75,17 @@ def test_labels_can_be_numbers(frame, expected, tmp_path):
         np.testing.assert_allclose(one.pooled([0, 1]).covariance, expected.pooled([0, 1]).covariance, rtol=1e-9)
 
 
+@pytest.mark.parametrize("labels", [("0.5", "1.0", "1.5"), ("0.50", "1", "1.5")])
+def test_labels_can_have_decimals(frame, expected, tmp_path, labels):
+    numbers = frame.assign(arm=frame["arm"].map({"control": 0.5, "ko 1": 1.0, "7": 1.5}))
+    targets = dict(zip(labels, TARGETS.values(), strict=True))
+    for kind in ("csv", "parquet"):
+        found = environments_from_file(write(numbers, tmp_path, kind), targets, environment="arm")
+        assert [part.n for part in found.moments] == [part.n for part in expected.moments]
+    with pytest.raises(ValueError, match=r"no targets for environment '1\.5'"):
+        environments_from_file(write(numbers, tmp_path, "csv"), {"0.5": [], "1": []}, environment="arm")
+
+
 def test_every_file_can_be_an_environment(frame, expected, tmp_path):
     paths = []
     for label, rows in frame.groupby("arm"):
@@ -126,7 +137,7 @@ def test_wrong_labels_are_refused_with_their_place(frame, tmp_path):
     with pytest.raises(ValueError, match=r"no targets for environment 'typo' \(.* line 12\)"):
         environments_from_file(write(frame, tmp_path, "csv"), TARGETS, environment="arm")
     frame.loc[frame.index[10], "arm"] = None
-    with pytest.raises(ValueError, match="Column 'arm' has no label in line 12"):
+    with pytest.raises(ValueError, match=r"no label in 1 of 400 rows; the first is in line 12\..*not apply"):
         environments_from_file(write(frame, tmp_path, "csv"), TARGETS, environment="arm")
     with pytest.raises(ValueError, match=r"no column 'Arm' of labels\. Did you mean 'arm'"):
         environments_from_file(write(frame, tmp_path, "csv"), TARGETS, environment="Arm")

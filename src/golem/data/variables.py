@@ -235,7 +235,7 @@ def number_levels(values: Vector) -> dict[str, int]:
 
 
 def codes_of_numbers(values: Vector, levels: Sequence[str]) -> Vector:
-    """Return the positions of numbers among levels that are numbers; NaN if missing or not a level."""
-    code = {level: float(k) for k, level in enumerate(levels)}
+    """Return the positions of numbers among levels that are numbers, in any notation; NaN if missing or not a level."""
+    code = {number_name(float(level)): float(k) for k, level in enumerate(levels)}
     found, inverse = np.unique(values, return_inverse=True)
     return np.array([code.get(number_name(value), np.nan) for value in found.tolist()])[inverse]

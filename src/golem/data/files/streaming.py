@@ -22,12 +22,14 @@ import numpy as np
 from golem.data.coded_tables import moments_of_columns
 from golem.data.files.batches import Batch, Piece, batch_rows, naming
 from golem.data.files.table_files import TableFile, TableFiles
+from golem.data.missing import add_markers
 from golem.data.moments import Moments
 from golem.data.row_blocks import BLOCKS, ROWS_PER_BLOCK, row_sample
 from golem.data.table_errors import too_few_rows
 from golem.data.targets import no_targets
-from golem.data.variables import Coding, codes_of_numbers
+from golem.data.variables import Coding, codes_of_numbers, number_levels
 from golem.runtime.machine import available_cores, free_memory, require_memory
+from golem.runtime.messages import counted
 from golem.runtime.progress import Counter
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Indices, Matrix
@@ -102,7 +104,11 @@ def coded_batches(task: Task) -> Iterator[Batch]:
             codes_of_numbers(column, codes[j]) if j in codes else column
             for j, column in zip(task.columns, batch.columns, strict=bool(batch.columns))
         ]
-        yield dataclasses.replace(batch, columns=columns)
+        markers = batch.markers
+        for j, before, after in zip(task.columns, batch.columns, columns, strict=False):
+            if j in codes and (unknown := number_levels(before[np.isnan(after)])):
+                markers = add_markers(markers, {task.file.names[j]: unknown})
+        yield dataclasses.replace(batch, columns=columns, markers=markers)
 
 
 def labelled_batches(task: Task) -> Iterator[Batch]:
@@ -126,7 +132,12 @@ def _with_known_labels(batch: Batch, task: Task) -> Batch:
         if unknown and task.coding is not None:
             where = f" (the first unknown or empty label is in {place})"
             raise no_targets(unknown, task.coding.variables[-1].levels, task.targets_source, where)
-        raise ValueError(f"Column {name!r} has no label in {place}. Remove those rows, or label them.")
+        is_all = batch.begin == 0 and batch.end == task.file.size
+        count = f"{len(absent)} of {counted(len(batch.columns[-1]), 'row')}" if is_all else "some rows"
+        raise ValueError(
+            f"Column {name!r} has no label in {count}; the first is in {place}. Label these rows, or remove them from "
+            "the file: missing='drop' does not apply to labels."
+        )
     return dataclasses.replace(batch, markers={key: value for key, value in batch.markers.items() if key != name})
 
 
