@@ -162,12 +162,12 @@ def test_missing_labels_are_refused():
 
 def test_targets_are_read_from_json(tmp_path):
     path = tmp_path / "targets.json"
-    path.write_text(json.dumps({"x": [], "y": ["A"]}))
-    assert read_targets(path) == {"x": [], "y": ["A"]}
+    path.write_text(json.dumps({"x": [], "y": ["A", "B"], "z": "C"}))
+    assert read_targets(path) == {"x": [], "y": ["A", "B"], "z": ["C"]}
     for text, message in (
         ('{"x": [], "x": ["A"]}', "'x' occurs twice"),
         ("[1]", "must list the target columns"),
-        ('{"x": "A"}', "must list the target columns"),
+        ('{"x": 1}', "must list the target columns"),
         ("{", "not JSON"),
     ):
         path.write_text(text)

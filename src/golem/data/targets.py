@@ -105,7 +105,7 @@ def require_unique(labels: Iterable[str], where: str) -> None:
 
 
 def read_targets(path: str | Path) -> dict[str, list[str]]:
-    """Read targets from a JSON file such as `{"control": [], "knockout": ["A"]}`.
+    """Read targets from a JSON file such as `{"control": [], "knockout": ["A"]}`; a single target needs no list.
 
     Raise a ValueError if it is not an object from labels to lists of column names, or has a label twice.
     """
@@ -128,12 +128,13 @@ def read_targets(path: str | Path) -> dict[str, list[str]]:
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from None
     is_table = isinstance(content, dict) and all(
-        value is None or (isinstance(value, list) and all(isinstance(name, str) for name in value))
+        value is None or isinstance(value, str) or (isinstance(value, list) and all(isinstance(x, str) for x in value))
         for value in content.values()
     )
     if not is_table:
         raise ValueError(f"{file}: The file must list the target columns of each environment, such as {EXAMPLE}")
-    return TargetsFile(content, str(file))
+    lists = {label: [value] if isinstance(value, str) else value for label, value in content.items()}
+    return TargetsFile(lists, str(file))
 
 
 def coded_labels(labels: Any, rows: int) -> tuple[tuple[str, ...], NDArray[np.intp]]:
