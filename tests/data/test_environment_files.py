@@ -132,6 +132,16 @@ def test_missing_values_are_treated_in_each_environment(frame, tmp_path, missing
     assert_same(found, read_environments(reader, frame, "arm", TARGETS))
 
 
+def test_categories_are_refused(frame, tmp_path):
+    frame["site"] = np.where(frame["a"] > 1e6, "u", "v")
+    message = r"'site' \(.* --drop site\. Environments cannot be combined with categories yet\."
+    with pytest.raises(ValueError, match=message):
+        read_environments(TableEstimator(), frame, "arm", TARGETS)
+    for kind in ("csv", "parquet"):
+        with pytest.raises(ValueError, match=message):
+            environments_from_file(write(frame, tmp_path, kind), TARGETS, environment="arm")
+
+
 def test_wrong_labels_are_refused_with_their_place(frame, tmp_path):
     frame.loc[frame.index[10], "arm"] = "typo"
     with pytest.raises(ValueError, match=r"no targets for environment 'typo' \(.* line 12\)"):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from golem.data.environment_input import Targets, naming_environment
+from golem.data.environment_input import Targets, naming_environment, refusing_categories
 from golem.data.environment_sample import EnvironmentSample
 from golem.data.environments import Environments, require_rows
 from golem.data.files.batches import naming
@@ -97,8 +97,9 @@ def environment_shards(
                 "missing='em' needs all rows in memory and supports neither shards nor clusters. Use missing='drop'."
             )
         keep = KeptRows(math.inf) if keep is None else keep
-    tasks = plan(table, shards, "drop" if missing == "em" else missing)
-    parts = read_here(tasks, progress, keep) if scheduler is None else read_on_cluster(tasks, scheduler, progress)
+    with refusing_categories():
+        tasks = plan(table, shards, "drop" if missing == "em" else missing)
+        parts = read_here(tasks, progress, keep) if scheduler is None else read_on_cluster(tasks, scheduler, progress)
     gaps = [part.missing.markers for part in parts.values() if part.missing is not None]
     _require_labels(table, parts, shards)
     with naming(table.files[0].path):

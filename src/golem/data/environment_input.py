@@ -14,6 +14,7 @@ from golem.data.environments import Environments, require_rows
 from golem.data.inputs import numpy_rows, read_data
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
+from golem.data.table_errors import NotNumericError
 from golem.data.table_input import is_table, real_matrix, rows_and_names
 from golem.data.targets import coded_labels
 from golem.runtime.messages import suggestion
@@ -80,7 +81,8 @@ def split_data(X: Any, environments: Any) -> tuple[dict[str, Any], bool]:
     if isinstance(environments, str):
         X, environments = _without_column(X, environments)
     named = is_table(X)
-    values = rows_and_names(X)[0] if named else numpy_rows(real_matrix(X))
+    with refusing_categories():
+        values = rows_and_names(X)[0] if named else numpy_rows(real_matrix(X))
     names = rows_and_names(X)[1] if named else column_names(None, values.shape[1])
     labels, codes = coded_labels(environments, len(values))
     rows = {label: values[codes == k] for k, label in enumerate(labels)}
@@ -117,6 +119,15 @@ def naming_environment(label: str) -> Iterator[None]:
         yield
     except ValueError as error:
         raise ValueError(f"Environment {label!r}: {error}") from None
+
+
+@contextlib.contextmanager
+def refusing_categories() -> Iterator[None]:
+    """Say in the error about columns of text that they cannot be categories here."""
+    try:
+        yield
+    except NotNumericError as error:
+        raise ValueError(f"{str(error).rstrip('.')}. Environments cannot be combined with categories yet.") from None
 
 
 def _without_column(X: Any, column: str) -> tuple[Any, Any]:
