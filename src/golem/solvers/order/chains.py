@@ -261,8 +261,9 @@ class Run:
 
     def _perturb(self, perturbations: int) -> Status:
         """Perturb all chains until they agree or have had their perturbations."""
-        # Two starts can share a local optimum. So each must also survive some perturbations, more if they are cheap.
-        least = min(perturbations, max(10, min(20, 1000 // len(self.owner.S))))
+        # Two starts can share a local optimum. So each must also survive some perturbations, and those of many nodes
+        # must reach a good share of them.
+        least = min(perturbations, max(20, len(self.owner.S) // 4))
 
         def block(chain: Chain) -> None:
             amount = min(_BLOCK, perturbations - chain.perturbations)
