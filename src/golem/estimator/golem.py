@@ -28,6 +28,7 @@ from golem.estimator.direction_evidence import RowSource, given_rows, with_direc
 from golem.estimator.environment_fit import require_observational, run_environments
 from golem.estimator.gradient_fit import paper_settings, rounded_edges, run_recipe
 from golem.estimator.learned_graph import MATRICES, GraphMatrices, LearnedGraph
+from golem.estimator.likelihood_of_rows import mean_log_likelihood
 from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.order_fit import checks_independence, run_search
 from golem.estimator.settings import checkpoint_path, chosen_solver, edge_penalty, named
@@ -350,10 +351,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
     def score(self, X: Any, y: None = None) -> float:
         """Return the mean Gaussian log-likelihood per row of X; higher is better."""
         check_is_fitted(self, "graph_")
-        sem = self.sem_  # an error if there is none
-        moments = X if isinstance(X, Moments) else read_data(self, X, reset=False)[0]
-        moments = moments.reordered(sem.names)
-        return sem.log_likelihood(moments) / moments.n
+        return mean_log_likelihood(self, X)
 
     def with_threshold(self, threshold: float | Literal["lr"]) -> Golem:
         """Return a copy of this fitted model with another threshold (Adam, L-BFGS)."""
