@@ -90,6 +90,11 @@ def test_networkx_has_the_strengths(model):
     assert all(values["edge_strength"] > 5 for _, _, values in found.edges(data=True))
 
 
+def test_a_linear_model_is_refused_because_of_the_categories(model, tmp_path):
+    with pytest.raises(ValueError, match="the graph has categories, and a linear model needs numbers"):
+        export_graph(model, tmp_path / "pgmpy.json", "pgmpy")
+
+
 def test_figures_can_be_drawn(model):
     from matplotlib.figure import Figure
 

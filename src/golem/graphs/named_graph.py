@@ -155,6 +155,8 @@ class NamedGraph:
 
     def require_model(self) -> None:
         """Raise a ValueError unless the graph has weights, noise variances and no cycle, as a linear model must."""
+        if "edge_strength" in self.edge_columns:  # only tables with categories have it
+            raise ValueError("the graph has categories, and a linear model needs numbers")
         if not self.weighted or self.noise_variances is None:
             lacking = "weights" if not self.weighted else "noise variances"
             raise ValueError(f"the graph has no {lacking}, which a linear model needs; use the graph.json of a fit")
