@@ -39,8 +39,15 @@ def test_resamples_keep_the_environments(frame):
     assert np.allclose((first + second).pooled([0]).scatter, sample.environments.pooled([0]).scatter)
 
 
-def test_bootstrap_finds_the_directions_of_an_experiment(frame, model):
+def test_the_score_of_a_table_with_labels_names_their_column(frame, model):
+    assert np.isfinite(model.score(frame.drop(columns="arm")))
+    with pytest.raises(ValueError, match="Leave out the column of labels: 'arm'"):
+        model.score(frame)
+
+
+def test_bootstrap_finds_the_directions_of_an_experiment(frame, model, tmp_path):
     found = bootstrap(model, frame, 20, environments="arm")
+    assert "<h3>Bootstrap</h3>" in model.report(tmp_path / "report.html", bootstrap=found).read_text()
     assert found.names == ("a", "b", "c")
     assert found.adjacency_frequency[0, 1] == found.adjacency_frequency[1, 2] == 1.0
     by_position = bootstrap(model, frame[list("abc")].to_numpy(), 20, environments=frame["arm"])
@@ -52,7 +59,7 @@ def test_bootstrap_finds_the_directions_of_an_experiment(frame, model):
 def test_bootstrap_needs_rows(model):
     with pytest.raises(ValueError, match="Environment 'control': Moments of all rows cannot be resampled"):
         bootstrap(model, model.environments_, 5)
-    with pytest.raises(ValueError, match="targets need environments"):
+    with pytest.raises(ValueError, match="targets need environments. Pass both as in fit"):
         bootstrap(model, np.zeros((5, 3)), 5)
 
 

@@ -72,7 +72,10 @@ def split_data(X: Any, environments: Any) -> tuple[dict[str, Any], bool]:
         parts = {str(label): part for label, part in X.items()}
         return parts, all(isinstance(part, Moments) or is_table(part) for part in parts.values())
     if environments is None:
-        raise ValueError("targets need environments: one label per row, or the name of the column that has the labels.")
+        raise ValueError(
+            "targets need environments. Pass both as in fit: environments= (one label per row, or the name of the "
+            "column that has the labels) and targets=."
+        )
     if isinstance(X, Moments):
         raise ValueError(
             "The moments of all rows cannot be divided into environments. Give the moments of each: fit({'control': "

@@ -29,9 +29,20 @@ class Conveniences:
         check_is_fitted(self, "graph_")
         return plot_model(self, **options)
 
-    def report(self: Any, path: Any, **options: Any) -> Any:
-        """Write a page to explore the graph in a browser; see `golem.output.report.report_document`."""
+    def report(self: Any, path: Any, *, bootstrap: Any = None, **options: Any) -> Any:
+        """Write a page to explore the graph in a browser.
+
+        Parameters
+        ----------
+        path : str or Path
+            The HTML file.
+        bootstrap : Bootstrap, optional
+            What `golem.bootstrap` returned for this model; the page then shows how often each edge was found.
+        **options
+            `title`, `truth`, `other` and `rows`; see `golem.output.report.report_document` and `report_model`.
+        """
+        from golem.output.document import Supplement
         from golem.output.report import report_model
 
         check_is_fitted(self, "graph_")
-        return report_model(self, path, **options)
+        return report_model(self, path, Supplement(bootstrap=bootstrap), **options)
