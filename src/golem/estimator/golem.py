@@ -20,7 +20,6 @@ from golem.data.environments import Intercepts, Intervention
 from golem.data.inputs import TableEstimator, read_data, read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice, require_choice
-from golem.data.moments import Moments
 from golem.estimator.category_fit import fit_categories
 from golem.estimator.category_settings import ScoreChoice, require_numbers, require_score
 from golem.estimator.conveniences import Conveniences
