@@ -128,7 +128,7 @@ def compare(
         print(json.dumps([vars(row) for row in result.rows]))  # noqa: T201
     elif not quiet:
         print_comparison(result, output)
-        everything = everything and not result.settings["score"]  # other methods cannot use categories
+        everything = everything and not result.settings.get("score")  # other methods cannot use categories
         if everything and not paper and environment is None:
             listed = ", ".join(PAPER_RECIPE)
             out.print(f"\nNot run because the paper's recipe takes minutes: {listed}. Add them with --paper.")
