@@ -195,7 +195,7 @@ def test_what_makes_no_sense_is_refused():
             bootstrap(Golem(), X, **wrong)
     with pytest.raises(ValueError, match="cycles='none'"):
         bootstrap(Golem("ev", "lbfgs", cycles="none"), X)
-    with pytest.raises(ValueError, match="(Constant columns|is constant)"):
+    with pytest.raises(ValueError, match="is constant"):
         bootstrap(Golem(), np.column_stack([X, np.ones(50)]))
 
 

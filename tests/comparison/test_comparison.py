@@ -272,7 +272,7 @@ def test_one_method_may_be_a_plain_name(drawn):
 def test_bad_input_is_refused_before_anything_runs(drawn):
     with pytest.raises(ValueError, match=r"Unknown method 'nottears'\. Did you mean 'notears'"):
         compare(drawn.data, ["nottears"])
-    with pytest.raises(ValueError, match="(Constant columns|is constant)"):
+    with pytest.raises(ValueError, match="Constant columns"):
         compare(np.ones((10, 3)), ["pc"])
     with pytest.raises(ValueError, match=r"The true graph must have shape \(6, 6\)"):
         compare(drawn.data, ["pc"], truth=np.zeros((3, 3)))

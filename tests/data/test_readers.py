@@ -66,7 +66,7 @@ def test_blanks_around_nothing_are_nothing(tmp_path, cell, separator):
     [
         (
             "a;b\n1,5;2\n2,5;3\n3,5;2.25\n",
-            r"Column 'b' contains numbers, except '2\.25' in line 4\. .* have a decimal comma: write all of them with a comma",
+            r"Column 'b' contains numbers, except '2\.25' in line 4\. .* have a decimal comma: write all",
         ),
         (
             "a;b\n" + "1.5;2\n" * 60 + "3;2,25\n",

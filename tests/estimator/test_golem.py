@@ -229,7 +229,7 @@ def test_few_rows_work_with_a_warning():
         (lambda f: f.assign(b=1e9 + 0 * f.a), "Column 'b' is constant"),
         (lambda f: f.assign(b=f.a), "Columns 'a' and 'b' are copies of each other"),
         (lambda f: f.assign(b=3 - 2 * f.a), "Columns 'a' and 'b' are copies of each other"),
-        (lambda f: f.assign(d=f.a + f.b - 2 * f.c), r"linear combination of .*Drop it: --drop d "),
+        (lambda f: f.assign(d=f.a + f.b - 2 * f.c), r"linear combination of .*Drop it: --drop d, "),
         (
             lambda f: f.assign(b=np.where(f.index == 3, np.nan, f.b)),
             r"Missing values \(NaN\) in 1 of 4 columns: 'b' \(1 value\)",

@@ -106,7 +106,7 @@ def test_text_below_the_first_lines_is_found(tmp_path):
         (["<0.01"] * 40 + ["1.5", "2.5"] * 130, "'new' contains numbers, except '<0.01' in line 2 and 39 more"),
         (["unknown"] * 40 + ["1", "2"] * 130, "If 'unknown' means a missing value, use --na unknown"),
         (["12 %", "5 %", "7 %"] * 100, r"'new' \('12 %' in line 2"),
-        (["1", "2", "x"] + ["3"] * 297, "Correct line 4"),
+        (["1", "2", "x"] + ["3"] * 297, "Correct or remove line 4"),
         (["2020-01-02", "2021-03-04"] * 150, "Column 'new' contains dates or times"),
         ([f"p{k}" for k in range(300)], "300 different values in 300 rows, which is too many for a category"),
     ],
