@@ -7,7 +7,7 @@ import pytest
 
 from golem.data.moments import Moments
 from golem.score.sparsity import L0
-from golem.simulate import simulate
+from golem.simulate import simulate, simulate_table
 from golem.solvers.order import local_chains, local_kernels, local_search
 from golem.solvers.order.free_order import OrderProblem, find_exact
 from golem.solvers.order.local_problem import empty_memo
@@ -153,6 +153,13 @@ def test_a_search_that_runs_out_of_room_for_records_finds_the_same(monkeypatch):
     monkeypatch.setattr(local_chains.Chain, "_forget", lambda chain: (forgotten.append(chain), forget(chain)))
     assert search_local(score).score == pytest.approx(expected.score, abs=1e-2)
     assert forgotten
+
+
+def test_no_seed_leads_to_a_lower_score():
+    drawn = simulate_table(40, 1000, "ER3", "discrete", random_state=19)
+    score = Counts(drawn.rows.astype(np.int64), drawn.coding.levels, "bdeu")
+    scores = [search_local(score, random_state=seed).score for seed in range(3)]
+    assert max(scores) == pytest.approx(min(scores), abs=1e-2)
 
 
 def test_the_same_seed_gives_the_same_graph_and_a_start_is_used():

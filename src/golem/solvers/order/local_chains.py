@@ -28,6 +28,15 @@ _MOST_VISITS = 500
 _MOST_EXTENSIONS = 4
 # How often a start is tried, as much depends on the order of the visits. More nodes have more local optima.
 _TRIES, _TRIES_OF_MANY, _MANY_NODES = 2, 4, 150
+# Up to this number of nodes the search restarts many times, as perturbing one local optimum for longer seldom leads to
+# another. Perturbations after each restart.
+_FEW_NODES, _AFTER_RESTART = 64, 80
+# Restarts at most, and what ends the search earlier: so many of them with the lowest score, and so many records.
+_RESTARTS: dict[Effort, tuple[int, int, int]] = {
+    "fast": (0, 0, 0),
+    "default": (40, 6, 20_000),  # about 0.5 s
+    "thorough": (160, 24, 80_000),
+}
 # From this number of nodes on, threads share the chains.
 _THREADS_PAY_FROM = 30
 
@@ -55,13 +64,20 @@ class Chain:
         self.candidates = candidates._replace(slots=candidates.slots.copy())
         d = problem.d
         self.memo, self.work = search_memo(problem), problem.scratch(candidates)
-        self.state, self.best = np.zeros((3, d), dtype=np.int64), np.zeros((3, d), dtype=np.int64)
-        self.agenda = empty_agenda(d, seed)
+        # The current state, the best one since the last restart, and the best one of all.
+        self.state, self.near, self.best = (np.zeros((3, d), dtype=np.int64) for _ in range(3))
+        self.agenda, self.rng = empty_agenda(d, seed), np.random.default_rng(seed)
+        self.forgotten = 0
+        self.ends: list[float] = []  # scores that the restarts have reached
 
     @property
     def score(self) -> float:
         """The score of the best state."""
-        return float(self.memo.cost[self.best[kernels.RECORD]].sum())
+        return self._score(self.best)
+
+    def _score(self, state: NDArray[np.int64]) -> float:
+        """Return the score of a state."""
+        return float(self.memo.cost[state[kernels.RECORD]].sum())
 
     @property
     def perturbations(self) -> int:
@@ -76,7 +92,7 @@ class Chain:
     def begin(self) -> None:
         """Begin with the order of the start, and with those of its parents that are candidates."""
         self._set(self.state, self.start)
-        self.best[:] = self.state
+        self.near[:] = self.best[:] = self.state
         self.begun = True
 
     def _set(self, state: NDArray[np.int64], start: Start) -> None:
@@ -96,7 +112,7 @@ class Chain:
     def advance(self, perturbations: int, visits: int, barrier: float) -> None:
         """Continue the search for a while; without perturbations, visit the nodes in the queue."""
         nothing = np.zeros(0, dtype=np.int64)
-        arguments = (self.arrays, self.candidates, self.memo, self.state, self.best, self.agenda, self.work)
+        arguments = (self.arrays, self.candidates, self.memo, self.state, self.near, self.agenda, self.work)
         goal = self.perturbations + perturbations
         while True:
             kernels.advance(*arguments, nothing, nothing, goal - self.perturbations, visits, barrier)
@@ -105,20 +121,37 @@ class Chain:
             self._forget()
             if self.perturbations == goal:
                 break
+        if self._score(self.near) < self.score + kernels.EPSILON:
+            self.best[:] = self.near
+
+    def restart(self, perturbations: int, barrier: float) -> None:
+        """Climb from a random order, and perturb what is found; the first time, only perturb."""
+        d = self.problem.d
+        if self.ends:
+            parents = self.start.parents if len(self.ends) % 2 else [np.zeros(0, dtype=np.int64)] * d
+            self._set(self.state, Start(self.problem.obeying(self.rng.permutation(d)), parents))
+            self.near[:] = self.state
+            self.wake(self.rng.permutation(d))
+            while self.waiting:
+                self.advance(0, _VISITS, np.inf)
+        self.advance(perturbations, _MOST_VISITS, barrier)
+        self.ends.append(self._score(self.near))
 
     def _forget(self) -> None:
-        """Forget all records but those of the two states."""
-        starts = [Start(state[kernels.ORDER].copy(), self.parents(state)) for state in (self.state, self.best)]
+        """Forget all records but those of the three states."""
+        states = self.state, self.near, self.best
+        starts = [Start(state[kernels.ORDER].copy(), self.parents(state)) for state in states]
+        self.forgotten += int(self.memo.used[kernels.RECORDS])
         for used in (self.memo.key, self.memo.value_key, self.memo.used):
             used[:] = 0
         self.agenda.counts[kernels.FULL] = 0
-        for state, start in zip((self.state, self.best), starts, strict=True):
+        for state, start in zip(states, starts, strict=True):
             self._set(state, start)
 
     def follow(self, leader: Chain) -> None:
         """Continue from the best state of another chain."""
         self._set(self.state, Start(leader.best[kernels.ORDER].copy(), leader.parents(leader.best)))
-        self.best[:] = self.state
+        self.near[:] = self.best[:] = self.state
 
     def wake(self, nodes: NDArray[np.int64]) -> None:
         """Put all nodes into the queue, in this order."""
@@ -149,7 +182,8 @@ class Run:
         self.problem, self.rng, self.clock, self.given, self.effort = problem, rng, clock, starts, effort
         d = problem.d
         self.kept, base, factor = EFFORTS[effort]
-        clock.planned = base + int(factor * max(np.sqrt(d), d / 20))
+        self.restarts = _RESTARTS[effort] if d <= _FEW_NODES else _RESTARTS["fast"]
+        clock.planned = self.restarts[0] * _AFTER_RESTART or base + int(factor * max(np.sqrt(d), d / 20))
         # A walk that raises the score by the penalty of several edges seldom ends lower. Perturbations stop there.
         self.barrier = 6.0 * float(np.log(problem.rows.max() + 2.0))
         self.chains: list[Chain] = []
@@ -172,6 +206,11 @@ class Run:
         """Number of perturbations of all chains."""
         return sum(chain.perturbations for chain in self.chains)
 
+    @property
+    def records(self) -> int:
+        """Number of records that all chains have made."""
+        return sum(chain.forgotten + int(chain.memo.used[kernels.RECORDS]) for chain in self.chains)
+
     def result(self) -> tuple[NDArray[np.int64], list[NDArray[np.int64]], Vector]:
         """Return the best order, the parents of every node, and the costs; the required edges if none has begun."""
         problem = self.problem
@@ -187,7 +226,7 @@ class Run:
         """Search from every start, then perturb all chains until they agree or have had their perturbations."""
         self._begin(self._starts())
         self.chains = sorted(self.chains, key=lambda chain: round(chain.score, 3))[: self.kept]
-        status = self._perturb(self.clock.planned)
+        status = self._restart(*self.restarts) if self.restarts[0] else self._perturb(self.clock.planned)
         self._climb([self.leader()])
         return status
 
@@ -216,25 +255,16 @@ class Run:
         starts = [self._start(given) for given in self.given[: 1 if self.effort == "fast" else None]]
         if not (starts and self.effort == "fast"):
             blankets = [np.flatnonzero(row) for row in self.likely]
-            starts += [Start(self._obeying(order), blankets) for order in named]
+            starts += [Start(self.problem.obeying(order), blankets) for order in named]
         return starts
 
     def _start(self, start: ArrayLike) -> Start:
         """Convert an order or a graph."""
         given = np.asarray(start)
         if given.ndim == 1:
-            return Start(self._obeying(given.astype(np.int64)), [np.zeros(0, dtype=np.int64)] * len(given))
-        order = self._obeying(topological_order(given))
+            return Start(self.problem.obeying(given.astype(np.int64)), [np.zeros(0, dtype=np.int64)] * len(given))
+        order = self.problem.obeying(topological_order(given))
         return Start(order, [np.flatnonzero(column) for column in given.T])
-
-    def _obeying(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return an order in which the required edges point forward, the given one if possible."""
-        required = self.problem.required
-        if required is not None:
-            rank = np.argsort(order)
-            if np.any(required & (rank[:, None] > rank)):
-                return topological_order(required, order).astype(np.int64)
-        return order
 
     def _begin(self, starts: Sequence[Start]) -> None:
         """Begin the chains, and let them climb until no candidates are missing."""
@@ -291,6 +321,15 @@ class Run:
             chain.wake(self.rng.permutation(self.problem.d))
         while active := [chain for chain in chains if chain.waiting]:
             self._each(lambda chain: chain.advance(0, _VISITS, np.inf), active)
+
+    def _restart(self, most: int, enough: int, records: int) -> Status:
+        """Restart all chains; stop early if enough restarts reached the lowest score, unless restarts are cheap."""
+        while True:
+            ends = np.array([end for chain in self.chains for end in chain.ends])
+            agreed = np.sum(ends < ends.min(initial=np.inf) + _AGREEMENT) >= enough
+            if len(ends) >= most or (agreed and self.records >= records):
+                return Status.AGREED if agreed else Status.SEARCHED
+            self._each(lambda chain: chain.restart(_AFTER_RESTART, self.barrier), self.chains)
 
     def _perturb(self, perturbations: int) -> Status:
         """Perturb all chains until they agree or have had their perturbations."""

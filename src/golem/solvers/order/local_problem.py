@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from golem.graphs.dag import topological_order
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.sparsity import L0
 from golem.solvers.order import local_kernels as kernels
@@ -14,8 +15,8 @@ from golem.solvers.order import order_kernels
 from golem.solvers.order.candidates import markov_blankets
 from golem.solvers.order.local_scores import Counts, GaussianBlocks
 
-# Up to this number of nodes, all nodes are candidates of each other if costs are cheap (`GaussianBlocks`).
-_FEW = 64
+# Up to this number of nodes, and of cells in a table of categories, all nodes are candidates of each other.
+_FEW, _FEW_CELLS = 64, 1 << 18
 # Candidates of each node by the cost with one parent.
 _BEST_SINGLE = 20
 # Records of a search per node, and at most. Memory is used only as far as it is filled.
@@ -42,7 +43,7 @@ class LocalProblem:
         self.known = may.astype(np.int8) * np.int8(kernels.ALLOWED)
         if required is not None:
             self.known |= required.T.astype(np.int8) * np.int8(kernels.REQUIRED)
-        self.complete = isinstance(score, GaussianBlocks) and self.d <= _FEW
+        self.complete = self.d <= _FEW and (isinstance(score, GaussianBlocks) or score.codes.size <= _FEW_CELLS)
         self.keys = np.random.default_rng(0).integers(1, 2**63, size=(3, self.d), dtype=np.uint64)
         # Numbers of rows that the costs of the nodes rest on.
         self.rows = np.full(self.d, 0.0)
@@ -115,6 +116,14 @@ class LocalProblem:
         must = np.flatnonzero(known & kernels.REQUIRED)
         may = np.setdiff1d(parents[known[parents] & kernels.ALLOWED != 0], must)
         return np.concatenate([must, may[size[must].sum() + np.cumsum(size[may]) <= limit]])
+
+    def obeying(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return an order in which the required edges point forward, the given one if possible."""
+        if self.required is not None:
+            rank = np.argsort(order)
+            if np.any(self.required & (rank[:, None] > rank)):
+                return topological_order(self.required, order).astype(np.int64)
+        return order
 
     def candidate_lists(self, connected: BoolMatrix, likely: BoolMatrix) -> tuple[kernels.Problem, kernels.Candidates]:
         """Return the candidates of every node, those connected to it in either direction, and the problem for them.
