@@ -50,6 +50,9 @@ def test_a_target_whose_mean_alone_changes():
     assert finding.level == "note"
     assert "only the mean changes: 'b' in 'exp'" in finding.finding
     assert diagnosed({"exp": CHAIN.change("b", shift=2.0)}, intercepts="shared")["target-effects"].level == "ok"
+    # Shared means are not suggested if means differ where nothing was changed.
+    others = CHAIN.change("b", shift=2.0).change(["a", "c"], shift=2.0)
+    assert diagnosed({"exp": others})["target-effects"].level == "ok"
 
 
 @pytest.mark.parametrize(

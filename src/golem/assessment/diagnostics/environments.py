@@ -31,6 +31,8 @@ PARTS = ("intercept", "slopes", "variance")
 _FEW_ROWS = 30
 _MOST_PAIRS = 50_000
 _MOST_EXAMPLES = 4
+# Share of variables that may shift where they are not targets, up to which environments are comparable.
+_FEW_SHIFTS = 0.1
 
 
 class Shift(NamedTuple):
@@ -65,10 +67,13 @@ def find_environments(model: Golem) -> list[Finding]:
     shifts = mechanism_shifts(environments, parents)
     uses_means = model.intercepts == "shared"
     dependent = [_find_dependent_targets(environments, parents)] if model.intervention == "hard" else []
+    off_target = [shift for shift in shifts if not shift.is_target]
     return [
         *dependent,
-        _find_off_target(environments, [shift for shift in shifts if not shift.is_target], uses_means),
-        _find_effects(environments, [shift for shift in shifts if shift.is_target], uses_means),
+        _find_off_target(environments, off_target, uses_means),
+        _find_effects(
+            environments, [shift for shift in shifts if shift.is_target], uses_means, _comparable(off_target)
+        ),
         small,
     ]
 
@@ -162,8 +167,25 @@ def _compare(one: _Group, other: _Group, j: int, P: Indices) -> tuple[float, flo
     return f_test(gap**2 / error, 1, freedom), slopes, min(2 * min(upper, 1 - upper), 1.0)
 
 
-def _find_effects(environments: Environments, shifts: list[Shift], uses_means: bool) -> Finding:
-    """Find targets whose mechanism is the same as in other environments."""
+def _comparable(off_target: list[Shift]) -> bool:
+    """Tell whether few variables shift, in mean, slopes or noise, where they are not targets."""
+    shifted = (_adjusted(off_target) < LEVEL).any(axis=1)
+    return bool(shifted.sum() <= _FEW_SHIFTS * len(off_target))
+
+
+def _adjusted(shifts: list[Shift]) -> Matrix:
+    """Return the p-values of the parts of each shift, corrected for their number; 1 where nothing was tested."""
+    p = np.array([shift.p_values for shift in shifts]).reshape(-1, len(PARTS))
+    tested, adjusted = np.isfinite(p), np.ones(p.shape)
+    adjusted[tested] = holm(p[tested])
+    return adjusted
+
+
+def _find_effects(environments: Environments, shifts: list[Shift], uses_means: bool, comparable: bool) -> Finding:
+    """Find targets whose mechanism is the same as in other environments.
+
+    Shared intercepts are suggested only if the environments are comparable.
+    """
     name, silent, only_mean = "target-effects", [], []
     for shift in shifts:
         p = np.array(shift.p_values)
@@ -172,7 +194,7 @@ def _find_effects(environments: Environments, shifts: list[Shift], uses_means: b
         smallest = np.nanmin(p) * np.isfinite(p).sum()
         if smallest > _WEAK_LEVEL:
             silent.append(shift)
-        elif not uses_means and not (p[1:] * np.isfinite(p).sum() <= _WEAK_LEVEL).any():
+        elif comparable and not uses_means and not (p[1:] * np.isfinite(p).sum() <= _WEAK_LEVEL).any():
             only_mean.append(shift)
     if silent:
         return Finding(
@@ -197,9 +219,7 @@ def _find_off_target(environments: Environments, shifts: list[Shift], uses_means
     """Find variables whose mechanism shifts in an environment that does not target them."""
     name = "off-target"
     p = np.array([shift.p_values for shift in shifts]).reshape(-1, len(PARTS))
-    tested = np.isfinite(p)
-    adjusted = np.ones(p.shape)
-    adjusted[tested] = holm(p[tested])
+    tested, adjusted = np.isfinite(p), _adjusted(shifts)
     found = adjusted < LEVEL
     means_alone = found[:, 0] & ~found[:, 1:].any(axis=1)
     serious = np.flatnonzero(found.any(axis=1) & ~(means_alone & (not uses_means)))
