@@ -7,6 +7,7 @@ import pytest
 from golem import Golem, bootstrap
 from golem.assessment.bootstrap import total_effects
 from golem.data.checks import DataWarning
+from golem.diagnostics import find_outside_intervals
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +39,8 @@ def test_discrete_tables_have_replicates(table):
     discrete = table[["kind", "flag"]]
     found = bootstrap(Golem(), discrete, 10, n_jobs=1, random_state=3)
     assert found.replicates == 10
+    assert found.unit == "halves"
+    assert "No edge has a weight" in find_outside_intervals(Golem().fit(discrete), found).finding
     again = bootstrap(Golem(), discrete, 10, n_jobs=2, random_state=3)
     assert (found.direction_frequency == again.direction_frequency).all()
 

@@ -20,7 +20,9 @@ def table():
 
 def test_a_fit_prints_writes_and_repeats(table, tmp_path):
     table.to_csv(tmp_path / "data.csv", index=False)
-    result = golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out", "--bootstrap", 4, "--no-diagnose")
+    result = golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out", "--bootstrap", 4, "--no-diagnose", "--scatter")
+    assert "No scatter plots (--scatter): they are for tables of numbers, and this one has categories." in result.output
+    assert "learned from random halves of the rows" in result.output
     assert "strength: log-likelihood that the edge gains" in result.output
     assert "degenerate Gaussian score" in result.output
     assert {path.name for path in (tmp_path / "out").iterdir()} == {

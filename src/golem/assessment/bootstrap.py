@@ -27,7 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from golem.assessment.consensus import ranked_pairs
 from golem.data.checks import DataWarning, require_learnable
-from golem.data.coded_sample import coded_sample
+from golem.data.coded_sample import CodedRows, coded_sample
 from golem.data.environment_input import Targets, is_interventional
 from golem.data.environment_sample import EnvironmentSample, read_environment_sample
 from golem.data.inputs import read_knowledge
@@ -65,8 +65,8 @@ class Bootstrap:
         The variables.
     replicates, requested : int
         Number of graphs learned, and the number requested: Ctrl-C leaves fewer.
-    unit : {"rows", "shards"}
-        What was resampled.
+    unit : {"rows", "shards", "halves"}
+        What was resampled; "halves" if random halves of the rows were drawn, as of tables with categories.
     seed : int
         The seed.
     level : float
@@ -89,7 +89,7 @@ class Bootstrap:
     names: tuple[str, ...]
     replicates: int
     requested: int
-    unit: Literal["rows", "shards"]
+    unit: Literal["rows", "shards", "halves"]
     seed: int
     level: float
     adjacency_frequency: Matrix
@@ -363,7 +363,7 @@ def _summary(
     tails = (1 - level) / 2, (1 + level) / 2
     weights, effects = _weight_interval(done, d, tails), _effect_interval(done, d, tails)
     consensus, em = ranked_pairs(adjacency, direction, shown), source.is_incomplete
-    names, unit = source.moments.variables, source.unit
+    names, unit = source.moments.variables, "halves" if isinstance(source, CodedRows) else source.unit
     return Bootstrap(names, count, requested, unit, seed, level, adjacency, direction, weights, effects, consensus, em)
 
 

@@ -134,7 +134,7 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
         _print_edges(found, supplement.bootstrap)
     out.print()
     if supplement.bootstrap is not None:
-        _print_bootstrap(supplement.bootstrap)
+        _print_bootstrap(supplement.bootstrap, has_intervals=any(edge.weight is not None for edge in found))
         if document.confidence_overstated:
             out.print(
                 f"The frequencies and intervals are overstated, because the rows depend on the rows before them: they "
@@ -204,15 +204,17 @@ def _knowledge_sentence(knowledge: dict[str, list[list[str]]]) -> str:
     return f"Knowledge used: {'; '.join(parts)}"
 
 
-def _print_bootstrap(bootstrap: Bootstrap) -> None:
+def _print_bootstrap(bootstrap: Bootstrap, has_intervals: bool) -> None:
     """Explain the columns of the bootstrap."""
+    drawn = "random halves of the rows" if bootstrap.unit == "halves" else f"resampled {bootstrap.unit}"
+    interval = f"  interval   middle {bootstrap.level:.0%} of the weights (0 if a graph lacks or reverses the edge)"
     wanted = f" (of {bootstrap.requested} requested)" if bootstrap.interrupted else ""
     em = ", with EM on each resample" if bootstrap.em else ""
     few = " This is too few for reliable numbers; use 100." if bootstrap.replicates < _FEW_REPLICATES else ""
     consensus = counted(int(bootstrap.consensus.sum()), "edge")
     for line in (
-        f"Bootstrap: {bootstrap.replicates} graphs{wanted} learned from resampled {bootstrap.unit}{em}.{few}",
-        f"  interval   middle {bootstrap.level:.0%} of the weights (0 if a graph lacks or reverses the edge)",
+        f"Bootstrap: {bootstrap.replicates} graphs{wanted} learned from {drawn}{em}.{few}",
+        *([interval] if has_intervals else []),
         "  connected  share of the graphs that connect the two variables",
         "  directed   share of the graphs with this direction (undecided edges count half)",
         f"The consensus (pairs that most of these graphs connect) has {consensus}; see graph.json.",

@@ -27,6 +27,7 @@ from golem.data.targets import read_targets
 from golem.estimator.direction_evidence import uses_shape
 from golem.estimator.environment_fit import require_environment_settings, require_observational
 from golem.estimator.golem import Golem
+from golem.estimator.learned_graph import has_categories
 from golem.estimator.settings import checkpoint_path
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import Supplement, describe
@@ -335,12 +336,13 @@ def _add_edges(
 
 def _scatters(model: Golem, source: TableSource, progress: Progress) -> list[EdgeScatter]:
     """Return a scatter plot per edge, or none, with a note."""
+    if has_categories(model):
+        progress.note("No scatter plots (--scatter): they are for tables of numbers, and this one has categories.")
+        return []
     rows = source.sample_of_rows()
     found = [] if rows is None else model_scatters(model, rows)
     if not found:
-        progress.note(
-            "No scatter plots (--scatter): they need edges, complete rows and at most 1000 columns of numbers."
-        )
+        progress.note("No scatter plots (--scatter): they need edges, complete rows and at most 1000 columns.")
     return found
 
 

@@ -62,6 +62,8 @@ def find_outside_intervals(model: Golem, bootstrap: Bootstrap) -> Finding:
     name, names, weights = "intervals", model.moments_.variables, model.weights_
     low, high = bootstrap.weight_interval
     outside = model.adjacency_ & ((weights < low) | (weights > high))
+    if np.isnan(weights[model.adjacency_]).all() and model.adjacency_.any():
+        return Finding(name, "ok", "No edge has a weight, so there are no bootstrap intervals of weights.")
     if not outside.any():
         return Finding(name, "ok", "All weights are within their bootstrap intervals.")
     rare = outside & (bootstrap.direction_frequency <= 0.5)
