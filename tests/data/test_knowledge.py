@@ -307,6 +307,9 @@ def test_masks_of_ones_and_zeros_are_masks():
         Knowledge(np.zeros((2, 3), dtype=bool), np.zeros((2, 3), dtype=bool))
     with pytest.raises(ValueError, match="only true and false"):
         Knowledge(np.full((2, 2), 0.5), np.zeros((2, 2)))
+    assert not Knowledge(np.eye(3)).required.any()
+    with pytest.raises(ValueError, match=r"use Knowledge\.named\(forbidden=\.\.\.\)"):
+        Knowledge(forbidden=[("a", "b")])
 
 
 def test_a_group_of_tetrad_is_the_list_of_its_edges(tmp_path):

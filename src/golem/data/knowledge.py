@@ -6,7 +6,7 @@ import functools
 import json
 import reprlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ class Knowledge:
     forbidden : ndarray of shape (d, d), bool
         `forbidden[i, j]`: the graph must not have the edge i -> j.
     required : ndarray of shape (d, d), bool
-        `required[i, j]`: the graph must have the edge i -> j.
+        `required[i, j]`: the graph must have the edge i -> j. None by default.
 
     Raises
     ------
@@ -49,11 +49,17 @@ class Knowledge:
     """
 
     forbidden: BoolMatrix
-    required: BoolMatrix
+    required: BoolMatrix = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
 
     def __post_init__(self) -> None:
+        if not np.size(self.required):
+            object.__setattr__(self, "required", np.zeros(np.shape(self.forbidden), dtype=bool))
         for name in ("forbidden", "required"):
             given = np.asarray(getattr(self, name))
+            if given.dtype.kind in "US":
+                raise ValueError(
+                    f"Knowledge(...) takes masks. For {name} edges by name, use Knowledge.named({name}=...)."
+                )
             if given.dtype != bool and not np.isin(given, (0, 1)).all():
                 raise ValueError(f"The mask of {name} edges must contain only true and false, or 1 and 0.")
             object.__setattr__(self, name, given.astype(bool, copy=False))
