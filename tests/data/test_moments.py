@@ -174,6 +174,12 @@ def test_what_would_be_converted_without_a_word_is_refused(table, message, read)
         read(table)
 
 
+def test_an_array_of_text_is_a_plain_value_error():
+    with pytest.raises(ValueError, match="must be a table of numbers") as raised:
+        Moments.from_rows(np.array([["a", "1"], ["b", "2"]]))
+    assert raised.type is ValueError
+
+
 @pytest.mark.torch
 @pytest.mark.filterwarnings("ignore:.*in beta state", "ignore:.*nested tensors")
 def test_tensors_of_all_kinds_are_read_or_refused(rng):

@@ -20,7 +20,7 @@ _COMPLEX = "Complex data not supported. Use real columns, such as the real and t
 _FEWER = "Use fewer rows or columns, or read the table from files with golem.readers.moments_from_file."
 
 
-class _NotNumbersError(TypeError, ValueError):
+class NotNumbersError(TypeError, ValueError):
     """Objects that are not numbers: a TypeError by the rules of scikit-learn, a ValueError by those of golem."""
 
 
@@ -142,7 +142,8 @@ def real_matrix(data: Any) -> Array:
         raise ValueError(TOO_LARGE) from None
     except (TypeError, ValueError) as error:
         reason = str(error).removesuffix(".")
-        raise _NotNumbersError(f"The data must be a table of numbers: {reason}.") from None
+        kind = NotNumbersError if isinstance(error, TypeError) else ValueError
+        raise kind(f"The data must be a table of numbers: {reason}.") from None
     _require_two_axes(values.shape, data)
     return values
 
