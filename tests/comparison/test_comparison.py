@@ -427,6 +427,10 @@ def test_tables_with_categories_are_compared_by_their_scores():
         assert found.settings["score"] == model.score_
         expected = 2 * len(table) * model.solution_.terms["score"]
         assert [row.score for row in found.rows] == pytest.approx([expected] * len(methods))
+    holes = discrete.assign(a=np.where(np.arange(200) > 3, a, None))
+    found = compare(holes, ["order", "order-bdeu"], missing="em")
+    assert [row.status for row in found.rows] == ["done", "error"]
+    assert found.settings["score"] == "mixed"
     found = compare(mixed, ["pc", "order-bdeu"])
     assert found.rows[0].message == "pc needs numbers, and this table has categories."
     assert "1 column is a number: 'c'" in found.rows[1].message

@@ -260,7 +260,9 @@ def packages_not_installed(with_environments: bool = False) -> dict[str, str]:
 def _read(X: Any, missing: MissingChoice) -> tuple[Matrix | None, Moments]:
     """Return the rows of a table, complete or coded, if there are any, and the moments."""
     if (coded := read_categories(X, missing)) is not None:
-        return coded[1], coded[0]
+        moments, known = coded[0], coded[0].missing
+        # EM leaves rows incomplete, and discrete scores count complete ones.
+        return None if known is not None and known.method == "em" else coded[1], moments
     if isinstance(X, Moments):
         return None, X
     rows, columns = rows_and_names(X)
