@@ -211,7 +211,7 @@ def test_missing_values_are_dropped_or_estimated():
 def test_em_in_a_table_of_categories_says_that_it_changes_the_score():
     gaps = discrete_table().astype(object)
     gaps.iloc[0, 0] = None
-    with pytest.raises(ValueError, match=r"Drop those rows \(missing='drop'\), or impute .* needs the score 'mixed'"):
+    with pytest.raises(ValueError, match=r"Drop those rows \(missing='drop'\) or impute the values first\.$"):
         Golem().fit(gaps)
     dropped = Golem(missing="drop").fit(gaps)
     with pytest.warns(DataWarning, match=f"With missing='drop' the score would be '{dropped.score_}'"):
