@@ -58,10 +58,10 @@ def environments_from_file(
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "data.csv")
-    ...     _ = path.write_text("a,b,arm\n1,2,control\n3,5,control\n4,4,ko\n9,3,ko\n")
+    ...     _ = path.write_text("a,b,arm\n1,2,control\n3,5,control\n6,1,control\n4,4,ko\n9,3,ko\n7,8,ko\n")
     ...     found = environments_from_file(path, {"control": [], "ko": ["a"]}, environment="arm")
     >>> [part.n for part in found.moments], found.targets
-    ([2, 2], ((), (0,)))
+    ([3, 3], ((), (0,)))
     """
     table = TableFiles.open(path, columns=columns, drop=drop, header=header, na=na, hidden=environment)
     table = labelled(table, environment, targets)
