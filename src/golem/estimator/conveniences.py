@@ -39,10 +39,10 @@ class Conveniences:
         bootstrap : Bootstrap, optional
             What `golem.bootstrap` returned for this model; the page then shows how often each edge was found.
         **options
-            `title`, `truth`, `other` and `rows`; see `golem.output.report.report_document` and `report_model`.
+            `title`, `truth`, `other`, `rows` and `supplement`; see `golem.output.report.report_document` and
+            `report_model`.
         """
-        from golem.output.document import Supplement
         from golem.output.report import report_model
 
         check_is_fitted(self, "graph_")
-        return report_model(self, path, Supplement(bootstrap=bootstrap), **options)
+        return report_model(self, path, bootstrap=bootstrap, **options)

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,15 +23,22 @@ from golem.runtime.files import write_text
 from golem.runtime.version import __version__
 
 if TYPE_CHECKING:
+    from golem.assessment.bootstrap import Bootstrap
     from golem.estimator.golem import Golem
 
 __all__ = ["report_document", "report_model", "write_page"]
 
 
 def report_model(
-    model: Golem, path: str | Path, supplement: Supplement | None = None, *, rows: Any = None, **options: Any
+    model: Golem,
+    path: str | Path,
+    supplement: Supplement | None = None,
+    *,
+    bootstrap: Bootstrap | None = None,
+    rows: Any = None,
+    **options: Any,
 ) -> Path:
-    """Write the report of a fitted model, with a bootstrap and a diagnosis if the supplement has them.
+    """Write the report of a fitted model, with a bootstrap if one is given, and with what the supplement has.
 
     With `rows`, the table that the model was fitted to, the page has a scatter plot per edge, and so contains values
     of up to 300 rows. `options` are `truth`, `other` and `title`, as in `report_document`.
@@ -47,6 +55,8 @@ def report_model(
     ...     report_model(model, folder + "/report.html").name
     'report.html'
     """
+    if bootstrap is not None:
+        supplement = dataclasses.replace(supplement or Supplement(), bootstrap=bootstrap)
     scatters = [] if rows is None else model_scatters(model, rows)
     return report_document(describe(model, supplement), path, scatters=scatters, **options)
 
