@@ -189,7 +189,9 @@ def test_a_time_limit_and_an_interrupt_return_a_graph():
         if np.isfinite(progress.score):
             raise KeyboardInterrupt
 
-    found = search_local(score, on_progress=interrupt)
+    # Progress is reported a few times per second, so the search has to take longer.
+    score = gaussian_score(60, seed=8)
+    found = search_local(score, effort="thorough", on_progress=interrupt)
     assert found.status is Status.INTERRUPTED
     assert found.score == pytest.approx(cost_of(score, found.graph), abs=1e-3)
 
