@@ -47,7 +47,10 @@ def _may_have_categories(table: Any) -> bool:
     """Tell from the types of the columns whether some may be categories, without reading the rows."""
     import narwhals.stable.v1 as nw
 
-    kinds = list(nw.from_native(table, eager_or_interchange_only=True).schema.values())
+    try:
+        kinds = list(nw.from_native(table, eager_or_interchange_only=True).schema.values())
+    except (TypeError, ValueError):  # a record batch of other types; the reader of numbers names its columns
+        return False
     return not all(kind.is_numeric() for kind in kinds) or all(kind.is_integer() for kind in kinds)
 
 
