@@ -84,8 +84,7 @@ def load_sachs(*, interventional: bool = False) -> Dataset:
     interventional : bool
         Return the 7466 measurements of all nine conditions. Two are general stimulations without a target. Five add a
         reagent that inhibits Akt, PKC, PIP2, Mek or PIP3, and two replace the stimulation by one that activates PKC or
-        PKA. LY294002 inhibits the production of PIP3 (PI3K); its target is PIP3 as in Wang et al. (2017) and Brouillard
-        et al. (2020).
+        PKA. LY294002 inhibits the production of PIP3 (PI3K), so its target here is PIP3. Akt is another choice.
 
     Examples
     --------
