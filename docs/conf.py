@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ exclude_patterns = ["examples", "gallery/**/*.ipynb", "gallery/**/*.py", "galler
 templates_path = ["_templates"]
 default_role = "code"
 nitpicky = False
+smartquotes = False  # they turn --option into a dash, and quotes to copy into others
 
 # Markdown. Three levels of headings can be linked to, as on the pages of a repository.
 myst_enable_extensions = ["colon_fence", "deflist"]
@@ -42,12 +44,13 @@ myst_heading_anchors = 4
 
 # The API reference. The docstrings state the types; signatures with annotations would be hard to read.
 autosummary_generate = True
+autosummary_filename_map = site_pages.FILE_NAMES
 autodoc_typehints = "none"
 autodoc_default_options = {
     "members": True,
     "undoc-members": False,
+    "inherited-members": True,
     "member-order": "bysource",
-    "exclude-members": "set_fit_request",
 }
 numpydoc_show_class_members = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -81,6 +84,7 @@ html_css_files = ["site.css"]
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
+html_context = {"default_mode": "auto"}
 html_sidebars = {"install": [], "five-minutes": [], "answers": [], "index": []}
 html_theme_options = {
     "logo": {"text": "golem", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
@@ -102,6 +106,18 @@ def link_pages(app: Any, what: str, name: str, obj: Any, options: Any, lines: li
     lines[:] = [re.sub(r"docs/([\w/-]+)\.md", r":doc:`/\1`", line) for line in lines]
 
 
+def skip_member(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Describe methods and properties of golem's own classes alone.
+
+    Fields and fitted attributes are in the lists of parameters and attributes; scikit-learn describes its methods.
+    """
+    function = getattr(obj, "fget", None) or getattr(obj, "func", None) or getattr(obj, "__func__", obj)
+    is_own = isinstance(obj, Enum) or str(getattr(function, "__module__", "")).startswith("golem")
+    is_elsewhere = name.endswith("_") or name == "set_fit_request"
+    return None if is_own and not is_elsewhere else True
+
+
 def setup(app: Any) -> None:
     """Register what the settings above cannot say."""
+    app.connect("autodoc-skip-member", skip_member)
     app.connect("autodoc-process-docstring", link_pages)

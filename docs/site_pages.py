@@ -35,6 +35,8 @@ MODULES = {
     "golem.solvers": "Solvers and solutions",
     "golem.experiments": "The paper's experiments",
 }
+# On many disks, names of files that differ only in their case are the same.
+FILE_NAMES = {"golem.diagnostics.survival": "golem.diagnostics.survival-function"}
 API_INTRO = """These are the public names; [what is public](../public.md) says what that promises. Each page has
 an example, which the tests run. Start with {py:class}`golem.Golem`."""
 PROJECT = {"CONTRIBUTING.md": "contributing.md", "ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
@@ -72,14 +74,17 @@ def write() -> None:
 
 
 def _write_api() -> None:
-    """Write one page per public module, and the list of them."""
+    """Write one page per public module, and the list of them with their names."""
     lines = ["# API reference", "", API_INTRO, ""]
     entries = []
     for path, names in public_names().items():
         page = path.removeprefix("golem.").replace(".", "-")
         entries.append(page)
         (HERE / "api" / f"{page}.rst").write_text(_module_page(path, names), encoding="utf-8")
-    lines += ["```{toctree}", ":maxdepth: 1", "", *entries, "```", ""]
+        module = importlib.import_module(path)
+        links = [f"{{py:obj}}`{name} <{path}.{name}>`" for name in names if is_described(getattr(module, name))]
+        lines += [f"**[{path}]({page}.rst)**: {MODULES[path][0].lower()}{MODULES[path][1:]}", "", ", ".join(links), ""]
+    lines += ["```{toctree}", ":hidden:", "", *entries, "```", ""]
     (HERE / "api" / "index.md").write_text("\n".join(lines), encoding="utf-8")
 
 

@@ -90,7 +90,25 @@ def test_every_public_class_and_function_has_a_page(pages):
     for path, names in generator.public_names().items():
         described = [name for name in names if generator.is_described(getattr(importlib.import_module(path), name))]
         for name in described:
-            assert (SITE / "api" / "generated" / f"{path}.{name}.html").resolve() in pages
+            page = generator.FILE_NAMES.get(f"{path}.{name}", f"{path}.{name}")
+            assert (SITE / "api" / "generated" / f"{page}.html").resolve() in pages
+
+
+def test_methods_that_a_class_inherits_are_described(pages):
+    anchors = pages[(SITE / "api" / "generated" / "golem.Golem.html").resolve()].anchors
+    assert {"golem.Golem.fit", "golem.Golem.plot", "golem.Golem.report", "golem.Golem.diagnose"} <= anchors
+    assert not {"golem.Golem.get_params", "golem.Golem.weights_"} & anchors
+
+
+def test_options_are_shown_as_they_are_typed(pages):
+    text = (SITE / "cli.html").read_text(encoding="utf-8")
+    assert "needs --solver" in text
+    assert "\u2013solver" not in text
+
+
+def test_names_of_files_differ_in_more_than_their_case():
+    files = [str(path).lower() for path in SITE.rglob("*")]
+    assert len(files) == len(set(files))
 
 
 def test_every_example_shows_a_picture(pages):
