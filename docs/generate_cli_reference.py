@@ -14,10 +14,11 @@ from golem.cli import app
 
 TITLE = """# Command line
 
-Generated from the program by `make docs`; do not edit.
+<!-- Generated from the program by `make docs`; do not edit. -->
 
-Exit codes: 0 success, 1 an error in the input (reported in one sentence), 2 an error in the command, 130 interrupted
-(the results so far are kept). The [glossary](glossary.md) defines the terms.
+To see the options in a terminal, add `--help` to a command. Exit codes: 0 success, 1 an error in the input (reported in
+one sentence), 2 an error in the command, 130 interrupted (the results so far are kept). The [glossary](glossary.md)
+defines the terms.
 """
 
 
@@ -30,7 +31,7 @@ def reference() -> str:
         declared = [p for p in inspect.signature(function).parameters.values() if hints[p.name] is not typer.Context]
         rows = [_row(p, hints[p.name]) for p in declared]
         parts += [f"## golem {command.name or function.__name__}\n", f"{inspect.getdoc(function)}\n"]
-        parts += ["| option | meaning | default |", "|---|---|---|", *rows, ""]
+        parts += ["| option | meaning |", "|---|---|", *rows, ""]
     return "\n".join(parts)
 
 
@@ -47,15 +48,18 @@ def _row(parameter: inspect.Parameter, hint: Any) -> str:
     literals = [part for part in (kind, *typing.get_args(kind)) if typing.get_origin(part) is typing.Literal]
     for literal in literals:
         meaning += f" One of {', '.join(typing.get_args(literal))}."
-    default = stated.removesuffix("]") or _default(parameter)
-    return f"| `{shown}` | {meaning.replace('|', escaped_bar)} | {default} |"
+    default = _default(parameter, stated.removesuffix("]"))
+    return f"| `{shown}` | {meaning.replace('|', escaped_bar)}{default} |"
 
 
-def _default(parameter: inspect.Parameter) -> str:
+def _default(parameter: inspect.Parameter, stated: str) -> str:
+    """Return the sentence on the default; a table of two columns fits on a phone."""
     value = parameter.default
     if value is inspect.Parameter.empty:
-        return "required"
-    return "" if value in (None, False, []) else f"`{getattr(value, 'value', value)}`"
+        return " Required."
+    if stated or value is True:
+        return f" Default: {stated or 'on'}."
+    return "" if value in (None, False, []) else f" Default: `{getattr(value, 'value', value)}`."
 
 
 if __name__ == "__main__":
