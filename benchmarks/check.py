@@ -13,6 +13,7 @@ Parts, all simulated (free noise variances, weights of the paper):
 - cost: seconds of processor time, from moments
 
     python benchmarks/check.py uniform power learned hints cost
+    python benchmarks/check.py uniform power learned hints cost --first-seed 20000
     python benchmarks/check.py uniform power learned hints cost --quick      # 40 tables instead of 100, d up to 100
 """
 
@@ -59,25 +60,25 @@ def with_edge(sem: LinearSEM, rng: np.random.Generator) -> tuple[LinearSEM, int]
     return model(brentq(excess, 0, 1e4)), int(j)
 
 
-def uniform(tables: int) -> None:
+def uniform(seeds: range) -> None:
     """Print how uniform the global p-value of the true graph is."""
-    print(f"true graph, {tables} tables, n = {N} | KS p-value | share below {LEVEL}")
+    print(f"true graph, {len(seeds)} tables, n = {N} | KS p-value | share below {LEVEL}")
     for noise in ("gaussian-nv", "exponential", "gumbel"):
         for d, graph in CASES:
             found = []
-            for seed in range(tables):
+            for seed in seeds:
                 data = drawn(d, graph, noise, seed)
                 found.append(golem.check(data.sem, data.data).p_value)
             share = np.mean(np.less(found, LEVEL))
             print(f"{noise} {graph} d={d} | {kstest(found, 'uniform').pvalue:.2f} | {share:.2f}")
 
 
-def power(tables: int) -> None:
+def power(seeds: range) -> None:
     """Print how often one omitted edge is found."""
     print(f"one omitted edge of standardized weight {WEIGHT}, n = {N} | found | worst violation at its target")
     for d, graph in (*CASES, (100, "ER2")):
         found, named = [], []
-        for seed in range(tables):
+        for seed in seeds:
             rng = np.random.default_rng([d, seed, 77])
             sem = random_sem(d, graph, "gaussian-nv", random_state=rng)
             larger, target = with_edge(sem, rng)
@@ -87,12 +88,12 @@ def power(tables: int) -> None:
         print(f"{graph} d={d} | {np.mean(found):.2f} | {np.mean(named):.2f}")
 
 
-def learned(tables: int) -> None:
+def learned(seeds: range) -> None:
     """Print the p-values of learned graphs, which lack weak edges."""
     print(f"learned graph, ER2 d=20, n = {N} | share below {LEVEL} | mean p-value")
     for scale in (1.0, 0.2):
         same, other = [], []
-        for seed in range(tables):
+        for seed in seeds:
             data = simulate(20, 2 * N, "ER2", "gaussian-nv", weight_scale=scale, random_state=[seed, 5]).data
             model = Golem("nv").fit(data[:N])
             same.append(golem.check(model, data[:N]).p_value)
@@ -101,11 +102,11 @@ def learned(tables: int) -> None:
             print(f"weights x {scale:g}, {name} | {np.mean(np.less(found, LEVEL)):.2f} | {np.mean(found):.2f}")
 
 
-def hints(tables: int) -> None:
+def hints(seeds: range) -> None:
     """Print how often a hidden common cause is suggested, where there is one and where an edge is missing."""
     print(f"ER1 d=15, n = {N} | hint at a hidden common cause | it names at least 3 of its 4 variables")
     found: dict[str, list[tuple[bool, bool]]] = {"hidden common cause": [], "one omitted edge": []}
-    for seed in range(tables):
+    for seed in seeds:
         rng = np.random.default_rng([seed, 9])
         sem = random_sem(15, "ER1", "gaussian-nv", random_state=rng)
         deviations, caused = np.sqrt(sem.noise_variances), rng.permutation(15)[:4]
@@ -141,13 +142,14 @@ def main() -> None:
     """Run the chosen parts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="+", choices=["uniform", "power", "learned", "hints", "cost"])
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--quick", action="store_true")
     chosen = parser.parse_args()
-    tables = 40 if chosen.quick else 100
+    seeds = range(chosen.first_seed, chosen.first_seed + (40 if chosen.quick else 100))
     versions = f"golem {golem.__version__}, numpy {np.__version__}, Python {platform.python_version()}"
-    print(f"{versions}, {platform.machine()}")
+    print(f"{versions}, {platform.machine()}, seeds {seeds.start} to {seeds.stop - 1}")
     for part in chosen.parts:
-        cost(100 if chosen.quick else 3000) if part == "cost" else globals()[part](tables)
+        cost(100 if chosen.quick else 3000) if part == "cost" else globals()[part](seeds)
 
 
 if __name__ == "__main__":
