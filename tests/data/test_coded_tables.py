@@ -5,9 +5,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import scipy.sparse
 
 from golem.data.checks import DataWarning
+from golem.data.coded_sample import read_categories
 from golem.data.coded_tables import CodedTable, moments_of_columns, with_used_levels
+from golem.readers import moments_from_file
 
 
 def frame(n=120, seed=0):
@@ -39,6 +42,56 @@ def test_types_are_the_same_in_every_library():
         found = CodedTable.read(other)
         assert described(found) == described(expected)
         np.testing.assert_array_equal(found.rows, expected.rows)
+
+
+BOOLEANS = np.random.default_rng(2).random((60, 3)) < [0.2, 0.5, 0.8]
+NAMED = {f"x{j}": column for j, column in enumerate(BOOLEANS.T.copy())}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        BOOLEANS,
+        BOOLEANS.tolist(),
+        BOOLEANS.astype(object),
+        np.asfortranarray(BOOLEANS),
+        np.ma.masked_array(BOOLEANS),
+        scipy.sparse.csr_array(BOOLEANS),
+        pd.DataFrame(NAMED),
+        pd.DataFrame(NAMED, dtype=object),
+        pd.DataFrame(NAMED, dtype="boolean"),
+        pl.DataFrame(NAMED),
+        pa.table(NAMED),
+        pa.RecordBatch.from_pydict(NAMED),
+        "array.npy",
+        "table.parquet",
+        "table.csv",
+    ],
+    ids=lambda data: data if isinstance(data, str) else type(data).__name__,
+)
+def test_booleans_are_categories_in_every_container(data, tmp_path):
+    if isinstance(data, str):
+        path = tmp_path / data
+        np.save(tmp_path / "array.npy", BOOLEANS)
+        pd.DataFrame(NAMED).to_parquet(tmp_path / "table.parquet")
+        pd.DataFrame(NAMED).to_csv(tmp_path / "table.csv", index=False)
+        moments = moments_from_file(path)
+    else:
+        moments, rows = read_categories(data, "error")
+        np.testing.assert_array_equal(moments.coding.expand(rows)[:, [0, 2]], BOOLEANS[:, [0, 2]] == [True, False])
+    assert [variable.levels for variable in moments.coding.variables][::2] == [("False", "True"), ("True", "False")]
+    frequent = BOOLEANS.mean(axis=0) > 0.5
+    np.testing.assert_allclose(moments.mean, (frequent ^ BOOLEANS).mean(axis=0))
+
+
+def test_masked_booleans_are_missing():
+    data = np.ma.masked_array(BOOLEANS, mask=np.arange(180).reshape(60, 3) == 7)
+    assert np.argwhere(np.isnan(CodedTable.read(data).rows)).tolist() == [[2, 1]]
+
+
+@pytest.mark.parametrize("data", [[[True, 0.5], [False, 1.0]], BOOLEANS.astype(float), BOOLEANS.astype(int), []])
+def test_arrays_with_other_cells_have_no_categories(data):
+    assert read_categories(data, "error") is None
 
 
 def test_the_coding_does_not_depend_on_the_order_of_rows():

@@ -13,7 +13,7 @@ from golem.data.coded_tables import CodedTable, with_used_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import Sample
-from golem.data.table_input import is_table
+from golem.data.table_input import are_booleans, is_table
 from golem.data.variables import Coding
 from golem.runtime.arrays import is_tensor
 from golem.runtime.names import positions
@@ -25,7 +25,7 @@ def read_categories(X: Any, missing: MissingChoice) -> tuple[Moments, Matrix | N
     if isinstance(X, Moments):
         return None if X.coding is None else (X, None)
     if not isinstance(X, CodedTable):
-        if type(X) is np.ndarray or is_tensor(X) or not is_table(X) or not _may_have_categories(X):
+        if not _may_have_categories(X):
             return None
         X = CodedTable.read(X)
     table = X
@@ -39,7 +39,7 @@ def read_coding(X: Any) -> Coding | None:
     """Return the variables of a table with categories; None for a table of numbers."""
     if isinstance(X, Sample):
         return X.moments.coding
-    found = None if isinstance(X, list | tuple) else read_categories(X, "drop")
+    found = read_categories(X, "drop")
     return None if found is None else found[0].coding
 
 
@@ -47,6 +47,8 @@ def _may_have_categories(table: Any) -> bool:
     """Tell from the types of the columns whether some may be categories, without reading the rows."""
     import narwhals.stable.v1 as nw
 
+    if type(table) is np.ndarray or is_tensor(table) or not is_table(table):
+        return are_booleans(table)
     try:
         kinds = list(nw.from_native(table, eager_or_interchange_only=True).schema.values())
     except (TypeError, ValueError):  # a record batch of other types; the reader of numbers names its columns

@@ -26,7 +26,7 @@ from golem.data.levels import (
 from golem.data.missing import Missing, MissingChoice, require_choice
 from golem.data.moments import Moments
 from golem.data.table_errors import require_finite, row_number, too_few_rows
-from golem.data.table_input import eager_frame, is_table, rows_and_names
+from golem.data.table_input import are_booleans, eager_frame, is_table, rows_and_names
 from golem.data.unusable import Unusable, unusable_error, unusable_in_rows
 from golem.data.variables import FEW_VALUES, Codes, Coding, Variable, codes_of_numbers, number_levels
 from golem.runtime.names import column_names
@@ -54,7 +54,7 @@ class CodedTable:
 
     @classmethod
     def read(cls, table: Any) -> CodedTable:
-        """Read an array, or a pandas, Polars or PyArrow table; arrays have no categories.
+        """Read an array, or a pandas, Polars or PyArrow table; arrays have no categories, unless they hold Booleans.
 
         Raises
         ------
@@ -63,7 +63,7 @@ class CodedTable:
         """
         if not is_table(table):
             rows, names = rows_and_names(table)
-            return cls(Coding.numeric(names), rows)
+            return _of_booleans(rows, names) if are_booleans(table) else cls(Coding.numeric(names), rows)
         frame = eager_frame(table)
         names = column_names(frame.columns, len(frame.columns))
         columns = list(zip(names, frame.iter_columns(), strict=True))
@@ -120,6 +120,17 @@ class CodedTable:
         # Missing values are counted per variable, not per indicator.
         found = None if missing == "error" else Missing.of(missing, absent, names, **record)
         return replace(moments, coding=used.coding, missing=found)
+
+
+def _of_booleans(rows: Matrix, names: Sequence[str]) -> CodedTable:
+    """Return the table of an array of Booleans, given as numbers."""
+    variables, codes = [], []
+    for name, column in zip(names, rows.T, strict=True):
+        counts = {str(bool(float(number))): n for number, n in number_levels(column).items()}
+        variables.append(Variable.of_counts(name, counts))
+        swapped = variables[-1].levels[:1] == ("True",)
+        codes.append(1 - column if swapped else column)
+    return CodedTable(Coding(tuple(variables)), np.column_stack(codes) if codes else rows)
 
 
 def dependent_variables(rows: Matrix, coding: Coding) -> list[Unusable]:

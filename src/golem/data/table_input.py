@@ -42,6 +42,19 @@ def is_table(data: Any) -> bool:
     return isinstance(frame, nw.DataFrame)
 
 
+def are_booleans(data: Any) -> bool:
+    """Tell whether an array, a tensor, a sparse matrix or a list of lists holds only True and False."""
+    kind = str(getattr(data, "dtype", "object"))
+    if kind != "object":
+        return kind in ("bool", "torch.bool")
+    try:
+        cells = np.asanyarray(data)
+    except (OverflowError, TypeError, ValueError):  # not an array; who reads the numbers says why
+        return False
+    types = set(map(type, cells.flat)) if cells.dtype == object else {cells.dtype.type}
+    return bool(types) and types <= {bool, np.bool_}
+
+
 def eager_frame(table: Any) -> Any:
     """Return a table as a DataFrame of narwhals."""
     import narwhals.stable.v1 as nw

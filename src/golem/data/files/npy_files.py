@@ -9,11 +9,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from golem.data.files.batches import NO_LEVELS, Batch, Piece, batch_rows, first_line, piece_bytes
+from golem.data.files.batches import (
+    NO_LEVELS,
+    Batch,
+    Piece,
+    batch_rows,
+    count_cells,
+    first_line,
+    piece_bytes,
+    with_texts,
+)
 from golem.data.files.markers import NO_MARKERS, Markers
 from golem.data.missing import add_markers
 from golem.data.table_errors import row_number
@@ -21,6 +31,8 @@ from golem.data.variables import number_levels
 from golem.runtime.names import column_names
 
 MAGIC = b"\x93NUMPY"
+# The values of Booleans as texts; a bit is the position of its text.
+_BOOLEANS = ["False", "True"]
 
 
 # What NumPy raises on damaged headers, which it parses as Python.
@@ -66,7 +78,7 @@ class NpyFile:
         return cls(path, path.stat().st_size, names, len(array), *where, Markers.of(na, names))
 
     def require_numeric(self, columns: Sequence[int]) -> None:
-        """Do nothing: an array of anything but numbers cannot be opened."""
+        """Do nothing: an array of anything but numbers and Booleans cannot be opened."""
 
     def memory(self, d: int) -> int:
         """Estimate the bytes of memory for reading d columns."""
@@ -79,11 +91,17 @@ class NpyFile:
         return [Piece(first, last, self._bytes(first), self._bytes(last)) for first, last in itertools.pairwise(cuts)]
 
     def texts(self, columns: Sequence[int]) -> frozenset[int]:
-        """Return no columns: arrays have no text."""
-        return frozenset()
+        """Return all columns of an array of Booleans, which are categories; other arrays hold numbers."""
+        return frozenset(columns if self._is_boolean else ())
+
+    @property
+    def _is_boolean(self) -> bool:
+        return np.dtype(self.dtype) == bool
 
     def number_in(self, cell: str, name: str) -> str | None:
-        """Return the name of the number in a value of a column, "" if it is missing."""
+        """Return the name of the number in a value of a column, "" if it is missing, or None for a Boolean."""
+        if self._is_boolean:
+            return "" if cell in self.na.of_column(name) else None
         return self.na.number_name(float(cell), name)
 
     def may_be_codes(self, columns: Sequence[int]) -> bool:
@@ -92,24 +110,43 @@ class NpyFile:
 
     def cells(self, piece: Piece, columns: Sequence[int]) -> Iterator[list[dict[str, int]]]:
         """Count the values of columns, as texts."""
-        for batch in self.batches(piece, columns):
-            yield list(map(number_levels, batch.columns))
+        for begin, end, array in self._blocks(piece, len(columns)):
+            if self._is_boolean:
+                yield [count_cells(_BOOLEANS, array[begin:end, j].astype(np.intp)) for j in columns]
+            else:
+                yield list(map(number_levels, self._batch(array, begin, end, columns).columns))
 
     def batches(
         self, piece: Piece, columns: Sequence[int], levels: Mapping[int, Sequence[str]] = NO_LEVELS
     ) -> Iterator[Batch]:
-        """Read the columns at these positions, in this order, from the rows of a piece; none of them is text."""
-        shape, step = (self.rows, len(self.names)), batch_rows(len(columns))
-        array = np.memmap(self.path, self.dtype, "r", self.offset, shape, self.order)
+        """Read the columns at these positions, in this order, from the rows of a piece.
+
+        `levels` has the levels of Booleans that are categories, which are read as codes.
+        """
+        names, numbers = [self.names[j] for j in columns], [j for j in columns if j not in levels]
+        for begin, end, array in self._blocks(piece, len(columns)):
+            found = self._batch(array, begin, end, numbers)
+            if levels:
+                cells = {j: (_BOOLEANS, array[begin:end, j].astype(np.intp)) for j in columns if j in levels}
+                found = with_texts(found, cells, columns, names, levels)
+            yield found
+
+    def _blocks(self, piece: Piece, d: int) -> Iterator[tuple[int, int, NDArray[Any]]]:
+        """Divide the rows of a piece for reading d columns; yield the first and the last row, and the array."""
+        array = np.memmap(self.path, self.dtype, "r", self.offset, (self.rows, len(self.names)), self.order)
+        step = batch_rows(d)
         for begin in range(piece.first, piece.last, step):
-            end = min(piece.last, begin + step)
-            found = []
-            markers: dict[str, dict[str, int]] = {}
-            for j in columns:
-                values, codes = self.na.without_codes(np.array(array[begin:end, j], dtype=float), self.names[j])
-                found.append(values)
-                markers = add_markers(markers, {self.names[j]: codes}) if codes else markers
-            yield Batch(found, self._bytes(begin), self._bytes(end), partial(_place, begin), markers)
+            yield begin, min(piece.last, begin + step), array
+
+    def _batch(self, array: NDArray[Any], begin: int, end: int, columns: Sequence[int]) -> Batch:
+        """Read columns of numbers."""
+        found = []
+        markers: dict[str, dict[str, int]] = {}
+        for j in columns:
+            values, codes = self.na.without_codes(np.array(array[begin:end, j], dtype=float), self.names[j])
+            found.append(values)
+            markers = add_markers(markers, {self.names[j]: codes}) if codes else markers
+        return Batch(found, self._bytes(begin), self._bytes(end), partial(_place, begin), markers)
 
     def _bytes(self, row: int) -> int:
         """Return the share of the file before a row, in bytes."""
