@@ -2,174 +2,152 @@
 
 Draws n = 1000 and 10000 rows from asia, child, insurance, alarm and hailfinder (the BIF files are in the wheel pgmpy
 1.1.2 under pgmpy/utils/example_models) and prints for every score of golem, and for every other package, the mean SHD-C
-with its standard error, and the processor time per table. pgmpy: hill climbing with BDeu and BIC, GES with BIC.
-causal-learn: GES with BDeu. Each table of another package has a time limit. Seeds start at 1000.
+with its standard error, and the processor time per table. pgmpy: hill climbing with BDeu and BIC, GES with BIC, from
+pgmpy.causal_discovery. causal-learn: GES with BDeu. All have their default settings. Columns with one level are left
+out. Packages that are not installed are left out; `parallel_tasks.py` says how tasks run. Seeds start at 3000.
 
-    python -m venv .other-packages/pgmpy && .other-packages/pgmpy/bin/pip install pgmpy==1.1.2
-    python -m venv .other-packages/causal-learn && .other-packages/causal-learn/bin/pip install causal-learn==0.1.4.8
-    python benchmarks/categories.py FOLDER_OF_EXAMPLE_MODELS
-    python benchmarks/categories.py FOLDER --pgmpy .other-packages/pgmpy/bin/python \
-        --causal-learn .other-packages/causal-learn/bin/python
-    python benchmarks/categories.py FOLDER --quick         # asia and child, 2 seeds, without other packages
+    python -m venv .other-packages/categories
+    .other-packages/categories/bin/pip install . pandas pgmpy==1.1.2 causal-learn==0.1.4.8
+    .other-packages/categories/bin/python benchmarks/categories.py FOLDER_OF_EXAMPLE_MODELS --rows rows.jsonl
+    python benchmarks/categories.py FOLDER --quick         # asia and child, 2 tables
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
-import statistics
-import subprocess
-import tempfile
-import time
+import functools
+import importlib.util
+import logging
+import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from parallel_tasks import Row, add_options, make_tasks, print_comparison, run_tasks, serve_tasks, timed
 
-import golem
 from golem import Golem, metrics
-from golem.data.checks import DataWarning
+from golem.comparison.other_packages import of_end_marks
+from golem.comparison.registry import prepare
 from golem.experiments.discrete_networks import DiscreteNetwork, read_bif
 
 NETWORKS = ("asia", "child", "insurance", "alarm", "hailfinder")
-SCORES = ("auto", "bdeu", "discrete-bic", "mixed")
-PEERS = {
-    "pgmpy hill climbing, BDeu": ("pgmpy", "hill-climbing bdeu"),
-    "pgmpy hill climbing, BIC": ("pgmpy", "hill-climbing bic-d"),
-    "pgmpy GES, BIC": ("pgmpy", "ges bic-d"),
-    "causal-learn GES, BDeu": ("causal_learn", "causal-learn"),
+# Which parameter of golem, or which search and score of another package, a method is.
+SCORES = {f"golem {score}": score for score in ("auto", "bdeu", "discrete-bic", "mixed")}
+PGMPY = {
+    "pgmpy hill climbing, BDeu": ("HillClimbSearch", "bdeu"),
+    "pgmpy hill climbing, BIC": ("HillClimbSearch", "bic-d"),
+    "pgmpy GES, BIC": ("GES", "bic-d"),
 }
+CAUSAL_LEARN = "causal-learn GES, BDeu"
+# Roughly how slow methods and networks are, for the order of the tasks.
+_SLOWNESS = {"asia": 1, "child": 5, "insurance": 20, "alarm": 50, "hailfinder": 100}
 
-# Runs in the other environment: the edges of one table, both directions for a line, and the processor time.
-SCRIPT = """
-import json, logging, sys, time, warnings
-import numpy as np
-warnings.filterwarnings("ignore")
-logging.disable(logging.CRITICAL)
-codes, method = np.load(sys.argv[1]), sys.argv[2].split()
-d = codes.shape[1]
-if method[0] == "causal-learn":
+
+def by_golem(codes: np.ndarray, score: str) -> tuple[Callable[[], np.ndarray], bool]:
+    """Return a function that learns a DAG; levels have letters before them, so that none looks like a number."""
+    table = pd.DataFrame({f"x{j:03d}": [f"level {code}" for code in codes[:, j]] for j in range(codes.shape[1])})
+    return lambda: Golem(score_function=score).fit(table).adjacency_, False
+
+
+def by_pgmpy(codes: np.ndarray, search: str, score: str) -> tuple[Callable[[], np.ndarray], bool]:
+    """Return a function that learns a DAG (hill climbing) or a class (GES)."""
+    from pgmpy import causal_discovery
+
+    table = pd.DataFrame(codes, columns=[str(j) for j in range(codes.shape[1])]).astype("category")
+    is_class = search == "GES"
+    more: dict[str, Any] = {} if is_class else {"return_type": "dag", "show_progress": False}
+
+    def learn() -> np.ndarray:
+        found = getattr(causal_discovery, search)(scoring_method=score, **more).fit(table).causal_graph_
+        graph = np.zeros((codes.shape[1],) * 2, dtype=bool)
+        lines = list(found.undirected_edges) if is_class else []
+        arrows = found.directed_edges if is_class else found.edges()
+        for cause, child in [*arrows, *lines, *((b, a) for a, b in lines)]:
+            graph[int(cause), int(child)] = True
+        return graph
+
+    return learn, is_class
+
+
+def by_causal_learn(codes: np.ndarray) -> tuple[Callable[[], np.ndarray], bool]:
+    """Return a function that learns a class."""
     from causallearn.search.ScoreBased.GES import ges
-    began = time.process_time()
-    G = ges(codes, score_func="local_score_BDeu")["G"].graph
-    seconds = time.process_time() - began
-    lines, arrows = (G == -1) & (G.T == -1), (G == -1) & (G.T == 1)
-    edges, is_class = np.argwhere(lines | arrows).tolist(), True
-else:
-    import pandas as pd
-    from pgmpy.estimators import GES, HillClimbSearch
-    table = pd.DataFrame(codes, columns=[str(i) for i in range(d)]).astype("category")
-    began = time.process_time()
-    if method[0] == "ges":
-        found = GES(table).estimate(scoring_method=method[1])
-        pairs, is_class = [*found.directed_edges, *found.undirected_edges], True
-        pairs += [(b, a) for a, b in found.undirected_edges]
+
+    return lambda: of_end_marks(ges(codes, score_func="local_score_BDeu")["G"].graph), True
+
+
+@functools.cache
+def network_of(folder: str, name: str) -> DiscreteNetwork:
+    """Read a network."""
+    return read_bif(Path(folder) / f"{name}.bif.gz")
+
+
+def measure(task: Row, folder: str) -> tuple[float, float]:
+    """Return the SHD-C and the processor time of a method on a table."""
+    network, method = network_of(folder, task["cell"]["network"]), task["method"]
+    codes = network.sample(task["cell"]["n"], random_state=task["seed"])
+    kept = np.array([j for j in range(codes.shape[1]) if len(np.unique(codes[:, j])) > 1])
+    codes = codes[:, kept]
+    if method in SCORES:
+        learn, is_class = by_golem(codes, SCORES[method])
+    elif method in PGMPY:
+        learn, is_class = by_pgmpy(codes, *PGMPY[method])
     else:
-        found = HillClimbSearch(table).estimate(scoring_method=method[1], show_progress=False)
-        pairs, is_class = list(found.edges()), False
-    seconds = time.process_time() - began
-    edges = [[int(a), int(b)] for a, b in pairs]
-print(json.dumps({"edges": edges, "is_class": is_class, "seconds": seconds}))
-"""
+        learn, is_class = by_causal_learn(codes)
+    found, seconds = timed(learn)
+    graph = np.zeros_like(network.adjacency)
+    graph[np.ix_(kept, kept)] = found
+    return metrics.shd_c(network.adjacency, graph, cpdag=is_class), seconds
 
 
-def peer(python: str, method: str, codes: np.ndarray, limit: float) -> tuple[np.ndarray, bool, float] | None:
-    """Return the graph that another package finds, whether it is a class, and the processor time; None if too slow."""
-    with tempfile.TemporaryDirectory() as folder:
-        np.save(Path(folder) / "codes.npy", codes)
-        command = [python, "-c", SCRIPT, str(Path(folder) / "codes.npy"), method]
-        try:
-            ended = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=True)
-        except subprocess.TimeoutExpired:
-            return None
-    answer = json.loads(ended.stdout.splitlines()[-1])
-    graph = np.zeros((codes.shape[1],) * 2, dtype=bool)
-    for cause, child in answer["edges"]:
-        graph[cause, child] = True
-    return graph, answer["is_class"], answer["seconds"]
+def prepare_method(method: str) -> None:
+    """Import and compile what a method needs."""
+    warnings.simplefilter("ignore")  # small tables have rare levels
+    logging.disable(logging.CRITICAL)
+    if method in SCORES:
+        prepare("order-bdeu")
+    elif method in PGMPY:
+        import pgmpy.causal_discovery  # noqa: F401
+    else:
+        import causallearn.search.ScoreBased.GES  # noqa: F401
 
 
-def table_of(network: DiscreteNetwork, codes: np.ndarray) -> pd.DataFrame:
-    """Return a table of texts; levels have letters before them, so that none looks like a number."""
-    columns = {name: [f"level {code}" for code in codes[:, j]] for j, name in enumerate(network.names)}
-    return pd.DataFrame(columns)
+def installed() -> list[str]:
+    """Return the methods whose packages are installed."""
+    pgmpy = PGMPY if importlib.util.find_spec("pgmpy") else []
+    return [*SCORES, *pgmpy, *([CAUSAL_LEARN] if importlib.util.find_spec("causallearn") else [])]
 
 
-def constant_columns(codes: np.ndarray) -> list[int]:
-    """Return the columns with one level, which have no edges."""
-    return [j for j in range(codes.shape[1]) if len(np.unique(codes[:, j])) == 1]
-
-
-def ours(score: str, network: DiscreteNetwork, codes: np.ndarray) -> tuple[np.ndarray, bool, float]:
-    """Return golem's graph and the processor time of the fit."""
-    kept = np.delete(np.arange(codes.shape[1]), constant_columns(codes))
-    table = table_of(network, codes).iloc[:, kept]
-    began = time.process_time()
-    model = Golem(score_function=score).fit(table)
-    seconds = time.process_time() - began
-    graph = np.zeros((codes.shape[1],) * 2, dtype=bool)
-    graph[np.ix_(kept, kept)] = model.adjacency_
-    return graph, False, seconds
-
-
-def cell(name: str, network: DiscreteNetwork, n: int, options: argparse.Namespace) -> None:
-    """Print the rows of one network and one number of rows."""
-    drawn = [network.sample(n, random_state=1000 + seed) for seed in range(options.seeds)]
-    for method in (*SCORES, *PEERS):
-        found = []
-        for codes in drawn:
-            if method in SCORES:
-                found.append(ours(method, network, codes))
-                continue
-            package, arguments = PEERS[method]
-            python = getattr(options, package)
-            answer = None if python is None else peer(python, arguments, codes, options.limit)
-            if answer is None:
-                break
-            found.append(answer)
-        if found:
-            distances = [metrics.shd_c(network.adjacency, graph, cpdag=is_class) for graph, is_class, _ in found]
-            error = statistics.stdev(distances) / len(distances) ** 0.5 if len(distances) > 1 else float("nan")
-            seconds = statistics.median(seconds for *_, seconds in found)
-            label = f"golem {method}" if method in SCORES else method
-            print(
-                f"| {name} | {n} | {label} | {statistics.mean(distances):.1f} +- {error:.1f} | {seconds:.2f} "
-                f"| {len(found)} |",
-                flush=True,
-            )
-        elif method in PEERS and getattr(options, PEERS[method][0]) is not None:
-            print(f"| {name} | {n} | {method} | over {options.limit:.0f} s |  | 0 |", flush=True)
+def cost(task: Row) -> float:
+    """Return roughly how slow a task is."""
+    if task["method"] in SCORES:
+        return 0.0
+    slow_search = 5.0 if "GES" in task["method"] else 1.0
+    return slow_search * _SLOWNESS.get(task["cell"]["network"], 100) * (2.0 if task["cell"]["n"] > 1000 else 1.0)
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--pgmpy", metavar="PYTHON")
-    parser.add_argument("--causal-learn", metavar="PYTHON")
     parser.add_argument("--networks", nargs="+", default=NETWORKS)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10000])
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--limit", type=float, default=600.0, help="seconds per table of another package")
-    parser.add_argument("--quick", action="store_true", help="asia and child, 2 seeds, n = 1000")
+    parser.add_argument("--quick", action="store_true", help="asia and child, 2 tables, n = 1000")
+    add_options(parser)
     options = parser.parse_args()
     if options.quick:
-        options.networks, options.sizes, options.seeds = ["asia", "child"], [1000], 2
-    warnings.simplefilter("ignore", DataWarning)  # small tables have rare levels
-    versions = f"golem {golem.__version__}, numpy {np.__version__}, Python {platform.python_version()}"
-    print(f"{versions}, {os.cpu_count()} cores, {platform.machine()}\n")
-    print("| network | n | method | SHD-C | processor s | tables |")
-    print("|---|---|---|---|---|---|")
-    warm = read_bif(options.folder / "child.bif.gz")
-    ours("bdeu", warm, warm.sample(200))  # compiles the search
-    for name in options.networks:
-        network = read_bif(options.folder / f"{name}.bif.gz")
-        for n in options.sizes:
-            cell(name, network, n, options)
+        options.networks, options.sizes, options.tables = ["asia", "child"], [1000], 2
+    methods = installed()
+    cells = [{"network": name, "n": n} for name in options.networks for n in options.sizes]
+    tasks = make_tasks(cells, lambda cell: methods, options)
+    rows = run_tasks(__file__, tasks, cost, options, str(options.folder.resolve()))
+    print_comparison(rows, "golem auto", "SHD-C")
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["serve"]:
+        serve_tasks(prepare_method, functools.partial(measure, folder=sys.argv[2]))
     main()
