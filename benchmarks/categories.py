@@ -26,12 +26,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from parallel_tasks import Row, add_options, make_tasks, print_comparison, run_tasks, serve_tasks, timed
 
 from golem import Golem, metrics
 from golem.comparison.other_packages import of_end_marks
 from golem.comparison.registry import prepare
 from golem.experiments.discrete_networks import DiscreteNetwork, read_bif
+from parallel_tasks import Row, add_options, make_tasks, print_comparison, run_tasks, serve_tasks, timed
 
 NETWORKS = ("asia", "child", "insurance", "alarm", "hailfinder")
 # Which parameter of golem, or which search and score of another package, a method is.

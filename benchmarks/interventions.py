@@ -4,41 +4,57 @@ Claims of docs/interventions.md:
 
 - dcdi: on the linear benchmark of Brouillard et al. (2020), the mean SHD over 10 seeds is at most 0.3 (d = 10, one or
   four edges per node), 0.5 (d = 20, one) and 2.0 (d = 20, four), and each fit takes less than a second.
-- gies: the distance between interventional classes is not larger than that of gies by two standard errors, in any cell,
-  and a fit with d = 50 is at least 10 times faster.
-- soft: with soft interventions the classes are as close to the truth as with hard ones.
+- compared: with hard interventions the distance between interventional classes is not larger than that of gies by two
+  standard errors, in any cell, and a fit with d = 50 is at least 10 times faster; with soft interventions the classes
+  are as close to the truth as with hard ones. `gies_variants.py` describes the variants of gies, `parallel_tasks.py`
+  how tasks run. Needs gies in the environment. Seeds start at 3000.
 - null: of the directions that experiments without an effect on covariances leave tied, few are claimed by chance.
 - sachs: on all conditions of the Sachs data the SHD is at most 13 (empty graph: 17).
 - large: d = 1000 with 100 environments takes less than 120 seconds on two cores.
 
     python benchmarks/interventions.py dcdi
-    python benchmarks/interventions.py gies --seeds 3        # needs gies, in an environment of its own
-    python benchmarks/interventions.py soft
+    python benchmarks/interventions.py compared --rows rows.jsonl
     python benchmarks/interventions.py null
     python benchmarks/interventions.py sachs
     python benchmarks/interventions.py large
 
-Seeds start at 1000. `--quick` runs fewer seeds and the smaller sizes.
+Seeds of the other parts start at 1000. `--quick` runs fewer seeds and the smaller sizes.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import platform
 import statistics
+import sys
 import time
+import warnings
 from typing import Any
 
 import numpy as np
 
+from gies_variants import GIES
 from golem import Golem
 from golem.comparison.registry import prepare
 from golem.data.datasets import load_sachs
 from golem.experiments.engine.task import Task
-from golem.experiments.interventions import CHANGES, DCDI_BOUNDS, DCDI_ROWS, FIRST_SEED, run
+from golem.experiments.interventions import (
+    CHANGES,
+    DCDI_BOUNDS,
+    DCDI_ROWS,
+    FIRST_SEED,
+    class_distance,
+    draw,
+    fit,
+    interventional_cpdag,
+    run,
+)
+from golem.experiments.learners import build
 from golem.metrics import shd
 from golem.runtime.version import __version__
 from golem.simulate import random_sem, simulate_environments, single_targets
+from parallel_tasks import Row, add_options, make_tasks, print_comparison, run_tasks, serve_tasks, timed
 
 
 def cell_of(design: str, graph: str, change: str, targets: str, d: int, n: int) -> dict[str, Any]:
@@ -58,52 +74,71 @@ def mean_and_error(values: list[float]) -> str:
     return f"{statistics.mean(values):6.2f} +- {error:.2f}"
 
 
-def dcdi(seeds: int, quick: bool) -> None:
+def dcdi(options: argparse.Namespace) -> None:
     """Print SHD and seconds on the benchmark after DCDI."""
     for (d, graph), bound in DCDI_BOUNDS.items():
-        if quick and d > 10:
+        if options.quick and d > 10:
             continue
         for method in ("order-hard", "order-soft"):
-            rows = measured(method, cell_of("dcdi", graph, "hard", "all", d, DCDI_ROWS // (d + 1)), seeds)
+            rows = measured(method, cell_of("dcdi", graph, "hard", "all", d, DCDI_ROWS // (d + 1)), options.seeds)
             slowest = max(row["fit_seconds"] for row in rows)
             distances = mean_and_error([row["shd"] for row in rows])
             print(f"d={d:<3} {graph} {method:<11} SHD {distances} (bound {bound})  slowest fit {slowest:.2f} s")
 
 
-def gies(seeds: int, quick: bool) -> None:
-    """Print SHD-I and seconds of order-hard and gies, and the difference on the same data."""
-    for d in (20,) if quick else (20, 50):
-        for targets in ("none", "quarter", "all"):
-            for n in (100, 1000):
-                cell = cell_of("er", "ER2", "hard", targets, d, n)
-                ours, theirs = (measured(method, cell, seeds) for method in ("order-hard", "gies"))
-                gaps = [float(a["shd_i"] - b["shd_i"]) for a, b in zip(ours, theirs, strict=True)]
-                times = [statistics.mean(row["fit_seconds"] for row in rows) for rows in (ours, theirs)]
-                print(
-                    f"d={d:<3} targets={targets:<8} n={n:<5} SHD-I {mean_and_error([r['shd_i'] for r in ours])}, gies "
-                    f"{mean_and_error([r['shd_i'] for r in theirs])}, difference {mean_and_error(gaps)}; seconds "
-                    f"{times[0]:.2f}, gies {times[1]:.1f} ({times[1] / times[0]:.0f} times)"
-                )
+def compared(options: argparse.Namespace) -> None:
+    """Print SHD-I and processor seconds of golem and gies with hard interventions, and of golem with soft ones."""
+    cells = [
+        cell_of("er", "ER2", change, targets, d, n)
+        for d in ((20,) if options.quick else options.nodes)
+        for targets in ("none", "quarter", "all")
+        for n in (100, 1000)
+        for change in CHANGES
+        if change == "hard" or targets != "none"
+    ]
+    rows = run_tasks(__file__, make_tasks(cells, methods_of, options), _cost, options)
+    print_comparison(rows, "order-hard", "SHD-I")
 
 
-def soft(seeds: int, quick: bool) -> None:
-    """Print SHD-I of order-soft on soft interventions, and of order-hard on hard ones."""
-    for d in (20,) if quick else (20, 50):
-        for targets in ("quarter", "all"):
-            for n in (100, 1000):
-                parts = []
-                for change in CHANGES:
-                    method = "order-hard" if change == "hard" else "order-soft"
-                    rows = measured(method, cell_of("er", "ER2", change, targets, d, n), seeds)
-                    parts.append(f"{change} {mean_and_error([row['shd_i'] for row in rows])}")
-                print(f"d={d:<3} targets={targets:<8} n={n:<5} SHD-I: {', '.join(parts)}")
+def methods_of(cell: dict[str, Any]) -> list[str]:
+    """Return the methods for a cell."""
+    if cell["change"] != "hard":
+        return ["order-soft"]
+    return ["order-hard", *(GIES if importlib.util.find_spec("gies") else ())]
 
 
-def null(seeds: int, quick: bool) -> None:
+def _cost(task: Row) -> float:
+    """Return roughly how slow a task is."""
+    return (task["cell"]["d"] * (10 if task["method"] == "gies" else 1)) if task["method"] in GIES else 0.0
+
+
+def measure(task: Row) -> tuple[float, float]:
+    """Return the SHD-I and the processor time of a method on the data of one seed."""
+    cell, method = task["cell"], task["method"]
+    drawn = draw(cell, task["seed"] - FIRST_SEED)
+    intervention = "hard" if cell["change"] == "hard" else "soft"
+    if method in GIES:
+        graph, seconds = timed(lambda: GIES[method](drawn.tables, drawn.targets))
+    else:
+        model, seconds = timed(lambda: fit(build(method, cell), drawn))
+        graph = interventional_cpdag(model.adjacency_, drawn.targets, intervention)
+    return class_distance(interventional_cpdag(drawn.truth, drawn.targets, intervention), graph), seconds
+
+
+def prepare_method(method: str) -> None:
+    """Import and compile what a method needs."""
+    warnings.simplefilter("ignore")  # few rows per column, in many cells
+    if method in GIES:
+        import gies  # noqa: F401
+    else:
+        prepare(method)
+
+
+def null(options: argparse.Namespace) -> None:
     """Print the share of directions claimed from experiments that only shift means."""
-    for d in (10,) if quick else (10, 20):
+    for d in (10,) if options.quick else (10, 20):
         claimed = open_edges = 0
-        for seed in range(seeds):
+        for seed in range(options.seeds):
             rng = np.random.default_rng(FIRST_SEED + seed)
             sem = random_sem(d, "ER1", "gaussian-nv", random_state=rng)
             targets = single_targets(sem, d, "soft", rng)
@@ -115,7 +150,7 @@ def null(seeds: int, quick: bool) -> None:
         print(f"d={d:<3} only means shift: {claimed} of {open_edges} tied directions claimed")
 
 
-def sachs(seeds: int, quick: bool) -> None:
+def sachs(options: argparse.Namespace) -> None:
     """Print the SHD on all conditions of the Sachs data, log intensities."""
     data = load_sachs(interventional=True)
     for intercepts in ("separate", "shared"):
@@ -131,9 +166,9 @@ def _by_number(data: Any) -> dict[str, list[int]]:
     return {label: [data.names.index(name) for name in some] for label, some in data.targets.items()}
 
 
-def large(seeds: int, quick: bool) -> None:
+def large(options: argparse.Namespace) -> None:
     """Print the time of a fit with many columns and environments."""
-    d, count = (200, 20) if quick else (1000, 100)
+    d, count = (200, 20) if options.quick else (1000, 100)
     prepare("order-hard")
     rng = np.random.default_rng(FIRST_SEED)
     sem = random_sem(d, "ER2", "gaussian-nv", random_state=rng)
@@ -147,19 +182,25 @@ def large(seeds: int, quick: bool) -> None:
     )
 
 
-PARTS = {"dcdi": dcdi, "gies": gies, "soft": soft, "null": null, "sachs": sachs, "large": large}
+PARTS = {"dcdi": dcdi, "compared": compared, "null": null, "sachs": sachs, "large": large}
 
 
 def main() -> None:
     """Run one part, and print the versions and the hardware."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=PARTS)
-    parser.add_argument("--seeds", type=int, default=None)
+    parser.add_argument("--seeds", type=int, default=10, help="of all parts but `compared`")
+    parser.add_argument("--nodes", type=int, nargs="+", default=[20, 50], help="of `compared`")
     parser.add_argument("--quick", action="store_true")
+    add_options(parser)
     options = parser.parse_args()
-    PARTS[options.part](options.seeds or (3 if options.quick else 10), options.quick)
+    if options.quick:
+        options.seeds, options.tables = min(options.seeds, 3), min(options.tables, 2)
+    PARTS[options.part](options)
     print(f"golem {__version__}, NumPy {np.__version__}, {platform.processor() or platform.machine()}")
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["serve"]:
+        serve_tasks(prepare_method, measure)
     main()

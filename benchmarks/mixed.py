@@ -1,52 +1,48 @@
-r"""Measure how well the edges of tables with numbers and categories are found.
+"""Measure how well the edges of tables with numbers and categories are found.
 
 Claim of docs/benchmarks/categories.md: where half of the nodes are categories with 2 to 4 levels (ER2, n = 1000, from
 thresholded and from logistic mechanisms), the F1 of adjacencies is at least 0.05 above that of the same rows with codes
-as numbers, and not below that of pgmpy (hill climbing, conditional Gaussian BIC) by two standard errors.
+as numbers, and not below that of another package by two standard errors:
 
-    python benchmarks/mixed.py
+- pgmpy, hill climbing with the conditional Gaussian BIC, its score for mixed tables.
+- causal-learn, which has no fast score or test for mixed tables: PC (level 0.01) with Fisher's z on the codes as
+  numbers, and with the chi-squared test on numbers cut into three levels of equal size.
+
+    python -m venv .other-packages/categories
+    .other-packages/categories/bin/pip install . pandas pgmpy==1.1.2 causal-learn==0.1.4.8
+    .other-packages/categories/bin/python benchmarks/mixed.py --rows rows.jsonl
     python benchmarks/mixed.py --quick
-    python benchmarks/mixed.py --nodes 20 --tables 5 --pgmpy .other-packages/pgmpy/bin/python
 
-Seeds start at 1000; nothing was chosen on them. pgmpy takes minutes per table of 20 nodes and runs in an environment of
-its own.
+Packages that are not installed are left out; `parallel_tasks.py` says how tasks run. Seeds start at 3000; nothing was
+chosen on them. pgmpy takes minutes per table of 20 nodes.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
-import subprocess
-import tempfile
-import time
+import importlib.util
+import logging
+import sys
 import warnings
-from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pyarrow.csv
 
 from golem import Golem
-from golem.runtime.version import __version__
+from golem.comparison.other_packages import of_end_marks
+from golem.comparison.registry import prepare
 from golem.simulate import SimulatedTable, simulate_table
+from parallel_tasks import Row, add_options, make_tasks, print_comparison, run_tasks, serve_tasks, timed
 
-FIRST_SEED = 1000
 ROWS = 1000
 MECHANISMS = ("threshold", "logistic")
-PGMPY = """
-import json, logging, sys, time, warnings
-logging.disable(logging.CRITICAL)
-warnings.simplefilter("ignore")
-import pandas as pd
-from pgmpy.estimators import HillClimbSearch
-table = pd.read_csv(sys.argv[1], dtype={name: "category" for name in json.loads(sys.argv[2])})
-began = time.perf_counter()
-found = HillClimbSearch(table).estimate(scoring_method="bic-cg", show_progress=False)
-print(json.dumps([time.perf_counter() - began, [list(edge) for edge in found.edges()]]))
-"""
+OURS, CODES = "golem", "golem, codes as numbers"
+PGMPY = "pgmpy hill climbing, BIC"
+TESTS = {"causal-learn PC, Fisher's z": "fisherz", "causal-learn PC, chi-squared": "chisq"}
+# Roughly how slow methods are, for the order of the tasks.
+_SLOWNESS = {OURS: 0.0, CODES: 0.0, PGMPY: 100.0}
+_LEVEL, _CUTS = 0.01, 3
 
 
 def adjacency_f1(truth: Any, estimate: Any) -> float:
@@ -55,65 +51,90 @@ def adjacency_f1(truth: Any, estimate: Any) -> float:
     return float(2 * (true & found).sum() / max(true.sum() + found.sum(), 1))
 
 
-def by_pgmpy(drawn: SimulatedTable, python: str) -> tuple[Any, float]:
-    """Run pgmpy in its environment; return the graph and the seconds of its search."""
+def by_pgmpy(drawn: SimulatedTable) -> Callable[[], Any]:
+    """Return a function that learns a DAG by hill climbing."""
+    import pandas as pd
+    from pgmpy.causal_discovery import HillClimbSearch
+
+    names = list(drawn.coding.names)
+    table = pd.DataFrame(drawn.columns())
     categories = [variable.name for variable in drawn.coding.variables if variable.is_category]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "table.csv"
-        pyarrow.csv.write_csv(drawn.table, path)
-        ended = subprocess.run(
-            [python, "-c", PGMPY, str(path), json.dumps(categories)], capture_output=True, text=True, check=True
-        )
-    seconds, edges = json.loads(ended.stdout.splitlines()[-1])
-    place = {name: j for j, name in enumerate(drawn.coding.names)}
-    graph = np.zeros((len(place), len(place)), dtype=bool)
-    for source, target in edges:
-        graph[place[source], place[target]] = True
-    return graph, seconds
+    table = table.astype(dict.fromkeys(categories, "category"))
+
+    def learn() -> Any:
+        search = HillClimbSearch(scoring_method="bic-cg", return_type="dag", show_progress=False)
+        graph = np.zeros((len(names),) * 2, dtype=bool)
+        for cause, child in search.fit(table).causal_graph_.edges():
+            graph[names.index(cause), names.index(child)] = True
+        return graph
+
+    return learn
 
 
-def measure(task: tuple[str, int, int, str | None]) -> dict[str, tuple[float, float]]:
-    """Return the F1 and the seconds of each method on one table."""
-    mechanism, d, seed, python = task
-    drawn = simulate_table(d, ROWS, "ER2", mechanism, random_state=seed)
-    found = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name, data in (("categories", drawn.table), ("codes as numbers", drawn.rows)):
-            Golem().fit(data)  # compiles the search
-            began = time.perf_counter()
-            graph = Golem().fit(data).adjacency_
-            found[name] = adjacency_f1(drawn.adjacency, graph), time.perf_counter() - began
-    if python is not None:
-        graph, seconds = by_pgmpy(drawn, python)
-        found["pgmpy"] = adjacency_f1(drawn.adjacency, graph), seconds
-    return found
+def by_causal_learn(drawn: SimulatedTable, test: str) -> Callable[[], Any]:
+    """Return a function that learns a class by PC."""
+    from causallearn.search.ConstraintBased.PC import pc
+
+    rows = drawn.rows.copy()
+    if test == "chisq":
+        for j, variable in enumerate(drawn.coding.variables):
+            if not variable.is_category:
+                bounds = np.quantile(rows[:, j], np.arange(1, _CUTS) / _CUTS)
+                rows[:, j] = np.searchsorted(bounds, rows[:, j])
+        rows = rows.astype(int)
+    return lambda: of_end_marks(pc(rows, _LEVEL, test, show_progress=False).G.graph)
+
+
+def measure(task: Row) -> tuple[float, float]:
+    """Return the F1 and the processor time of a method on a table."""
+    cell, method = task["cell"], task["method"]
+    drawn = simulate_table(cell["d"], ROWS, "ER2", cell["mechanism"], random_state=task["seed"])
+    if method == PGMPY:
+        learn = by_pgmpy(drawn)
+    elif method in TESTS:
+        learn = by_causal_learn(drawn, TESTS[method])
+    else:
+        data = drawn.table if method == OURS else drawn.rows
+        learn = lambda: Golem().fit(data).adjacency_  # noqa: E731
+    graph, seconds = timed(learn)
+    return adjacency_f1(drawn.adjacency, graph), seconds
+
+
+def prepare_method(method: str) -> None:
+    """Import and compile what a method needs."""
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    if method == PGMPY:
+        import pgmpy.causal_discovery  # noqa: F401
+    elif method in TESTS:
+        import causallearn.search.ConstraintBased.PC  # noqa: F401
+    else:
+        prepare("order-mixed" if method == OURS else "order")
+
+
+def installed() -> list[str]:
+    """Return the methods whose packages are installed."""
+    pgmpy = [PGMPY] if importlib.util.find_spec("pgmpy") else []
+    return [OURS, CODES, *pgmpy, *(TESTS if importlib.util.find_spec("causallearn") else [])]
 
 
 def main() -> None:
-    """Print one line per mechanism and number of nodes."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="3 tables of 20 nodes per mechanism")
     parser.add_argument("--nodes", type=int, nargs="+", default=[20, 50])
-    parser.add_argument("--tables", type=int, default=10, help="per mechanism and number of nodes")
-    parser.add_argument("--pgmpy", help="Python of an environment with pgmpy")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    given = parser.parse_args()
-    nodes, tables = ([20], 3) if given.quick else (given.nodes, given.tables)
-    print(f"golem {__version__}, Python {platform.python_version()}, NumPy {np.__version__}, {os.cpu_count()} cores")
-    print("F1 of adjacencies, mean and standard error over the tables; median seconds")
-    with ProcessPoolExecutor(given.jobs) as pool:
-        for mechanism in MECHANISMS:
-            for d in nodes:
-                tasks = [(mechanism, d, FIRST_SEED + k, given.pgmpy) for k in range(tables)]
-                rows = list(pool.map(measure, tasks))
-                parts = []
-                for name in rows[0]:
-                    scores, seconds = np.array([row[name] for row in rows]).T
-                    error = scores.std(ddof=1) / np.sqrt(len(scores))
-                    parts.append(f"{name} {scores.mean():.3f} ± {error:.3f} ({np.median(seconds):.2f} s)")
-                print(f"{mechanism:<10} d={d:<3} {tables} tables: {', '.join(parts)}", flush=True)
+    add_options(parser, tables=10)
+    options = parser.parse_args()
+    if options.quick:
+        options.nodes, options.tables = [20], 3
+    methods = installed()
+    cells = [{"mechanism": mechanism, "d": d} for mechanism in MECHANISMS for d in options.nodes]
+    tasks = make_tasks(cells, lambda cell: methods, options)
+    rows = run_tasks(__file__, tasks, lambda task: _SLOWNESS.get(task["method"], 1.0) * task["cell"]["d"], options)
+    print_comparison(rows, OURS, "F1 of adjacencies", higher_is_better=True)
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["serve"]:
+        serve_tasks(prepare_method, measure)
     main()

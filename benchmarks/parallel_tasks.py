@@ -1,9 +1,12 @@
 """Run the tasks of a benchmark in processes, and compare golem with other packages table by table.
 
 A task is one method on one table: `{"cell": {...}, "seed": 3000, "method": "..."}`. Each process has one thread and
-takes one task at a time; imports and compilation are not timed. A task that reaches the time limit is stopped and counts
-as not finished, and the other tables of its cell are then not tried with that method. Rows are written as JSON lines as
-they come, so that a run that is killed keeps what it has. Times are processor times.
+takes one task at a time; imports and compilation are not timed. A task that reaches the time limit is stopped and
+counts as not finished, and the other tables of its cell are then not tried with that method. Rows are written as JSON
+lines as they come, so that a run that is killed keeps what it has. Times are processor times. To print the table of
+stored rows:
+
+    python benchmarks/parallel_tasks.py "golem auto" SHD-C rows.jsonl
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser, tables: int = 5) -> None:
     parser.add_argument("--methods", nargs="+", help="only these methods")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--limit", type=float, default=240.0, help="seconds per task")
-    parser.add_argument("--total", type=float, default=float("inf"), help="seconds after which no task goes on")
+    parser.add_argument("--total", type=float, default=float("inf"), help="seconds after which the run ends")
     parser.add_argument("--rows", type=Path, help="file for the rows, as JSON lines")
 
 
@@ -99,8 +102,10 @@ def _outcome(child: ChildProcess, task: Row, limit: float, end: float, too_slow:
     try:
         return {"status": "done"} | child.ask(task, min(limit, left))
     except TimeLimitError:
+        if left < limit:
+            return {"status": "run ended", "limit": left}
         too_slow.add(kind)
-        return {"status": "stopped", "limit": min(limit, left)}
+        return {"status": "stopped", "limit": limit}
     except CrashError as crash:
         return {"status": "failed", "reason": str(crash)}
 
@@ -127,22 +132,26 @@ def timed(learn: Callable[[], Any]) -> tuple[Any, float]:
 def print_comparison(rows: list[Row], ours: str, value: str, higher_is_better: bool = False) -> None:
     """Print the mean value and the median time per cell and method, and the differences between `ours` and others."""
     cells = list(dict.fromkeys(json.dumps(row["cell"]) for row in rows))
-    names = list(json.loads(cells[0]))
+    known = [json.loads(cell) for cell in cells]
+    names = [name for name in known[0] if len({cell[name] for cell in known}) > 1]
     titles = [*names, "method", value, "finished", "processor s", f"{ours} - method", "times faster"]
     print(f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}")
-    worse = []
+    compared, worse = 0, []
     for cell in sorted(cells, key=lambda text: [str(part).zfill(8) for part in json.loads(text).values()]):
         here = [row for row in rows if json.dumps(row["cell"]) == cell]
         own = _finished(here, ours)
         for method in dict.fromkeys(sorted(row["method"] for row in here)):
             parts, gaps = _compared([row for row in here if row["method"] == method], own, method == ours)
-            label = [str(part) for part in json.loads(cell).values()]
+            label = [str(json.loads(cell)[name]) for name in names]
             print(f"| {' | '.join([*label, method, *parts])} |")
-            gap = statistics.mean(gaps) * (-1 if higher_is_better else 1) if gaps else 0.0
-            if len(gaps) > 1 and gap > 2 * _error(gaps):
-                worse.append(f"{', '.join(label)}: {method}")
+            if len(gaps) > 1:
+                compared += 1
+                if statistics.mean(gaps) * (-1 if higher_is_better else 1) > 2 * _error(gaps):
+                    worse.append(f"{', '.join(label)}: {method}")
     print(f"\nDifferences and ratios are means and medians over the tables that both finished. {_versions()}")
-    print(f"{ours} is worse by more than two standard errors in: {'; '.join(worse) or 'no cell'}.")
+    print(
+        f"{ours} is worse by more than two standard errors in {len(worse)} of {compared} comparisons.", *worse, sep="\n"
+    )
 
 
 def _finished(rows: list[Row], method: str) -> dict[int, Row]:
@@ -153,18 +162,18 @@ def _finished(rows: list[Row], method: str) -> dict[int, Row]:
 def _compared(rows: list[Row], own: dict[int, Row], is_own: bool) -> tuple[list[str], list[float]]:
     """Return the cells of a line of the table, and the differences of values on the tables that both finished."""
     done = _finished(rows, rows[0]["method"])
-    tried = [row for row in rows if row["status"] != "not tried"]
+    tried = [row for row in rows if row["status"] in ("done", "stopped", "failed")]
     limits = [row["limit"] for row in rows if row["status"] == "stopped"]
     common = [] if is_own else sorted(set(done) & set(own))
     gaps = [own[seed]["value"] - done[seed]["value"] for seed in common]
     ratios = [done[seed]["seconds"] / max(own[seed]["seconds"], 1e-3) for seed in common]
     value = _mean([row["value"] for row in done.values()])
     seconds = f"{statistics.median(row['seconds'] for row in done.values()):.2f}" if done else ""
-    faster = f"{statistics.median(ratios):.0f}" if ratios else ""
+    faster = f"{statistics.median(ratios):.2g}" if ratios else ""
     if limits and not done:
         seconds = f"over {max(limits):.0f}"
         if own and not is_own:
-            faster = f"over {max(limits) / max(statistics.median(r['seconds'] for r in own.values()), 1e-3):.0f}"
+            faster = f"over {max(limits) / max(statistics.median(r['seconds'] for r in own.values()), 1e-3):.2g}"
     return [value, f"{len(done)} of {len(tried)} tried", seconds, _mean(gaps), faster], gaps
 
 
@@ -182,3 +191,19 @@ def _versions() -> str:
     """Return versions and hardware in a sentence."""
     machine = f"{os.cpu_count()} cores, {platform.processor() or platform.machine()}"
     return f"golem {golem.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, {machine}."
+
+
+def main() -> None:
+    """Print the comparison of stored rows."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("ours", help="the method that is compared with the others")
+    parser.add_argument("value", help="what was measured")
+    parser.add_argument("files", type=Path, nargs="+")
+    parser.add_argument("--higher-is-better", action="store_true")
+    options = parser.parse_args()
+    rows = [json.loads(line) for path in options.files for line in path.read_text().splitlines()]
+    print_comparison(rows, options.ours, options.value, options.higher_is_better)
+
+
+if __name__ == "__main__":
+    main()
