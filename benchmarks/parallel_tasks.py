@@ -62,13 +62,14 @@ def run_tasks(
 ) -> list[Row]:
     """Run tasks in processes of a script, which calls `serve_tasks` if its first argument is "serve".
 
-    The first tables of all cells begin first, the longest ahead, so that a method that is too slow for a cell is known
-    before its other tables; of these, the shortest begin first. `cost` says roughly how long a task takes.
+    Tasks without a `cost`, those of golem, begin first, because all others are compared with them. Then the first
+    tables of all cells, the longest ahead, so that a method that is too slow for a cell is known before its other
+    tables; of these, the shortest begin first. `cost` says roughly how long a task takes.
     """
 
-    def rank(task: Row) -> tuple[bool, float]:
+    def rank(task: Row) -> tuple[int, float]:
         is_first = task["seed"] == options.first_seed
-        return not is_first, -cost(task) if is_first else cost(task)
+        return (1 if is_first else 2, -cost(task) if is_first else cost(task)) if cost(task) else (0, 0.0)
 
     path = Path(script)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(path.parent), os.environ.get("PYTHONPATH")]))
@@ -183,8 +184,9 @@ def _error(values: list[float]) -> float:
 
 
 def _mean(values: list[float]) -> str:
-    """Return the mean and the standard error; nothing if there are no values."""
-    return f"{statistics.mean(values):.3g} ± {_error(values):.2g}" if values else ""
+    """Return the mean and, of several values, the standard error; nothing if there are no values."""
+    error = f" ± {_error(values):.2g}" if len(values) > 1 else ""
+    return f"{statistics.mean(values):.3g}{error}" if values else ""
 
 
 def _versions() -> str:
