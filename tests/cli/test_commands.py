@@ -518,6 +518,9 @@ def test_score_checks_a_graph_against_a_table(simulated):
     fewer = simulated / "fewer.csv"
     fewer.write_text("\n".join([lines[0], *lines[2:]]) + "\n")
     assert "The data are consistent with the graph" in golem("score", truth, "--data", data).output
+    for wrong in ("", simulated, simulated / "p", simulated / "p.xyz"):
+        result = golem("score", fewer, "--data", data, "--plot", wrong, expect=1)
+        assert "Error: A figure cannot be written to" in result.stderr
     result = golem("score", fewer, "--data", data, "--plot", simulated / "p.png")
     assert "The data contradict the graph" in result.output
     assert "partial correlation" in result.output

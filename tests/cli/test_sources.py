@@ -206,6 +206,12 @@ def test_a_truth_of_other_variables_is_refused_with_the_name_of_the_table(tmp_pa
     assert "truth.csv does not match the table: " in " ".join(result.output.split())
 
 
+def test_the_error_about_a_truth_that_is_no_graph_begins_with_its_own_name(tmp_path):
+    (tmp_path / "truth.csv").write_text("a,b\n1,2\n")
+    result = golem("compare", "-", "--truth", tmp_path / "truth.csv", input="a,b,c\n" + ROWS, expect=1)
+    assert result.stderr.startswith(f"Error: {tmp_path / 'truth.csv'}: not a graph")
+
+
 @pytest.mark.parametrize("command", ["fit", "compare"])
 def test_an_empty_path_is_not_the_current_folder(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

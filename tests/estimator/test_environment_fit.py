@@ -230,6 +230,8 @@ def test_input_that_does_not_fit_is_refused(frame, tables):
         ValueError, match=r"fewer than 3 rows: 'control' \(2 rows\), 'drug' \(2 rows\), 'ko_b' \(2 rows\)"
     ):
         Golem().fit(small.sort_values("arm"), environments="arm", targets=TARGETS)
+    with pytest.raises(ValueError, match=r"fewer than 3 rows: 'x' \(1 row\)"):
+        Golem().fit({"x": tables["control"][:1], "y": tables["control"]}, targets={"x": [], "y": []})
 
 
 @pytest.fixture(scope="module")

@@ -104,7 +104,8 @@ def compare(
                 "Choose another folder with -o."
             )
         obeyed = with_edges(known, forbid, require, source.names)
-        with bars.comparing(time_limit) as show, naming([data]):
+        others = [file for file in (truth, targets) if file is not None]
+        with bars.comparing(time_limit) as show, naming([data], others):
             result = compare_file(
                 source,
                 chosen or None,

@@ -104,12 +104,13 @@ def _check(graph: Path, data: list[str], table: TableOptions, plot: Path | None,
     from golem.data.table_source import open_source
     from golem.graphs.graph_document import GraphDocument
     from golem.output.figures import plot_check
-    from golem.output.result_files import save_figure
+    from golem.output.result_files import require_picture, save_figure
     from golem.runtime.files import require_writable
     from golem.runtime.messages import quoted
 
     known = _graph_or_document(graph)
     if plot is not None:
+        require_picture(plot)
         require_writable(plot.parent)
     with spooled(data) as paths, showing_warnings(quiet=False):
         source = open_source(paths, table.reading, divided=False, checked=False, scheduler=None)

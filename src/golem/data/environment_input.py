@@ -70,6 +70,8 @@ def split_data(X: Any, environments: Any) -> tuple[dict[str, Any], bool]:
     if _is_mapping(X):
         _require_only(X, environments, None)
         parts = {str(label): part for label, part in X.items()}
+        shapes: dict[str, tuple[int, ...]] = {label: getattr(part, "shape", ()) for label, part in parts.items()}
+        require_rows({label: shape[0] for label, shape in shapes.items() if len(shape) == 2})
         return parts, all(isinstance(part, Moments) or is_table(part) for part in parts.values())
     if environments is None:
         raise ValueError(

@@ -168,7 +168,7 @@ def _real_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
         raise ValueError(_COMPLEX)
     if any(issubclass(kind, np.datetime64 | np.timedelta64) for kind in types):
         raise ValueError("got dates or times. Convert them to numbers, such as days since the first one")
-    if np.void in types:
+    if any(issubclass(kind, np.void) for kind in types):
         raise ValueError("got a structured array. Convert it with pandas.DataFrame")
     if isinstance(array, np.ma.MaskedArray):
         return np.ma.filled(array.astype(float), np.nan)

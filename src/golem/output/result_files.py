@@ -86,3 +86,13 @@ def save_figure(draw: Callable[[Figure], Any], path: Path) -> None:
         draw(figure)
         with replacing(path) as temporary:
             figure.savefig(temporary, dpi=150)
+
+
+def require_picture(path: Path) -> None:
+    """Raise a ValueError, before the work begins, unless a name is that of a figure in a known format."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    if path.is_dir() or path.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
+        raise ValueError(
+            f"A figure cannot be written to {str(path)!r}. Name a file such as 'p.png', 'p.pdf' or 'p.svg'."
+        )

@@ -23,12 +23,12 @@ def title_of(paths: Sequence[str]) -> str:
 
 
 @contextlib.contextmanager
-def naming(data: Sequence[str]) -> Iterator[None]:
-    """Begin error messages about the rows with the name of the file, unless they do."""
+def naming(data: Sequence[str], others: Sequence[object] = ()) -> Iterator[None]:
+    """Begin error messages about the rows with the name of the file, unless they are about another file."""
     try:
         yield
     except ValueError as error:
-        if str(error).startswith(source_name(data[0])):
+        if str(error).startswith((source_name(data[0]), *(f"{other}: " for other in others))):
             raise
         more = f" and {len(data) - 1} more" if len(data) > 1 else ""
         raise ValueError(f"{source_name(data[0])}{more}: {error}") from None
