@@ -15,6 +15,7 @@ from importlib.metadata import version
 from multiprocessing import get_context
 
 from fuzz import corpus
+from fuzz.packages import not_tried
 from fuzz.run import run_kinds, say
 from golem.experiments.engine.provenance import processor
 from golem.runtime.machine import available_cores
@@ -38,6 +39,8 @@ def main() -> None:
         founds = [future.result() for future in futures]
     totals = {kind: [sum((found[kind][i] for found in founds), Counter()) for i in range(3)] for kind in kinds}
     say(f"\n{_versions()}; {processor()}; seed {number}, {workers} workers\n")
+    for sentence in not_tried():
+        say(f"{sentence}\n")
     violations = _print_table(totals)
     sys.exit(1 if violations else 0)
 

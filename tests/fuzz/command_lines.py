@@ -15,7 +15,26 @@ from golem.graphs.formats import FORMATS
 from methods_here import methods_here
 
 NUMBERS = ["0", "1", "2", "-1", "0.1", "1e-9", "1e400", "nan", "inf", "", "x", "99999999999999999999", "0x10", "1,5"]
-WORDS = ["", "auto", "ev", "nv", "bic", "cv", "order", "lbfgs", "a", "a,b", "a,,b", "zz", '"', "\x1b[2J", "ü", "-", "*"]
+WORDS = [
+    "",
+    "auto",
+    "ev",
+    "nv",
+    "bic",
+    "cv",
+    "order",
+    "lbfgs",
+    "a",
+    "d",
+    "a,b",
+    "a,,b",
+    "zz",
+    '"',
+    "\x1b[2J",
+    "ü",
+    "-",
+    "*",
+]
 EDGES = ["a->b", "b->a", "a->a", "a->zz", "->", "a", "", "a->b->c", '"a"->"b"', "\x1b[2J->a"]
 FILES = [
     "{table}",
@@ -25,6 +44,9 @@ FILES = [
     "{folder}/*.csv",
     "{graph}",
     "{document}",
+    "{categories}",
+    "{experiments}",
+    "{targets}",
     "{binary}",
     "",
     "\x1b[2J",
@@ -32,6 +54,7 @@ FILES = [
 UNREADABLE = ("{folder}/missing.csv", "{empty}", "{binary}", "")
 # Large numbers are not tried where a valid answer would take hours.
 SMALL = ["0", "1", "2", "-1", "x", "", "1.5", "nan"]
+SCORES = ["auto", "gaussian", "mixed", "bdeu", "discrete-bic", "x"]
 OPTIONS: dict[str, dict[str, list[str] | None]] = {
     "fit": {
         **{"--noise": ["auto", "nv", "ev", *WORDS], "--solver": ["order", "order", "lbfgs", "x"]},
@@ -46,17 +69,22 @@ OPTIONS: dict[str, dict[str, list[str] | None]] = {
         },
         **{"--bootstrap": SMALL, "--columns": WORDS, "--drop": WORDS, "--header": None, "--no-header": None},
         **{"--drop-dependent": None, "--covariance": None, "--rows": SMALL, "--scatter": None},
-        **{"--categorical": WORDS, "--numeric": WORDS, "--environment": WORDS, "--environments": None},
-        **{"--targets": FILES, "--intervention": ["soft", "hard", "x"]},
-        **{"--environment": ["a", "zz", ""], "--environments": None, "--targets": FILES},
+        **{"--categorical": WORDS, "--numeric": WORDS, "--score": SCORES, "--shape": ["auto", "off", "x"]},
+        **{"--environment": ["a", "d", "zz", ""], "--environments": None, "--targets": ["{targets}", *FILES]},
         **{"--intervention": ["soft", "hard", "x"], "--intercepts": ["separate", "shared", "x"]},
+        **{"--environment d --targets {targets}": None, "--from": FILES, "--checkpoint": ["{folder}/c.npz", ""]},
         **{"--seed": NUMBERS, "--quiet": None, "--json": None, "--unknown": None},
     },
     "simulate": {
         **{"--graph": ["ER", "SF", "ER2", "SF4", "ER0", "ER-1", "ERx", "", "er1", "\x1b[2J"], "--degree": SMALL},
         **{"--d": ["1", "2", "5", "0", "-1", "x"], "--n": ["2", "10", "1", "x", "-1"], "--seed": NUMBERS},
         **{"--noise": ["gaussian-ev", "gaussian-nv", "exponential", "gumbel", "x"], "--weight-scale": NUMBERS},
-        **{"--standardize": None, "--quiet": None},
+        **{"--standardize": None, "--quiet": None, "--noise-std": ["1 2", "2 1", "0 1", "x 1", "nan inf"]},
+        **{
+            "--categories": ["threshold", "logistic", "discrete", "x"],
+            "--levels": ["2 3", "3 2", "1 2", "2 99", "x 2"],
+        },
+        **{"--interventions": ["hard", "soft", "x"], "--target-count": SMALL},
     },
     "score": {"--cpdag": None, "--normalize": None, "--nodes": [*SMALL, "10"], "--json": None},
     "score --data": {
@@ -75,6 +103,8 @@ OPTIONS: dict[str, dict[str, list[str] | None]] = {
         **{"--truth": FILES, "--missing": ["error", "drop", "em", "x"], "--na": [*NUMBERS, "NA", "a=1"]},
         **{"--columns": WORDS, "--drop": WORDS, "--drop-dependent": None, "--header": None, "--no-header": None},
         **{"--covariance": None, "--rows": SMALL, "--categorical": WORDS, "--quiet": None, "--json": None},
+        **{"--numeric": WORDS, "--environment": ["a", "d", "zz", ""], "--targets": ["{targets}", *FILES]},
+        **{"--environment d --targets {targets}": None},
     },
     # It runs nothing, so it is quick, and it needs a table that is not there.
     "experiment --plot": {
@@ -90,7 +120,8 @@ OPTIONS: dict[str, dict[str, list[str] | None]] = {
 }
 ARGUMENTS = {"fit": 1, "simulate": 0, "score": 2, "score --data": 1, "compare": 1, "experiment --plot": 1}
 ARGUMENTS |= {"export": 1, "report": 1}
-USUAL = {"fit": "{table}", "compare": "{table}", "report": "{document}", "experiment --plot": "identifiable"}
+_TABLES = ["{table}", "{table}", "{categories}", "{experiments}"]
+USUAL = {"fit": _TABLES, "compare": _TABLES, "report": ["{document}"], "experiment --plot": ["identifiable"]}
 PROMISED = {
     "fit": ["graph.json", "edges.csv", "weights.csv", "graph.png", "report.html"],
     "simulate": ["data.csv", "truth.csv"],
@@ -106,14 +137,19 @@ PROMISED = {
 def command_lines(draw: st.DrawFn) -> dict[str, Any]:
     """Draw a command, its arguments and a few of its options."""
     name = draw(st.sampled_from([*OPTIONS, "fit"]))
-    usual = USUAL.get(name, "{graph}")
-    files = [draw(st.sampled_from([usual] * 8 + FILES)) for _ in range(ARGUMENTS[name])]
+    usual = USUAL.get(name, ["{graph}"])
+    files = [draw(st.sampled_from(usual if draw(st.integers(0, 2)) else FILES)) for _ in range(ARGUMENTS[name])]
     first, *typed = name.split()
     typed += {"score --data": ["{table}"], "compare": ["--methods", "fgs"]}.get(name, [])
     for option in draw(st.lists(st.sampled_from(list(OPTIONS[name])), max_size=4)):
         values = OPTIONS[name][option]
-        typed += [option] if values is None else [option, draw(st.sampled_from(values))]
+        typed += option.split() if values is None else [option, *_parts(option, draw(st.sampled_from(values)))]
     return {"reader": f"golem {name}", "arguments": [first, *files, *typed]}
+
+
+def _parts(option: str, value: str) -> list[str]:
+    """Return the values of an option; a range has two."""
+    return value.split() if option in ("--levels", "--noise-std") else [value]
 
 
 CASES = command_lines()
@@ -159,6 +195,11 @@ def _files(folder: Path) -> dict[str, str]:
     graph = "source,target,weight\na,b,1.5\nb,c,-0.5\n"
     contents = {"table": TABLE, "other": "a,b\n1,x\n2,\n", "empty": "", "graph": graph, "binary": "\0\x01"}
     contents["document"] = original()
+    contents["targets"] = '{"control": [], "drug": ["a"]}'
+    lines = TABLE.splitlines()
+    for name, texts in {"categories": ("x", "y", "z"), "experiments": ("control", "drug")}.items():
+        cells = ["d", *(texts[k % len(texts)] for k in range(len(lines) - 1))]
+        contents[name] = "\n".join(f"{line},{cell}" for line, cell in zip(lines, cells, strict=True))
     for name, content in contents.items():
         (folder / f"{name}.csv").write_text(content)
     return {name: str(folder / f"{name}.csv") for name in contents} | {"folder": str(folder)}

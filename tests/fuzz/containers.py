@@ -1,4 +1,4 @@
-"""Python containers given to `Golem().fit`: the fit of the same numbers in a plain array, or a refusal."""
+"""Python containers given to `Golem().fit`: the fit of the same cells in a plain array, or a refusal."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import scipy.sparse
 from hypothesis import strategies as st
 
+from fuzz.packages import ABSENT
 from fuzz.rules import RefusedError, ViolationError, answer
 from golem import Golem
 
@@ -19,10 +19,12 @@ NUMERIC = ["float64", "float32", "float16", "int64", "uint8", "bool"]
 TEXT = ["U8", "S8"]
 OTHERS = ["complex128", "datetime64[ns]", "timedelta64[s]"]
 ODD_CELLS: list[Any] = [None, "1.5", "x", "nan", 10**400, 10**30, [1.0], [], {}, True]
-CONTAINERS = ["array", "list", "object", "structured", "masked", "pandas", "polars", "pyarrow", "batch",
+_ALL = ["array", "list", "object", "structured", "masked", "pandas", "polars", "pyarrow", "batch",
               "csr", "coo_array", "three axes", "one axis", "generator", "tensor"]  # fmt: skip
 
-# These hold the numbers as Python has them.
+CONTAINERS = [container for container in _ALL if container not in ABSENT]
+
+# These hold the cells as Python has them.
 UNTYPED = ("list", "object", "generator")
 
 
@@ -68,8 +70,14 @@ def check(case: dict[str, Any]) -> None:
     except RefusedError as refusal:
         raise ViolationError("the plain array is refused, and this is not", case["reader"], str(refusal)) from None
     # float16 and float32 are exact here, because the numbers are small integers. Products of tensors round differently.
-    if not np.allclose(found.weights_, plain.weights_, rtol=1e-9, atol=1e-12) or found.moments_.n != plain.moments_.n:
+    close = np.allclose(found.weights_, plain.weights_, rtol=1e-9, atol=1e-12, equal_nan=True)  # NaN: of categories
+    if _levels(found) != _levels(plain) or not close or found.moments_.n != plain.moments_.n:
         raise ViolationError("the fit differs from that of the plain array", f"{case['reader']} of {case['dtype']}")
+
+
+def _levels(model: Golem) -> list[tuple[str, ...]]:
+    """Return the levels of all variables, none for numbers."""
+    return [variable.levels for variable in model.variables_]
 
 
 def _typed(case: dict[str, Any]) -> np.ndarray[Any, Any]:
@@ -86,9 +94,10 @@ def _typed(case: dict[str, Any]) -> np.ndarray[Any, Any]:
 def _expected(case: dict[str, Any]) -> np.ndarray[Any, Any] | None:
     """Return the plain array of the same numbers; None where a cell is not a number."""
     if not case.get("odd"):
-        if case["reader"] in UNTYPED:
+        values = _typed(case)
+        if case["reader"] in UNTYPED and values.dtype != bool:
             return np.array(case["rows"], dtype=float)
-        return _typed(case).astype(float)
+        return values if values.dtype == bool else values.astype(float)
     cells = [cell for row in case["rows"] for cell in row]
     if any(cell is None or isinstance(cell, list | dict) for cell in cells):
         return None
@@ -100,35 +109,38 @@ def _expected(case: dict[str, Any]) -> np.ndarray[Any, Any] | None:
 
 def _container(case: dict[str, Any]) -> Any:
     """Return the numbers in the container of the case; None where its library refuses them."""
+    rows = _typed(case).tolist() if case["dtype"] == "bool" and not case.get("odd") else case["rows"]
     make = {
-        "list": lambda: case["rows"],
-        "object": lambda: np.array(case["rows"], dtype=object),
+        "list": lambda: rows,
+        "object": lambda: np.array(rows, dtype=object),
         "structured": lambda: np.rec.fromarrays(_typed(case).T, names="a,b,c"[: 2 * case["columns"] - 1]),
         "masked": lambda: np.ma.masked_array(_typed(case)),
         "pandas": lambda: pd.DataFrame(_columns(case)),
-        "polars": lambda: pl.DataFrame(_columns(case)),
+        "polars": lambda: _polars(_columns(case)),
         "pyarrow": lambda: pa.table(_columns(case)),
         "batch": lambda: pa.RecordBatch.from_pydict(_columns(case)),
         "csr": lambda: scipy.sparse.csr_matrix(_typed(case)),
         "coo_array": lambda: scipy.sparse.coo_array(_typed(case)),
         "three axes": lambda: _typed(case)[None],
         "one axis": lambda: _typed(case).ravel(),
-        "generator": lambda: (row for row in case["rows"]),
+        "generator": lambda: (row for row in rows),
         "tensor": lambda: __import__("torch").from_numpy(_typed(case)),
         "array": lambda: _typed(case),
     }[case["reader"]]
     try:
         return make()
-    except (
-        ImportError,
-        IndexError,
-        TypeError,
-        ValueError,
-        OverflowError,
-        pa.ArrowException,
-        pl.exceptions.PolarsError,
-    ):
+    except (IndexError, TypeError, ValueError, OverflowError, pa.ArrowException):
         return None
+
+
+def _polars(columns: dict[str, Any]) -> Any:
+    """Return a table of Polars; a ValueError where it refuses the columns."""
+    import polars as pl
+
+    try:
+        return pl.DataFrame(columns)
+    except pl.exceptions.PolarsError as error:
+        raise ValueError(str(error)) from None
 
 
 def _columns(case: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from fuzz import command_lines, containers, documents, graph_files, table_files
+from fuzz import category_tables, command_lines, containers, documents, environment_tables, graph_files, table_files
 from fuzz.rules import RefusedError, ViolationError
 
 FOLDER = Path(__file__).parent / "corpus"
@@ -18,6 +18,8 @@ KINDS: dict[str, ModuleType] = {
     "documents": documents,
     "options": command_lines,
     "containers": containers,
+    "categories": category_tables,
+    "environments": environment_tables,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import linecache
+import re
 import signal
 import traceback
 import warnings
@@ -23,6 +24,10 @@ _OURS = str(Path(golem.__file__).parent)
 # Their messages about arrays are good enough, and users of scikit-learn know them.
 _TRUSTED = (_OURS, str(Path("sklearn", "utils")), str(Path("sklearn", "base.py")))
 
+# Words of Python that no user should have to read.
+_INTERNAL = re.compile(
+    r"PosixPath\(|<class |object at 0x|NoneType|dtype\(|BaseEstimator|\bNone of\b|unexpected keyword"
+)
 # NumPy's own words for this are plain.
 _READABLE = "could not convert string to float"
 
@@ -105,6 +110,8 @@ def _require_sentence(message: str, place: str, obscure: BaseException | None) -
         raise ViolationError(f"obscure {type(obscure).__name__}", place, _last_lines(obscure))
     if not message.strip() or len(message) > 2000 or "Traceback" in message:
         raise ViolationError("the message is empty or too long", place, message[:300])
+    if _INTERNAL.search(message):
+        raise ViolationError("the message has words of Python", place, message[:300])
 
 
 def _is_deliberate(error: BaseException) -> bool:

@@ -17,7 +17,8 @@ from fuzz import corpus
 from fuzz.rules import RefusedError, ViolationError
 
 # Shares of the time; those that run commands take longer per input.
-SHARES = {"tables": 0.15, "graphs": 0.12, "documents": 0.35, "options": 0.25, "containers": 0.13}
+SHARES = {"tables": 0.12, "graphs": 0.1, "documents": 0.25, "options": 0.25, "containers": 0.08}
+SHARES |= {"categories": 0.12, "environments": 0.08}
 
 MOST_ATTEMPTS = 200
 
