@@ -66,7 +66,8 @@ class NpyFile:
                 warnings.simplefilter("ignore")  # of headers that Python 2 wrote
                 array = np.load(path, mmap_mode="r", allow_pickle=False)
         except _DAMAGE as error:
-            raise ValueError(f"The .npy file cannot be read ({first_line(error)[:100]}). It may be damaged.") from None
+            reason = first_line(error)[:100].partition(": <")[0]  # without the objects of Python's parser
+            raise ValueError(f"The .npy file cannot be read ({reason}). It may be damaged.") from None
         if array.ndim != 2 or array.dtype.kind not in "biuf":
             raise ValueError(
                 f"A table must be an array of real numbers of shape (rows, columns); the file has type {array.dtype} "
