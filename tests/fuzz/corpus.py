@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -43,10 +44,21 @@ def store(kind: str, case: dict[str, Any], violation: ViolationError) -> Path:
     return path
 
 
+def check(kind: str, case: dict[str, Any]) -> None:
+    """Check a case; raise a RefusedError or a ViolationError."""
+    try:
+        KINDS[kind].check(case)
+    except (RefusedError, ViolationError):
+        raise
+    except Exception as error:  # noqa: BLE001  one fault in a check must not end a long run
+        lines = "".join(traceback.format_exception(error))[-1500:]
+        raise ViolationError(f"the check failed with a {type(error).__name__}", kind, lines) from None
+
+
 def violation_of(kind: str, case: dict[str, Any]) -> ViolationError | None:
     """Check a case, and return what is wrong."""
     try:
-        KINDS[kind].check(case)
+        check(kind, case)
     except RefusedError:
         return None
     except ViolationError as violation:

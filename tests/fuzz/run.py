@@ -44,7 +44,7 @@ class Run:
             return
         self.tried[reader] += 1
         try:
-            corpus.KINDS[self.kind].check(case)
+            corpus.check(self.kind, case)
         except RefusedError:
             self.refused[reader] += 1
         except ViolationError as violation:
