@@ -214,6 +214,8 @@ def test_input_that_does_not_fit_is_refused(frame, tables):
         Golem().fit(tables["control"], environments="arm", targets=TARGETS)
     with pytest.raises(ValueError, match="Leave out environments"):
         Golem().fit(tables, environments=["x"], targets=TARGETS)
+    with pytest.raises(ValueError, match="got a dictionary"):
+        Golem().fit(tables)
     with pytest.raises(ValueError, match="Leave out targets"):
         Golem().fit(made(tables), targets=TARGETS)
     with pytest.raises(ValueError, match="Give the moments of each"):

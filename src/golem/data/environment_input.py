@@ -15,7 +15,7 @@ from golem.data.inputs import numpy_rows, read_data
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.table_errors import NotNumericError
-from golem.data.table_input import is_table, real_matrix, rows_and_names
+from golem.data.table_input import is_mapping, is_table, real_matrix, rows_and_names
 from golem.data.targets import coded_labels
 from golem.runtime.messages import suggestion
 from golem.runtime.names import column_names
@@ -27,11 +27,6 @@ Targets = Mapping[Any, Any]
 def is_interventional(X: Any, environments: Any = None, targets: Targets | None = None) -> bool:
     """Tell whether the input of a fit describes environments."""
     return environments is not None or targets is not None or isinstance(X, Environments)
-
-
-def _is_mapping(X: Any) -> bool:
-    """Tell whether X has one entry per environment; SciPy's dictionaries of keys are matrices."""
-    return isinstance(X, Mapping) and not hasattr(X, "shape")
 
 
 def read_environments(
@@ -67,7 +62,7 @@ def read_environments(
 
 def split_data(X: Any, environments: Any) -> tuple[dict[str, Any], bool]:
     """Return the data of each environment, rows as (values, names), and whether the columns have names."""
-    if _is_mapping(X):
+    if is_mapping(X):
         _require_only(X, environments, None)
         parts = {str(label): part for label, part in X.items()}
         shapes: dict[str, tuple[int, ...]] = {label: getattr(part, "shape", ()) for label, part in parts.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,11 @@ def is_table(data: Any) -> bool:
             "first. If the rows do not fit into memory, use golem.readers.moments_from_file or moments_from_dask."
         )
     return isinstance(frame, nw.DataFrame)
+
+
+def is_mapping(data: Any) -> bool:
+    """Tell whether data have one entry per environment or column; SciPy's dictionaries of keys are matrices."""
+    return isinstance(data, Mapping) and not hasattr(data, "shape")
 
 
 def are_booleans(data: Any) -> bool:
