@@ -117,6 +117,14 @@ def write_table(path, d):
     return path.parent
 
 
+def add_labels(folder):
+    """Add a column of text to the table, and write the targets of its labels."""
+    lines = (folder / "data.csv").read_text().splitlines()
+    labels = ["arm", *(["control", "drug"] * 100)]
+    (folder / "data.csv").write_text("".join(f"{line},{label}\n" for line, label in zip(lines, labels, strict=True)))
+    (folder / "t.json").write_text('{"control": [], "drug": ["v0"]}')
+
+
 def test_the_same_command_continues_after_sigterm_with_the_same_result(table):
     options = ("fit", "data.csv", "-q", "--solver=adam", "--noise=nv", "--max-iter=200", "--no-diagnose")
     checkpointed = (*options, "--checkpoint=run.npz")
@@ -222,6 +230,14 @@ _COMMANDS = {
     "select": ["fit", "data.csv", "-o", "out", "--select", "cv"],
     "compare": ["compare", "-", "-o", "out", "--methods", "order,pc"],
     "experiment": ["experiment", "identifiable", "--quick", "--sizes", "5", "--seeds", "20", "-o", "out"],
+    "environments": [
+        *("fit", "data.csv", "-o", "out", "--bootstrap", "500"),
+        "--environment",
+        "arm",
+        "--targets",
+        "t.json",
+    ],
+    "categories": ["fit", "data.csv", "-o", "out", "--bootstrap", "500"],
 }
 
 
@@ -231,6 +247,8 @@ def test_signals_at_random_moments_leave_whole_results_and_one_sentence(table, r
     name = list(_COMMANDS)[run % len(_COMMANDS)]
     number = chance.choice([signal.SIGINT, signal.SIGTERM])
     write_table(table / "data.csv", 14)
+    if name in ("environments", "categories"):
+        add_labels(table)
     program = Program(table, *_COMMANDS[name])
     end = time.monotonic() + chance.uniform(0.2, 6)
     while program.process.poll() is None and time.monotonic() < end:
@@ -245,7 +263,8 @@ def test_signals_at_random_moments_leave_whole_results_and_one_sentence(table, r
             raise
         return
     assert over or "Interrupted. " in error
-    whole = {"fit": FILES, "bootstrap": FILES, "select": FILES | {"path.csv", "path.png"}}
+    whole = {"fit": FILES, "bootstrap": FILES, "select": FILES | {"path.csv", "path.png"}, "environments": FILES}
+    whole["categories"] = FILES - {"weights.csv"} | {"coefficients.csv"}
     if name in whole:
         assert written(table / "out") in (set(), whole[name])
         assert ("saved in out" in error or over) == (table / "out" / "graph.json").exists()
