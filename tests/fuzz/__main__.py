@@ -14,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
 from multiprocessing import get_context
 
+import golem
 from fuzz import corpus
 from fuzz.packages import not_tried
 from fuzz.run import run_kinds, say
@@ -49,7 +50,7 @@ def _print_table(totals: dict[str, list[Counter[str]]]) -> int:
     """Print one line per reader, and return the number of violations."""
     say("| kind | input | well-formed | damaged | refused | violations |\n|---|---|---:|---:|---:|---:|")
     for kind, (tried, *others) in totals.items():
-        for reader in dict.fromkeys(name.removesuffix(DAMAGED) for name in sorted(tried)):
+        for reader in sorted({name.removesuffix(DAMAGED) for name in tried}):
             both = (reader, reader + DAMAGED)
             counts = [tried[name] for name in both]
             counts += [sum(of[name] for name in both) for of in others]
@@ -60,8 +61,9 @@ def _print_table(totals: dict[str, list[Counter[str]]]) -> int:
 
 
 def _versions() -> str:
-    packages = ("golem-dag", "numpy", "pandas", "pyarrow", "networkx", "msgspec", "hypothesis")
-    return ", ".join([f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in packages)])
+    packages = ("numpy", "pandas", "pyarrow", "networkx", "msgspec", "hypothesis")
+    ours = [f"golem {golem.__version__}", f"Python {platform.python_version()}"]
+    return ", ".join([*ours, *(f"{name} {version(name)}" for name in packages)])
 
 
 if __name__ == "__main__":

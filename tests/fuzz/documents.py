@@ -54,7 +54,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
     if draw(st.integers(0, 4)) == 0:
         content = draw(mutated(json.dumps(plain).encode()))
     # A fit takes ten times as long as the others.
-    name = draw(st.sampled_from([*COMMANDS, "report", "report", "report", "export"]))
+    name = draw(st.sampled_from([*COMMANDS, "report", "export"]))
     return {"reader": f"golem {name}, damaged", "command": name, "bytes": as_text(content)}
 
 
