@@ -98,7 +98,8 @@ def command(*arguments: object) -> Result:
         sentences = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
         if len(sentences) != 1:
             raise ViolationError(f"exit code 1 with {len(sentences)} lines of errors", place, result.stderr)
-        _require_sentence(sentences[0], place, None)
+        cause = _cause(error)
+        _require_sentence(sentences[0], place, None if cause is None or _is_deliberate(cause) else cause)
     if "Traceback" in result.output or "\x1b" in result.output:
         raise ViolationError("a traceback or a terminal escape is printed", place, result.output[-500:])
     return result
@@ -120,6 +121,13 @@ def _is_deliberate(error: BaseException) -> bool:
     line = linecache.getline(last.filename, last.lineno or 0).strip()
     is_raised = any(part in last.filename for part in _TRUSTED) and line.startswith("raise")
     return is_raised or str(error).startswith(_READABLE)
+
+
+def _cause(error: BaseException | None) -> Exception | None:
+    """Return the error that a command turned into a sentence; those of the operating system have words of their own."""
+    while error is not None and not isinstance(error, ValueError):
+        error = error.__context__
+    return error
 
 
 def _place(error: BaseException) -> str:
