@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
 from collections import Counter
@@ -148,18 +149,18 @@ def _refused_or(action: Any) -> Any:
 
 
 def _frame(case: dict[str, Any]) -> pd.DataFrame:
-    """Return the table as pandas has it; damaged columns have objects."""
+    """Return the table as pandas has it; columns that do not have their type any more have objects."""
     frame = pd.DataFrame()
+    kinds = {"bool": "bool", "code": "int64", "number": "float64", "category": "category"}
     for name, column in case["columns"].items():
         cells = [cell.replace("\ue000", "x" * 140_000) if isinstance(cell, str) else cell for cell in column["cells"]]
-        series = pd.Series(cells, dtype=object)
-        try:
-            kind = {"bool": "bool", "code": "int64", "number": "float64", "category": "category", "text": "str"}
-            if all(cell is not None for cell in cells) or column["type"] in ("category", "text"):
-                series = series.astype(kind[column["type"]])
-        except (TypeError, ValueError, OverflowError):
-            pass
-        frame[name] = series
+        if column["type"] == "text":
+            frame[name] = pd.Series(cells)  # versions of pandas have different types for text
+            continue
+        frame[name] = pd.Series(cells, dtype=object)
+        if column["type"] == "category" or None not in cells:
+            with contextlib.suppress(TypeError, ValueError, OverflowError):
+                frame[name] = frame[name].astype(kinds[column["type"]])
     return frame
 
 
