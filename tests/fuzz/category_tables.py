@@ -84,7 +84,7 @@ def cases(draw: st.DrawFn) -> dict[str, Any]:
         )
         for option in ("categorical", "numeric"):
             case[option] = [name for name, choice in zip(codes, chosen, strict=True) if choice == option]
-    if draw(st.booleans()):
+    if draw(st.integers(0, 2)):
         case["reader"] += ", damaged"
         _damage(draw, case)
     return case
