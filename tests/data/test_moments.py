@@ -164,7 +164,7 @@ def test_a_bad_table_is_refused_with_its_columns(table, message):
         (pd.DataFrame({"a": [[1.0], [2.0], [4.0]], "b": [1, 2, 7]}), "not numeric: 'a'"),
         (pl.DataFrame({"a": [[1.0], [2.0], [4.0]], "b": [1, 2, 7]}), r"not numeric: 'a' \(type List\(Float64\)\)"),
         (pl.DataFrame({"a": [1, 2, 4], "b": [1, 2, 7]}).cast({"a": pl.Date}), r"'a' (\(type Date\)|contains dates)"),
-        ({"a": [1, 2], "b": [3, 5]}, "table of numbers: .* not 'dict'"),
+        ({"a": [1, 2], "b": [3, 5]}, "got a dictionary"),
         (None, "got NoneType"),
     ],
 )

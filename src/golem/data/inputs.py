@@ -15,7 +15,7 @@ from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.table_errors import other_width
-from golem.data.table_input import is_mapping, is_table, real_matrix, rows_and_names
+from golem.data.table_input import is_table, real_matrix, rows_and_names
 from golem.runtime.arrays import is_tensor, namespace, to_numpy
 from golem.runtime.types import Array, Matrix
 
@@ -57,11 +57,6 @@ def read_data(
         raise ValueError(
             f"The data must be a table or Moments; got the path {str(X)!r}. Read files with "
             "golem.readers.moments_from_file."
-        )
-    if is_mapping(X):
-        raise ValueError(
-            "The data must be a table or Moments; got a dictionary. If it has one entry per column, use "
-            "pandas.DataFrame(X). If it has one table per environment, give their targets as well."
         )
     if isinstance(X, Moments):
         require_numbers(X)

@@ -17,6 +17,10 @@ from golem.runtime.names import column_names
 from golem.runtime.types import Array, Matrix, Vector
 
 _COMPLEX = "Complex data not supported. Use real columns, such as the real and the imaginary parts."
+_DICTIONARY = (
+    "The data must be a table; got a dictionary. If it has one entry per column, use pandas.DataFrame(X). If it has "
+    "one table per environment, give their targets as well."
+)
 _FEWER = "Use fewer rows or columns, or read the table from files with golem.readers.moments_from_file."
 
 
@@ -151,6 +155,8 @@ def real_matrix(data: Any) -> Array:
     """
     if is_tensor(data):
         return _dense_tensor(data.detach())
+    if is_mapping(data):
+        raise ValueError(_DICTIONARY)
     if issparse(data):
         _require_dense(data.shape)
         data = data.toarray(order="C")
