@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from golem.directions.independence import dependence
-from golem.directions.members import Component, Member, parent_lists
+from golem.directions.members import Component, parent_lists
 from golem.directions.shape_rows import coarse_columns, standardized_rows, why_unusable
-from golem.directions.shape_scores import ComponentScores, opponent
+from golem.directions.shape_scores import ComponentScores
 from golem.graphs.edges import Edges
 from golem.runtime.types import BoolVector, Indices, Matrix, Vector
 
@@ -103,10 +103,10 @@ def _claims(found: list[ComponentScores], gate: _Gate, parents: list[list[int]])
     """Return the evidence in all components, and the claims that pass the gate."""
     evidence, candidates = {}, []
     for one in found:
-        best, nodes = int(np.argmax(one.scores)), one.component.nodes
-        for j, node in enumerate(nodes):
-            parents[node] = _parents_in(one.component, one.members[best], j)
-        differences, gaussian = one.evidence(one.scores[None])[0], one.gaussian_evidence()
+        nodes = one.component.nodes
+        for node, inside in zip(nodes, one.members.parents(one.best), strict=True):
+            parents[node] = _all_parents(one.component, inside)
+        differences, gaussian = one.evidence(), one.gaussian_evidence()
         for e, (i, j) in enumerate(one.component.edges):
             if differences[e] == 0:
                 continue
@@ -115,15 +115,10 @@ def _claims(found: list[ComponentScores], gate: _Gate, parents: list[list[int]])
             edge = (int(nodes[i]), int(nodes[j])) if differences[e] > 0 else (int(nodes[j]), int(nodes[i]))
             evidence[edge] = Support(2 * size, (1 + larger) / (1 + len(gaussian)))
             if evidence[edge].error_rate <= LARGEST_ERROR_RATE:
-                candidates.append((edge, one, best, e))
+                candidates.append((edge, one, e))
     if candidates and not gate.model_holds(parents):
         return ShapeEvidence(evidence=evidence, reason=_MISFIT_REASON)
-    claimed = tuple(
-        edge
-        for edge, one, best, e in candidates
-        if gate.passes(one.component, one.members[best], opponent(one, e, best))
-    )
-    return ShapeEvidence(claimed, evidence)
+    return ShapeEvidence(tuple(edge for edge, one, e in candidates if gate.passes(one, e)), evidence)
 
 
 class _Gate:
@@ -145,16 +140,16 @@ class _Gate:
         misfit = -np.log(np.maximum(p, _SMALLEST_P))
         return not len(p) or float(misfit.mean()) <= _MISFIT + _ERRORS / np.sqrt(len(p))
 
-    def passes(self, component: Component, member: Member, other: Member) -> bool:
-        """Tell whether the nodes that differ support a member against another."""
-        differing = [j for j, (ours, theirs) in enumerate(zip(member, other, strict=True)) if ours != theirs]
-        along = self._all_p_values(component, member, differing)
-        against = self._all_p_values(component, other, differing)
+    def passes(self, found: ComponentScores, edge: int) -> bool:
+        """Tell whether the nodes that differ support the best member against the best one with an edge reversed."""
+        differing = found.members.differing(found.best, found.opponent(edge))
+        along = self._all_p_values(found.component, [(j, ours) for j, ours, _ in differing])
+        against = self._all_p_values(found.component, [(j, theirs) for j, _, theirs in differing])
         return bool(along.min(initial=1.0) * len(along) >= _ALONG and against.min(initial=1.0) <= _AGAINST)
 
-    def _all_p_values(self, component: Component, member: Member, nodes: Iterable[int]) -> Vector:
-        """Return the p-values of all edges into some nodes of a component."""
-        found = [self._p_values(int(component.nodes[j]), _parents_in(component, member, j)) for j in nodes]
+    def _all_p_values(self, component: Component, families: Iterable[tuple[int, list[int]]]) -> Vector:
+        """Return the p-values of all edges into some nodes of a component, given their parents in it."""
+        found = [self._p_values(int(component.nodes[j]), _all_parents(component, inside)) for j, inside in families]
         return np.concatenate([np.ones(0), *found])
 
     def _p_values(self, j: int, parents: list[int]) -> Vector:
@@ -167,7 +162,6 @@ class _Gate:
         return self._found[key]
 
 
-def _parents_in(component: Component, member: Member, j: int) -> list[int]:
-    """Return the parents of node j of a component in a member, those outside the component included."""
-    inside = [int(component.nodes[i]) for i in range(len(member)) if member[j] >> i & 1]
-    return [*component.outside.tolist(), *inside]
+def _all_parents(component: Component, inside: list[int]) -> list[int]:
+    """Return the parents of a node, given those inside its component."""
+    return [*component.outside.tolist(), *component.nodes[inside].tolist()]

@@ -20,6 +20,10 @@ from golem.runtime.types import BoolMatrix, BoolVector, Indices
 MOST_MEMBERS = 300
 # The parents of each node within the component, as bits.
 Member = tuple[int, ...]
+# A node and its parents within the component, as bits.
+Family = tuple[int, int]
+# The parents of each node within the component.
+Parents = list[list[int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +55,11 @@ class Component:
         """The undirected edges i - j with i < j, of shape (e, 2)."""
         return np.argwhere(np.triu(self.lines))
 
+    @property
+    def is_tree(self) -> bool:
+        """Whether there is one path between any two nodes."""
+        return len(self.edges) == len(self.nodes) - 1
+
     def members(self, score: Callable[[int, int], float]) -> list[Member]:
         """Return the members with the known edges; `score(j, parents)` is the score of one node.
 
@@ -58,8 +67,7 @@ class Component:
         another by reversing covered edges (i -> j where the parents of j are i and the parents of i; Chickering 1995),
         from the highest score down; of very many, only the first `MOST_MEMBERS` are visited.
         """
-        is_tree = len(self.edges) == len(self.nodes) - 1
-        found = map(self._away_from, range(len(self.nodes))) if is_tree else self._search(score)
+        found = map(self._away_from, range(len(self.nodes))) if self.is_tree else self._search(score)
         return [member for member in found if all(member[j] >> i & 1 for i, j in self.known)]
 
     def _away_from(self, root: int) -> Member:
@@ -96,11 +104,27 @@ class Component:
 def _neighbours(member: Member) -> Iterator[Member]:
     """Yield the members that differ by the reversal of one covered edge."""
     for j, parents in enumerate(member):
-        for i in range(len(member)):
-            if parents >> i & 1 and parents == member[i] | 1 << i:
+        for i in places(parents):
+            if parents == member[i] | 1 << i:
                 turned = list(member)
                 turned[j], turned[i] = member[i], member[i] | 1 << j
                 yield tuple(turned)
+
+
+def places(bits: int) -> list[int]:
+    """Return the places of the bits that are set, in ascending order.
+
+    Examples
+    --------
+    >>> places(0b1101)
+    [0, 2, 3]
+    """
+    found = []
+    while bits:
+        low = bits & -bits
+        found.append(low.bit_length() - 1)
+        bits ^= low
+    return found
 
 
 def components(edges: Edges, reversible: BoolVector, known: BoolVector, rank: Indices) -> list[Component]:

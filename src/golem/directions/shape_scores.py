@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from golem.directions.members import Component, Member
-from golem.runtime.types import Matrix, Vector
+from golem.directions.members import Component, Family, places
+from golem.directions.searched_members import SearchedMembers
+from golem.directions.tree_members import TreeMembers
+from golem.runtime.types import Indices, Matrix, Vector
 
 _EVEN, _GAUSSIAN, _ODD = 79.047, 0.37457, 7.4129
 # Shares of the variance of the two means under Gaussian noise by degree of the Hermite polynomials of u. Degrees 0 to 2
@@ -20,6 +22,9 @@ _EVEN, _GAUSSIAN, _ODD = 79.047, 0.37457, 7.4129
 _EVEN_SHARES, _ODD_SHARES = {4: 0.871, 6: 0.103, 8: 0.026}, {3: 0.695, 5: 0.217, 7: 0.088}
 # Number of draws from the distribution of the evidence under Gaussian noise; fewer for components of many members.
 _DRAWS, _FEWEST_DRAWS, _SCORES = 2000, 200, 400_000
+# Scores beyond this number are drawn in parts, as if the parts were independent: a root of all correlations would take
+# minutes. Neighbours in a tree are mostly in the same part.
+_MOST_TOGETHER = 600
 
 
 def negentropy(u: Vector) -> float:
@@ -52,56 +57,34 @@ class ComponentScores:
 
     Attributes
     ----------
-    members : list of tuple of int
+    members : TreeMembers or SearchedMembers
         The members that agree with what is known.
     scores : ndarray of shape (members,)
-        n times the sum of the negentropies.
-    forward : ndarray of shape (members, edges), bool
-        Whether a member has the direction i -> j of `component.edges`.
+        n times the sum of the negentropies, up to a constant.
     """
 
     def __init__(self, component: Component, rows: Matrix, n: float) -> None:
         self.component, self._n = component, n
         self._Y = _residuals(rows[:, component.nodes], rows[:, component.outside])
         self._S = self._Y.T @ self._Y / len(rows)
-        self._found: dict[tuple[int, int], tuple[int, float]] = {}
-        self._weights: list[Vector] = []
-        self.members = component.members(self._score)
-        self._uses = [[self._regression(j, parents)[0] for j, parents in enumerate(one)] for one in self.members]
-        self.scores = np.array([sum(self._score(j, parents) for j, parents in enumerate(one)) for one in self.members])
-        edges = component.edges
-        self.forward = np.array([[one[j] >> int(i) & 1 for i, j in edges] for one in self.members], dtype=bool)
+        self._found: dict[Family, tuple[Indices, Vector, float]] = {}
+        self.members = TreeMembers(component) if component.is_tree else SearchedMembers(component, self._score)
+        scores = [self._score(*family) for family in self.members.families]
+        self.scores = self.members.totals(np.array(scores)[None])[0]
 
-    def _score(self, j: int, parents: int) -> float:
-        """Return n times the negentropy of the residual of a node."""
-        return self._n * self._regression(j, parents)[1]
+    @property
+    def best(self) -> int:
+        """The member with the highest score."""
+        return int(np.argmax(self.scores))
 
-    def _regression(self, j: int, parents: int) -> tuple[int, float]:
-        """Return the number of a regression and the negentropy of its residual."""
-        if (j, parents) not in self._found:
-            where = [i for i in range(len(self._S)) if parents >> i & 1]
-            weights = np.zeros(len(self._S))
-            weights[j] = 1.0
-            if where:
-                weights[where] = -np.linalg.lstsq(self._S[np.ix_(where, where)], self._S[where, j])[0]
-            residual = self._Y @ weights
-            scale = float(residual.std())
-            weights /= scale if scale > 0 else 1.0
-            self._found[j, parents] = len(self._weights), negentropy(residual / scale) if scale > 0 else 0.0
-            self._weights.append(weights)
-        return self._found[j, parents]
+    def opponent(self, edge: int) -> int:
+        """Return the best of the members that have an edge the other way than the best member."""
+        others = np.flatnonzero(self.members.opponents(edge, self.best))
+        return int(others[np.argmax(self.scores[others])])
 
-    def evidence(self, scores: Matrix) -> Matrix:
-        """Return, for each row of member scores, the evidence for i -> j of every edge; negative for j -> i.
-
-        This is the score of the best member with i -> j minus that of the best member with j -> i, and 0 if all members
-        agree.
-        """
-        found = np.zeros((len(scores), self.forward.shape[1]))
-        for e, forward in enumerate(self.forward.T):
-            if forward.any() and not forward.all():
-                found[:, e] = scores[:, forward].max(axis=1) - scores[:, ~forward].max(axis=1)
-        return found
+    def evidence(self) -> Vector:
+        """Return the evidence for i -> j of every edge; negative for j -> i."""
+        return np.asarray(self.members.evidence(self.scores[None])[0])
 
     def gaussian_evidence(self) -> Vector:
         """Return draws of the largest evidence in the component if all noise is Gaussian, sorted.
@@ -109,21 +92,42 @@ class ComponentScores:
         Then twice a node's score is close to the sum of two squared normal variables. If two residuals have the
         correlation r, the Hermite polynomials of degree k of the two have the correlation r^k.
         """
-        W = np.array(self._weights)
-        R = np.clip(W @ self._S @ W.T, -1.0, 1.0)
-        draws = int(np.clip(_SCORES // len(self.members), _FEWEST_DRAWS, _DRAWS))
-        rng = np.random.default_rng(0)
-        parts = ([share * R**k for k, share in shares.items()] for shares in (_EVEN_SHARES, _ODD_SHARES))
-        halves = [_root(np.sum(part, axis=0)) @ rng.normal(size=(len(W), draws)) for part in parts]
-        nodes = (halves[0] ** 2 + halves[1] ** 2) / 2
-        scores = np.array([nodes[uses].sum(axis=0) for uses in self._uses]).T
-        return np.asarray(np.sort(np.abs(self.evidence(scores)).max(axis=1)))
+        draws, rng = int(np.clip(_SCORES // len(self.members), _FEWEST_DRAWS, _DRAWS)), np.random.default_rng(0)
+        families, found = self.members.families, []
+        for first in range(0, len(families), _MOST_TOGETHER):
+            R = self._correlations(families[first : first + _MOST_TOGETHER])
+            parts = ([share * R**k for k, share in shares.items()] for shares in (_EVEN_SHARES, _ODD_SHARES))
+            halves = [_root(np.sum(part, axis=0)) @ rng.normal(size=(len(R), draws)) for part in parts]
+            found.append((halves[0] ** 2 + halves[1] ** 2) / 2)
+        totals = self.members.totals(np.concatenate(found).T)
+        return np.asarray(np.sort(np.abs(self.members.evidence(totals)).max(axis=1)))
 
+    def _score(self, j: int, parents: int) -> float:
+        """Return n times the negentropy of the residual of a node."""
+        return self._n * self._regression((j, parents))[2]
 
-def opponent(found: ComponentScores, edge: int, best: int) -> Member:
-    """Return the best of the members that have an edge the other way than member `best`."""
-    others = np.flatnonzero(found.forward[:, edge] != found.forward[best, edge])
-    return found.members[int(others[np.argmax(found.scores[others])])]
+    def _regression(self, family: Family) -> tuple[Indices, Vector, float]:
+        """Return the standardized residual of a node as a combination of columns, and its negentropy."""
+        if family not in self._found:
+            where = np.array([family[0], *places(family[1])])
+            weights = np.ones(len(where))
+            if len(where) > 1:
+                S = self._S[np.ix_(where, where)]
+                weights[1:] = -np.linalg.lstsq(S[1:, 1:], S[1:, 0])[0]
+            residual = self._Y[:, where] @ weights
+            scale = float(residual.std())
+            weights /= scale if scale > 0 else 1.0
+            self._found[family] = where, weights, negentropy(residual / scale) if scale > 0 else 0.0
+        return self._found[family]
+
+    def _correlations(self, families: list[Family]) -> Matrix:
+        """Return the correlations between the residuals of some families."""
+        found = [self._regression(family)[:2] for family in families]
+        columns, columns_of = np.unique(np.concatenate([where for where, _ in found]), return_inverse=True)
+        W = np.zeros((len(found), len(columns)))
+        rows = np.repeat(np.arange(len(found)), [len(where) for where, _ in found])
+        W[rows, columns_of] = np.concatenate([weights for _, weights in found])
+        return np.asarray(np.clip(W @ self._S[np.ix_(columns, columns)] @ W.T, -1.0, 1.0))
 
 
 def _residuals(targets: Matrix, regressors: Matrix) -> Matrix:
