@@ -19,6 +19,7 @@ from golem.directions.members import components
 from golem.estimator.learned_graph import LearnedGraph
 from golem.estimator.name_order import name_order
 from golem.estimator.settings import is_counted
+from golem.runtime.messages import counted
 from golem.runtime.types import Array, BoolVector, Matrix, Vector
 from golem.score.regression import Regressions, regress_edges
 from golem.score.sparsity import L0
@@ -164,14 +165,18 @@ def _explained(
 
 
 def _note(decisions: Decisions, shape: ShapeEvidence) -> str:
-    """Return what the shapes of the noise give, and why not more, in one sentence; empty if they were not used."""
+    """Return what the shapes of the noise give, and why not more; empty if they were not used."""
     if not (shape.rows or shape.reason):
         return ""
     if shape.reason:
         return f"The shape of the noise gives no direction: {shape.reason}."
     left_open = int((decisions.undecided | decisions.by_variance | decisions.by_shape).sum())
     given = int(decisions.by_shape.sum())
-    return (
+    note = (
         f"The shape of the noise gives {given} of the {left_open} directions that the class leaves open (from "
         f"{shape.rows} complete rows)."
     )
+    if decisions.conflicts:
+        edges = counted(len(decisions.conflicts), "edge")
+        note += f" It contradicts the noise variances at {edges}, so neither counts there."
+    return note
