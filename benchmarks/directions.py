@@ -6,7 +6,7 @@ Claims of docs/benchmarks/directions.md:
   order-nv and DirectLiNGAM, or within 0.5 of the SHD-C; at least 98 % of the claimed directions are right. With
   Gaussian noise at most 1 % of the open directions are claimed.
 - calibration: of the claims with a stated error rate of at most 5 % (all claims), at most 5 % are wrong. With Gaussian
-  noise, the evidence alone, without the gate, has a rate of at most 5 % in at most 5 % of the components.
+  noise, the evidence alone, without the gate, has a rate of at most 5 % in about 5 % of the components.
 - assumptions: where the linear model with independent noise does not hold, at most 10 % of the open directions are
   claimed at n = 1000, or at least 90 % of the claims are right.
 - time: the shapes add at most 0.3 s to a fit with d = 100 and n = 1000.

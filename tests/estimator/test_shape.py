@@ -6,6 +6,7 @@ import pytest
 
 import golem
 from golem import Golem, GolemCV, Knowledge, Moments
+from golem.comparison.registry import METHODS
 from golem.data import table_source
 from golem.estimator.direction_evidence import uses_shape
 from golem.graphs.dag import cpdag
@@ -122,6 +123,11 @@ def test_bootstrap_and_selection_use_shapes(table):
     np.testing.assert_array_equal(GolemCV(Golem("nv")).fit(table).by_shape_, TRUTH)
 
 
+def test_of_the_methods_to_compare_only_order_uses_shapes():
+    methods = {name: METHODS[name].model() for name in ("order", "order-nv", "order-ev", "golem-ev", "golem-nv")}
+    assert [name for name, model in methods.items() if uses_shape(model)] == ["order"]
+
+
 @pytest.mark.parametrize("most", [table_source.MOST_NUMBERS, 0])
 def test_files_give_the_same_directions(table, tmp_path, monkeypatch, most):
     monkeypatch.setattr(table_source, "MOST_NUMBERS", most)  # 0: only a sample of the rows is kept
@@ -146,6 +152,7 @@ def test_contradicting_variances_are_a_finding():
     assert model.graph_.conflicts
     assert not model.by_variance_.any()
     assert not model.by_shape_.any()
+    assert "contradicts the noise variances at 1 edge, so neither" in model.graph_.shape_note
     finding = model.diagnose(table)["direction-conflicts"]
     assert finding.level == "warning"
     assert "'effect' -> 'cause'" in finding.finding
