@@ -153,11 +153,11 @@ def rates_of(job: tuple[str, str, int, int]) -> list[float]:
     ]  # fmt: skip
 
 
-def claims_of(job: tuple[str, int, int]) -> list[float]:
+def claims_of(job: tuple[str, int, int, int]) -> list[float]:
     """Return the numbers of open, claimed and rightly claimed directions."""
-    kind, n, seed = job
+    kind, d, n, seed = job
     warnings.simplefilter("ignore")
-    truth, X = violated(kind, 30, n, np.random.default_rng([seed, 2]))
+    truth, X = violated(kind, d, n, np.random.default_rng([seed, 2]))
     model = Golem("nv").fit(standardized(X))
     return [
         (model.undecided_ | model.by_shape_).sum(), model.by_shape_.sum(), (model.by_shape_ & truth).sum()
@@ -212,13 +212,21 @@ def report(noise: str, graph: str, d: str, mean: Any, total: Any) -> None:
 
 
 def assumptions(seeds: range, pool: ProcessPoolExecutor) -> None:
-    """Print the table of claims where the model is wrong."""
-    print(f"{'data (d = 30, ER1)':<25}{'n':>6}{'open':>7}{'claimed':>9}{'right':>8}")
+    """Print the table of claims where the model is wrong, for d = 30 and for single confounded pairs."""
+    print(f"{'data':<25}{'d':>4}{'n':>6}{'open':>7}{'claimed':>9}{'right':>8}")
     for n in (1000, 300):
         for kind in VIOLATIONS:
-            found = np.sum(list(pool.map(claims_of, [(kind, n, seed) for seed in seeds])), axis=0)
-            shares = f"{share(found[1], found[0]):>9}{share(found[2], found[1]):>8}"
-            print(f"{kind:<25}{n:>6}{found[0]:>7.0f}{shares}", flush=True)
+            report_claims(kind, 30, n, seeds, pool)
+        for kind in VIOLATIONS:
+            if kind.startswith("confounded"):
+                report_claims(kind, 2, n, range(seeds.start, seeds.start + 40 * len(seeds)), pool)
+
+
+def report_claims(kind: str, d: int, n: int, seeds: range, pool: ProcessPoolExecutor) -> None:
+    """Print one line of the table of claims where the model is wrong."""
+    found = np.sum(list(pool.map(claims_of, [(kind, d, n, seed) for seed in seeds], chunksize=8)), axis=0)
+    shares = f"{share(found[1], found[0]):>9}{share(found[2], found[1]):>8}"
+    print(f"{kind:<25}{d:>4}{n:>6}{found[0]:>7.0f}{shares}", flush=True)
 
 
 def timing(seeds: range) -> None:
