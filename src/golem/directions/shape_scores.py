@@ -24,7 +24,7 @@ _EVEN_SHARES, _ODD_SHARES = {4: 0.871, 6: 0.103, 8: 0.026}, {3: 0.695, 5: 0.217,
 _DRAWS, _FEWEST_DRAWS, _SCORES = 2000, 200, 400_000
 # Scores beyond this number are drawn in parts, as if the parts were independent: a root of all correlations would take
 # minutes. Neighbours in a tree are mostly in the same part.
-_MOST_TOGETHER = 600
+_MOST_TOGETHER = 300
 
 
 def negentropy(u: Vector) -> float:
