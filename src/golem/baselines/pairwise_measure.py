@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from golem.solvers.order.jit import entry
+from golem.solvers.order.jit import allocating_entry, entry
 
 Array = Any
 
@@ -35,7 +35,7 @@ def entropy(x: Array, y: Array, slope: float, scale: float) -> float:
     return float(_GAUSSIAN_ENTROPY - _K1 * (log_cosh - _GAMMA) ** 2 - _K2 * (odd / n) ** 2)
 
 
-@entry
+@allocating_entry
 def most_exogenous(Z: Array, R: Array, is_candidate: Array) -> int:
     """Return the most likely cause of all others among the candidates (Hyvärinen and Smith 2013).
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numba.core import caching
+from numba.core.runtime import _nrt_python, rtsys
 
 import golem
 from golem.data.moments import Moments
@@ -41,6 +42,20 @@ def test_every_kernel_is_compiled_for_one_signature(likelihood, module):
     assert compiled
     # With the code in numba's cache, kernels that others call are not compiled at all.
     assert {name: len(kernel.overloads) for name, kernel in compiled.items() if len(kernel.overloads) > 1} == {}
+
+
+def test_arrays_that_kernels_allocate_are_freed():
+    moments = Moments.from_rows(simulate(14, 200, random_state=0).data)
+    Order().solve(moments, GaussianEV(), L0())
+    _nrt_python.memsys_enable_stats()
+    try:
+        before = rtsys.get_allocation_stats()
+        Order().solve(moments, GaussianEV(), L0())
+        after = rtsys.get_allocation_stats()
+    finally:
+        _nrt_python.memsys_disable_stats()
+    assert after.alloc > before.alloc
+    assert after.alloc - before.alloc == after.free - before.free
 
 
 def test_a_kernel_is_compiled_where_numba_finds_no_folder_for_its_cache():

@@ -105,7 +105,20 @@ def choose_parents(
         first = np.cumsum([0, *map(len, listed)])
         work = scratch(longest if within else d, most, longest if within else 0)
         rows, r = np.full((len(nodes), most), -1, dtype=np.int32), np.ones(len(nodes))
-        kernels.choose_parents(problem, work, nodes, first, np.concatenate(listed), within, place, kinds, rows, r)
+        kernels.choose_parents(
+            problem,
+            work,
+            nodes,
+            first,
+            np.concatenate(listed),
+            within,
+            place,
+            kinds,
+            np.arange(d),
+            np.full(d, kernels.ALLOWED),
+            rows,
+            r,
+        )
         return rows, r
 
     chosen, residuals = np.empty((d, most), dtype=np.int32), np.empty(d)

@@ -5,6 +5,8 @@ times. These rules keep that short:
 
 - Only an `entry` is cached and has the wrapper through which Python calls it. The wrapper unpacks every array of every
   tuple and takes longer to compile than most kernels.
+- Kernels get all arrays from their callers, and return none. Then numba need not count the references to each array of
+  each tuple, which would be a third of the code. Kernels that must allocate are an `allocating_kernel`.
 - A short function that calls many others, and is called in one or two places, is `inlined`. All others are `kernel`.
 - A loop that is needed twice is a kernel of its own. It takes arrays rather than the tuples that contain them, because
   LLVM handles a call with hundreds of arguments more slowly than another copy of the loop.
@@ -28,9 +30,9 @@ from numba import njit
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def entry(function: Function) -> Function:
+def entry(function: Function, **options: Any) -> Function:
     """Compile a kernel that Python calls and numba caches if it can; it releases the interpreter lock."""
-    compiled: Any = _compiled(function, nogil=True)
+    compiled: Any = _compiled(function, nogil=True, **options)
     try:
         compiled.enable_caching()
         # Only on Windows does numba go on without its cache when the disk is full or a file is damaged.
@@ -40,9 +42,9 @@ def entry(function: Function) -> Function:
     return cast(Function, compiled)
 
 
-def kernel(function: Function) -> Function:
+def kernel(function: Function, **options: Any) -> Function:
     """Compile a kernel that other kernels call."""
-    return _compiled(function, no_cpython_wrapper=True)
+    return _compiled(function, no_cpython_wrapper=True, **options)
 
 
 def inlined(function: Function) -> Function:
@@ -50,9 +52,19 @@ def inlined(function: Function) -> Function:
     return _compiled(function, inline="always")
 
 
+def allocating_entry(function: Function) -> Function:
+    """Compile an entry that allocates arrays, or calls a kernel that does."""
+    return entry(function, _nrt=True)
+
+
+def allocating_kernel(function: Function) -> Function:
+    """Compile a kernel that allocates arrays, or calls one that does."""
+    return kernel(function, _nrt=True)
+
+
 def _compiled(function: Function, **options: Any) -> Function:
-    options |= {"error_model": "numpy", "no_cfunc_wrapper": True}
-    return cast(Function, njit(**options)(function))
+    chosen: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False} | options
+    return cast(Function, njit(**chosen)(function))
 
 
 @contextlib.contextmanager

@@ -438,6 +438,8 @@ def choose_parents(
     within: bool,
     position: Any,
     known: Any,
+    everyone: Any,
+    kinds: Any,
     chosen: Any,
     r: Any,
 ) -> None:
@@ -445,10 +447,10 @@ def choose_parents(
 
     With `within`, parents are only chosen from these. Otherwise they are chosen from all nodes at earlier positions, or
     from all nodes if none has a position. Row j of `known` has the kinds of the edges to j; it has no rows without
-    knowledge. Row i of `chosen` gets the parents, followed by -1, and r[i] the residual variance.
+    knowledge. `everyone` lists all nodes. `kinds` has the kinds of edges without knowledge, and is scratch space
+    otherwise. Row i of `chosen` gets the parents, followed by -1, and r[i] the residual variance.
     """
     S, d = problem.S, problem.S.shape[0]
-    everyone, kinds = np.arange(d), np.full(d, ALLOWED)
     for i in range(nodes.size):
         j, start = nodes[i], listed[first[i] : first[i + 1]]
         m = start.size if within else d
@@ -472,7 +474,7 @@ def choose_parents(
         r[i] = work.vectors[REST, 0]
 
 
-@kernel
+@inlined
 def block_of(first: Any, corner: Any, blocks: Any, j: int) -> Any:
     """Return the correlations R of the candidates of j."""
     m = first[j + 1] - first[j]

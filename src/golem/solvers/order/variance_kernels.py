@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from golem.solvers.order.jit import entry, inlined, kernel
+from golem.solvers.order.jit import allocating_entry, allocating_kernel, inlined, kernel
 
 Array = Any
 
@@ -74,14 +74,14 @@ class Regression(NamedTuple):
     u: Array
 
 
-@kernel
+@allocating_kernel
 def allocate(capacity: int) -> Regression:
     """Allocate a regression on at most `capacity` parents."""
     H, b, u = np.empty((capacity, capacity)), np.empty(capacity), np.empty(capacity)
     return Regression(np.empty(capacity, dtype=np.int64), H, b, u)
 
 
-@kernel
+@allocating_kernel
 def copied(fit: Regression, m: int, capacity: int) -> Regression:
     """Copy a regression on m parents to one with another capacity."""
     copy = allocate(capacity)
@@ -176,7 +176,7 @@ def is_required(choice: Choice, j: int, p: int) -> bool:
     return len(choice.required) > 0 and choice.required[j, p]
 
 
-@kernel
+@allocating_kernel
 def improve(
     choice: Choice, j: int, start: Array, count: int, others: float, grow: bool
 ) -> tuple[Regression, int, float, float, float]:
@@ -255,7 +255,7 @@ def store(choice: Choice, j: int, fit: Regression, m: int, residual: float) -> N
     choice.residuals[j] = residual
 
 
-@entry
+@allocating_entry
 def select_parents(choice: Choice, nodes: Array, total: float) -> int:
     """Improve the parents of some nodes until no edge added or dropped lowers the score.
 
@@ -334,7 +334,7 @@ def reconsider_passed(choice: Choice, order: Array, at: int, moved: int, to: int
                 choice.stable_from[x] = np.inf
 
 
-@kernel
+@allocating_kernel
 def regress(S: Array, j: int, parents: Array, count: int, room: int) -> Regression:
     """Regress j on the first `count` of its parents, with room for some more."""
     fit = allocate(count + room)
@@ -376,7 +376,7 @@ def reversed_variances(
     return float(r + w - c * c / r)
 
 
-@kernel
+@allocating_kernel
 def reverse(choice: Choice, order: Array, penalty: Array, scale: float, at: int, to: int, total: float) -> float:
     """Make v, at position `to`, a parent of u, at position `at`, if that lowers the score; return the new R."""
     parents, number, residuals = choice.parents, choice.number, choice.residuals
@@ -447,7 +447,7 @@ def mark_ancestors(choice: Choice, order: Array, to: int, marks: Array) -> None:
                 marks[choice.parents[x, i]] = 2
 
 
-@kernel
+@allocating_kernel
 def useful_parent(choice: Choice, order: Array, last: Array, at: int, after: int, total: float, c: Array) -> int:
     """Return the first position after `after` of a node that would be a useful parent of the node at `at`, or d.
 
@@ -473,7 +473,7 @@ def useful_parent(choice: Choice, order: Array, last: Array, at: int, after: int
     return len(order)
 
 
-@entry
+@allocating_entry
 def find_improvable(choice: Choice, order: Array, last: Array, nodes: Array, total: float, improvable: Array) -> None:
     """Mark the nodes for which a later node would be a useful parent."""
     c = np.empty(len(order))
@@ -482,7 +482,7 @@ def find_improvable(choice: Choice, order: Array, last: Array, nodes: Array, tot
         improvable[u] = useful_parent(choice, order, last, at, at, total, c) < len(order)
 
 
-@entry
+@allocating_entry
 def reverse_edges(choice: Choice, order: Array, penalty: Array, scale: float, last: Array, improvable: Array) -> int:
     """Reverse edges, or add edges into earlier nodes, if that lowers the score; return the number of changes.
 
