@@ -1,10 +1,11 @@
 """How kernels are compiled, so that the first call stays fast.
 
-Numba optimizes a kernel together with everything it calls: a function under seven levels of calls is compiled seven
-times. These rules keep that short:
+Numba compiles a kernel into each entry that calls it. These rules keep that short:
 
 - Only an `entry` is cached and has the wrapper through which Python calls it. The wrapper unpacks every array of every
   tuple and takes longer to compile than most kernels.
+- Only an entry is optimized and translated to machine code, together with the kernels that it calls. By itself a
+  `kernel` is only translated to LLVM's language.
 - Kernels get all arrays from their callers, and return none. Then numba need not count the references to each array of
   each tuple, which would be a third of the code. Kernels that must allocate are an `allocating_kernel`.
 - A short function that calls many others, and is called in one or two places, is `inlined`. All others are `kernel`.
@@ -26,6 +27,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 from numba import njit
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -44,7 +47,7 @@ def entry(function: Function, **options: Any) -> Function:
 
 def kernel(function: Function, **options: Any) -> Function:
     """Compile a kernel that other kernels call."""
-    return _compiled(function, no_cpython_wrapper=True, **options)
+    return _compiled(function, no_cpython_wrapper=True, pipeline_class=_KernelCompiler, **options)
 
 
 def inlined(function: Function) -> Function:
@@ -65,6 +68,35 @@ def allocating_kernel(function: Function) -> Function:
 def _compiled(function: Function, **options: Any) -> Function:
     chosen: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False} | options
     return cast(Function, njit(**chosen)(function))
+
+
+class _KernelCompiler(Compiler):
+    """Numba's compiler, without machine code: that of the entries contains the kernel."""
+
+    def define_pipelines(self) -> Any:
+        state = self.state
+        state.library = _LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        return super().define_pipelines()
+
+
+class _LinkedLibrary(JITCodeLibrary):
+    """LLVM code of a kernel, to be linked with that of its callers; it has no address."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Do nothing, as kernels do not use Python objects."""
 
 
 @contextlib.contextmanager
