@@ -1,6 +1,7 @@
 """Kernels are compiled once each, as the first call should be fast, and also where numba has no cache."""
 
 import errno
+import gc
 import os
 import pickle
 import shutil
@@ -107,3 +108,14 @@ def test_a_cache_that_fails_while_it_is_used_does_not_stop_the_work(monkeypatch,
         answers = [twice(21), twice(0.5)]
     assert answers == [42, 1.0]
     assert len(warned) == 1
+
+
+@pytest.mark.filterwarnings("ignore:Compiled code could not be read")
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_garbage_collector_is_as_before_after_compiling(enabled):
+    (gc.enable if enabled else gc.disable)()
+    try:
+        assert jit.entry(lambda x: x + x)(21) == 42
+        assert gc.isenabled() == enabled
+    finally:
+        gc.enable()

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import pickle
 import warnings
 from collections.abc import Callable, Iterator
@@ -35,7 +36,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def entry(function: Function, **options: Any) -> Function:
     """Compile a kernel that Python calls and numba caches if it can; it releases the interpreter lock."""
-    compiled: Any = _compiled(function, nogil=True, **options)
+    compiled: Any = _compiled(function, nogil=True, pipeline_class=_EntryCompiler, **options)
     try:
         compiled.enable_caching()
         # Only on Windows does numba go on without its cache when the disk is full or a file is damaged.
@@ -70,6 +71,14 @@ def _compiled(function: Function, **options: Any) -> Function:
     return cast(Function, njit(**chosen)(function))
 
 
+class _EntryCompiler(Compiler):
+    """Numba's compiler, without the garbage collector, which would look for cycles among millions of objects."""
+
+    def compile_extra(self, func: Callable[..., Any]) -> Any:
+        with _paused_collection():
+            return super().compile_extra(func)
+
+
 class _KernelCompiler(Compiler):
     """Numba's compiler, without machine code: that of the entries contains the kernel."""
 
@@ -97,6 +106,18 @@ class _LinkedLibrary(JITCodeLibrary):
 
     def set_env(self, name: str, environment: Any) -> None:
         """Do nothing, as kernels do not use Python objects."""
+
+
+@contextlib.contextmanager
+def _paused_collection() -> Iterator[None]:
+    """Pause the garbage collector."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @contextlib.contextmanager
