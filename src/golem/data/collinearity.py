@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from golem.runtime.arrays import namespace
+from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Array, Matrix
 
 if TYPE_CHECKING:
@@ -52,11 +53,12 @@ def rounding_share_of(R: Matrix) -> float:
     """Return the `rounding_share` of a correlation matrix; infinity if it is not positive definite."""
     from scipy.linalg import lapack
 
-    U, failed = lapack.dpotrf(R, lower=False, clean=True)
-    if failed:
-        return float("inf")
-    inverse, _ = lapack.dtrtri(U, lower=False, overwrite_c=True)
-    return rounding_share(inverse.T, np.ones(len(R)))
+    with blas_threads_for(len(R)):
+        U, failed = lapack.dpotrf(R, lower=False, clean=True)
+        if failed:
+            return float("inf")
+        inverse, _ = lapack.dtrtri(U, lower=False, overwrite_c=True)
+        return rounding_share(inverse.T, np.ones(len(R)))
 
 
 def most_determined(R: Matrix) -> tuple[int, list[int], float]:

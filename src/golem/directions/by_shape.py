@@ -17,6 +17,7 @@ from golem.directions.members import Component, parent_lists
 from golem.directions.shape_rows import coarse_columns, standardized_rows, why_unusable
 from golem.directions.shape_scores import ComponentScores
 from golem.graphs.edges import Edges
+from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import BoolVector, Indices, Matrix, Vector
 
 Edge = tuple[int, int]
@@ -92,11 +93,13 @@ def directions_by_shape(
     if reason:
         return ShapeEvidence(reason=reason, rows=len(Z))
     n, coarse = min(n or len(Z), len(Z)), coarse_columns(Z)
-    scored = [ComponentScores(component, Z, n) for component in found if not coarse[component.nodes].any()]
-    scored = [one for one in scored if len(one.members) > 1]
-    if not scored:
-        return ShapeEvidence(reason="the columns of the open edges have few distinct values", rows=len(Z))
-    return replace(_claims(scored, _Gate(Z, n, coarse, rank), parent_lists(edges)), rows=len(Z))
+    # Regressions have the size of the components, whatever the number of columns.
+    with blas_threads_for(max((len(component.nodes) for component in found), default=0)):
+        scored = [ComponentScores(component, Z, n) for component in found if not coarse[component.nodes].any()]
+        scored = [one for one in scored if len(one.members) > 1]
+        if not scored:
+            return ShapeEvidence(reason="the columns of the open edges have few distinct values", rows=len(Z))
+        return replace(_claims(scored, _Gate(Z, n, coarse, rank), parent_lists(edges)), rows=len(Z))
 
 
 def _claims(found: list[ComponentScores], gate: _Gate, parents: list[list[int]]) -> ShapeEvidence:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from golem.data.checks import most_parents
 from golem.graphs.dag import is_dag, topological_order
+from golem.runtime.threads import blas_threads_for
 from golem.solvers.order import order_kernels as kernels
 from golem.solvers.order.candidates import markov_blankets, most_correlated
 from golem.solvers.order.chains import Run, Start
@@ -123,7 +124,8 @@ class OrderSearch:
             tightness=0.0,
             most_parents=min(most, d - 1),
         )
-        self.likely, self.r2 = markov_blankets(self.problem)
+        with blas_threads_for(d):
+            self.likely, self.r2 = markov_blankets(self.problem)
         self.blankets = [np.flatnonzero(row) for row in self.likely]
         self.connected = self.likely | most_correlated(R)
 
