@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from golem.runtime.machine import available_cores
-from golem.runtime.types import Matrix
+from golem.runtime.types import BoolVector, Matrix
 from golem.score.regression import Regressions, regress_edges
 from golem.solvers.order import order_kernels as kernels
+from golem.solvers.order.better_parts import CostedGraph, take_better_parts
 from golem.solvers.order.candidates import candidate_lists, choose_parents, scratch
 from golem.solvers.order.search_clock import SearchClock
 from golem.solvers.solution import Status
@@ -35,6 +36,10 @@ _BLOCK = 20
 _MOST_VISITS = 500
 # Rounds in which candidates that were missed are added.
 _MOST_EXTENSIONS = 4
+# Share of the chains that go on after each of these rounds.
+_GO_ON = 0.75
+# Perturbations per node at which starts differed.
+_PER_CONTESTED = 3
 # From this number of nodes on, threads share the chains.
 _THREADS_PAY_FROM = 50
 
@@ -58,6 +63,7 @@ class Chain:
         self.agenda = kernels.Agenda(
             lists=np.zeros((4, d), dtype=np.int64),
             counts=np.zeros(6, dtype=np.int64),
+            pool=np.arange(d),
             random=np.full(1, seed, dtype=np.uint64),
             # No key is all ones. Zero is the key of the first node, which has no predecessors and no parents.
             key=np.full(total, ~np.uint64(0)),
@@ -76,6 +82,7 @@ class Chain:
         """Begin with the order of the start, and with those of its parents that are candidates."""
         (order, parents), nodes, (first, slots) = self.start, self.state.nodes, self.candidates[:2]
         d, owners = len(order), np.repeat(np.arange(len(order)), np.diff(first))
+        self.state.hashes[:] = 0
         nodes[kernels.ORDER], nodes[kernels.POSITION, order] = order, np.arange(d)
         for j in range(d):
             chosen = np.flatnonzero(np.isin(slots[kernels.NODE, first[j] : first[j + 1]], parents[j]))
@@ -115,9 +122,9 @@ class Chain:
                 target[:] = source
 
     def wake(self, nodes: NDArray[np.int64]) -> None:
-        """Put all nodes into the queue, in this order."""
-        self.agenda.lists[kernels.QUEUE] = nodes
-        self.agenda.lists[kernels.IS_ACTIVE] = 1
+        """Put some nodes into the queue, which is empty, in this order."""
+        self.agenda.lists[kernels.QUEUE, : len(nodes)] = nodes
+        self.agenda.lists[kernels.IS_ACTIVE, nodes] = 1
         self.agenda.counts[kernels.HEAD], self.agenda.counts[kernels.WAITING] = 0, len(nodes)
 
     @property
@@ -129,6 +136,11 @@ class Chain:
         """Return the parents of every node in the best state."""
         first, slots, best = self.candidates.first, self.candidates.slots[kernels.NODE], self.best
         return [slots[a + best.parents[a : a + k]] for a, k in zip(first, best.nodes[kernels.COUNT], strict=False)]
+
+    @property
+    def found(self) -> CostedGraph:
+        """The best state as a graph."""
+        return CostedGraph(self.best.nodes[kernels.ORDER], self.parents(), self.best.values[kernels.COST])
 
     def regressions(self, S: Matrix) -> Regressions:
         """Fit the best state to a covariance."""
@@ -153,6 +165,8 @@ class Run:
         # A walk that raises the score by the penalty of several edges seldom ends lower. Perturbations stop there.
         self.barrier = 6.0 * float(penalty[1] - penalty[0]) if d > 1 else 0.0
         self.chains: list[Chain] = []
+        # Nodes that have different parents, at a different cost, in graphs from different starts.
+        self.contested = np.zeros(d, dtype=bool)
         self.kept = wanted
         workers = min(available_cores(), len(starts)) if d >= _THREADS_PAY_FROM else 1
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
@@ -175,50 +189,56 @@ class Run:
         """Search from every start, then perturb all chains until they agree or have had their perturbations."""
         self._begin(self.starts)
         status = self._perturb(self.clock.planned)
-        self._climb([self.leader()])
+        self._climb([self.leader()], [np.arange(len(self.owner.S))])
         return status
 
     def _begin(self, starts: Sequence[Start]) -> None:
-        """Begin the chains, and let them climb until no candidates are missing; only the best ones go on."""
+        """Begin the chains, and let them climb until no candidates are missing; most of the best ones go on."""
         seeds = [int(seed) for seed in self.rng.integers(2**63, size=len(starts))]
         self._connect(starts)
-        starts = self._among_all(starts)
+        starts, awake = self._among_all(starts), [np.arange(len(self.owner.S))] * len(starts)
         for _ in range(_MOST_EXTENSIONS):
-            complete = self._begin_round(starts, seeds)
+            complete = self._begin_round(starts, seeds, awake)
             best = sorted(zip(self.chains, seeds, strict=True), key=lambda pair: round(pair[0].score, 3))
-            best = best[: max(self.kept, len(best) // 2)]
+            best = best[: max(self.kept, math.ceil(_GO_ON * len(best)))]
             self.chains, seeds = [chain for chain, _ in best], [seed for _, seed in best]
             if complete:
                 break
-            starts = [Start(chain.best.nodes[kernels.ORDER], chain.parents()) for chain in self.chains]
-            starts = self._among_all(starts)
-            if not self._connect(starts, families=True):
+            found = [Start(chain.best.nodes[kernels.ORDER], chain.parents()) for chain in self.chains]
+            starts = self._among_all(found)
+            # Poor graphs have large families. Their candidates would make the search slow.
+            new = self._connect(starts[: self.kept], families=True) | self._connect(starts)
+            if not new.any():
                 break
+            awake = [np.flatnonzero(new | _differ(*pair)) for pair in zip(found, starts, strict=True)]
+        self._combine()
         self.chains = self.chains[: self.kept]
 
-    def _begin_round(self, starts: Sequence[Start], seeds: Sequence[int]) -> bool:
+    def _begin_round(self, starts: Sequence[Start], seeds: Sequence[int], awake: Sequence[NDArray[np.int64]]) -> bool:
         """Begin the chains with the present candidates, and let them climb; return whether all nodes are candidates."""
         owner, most = self.owner, self.problem.most_parents
         lists = candidate_lists(self.problem.S, self.connected, owner.likely, owner.known)
         chains = [Chain(lists, most, start, seed) for start, seed in zip(starts, seeds, strict=True)]
         self._each(lambda chain: chain.begin(self.problem), chains)
         self.chains = chains
-        self._climb(chains)
+        self._climb(chains, awake)
         return bool(lists.slots.shape[1] == len(owner.S) ** 2)
 
-    def _connect(self, starts: Sequence[Start], families: bool = False) -> bool:
-        """Add edges to the candidates, also between families if asked; return whether there are new ones.
+    def _connect(self, starts: Sequence[Start], families: bool = False) -> BoolVector:
+        """Add edges to the candidates, also between families if asked; return which nodes have new candidates.
 
         To reverse an edge w -> v, v must be able to take over the parents of w, and w the other parents of v.
         """
-        before = self.connected.sum()
+        new = np.zeros(len(self.owner.S), dtype=bool)
         for order, parents in starts:
             d, ends = len(order), np.cumsum([0, *map(len, parents)])
             edges = sparse.csr_array((np.ones(ends[-1]), np.concatenate(parents), ends), shape=(d, d))
             linked = edges + edges @ edges + edges.T @ edges if families else edges
-            self.connected[linked.nonzero()] = True
-            np.fill_diagonal(self.connected, False)
-        return bool(self.connected.sum() > before)
+            one, other = linked.nonzero()
+            added = (one != other) & ~self.connected[one, other] & ~self.connected[other, one]
+            new[one[added]] = new[other[added]] = True
+            self.connected[one[added], other[added]] = True
+        return new
 
     def _among_all(self, starts: Sequence[Start]) -> list[Start]:
         """Improve the parents in some orders by a choice among all predecessors."""
@@ -243,10 +263,25 @@ class Run:
         if self.chains:
             self.clock.check(sum(chain.perturbations for chain in self.chains), lambda: self.leader().score)
 
-    def _climb(self, chains: Sequence[Chain]) -> None:
-        """Reinsert nodes until none moves."""
-        for chain in chains:
-            chain.wake(self.rng.permutation(len(self.owner.S)))
+    def _combine(self) -> None:
+        """Give the best chain the better parts of the others, which then follow it; note where they differed."""
+        leader = self.leader()
+        combined = leader.found
+        for chain in self.chains:
+            if chain is not leader:
+                combined, differ = take_better_parts(combined, chain.found)
+                self.contested |= differ
+        if combined.costs.sum() < leader.score - _AGREEMENT:
+            leader.start = Start(combined.order, combined.parents)
+            leader.begin(self.problem)
+        for chain in self.chains:
+            if chain is not leader:
+                chain.follow(leader)
+
+    def _climb(self, chains: Sequence[Chain], awake: Sequence[NDArray[np.int64]]) -> None:
+        """Reinsert some nodes of every chain, and then their neighbours, until none moves."""
+        for chain, nodes in zip(chains, awake, strict=True):
+            chain.wake(self.rng.permutation(nodes))
         # Rounding errors can lead in circles. So a chain ends that has not improved for two passes.
         least = {id(chain): (math.inf, 0) for chain in chains}
         while active := [chain for chain in chains if chain.waiting]:
@@ -260,28 +295,31 @@ class Run:
                     chain.agenda.lists[kernels.IS_ACTIVE] = 0
 
     def _perturb(self, perturbations: int) -> Status:
-        """Perturb all chains until they agree or have had their perturbations."""
-        # Two starts can share a local optimum. So each must also survive some perturbations, and those of many nodes
-        # must reach a good share of them.
-        least = min(perturbations, max(20, len(self.owner.S) // 4))
+        """Perturb all chains, mostly where they differed, until this has brought nothing for a while."""
 
         def block(chain: Chain) -> None:
             amount = min(_BLOCK, perturbations - chain.perturbations)
             chain.advance(self.problem, amount, _MOST_VISITS, self.barrier)
 
-        together = False
+        d = len(self.owner.S)
         while (done := self.chains[0].perturbations) < perturbations:
-            scores = [chain.score for chain in self.chains]
-            agreed = len(scores) > 1 and max(scores) - min(scores) < _AGREEMENT
-            if agreed and not together and done >= least:
-                return Status.AGREED
-            if not together and 2 * done >= perturbations:
-                # The rest of the perturbations are better spent near the best state.
-                together, leader = True, self.leader()
-                for chain in self.chains:
-                    chain.follow(leader)
+            # Two starts can share a local optimum. So each must also survive some perturbations, and those of many
+            # nodes must reach a good share of them.
+            if len(self.chains) > 1 and done >= max(20, d // 4, _PER_CONTESTED * self.contested.sum()):
+                break
+            nodes = np.flatnonzero(self.contested)
+            pool = np.concatenate([np.arange(d), *[nodes] * (d // max(len(nodes), 1))])
+            for chain in self.chains:
+                chain.agenda = chain.agenda._replace(pool=pool)
             self._each(block, self.chains)
-        return Status.SEARCHED
+            self._combine()
+        return Status.SEARCHED if self.contested.any() or len(self.chains) == 1 else Status.AGREED
+
+
+def _differ(one: Start, other: Start) -> BoolVector:
+    """Return which nodes have different parents, shape (d,)."""
+    pairs = zip(one.parents, other.parents, strict=True)
+    return np.array([not np.array_equal(np.sort(mine), np.sort(theirs)) for mine, theirs in pairs])
 
 
 def _empty_state(d: int, total: int) -> kernels.State:

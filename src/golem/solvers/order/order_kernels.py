@@ -103,6 +103,8 @@ class Agenda(NamedTuple):
 
     lists: Any
     counts: Any
+    # Nodes at which perturbations begin; those that occur several times are drawn more often.
+    pool: Any
     random: Any
     # Cost of a node with or without a candidate, valid while the hash of its predecessors and parents is the key.
     key: Any
@@ -906,7 +908,7 @@ def advance(
     for _ in range(visits if deep else perturbations):
         left, kick, length = ONE if deep else visits, ONE - 1, counts[WAITING] - 1
         if not deep:
-            v = draw(agenda.random, state.nodes[ORDER].size)
+            v = agenda.pool[draw(agenda.random, agenda.pool.size)]
             counts[KICKS] = 0
             if state.nodes[COUNT, v] == 0 or draw(agenda.random, ONE + 1) == 0:
                 counts[KICKS] = 2 + draw(agenda.random, ONE + 2)

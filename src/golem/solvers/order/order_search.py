@@ -27,8 +27,8 @@ from golem.solvers.order.free_order import EFFORTS, Effort
 from golem.solvers.order.search_clock import SearchClock
 from golem.solvers.solution import Callback, Status
 
-# How often a named start is tried. More nodes have more local optima.
-_TRIES, _TRIES_OF_MANY, _MANY_NODES = 2, 4, 150
+# How often a named start is tried.
+_TRIES = 2
 
 
 def search_orders(
@@ -152,8 +152,7 @@ class OrderSearch:
         if effort != "fast":
             tried = [*starts, *["random"] * (wanted - len(starts))]
             # Named starts are tried several times, as much depends on the order of the visits. The best chains go on.
-            again = (_TRIES if len(self.S) < _MANY_NODES else _TRIES_OF_MANY) - 1
-            tried += [start for start in tried if isinstance(start, str)] * again
+            tried += [start for start in tried if isinstance(start, str)] * (_TRIES - 1)
         run = Run(self, problem, [self.start(start, rng) for start in tried], wanted, rng, clock)
         try:
             status = run.run()
