@@ -95,7 +95,10 @@ class Comparison:
     --------
     >>> import golem
     >>> result = golem.compare(golem.datasets.load_sachs().table, ["order", "pc"])  # doctest: +SKIP
-    >>> result.agreement(), result.graphs(), result.save("folder")  # doctest: +SKIP
+    >>> [(row.method, row.edges) for row in result.rows]  # doctest: +SKIP
+    [('order', 8), ('pc', 8)]
+    >>> edges, distances = result.agreement(), result.distances()  # doctest: +SKIP
+    >>> files = result.save("folder")  # doctest: +SKIP
     """
 
     names: tuple[str, ...]

@@ -203,7 +203,9 @@ def compare_file(
     Examples
     --------
     >>> from golem.comparison import compare_file
-    >>> print(compare_file("data.csv", ["order", "fgs"], truth="truth.csv"))  # doctest: +SKIP
+    >>> result = compare_file("data.csv", ["order", "fgs"], truth="truth.csv")  # doctest: +SKIP
+    >>> [(row.method, row.shd) for row in result.rows]  # doctest: +SKIP
+    [('order', 0.0), ('fgs', 0.0)]
     """
     missing, source = options.get("missing", "error"), path
     if not isinstance(source, TableSource | CovarianceSource):

@@ -147,7 +147,8 @@ def to_causal_learn(model: Any, *, cpdag: bool = False) -> GeneralGraph:
     --------
     >>> from golem import LinearSEM
     >>> from golem.output import to_causal_learn
-    >>> to_causal_learn(LinearSEM([[0, 1], [0, 0]], [1, 1]))  # doctest: +SKIP
+    >>> to_causal_learn(LinearSEM([[0, 1], [0, 0]], [1, 1])).get_node_names()  # doctest: +SKIP
+    ['x0', 'x1']
     """
     from causallearn.graph.Edge import Edge
     from causallearn.graph.Endpoint import Endpoint
@@ -174,8 +175,11 @@ def from_causal_learn(graph: GeneralGraph) -> NamedGraph:
 
     Examples
     --------
-    >>> from golem.output import from_causal_learn
-    >>> from_causal_learn(graph).edge_list()  # a GeneralGraph  # doctest: +SKIP
+    >>> from golem import LinearSEM
+    >>> from golem.output import from_causal_learn, to_causal_learn
+    >>> graph = to_causal_learn(LinearSEM([[0, 1], [0, 0]], [1, 1]))  # a GeneralGraph  # doctest: +SKIP
+    >>> from_causal_learn(graph).edge_list()  # doctest: +SKIP
+    [('x0', 'x1', {})]
     """
     # marks[i, j] is the end at i of the edge between i and j: -1 a tail, 1 a head; 2 and more mean hidden causes.
     marks = np.asarray(graph.graph)

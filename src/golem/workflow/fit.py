@@ -69,7 +69,9 @@ class FitResult:
     --------
     >>> from golem import fit_file
     >>> result = fit_file("data.csv", "out", bootstrap=100)  # doctest: +SKIP
-    >>> result.model.edges_, result.bootstrap.consensus, result.diagnosis.findings  # doctest: +SKIP
+    >>> edges, stable = result.model.edges_, result.bootstrap.consensus  # doctest: +SKIP
+    >>> [finding.name for finding in result.diagnosis.at("warning")]  # doctest: +SKIP
+    []
     """
 
     model: Golem

@@ -38,7 +38,8 @@ def repeat_fit(
     --------
     >>> from golem.workflow import repeat_fit
     >>> result = repeat_fit("out/graph.json", "again")  # doctest: +SKIP
-    >>> result.repeat  # what differs  # doctest: +SKIP
+    >>> result.repeat.same_data, result.repeat.same_graph  # doctest: +SKIP
+    (True, True)
     """
     run = Run.read(document)
     result = fit_file(

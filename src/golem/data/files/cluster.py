@@ -140,7 +140,9 @@ def moments_from_dask(frame: Any, *, missing: Literal["error", "drop"] = "error"
     --------
     >>> import dask.dataframe as dd  # doctest: +SKIP
     >>> from golem.readers import moments_from_dask
-    >>> moments = moments_from_dask(dd.read_parquet("table"))  # doctest: +SKIP
+    >>> moments = moments_from_dask(dd.read_csv("data.csv"))  # doctest: +SKIP
+    >>> moments.n  # doctest: +SKIP
+    500
     """
     try:
         import dask

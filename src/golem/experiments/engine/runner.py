@@ -126,7 +126,9 @@ def run(
     --------
     >>> from pathlib import Path
     >>> from golem.experiments import Grid, load, run
-    >>> run(load("sachs"), Grid(quick=True), Path("rows"))  # doctest: +SKIP
+    >>> summary = run(load("theory"), Grid(tiny=True), Path("rows"))  # doctest: +SKIP
+    >>> summary.ran, summary.failed  # doctest: +SKIP
+    (14, 0)
     """
     options = options or Options()
     store = Store(folder)
