@@ -38,7 +38,7 @@ ax.legend(frameon=False)
 # %%
 # A rule of thumb says the same. An edge is kept if it improves the fit by more than its penalty. So an edge with the
 # partial correlation r needs the n that solves n log(1 / (1 - r²)) = log n + 2 log d. At that n it is found about half
-# of the time.
+# of the time. The weakest edge of this model decides:
 from scipy.optimize import brentq
 
 
@@ -47,11 +47,9 @@ def rows_needed(r: float, d: int) -> int:
     return int(np.ceil(brentq(lambda n: -n * np.log1p(-r * r) - np.log(n) - 2 * np.log(d), 2, 1e7)))
 
 
-for r in (0.5, 0.3, 0.2, 0.1):
-    print(r, [rows_needed(r, d) for d in (10, 100, 1000)])
+weakest = np.abs(truth.standardized_weights[truth.adjacency]).min()
+print(f"rows needed for {weakest:.2f}: {rows_needed(weakest, len(truth.names))}")
 
 # %%
-# The weakest edge of this model sets the scale:
-standardized = np.abs(truth.standardized_weights[truth.adjacency])
-print(f"standardized weights from {standardized.min():.2f} to {standardized.max():.2f}")
-print(f"rows needed for {standardized.min():.2f}: {rows_needed(standardized.min(), len(truth.names))}")
+# Replace the two numbers by yours. :doc:`/answers` has a table for other correlations and numbers of columns.
+print(f"rows needed for 0.1 among 100 columns: {rows_needed(0.1, 100)}")
