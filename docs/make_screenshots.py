@@ -1,4 +1,4 @@
-"""Take the pictures of docs/report.md: the reports of the Sachs data and of a comparison on 50 variables.
+"""Take the pictures of docs/report.md and the start page: reports of the Sachs data and of a comparison.
 
 `make test-browser` installs Chromium and its driver; then run `python docs/make_screenshots.py`.
 """
@@ -8,12 +8,14 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+import pandas as pd
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, ViewportSize, sync_playwright
 
-from golem import Golem, Moments
+from golem import Golem
 from golem.comparison.report import report_comparison
 from golem.comparison.run import compare
 from golem.datasets import load_sachs
@@ -23,12 +25,13 @@ from golem.output.report import report_model
 from golem.simulate import simulate
 
 IMAGES = Path(__file__).parent / "images"
+Scheme = Literal["light", "dark"]
 
 
 def sachs(folder: Path) -> Path:
     """Write the report of `golem demo`."""
     data = load_sachs()
-    model = Golem().fit(Moments.from_rows(np.log(data.values), data.names))
+    model = Golem().fit(pd.DataFrame(np.log(data.values), columns=data.names))
     consensus = NamedGraph.from_class(data.truth, tuple(data.names))
     findings, path = Supplement(diagnosis=model.diagnose(np.log(data.values))), folder / "sachs.html"
     shown = {"title": "Sachs protein data", "other": ("consensus", consensus), "rows": np.log(data.values)}
@@ -44,13 +47,14 @@ def comparison(folder: Path) -> Path:
 
 
 def main() -> None:
-    """Write both pictures."""
+    """Write the pictures."""
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
 
-        def take(page_file: Path, picture: str, height: int, choose: str) -> None:
-            page: Page = browser.new_page(viewport={"width": 1360, "height": 880}, device_scale_factor=1.5)
+        def take(page_file: Path, picture: str, height: int, choose: str, scheme: Scheme = "light") -> None:
+            window = ViewportSize(width=1360, height=880)
+            page: Page = browser.new_page(viewport=window, device_scale_factor=1.5, color_scheme=scheme)
             page.goto(page_file.as_uri())
             page.wait_for_selector("html[data-ready=yes]")
             page.evaluate(choose)
@@ -59,9 +63,12 @@ def main() -> None:
                 path=folder / picture, full_page=True, clip={"x": 0, "y": 0, "width": 1360, "height": height}
             )
             page.close()
-            # Pages have few colours, so a palette keeps all of them and makes the file small.
-            small = Image.open(folder / picture).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE)
-            small.save(IMAGES / picture, optimize=True)
+            # Pages have few colours. A palette of the 256 most frequent ones is exact for almost all pixels.
+            shot = Image.open(folder / picture).convert("RGB")
+            frequent = sorted(shot.getcolors(shot.width * shot.height) or [], reverse=True)[:256]
+            palette = Image.new("P", (1, 1))
+            palette.putpalette([value for _, colour in frequent for value in colour])
+            shot.quantize(palette=palette, dither=Image.Dither.NONE).save(IMAGES / picture, optimize=True)
 
         node = """
             document.querySelector('[aria-label^="PKC:"]').dispatchEvent(
@@ -73,7 +80,9 @@ def main() -> None:
             shown.value = [...shown.options].find((option) => option.text === "sort-regress-var").value;
             shown.dispatchEvent(new Event("change"));
         """
-        take(sachs(folder), "report-sachs.png", 828, node)
+        report = sachs(folder)
+        take(report, "report-sachs.png", 836, node)
+        take(report, "report-sachs-dark.png", 836, node, "dark")
         take(comparison(folder), "report-comparison.png", 1128, method)
         browser.close()
 
