@@ -32,6 +32,19 @@ def test_a_graph_has_an_arrow_an_edge_and_a_label_a_node(model):
     plt.close(ax.figure)
 
 
+def test_arrows_begin_and_end_at_boxes(model):
+    ax = model.plot()
+    ax.figure.canvas.draw()
+    boxes = {text.get_text(): text.get_bbox_patch().get_window_extent() for text in ax.texts}
+    names = model.moments_.names
+    for (i, j), patch in zip(np.argwhere(model.adjacency_), ax.patches, strict=True):
+        points = ax.transData.transform(patch._path_original.vertices)  # with the head, the drawn path ends earlier
+        for (x, y), box, edge in ((points[0], boxes[names[i]], "y0"), (points[-1], boxes[names[j]], "y1")):
+            assert box.x0 <= x <= box.x1
+            assert abs(y - getattr(box, edge)) < 3  # pixels
+    plt.close(ax.figure)
+
+
 def test_a_given_axes_is_used(model):
     figure, ax = plt.subplots()
     assert plot_graph(model, ax=ax) is ax

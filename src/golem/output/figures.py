@@ -71,7 +71,6 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
     >>> plot_graph(model, Figure()).get_title()
     '5 edges among 4 variables'
     """
-    from matplotlib.lines import Line2D
     from matplotlib.patches import FancyArrowPatch
     from matplotlib.path import Path
 
@@ -79,7 +78,9 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
     # In points; a letter is about six wide.
     widths = [max(34.0, 6.3 * len(name) + 14) for name in names]
     layout = layered_layout(adjacency, widths, gap=18, layer_height=74)
-    ax = _axes(ax, (max(4.6, layout.size[0] / 72 + 0.4), max(3.0, layout.size[1] / 72 + 0.9)))
+    # A small graph keeps its scale: stretched to the smallest figure, its arrows would not touch their boxes.
+    room = np.maximum(layout.size, (302, 151))
+    ax = _axes(ax, (room[0] / 72 + 0.4, room[1] / 72 + 0.9))
     sizes, weights = _sizes(model), model.weights_
     largest = max(float(sizes.max(initial=0)), 1e-300)
     squares = [variable.is_category for variable in getattr(model, "variables_", ())] or [False] * len(names)
@@ -91,7 +92,7 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
             x, -y, name, parse_math=False, ha="center", va="center", color=TEXT, fontsize=10, zorder=3,
             bbox={"boxstyle": box, "facecolor": NODE_FILL, "edgecolor": NODE_EDGE},
         )  # fmt: skip
-    for (i, j), points in edge_curves(layout, widths, adjacency, node_height=24).items():
+    for (i, j), points in edge_curves(layout, widths, adjacency, node_height=18).items():
         codes = [Path.MOVETO] + [Path.CURVE4] * (len(points) - 1)
         ax.add_patch(
             FancyArrowPatch(
@@ -102,22 +103,30 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
                 alpha=0.9, zorder=2, capstyle="butt", joinstyle="miter",
             )
         )  # fmt: skip
+    _explain_lines(ax, squares, bool(undecided.any()), bool(by_variance.any()))
+    ax.set_title(title or _headline(adjacency), color=TEXT, fontsize=11)
+    (left, top), (width, height) = (room - layout.size) / 2, layout.size
+    ax.set_xlim(-left, width + left)
+    ax.set_ylim(-height - top, top)
+    ax.axis("off")
+    return ax
+
+
+def _explain_lines(ax: Axes, squares: list[bool], undecided: bool, by_variance: bool) -> None:
+    """Write the legend of a graph: the colours and the kinds of lines that it has."""
+    from matplotlib.lines import Line2D
+
     keys: list[tuple[str, str, Any]] = []
     if not all(squares):
         keys += [(POSITIVE, "positive", "solid"), (NEGATIVE, "negative", "solid")]
     if any(squares):
         keys.append((NODE_EDGE, "with a category", "solid"))
-    if undecided.any():
+    if undecided:
         keys.append((NODE_EDGE, "direction undecided", UNDECIDED))
-    if by_variance.any():
+    if by_variance:
         keys.append((NODE_EDGE, "direction from variances only", BY_VARIANCE))
     handles = [Line2D([], [], color=color, label=label, linestyle=style) for color, label, style in keys]
     ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=9)
-    ax.set_title(title or _headline(adjacency), color=TEXT, fontsize=11)
-    ax.set_xlim(0, layout.size[0])
-    ax.set_ylim(-layout.size[1], 0)
-    ax.axis("off")
-    return ax
 
 
 def _sizes(model: Golem) -> Matrix:
