@@ -9,6 +9,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+
 import golem
 
 HERE = Path(__file__).parent
@@ -117,7 +119,15 @@ def skip_member(app: Any, what: str, name: str, obj: Any, skip: bool, options: A
     return None if is_own and not is_elsewhere else True
 
 
+def enlarge_figures(app: Any, doctree: Any) -> None:
+    """Let figures of experiments, which have many panels, fill the page and open in full size at a click."""
+    for image in doctree.findall(nodes.image):
+        if Path(image["uri"]).stem in ("figure", "figure-all"):
+            image["width"] = "100%"  # Sphinx links images with a width to their files
+
+
 def setup(app: Any) -> None:
     """Register what the settings above cannot say."""
+    app.connect("doctree-read", enlarge_figures)
     app.connect("autodoc-skip-member", skip_member)
     app.connect("autodoc-process-docstring", link_pages)

@@ -111,6 +111,11 @@ def test_names_of_files_differ_in_more_than_their_case():
     assert len(files) == len(set(files))
 
 
+def test_figures_of_experiments_open_in_full_size(pages):
+    links = pages[(SITE / "results" / "identifiable" / "verdict.html").resolve()].links
+    assert len([link for link in links if link.endswith(".png")]) == 2
+
+
 def test_every_example_shows_a_picture(pages):
     examples = list((ROOT / "docs" / "examples").glob("plot_*.py"))
     assert len(examples) >= 10

@@ -114,20 +114,20 @@ def _save_figures(experiment: Experiment, table: Table, folder: Path) -> list[st
 
 
 def verdict_text(experiment: Experiment, table: Table, verdicts: list[Verdict], commands: list[str]) -> str:
-    """Return the text of verdict.md: what was run and where, then each claim, what was measured, whether it holds."""
-    lines = [f"# {experiment.name}: {experiment.reproduces}", ""]
-    if commands:
-        lines += ["```sh", *commands, "```", ""]
-    lines += [*_what_was_run(table), *_what_is_missing(experiment, table), "", "![figure](figure.png)", ""]
+    """Return the text of verdict.md: the verdicts, the figures, the numbers behind each verdict, and what was run."""
+    lines = [f"# {experiment.name}: {experiment.reproduces}", "", "| Claim | Verdict |", "|---|---|"]
+    lines += [f"| {_cell(one.claim)} | **{one.word}** |" for one in verdicts]
+    lines += [*_what_is_missing(experiment, table), "", "![figure](figure.png)", ""]
     if experiment.all_methods is not None:
         lines += ["All methods:", "", "![figure](figure-all.png)", ""]
-    lines += ["| Claim | Verdict |", "|---|---|"]
-    lines += [f"| {_cell(one.claim)} | **{one.word}** |" for one in verdicts]
     if not experiment.reproduces.startswith("Beyond"):
-        lines += ["", "The paper shows most of its results only in figures. The numbers of its text are quoted below."]
+        lines += ["The paper shows most of its results only in figures. The numbers of its text are quoted below.", ""]
     for one in verdicts:
-        lines += ["", f"## {one.claim}", "", f"**{one.word.capitalize()}.** {one.why}".rstrip(), ""]
-        lines += [f"- {line}" for line in one.details or (one.measured,)]
+        lines += [f"## {one.claim}", "", f"**{one.word.capitalize()}.** {one.why}".rstrip(), ""]
+        lines += [*(f"- {line}" for line in one.details or (one.measured,)), ""]
+    lines += ["## What was run", "", *_what_was_run(table)]
+    if commands:
+        lines += ["", "```sh", *commands, "```"]
     lines += [
         "",
         "## How to read the numbers",
