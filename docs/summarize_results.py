@@ -15,18 +15,20 @@ from golem.experiments.analysis.tables import read_csv
 RESULTS = Path(__file__).parent / "results"
 TITLE = """# Results
 
-Generated from the tables by `make docs`; do not edit.
+<!-- Generated from the tables by `make docs`; do not edit. -->
 
-Each experiment has a folder with `verdict.md` (the commands, what was run and where, each claim with its verdict, the
-reason and the numbers), `figure.png` and `figure.svg` with the panels of the paper, `figure-all.png` and
-`figure-all.svg` if there are further methods, and `table.csv` with all rows. `golem experiment NAME --plot -o
-docs/results/NAME` makes figure and verdict again from the table. [experiments.md](../experiments.md) explains how to
-run the experiments and how claims are judged. The paper has 12 seeds everywhere. With fewer seeds a 95% interval is
-wide, and some claims stay undecided that look clear in the figures.
+How many claims of each experiment hold. Its page has the verdicts, the figures and the numbers. The paper has 12 seeds
+everywhere. With fewer seeds a 95% interval is wide, and some claims stay undecided that look clear in the figures.
 
-| experiment | what was run | holds | does not hold | undecided |
+| experiment | holds | does not hold | undecided | what was run |
 |---|---|---|---|---|
 """
+FILES = """## Files
+
+Each folder here has `verdict.md`, `figure.png` and `figure.svg` with the panels of the paper, `figure-all.png` and
+`figure-all.svg` if there are further methods, `table.csv` with all rows, and `command.txt`. `golem experiment NAME
+--plot -o docs/results/NAME` makes figures and verdicts again from the table. [Experiments](../experiments.md) explains
+how to run them and how claims are judged."""
 
 
 def summary() -> str:
@@ -36,11 +38,11 @@ def summary() -> str:
         table = read_csv(RESULTS / name / "table.csv")
         found = judge(load(name), table)
         counts = [sum(one.holds is holds for one in found) for holds in (True, False, None)]
-        lines.append(f"| [{name}]({name}/verdict.md) | {what_was_run(table)} | {' | '.join(map(str, counts))} |")
+        lines.append(f"| [{name}]({name}/verdict.md) | {' | '.join(map(str, counts))} | {what_was_run(table)} |")
         refuted += [f"- **{name}**: {one.claim} {one.why} {one.measured}." for one in found if one.holds is False]
         undecided += [f"- **{name}**: {one.claim} {one.why}" for one in found if one.holds is None]
     parts = [TITLE + "\n".join(lines), "## Claims that do not hold", "\n".join(refuted)]
-    parts += ["## Undecided claims", "Each `verdict.md` has the numbers.", "\n".join(undecided)]
+    parts += ["## Undecided claims", "The pages of the experiments have the numbers.", "\n".join(undecided), FILES]
     return "\n\n".join(parts) + "\n"
 
 
