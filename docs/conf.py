@@ -86,6 +86,7 @@ html_css_files = ["site.css"]
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
+html_use_index = html_domain_indices = False  # the API reference lists all names
 html_context = {"default_mode": "auto"}
 html_sidebars = {"install": [], "five-minutes": [], "answers": [], "index": []}
 html_theme_options = {

@@ -51,7 +51,7 @@ ax.hlines(range(len(causes)), low[order], high[order], color="tab:blue")
 ax.plot(effect[order], range(len(causes)), "o", color="tab:blue")
 ax.axvline(0, color="gray", linewidth=1)
 ax.set_yticks(range(len(causes)), [causes[k] for k in order])
-ax.set_xlabel("total effect on the progression, per standard deviation of the cause (95 % of the bootstrap)")
+ax.set_xlabel("total effect on the progression per standard deviation, with 95 % of the bootstrap")
 
 # %%
 # To estimate an effect with another method, adjust for these variables:

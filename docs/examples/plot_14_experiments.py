@@ -25,7 +25,7 @@ counts.to_frame("cells").assign(targets=[", ".join(sachs.targets[label]) or "non
 untreated = load_sachs()
 alone = golem.Golem().fit(np.log(pd.DataFrame(untreated.values, columns=untreated.names)))
 model = golem.Golem().fit(cells, environments=list(sachs.environments), targets=sachs.targets)
-fig, (left, right) = plt.subplots(1, 2, figsize=(14, 7), layout="constrained")
+fig, (left, right) = plt.subplots(1, 2, figsize=(10, 6), layout="constrained")
 golem.plots.plot_graph(alone, ax=left, title="one condition: no direction is decided")
 golem.plots.plot_graph(model, ax=right, title="all conditions")
 
