@@ -1,6 +1,6 @@
 """The methods that the paper compares GOLEM with, and the sanity checks that every comparison needs.
 
-Each is a scikit-learn estimator with the attributes of `Golem`; see `golem.baselines.base.Baseline`.
+Each is a scikit-learn estimator with the attributes of `Golem`; `base.py` lists them.
 """
 
 from golem.baselines.direct_lingam import DirectLiNGAM

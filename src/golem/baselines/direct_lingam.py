@@ -41,8 +41,10 @@ class DirectLiNGAM(Baseline):
 
     Attributes
     ----------
-    weights_, adjacency_, cpdag_, sem_, moments_, knowledge_, seconds_, n_features_in_, feature_names_in_
-        See `Baseline`. `cpdag_` is the Markov equivalence class; non-Gaussian noise decides directions beyond it.
+    weights_, adjacency_, cpdag_, sem_, moments_, knowledge_, n_features_in_, feature_names_in_
+        As for `golem.Golem`. `cpdag_` is the Markov equivalence class; non-Gaussian noise decides directions beyond it.
+    seconds_ : float
+        Wall-clock time of the learning, without reading and checking the data.
     order_ : ndarray of shape (d,)
         The order of the columns, causes first.
     normality_ : ndarray of shape (d,)

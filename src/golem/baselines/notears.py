@@ -47,8 +47,10 @@ class Notears(Baseline):
 
     Attributes
     ----------
-    weights_, adjacency_, cpdag_, sem_, moments_, knowledge_, seconds_, n_features_in_, feature_names_in_
-        See `Baseline`.
+    weights_, adjacency_, cpdag_, sem_, moments_, knowledge_, n_features_in_, feature_names_in_
+        As for `golem.Golem`.
+    seconds_ : float
+        Wall-clock time of the learning, without reading and checking the data.
     raw_weights_ : ndarray of shape (d, d)
         Weights before rounding.
     solution_ : Solution

@@ -37,8 +37,10 @@ class SortRegress(Baseline):
 
     Attributes
     ----------
-    weights_, adjacency_, cpdag_, sem_, moments_, knowledge_, seconds_, n_features_in_, feature_names_in_
-        See `Baseline`.
+    weights_, adjacency_, cpdag_, sem_, moments_, knowledge_, n_features_in_, feature_names_in_
+        As for `golem.Golem`.
+    seconds_ : float
+        Wall-clock time of the learning, without reading and checking the data.
     order_ : ndarray of shape (d,)
         The order of the columns, causes first.
 

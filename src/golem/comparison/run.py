@@ -77,14 +77,14 @@ def compare(
         scores of golem (order-mixed, order-bdeu, order-discrete-bic). All its graphs are compared by the score that
         `order` chooses.
     methods : str or sequence of str, optional
-        Names of methods (`golem.comparison.registry`, `golem.comparison.other_packages`); by default all that are
-        installed except the paper's recipe ("golem-ev", "golem-nv"), which takes minutes.
+        Names of methods (docs/baselines.md lists them); by default all that are installed except the paper's recipe
+        ("golem-ev", "golem-nv"), which takes minutes.
     truth : array of shape (d, d), NamedGraph or DataFrame, optional
         The true graph, as edges or weights [i, j] for i -> j. Columns that it does not name are isolated in it; it must
         not name other variables.
     environments : str or sequence of n labels, optional
         The experiment that each row comes from, or the name of the column of X with these labels; see `Golem.fit`. Only
-        the methods in `golem.comparison.registry.INTERVENTIONAL`, which run by default, and `order`, which is then
+        the methods for experiments (docs/interventions.md), which then run by default, and `order`, which is then
         order-soft, can use them.
     targets : mapping of label to columns, optional
         The columns that each experiment changed; [] for observational data.

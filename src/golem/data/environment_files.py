@@ -49,7 +49,7 @@ def environments_from_file(
         Files of one table, if it has a column of labels; otherwise one file per environment, whose label is the name of
         the file without its ending.
     targets : mapping of str to sequence of str
-        The columns that each environment changes, by label; see `golem.data.targets.read_targets` for a file.
+        The columns that each environment changes, by label.
     environment : str, optional
         The column of labels.
 

@@ -86,7 +86,7 @@ class Moments:
 
         The products of a torch tensor are computed on its device, in double precision. Missing values (NaN) are an
         error, their rows are dropped ("drop"), or the moments are estimated by Gaussian EM ("em"), with the number of
-        rows of `golem.data.missing.rows_in_common`. `progress` is called with the number of EM steps and their maximum.
+        rows that docs/how/missing.md explains. `progress` is called with the number of EM steps and their maximum.
         """
         require_choice(missing)
         if is_tensor(rows):

@@ -32,7 +32,7 @@ COPIES_OF_EM = 4
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Numeric rows with column names, or coded rows (see `golem.data.variables`) with their coding.
+    """Numeric rows with column names, or coded rows (docs/types.md) with their coding.
 
     `markers` has the number of missing cells per column and marker, for those that are neither empty nor a usual word.
 
@@ -140,8 +140,8 @@ def moments_from_file(
     categorical, numeric : sequence of str
         Columns that are categories, or numbers, where golem would decide otherwise.
     missing : {"error", "drop", "em"}
-        Treatment of missing values: an error, dropped rows, or Gaussian EM (see `golem.data.gaussian_em`). EM needs all
-        rows in memory, several times.
+        Treatment of missing values: an error, dropped rows, or Gaussian EM (docs/missing.md). EM needs all rows in
+        memory, several times.
     progress : callable, optional
         Called with the number of bytes read and of all bytes, from any thread.
     scheduler : str or distributed.Client, optional

@@ -71,18 +71,19 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
     threshold : float or "lr", optional
         Smaller absolute weights are set to zero (Adam, L-BFGS), by default below 0.3. It has the units of the weights:
         small true effects need a smaller one. "lr" keeps the edges whose likelihood ratio exceeds the penalty
-        `edge_penalty_`, and refits their weights (see `golem.solvers.likelihood_ratio.choose_edges`).
+        `edge_penalty_`, and refits their weights (docs/selection.md).
     max_iter : int, optional
         Maximum number of iterations (Adam, L-BFGS), by default that of the solver.
     init : {"zeros", "ev"} or array, optional
         Start. Adam and L-BFGS: zeros, the raw weights of GOLEM-EV, or a (d, d) matrix; by default "zeros" for
         noise="ev" and "ev" otherwise. Order: an order of the nodes, causes first, a (d, d) graph, or "ev", the order of
         noise="ev". A start that contradicts the knowledge is changed as little as possible.
-    acyclicity : {"expm", "polynomial", "logdet"} or a term of `golem.score.acyclicity`, optional
+    acyclicity : {"expm", "polynomial", "logdet"} or a term of `golem.score`, optional
         The function h (Adam, L-BFGS), by default "expm".
     cycles : {"paper", "gentle", "none"}, optional
-        How rounding removes cycles (Adam, L-BFGS; see `golem.solvers.rounding.round_to_dag`), by default "paper", or
-        "gentle" with threshold="lr". "none" keeps them; a cyclic graph has no `cpdag_` and no `sem_`.
+        How rounding removes cycles (Adam, L-BFGS): "paper" drops the smallest edges until none is left, "gentle" (the
+        default with threshold="lr") only edges that close a cycle with larger ones. "none" keeps cycles; a cyclic graph
+        has no `cpdag_` and no `sem_`.
     knowledge : Knowledge or NamedKnowledge, optional
         Forbidden and required edges and tiers, obeyed exactly: by name (`Knowledge.named`, `Knowledge.read`) or by
         number (`Knowledge.of`).

@@ -129,7 +129,7 @@ class Solution:
         The noise variances that the solver chose, and why.
     rounding : float, optional
         The largest share of a variance given other columns that may be rounding error, if the solver factored the
-        covariance (see `golem.data.collinearity`).
+        covariance.
 
     Examples
     --------

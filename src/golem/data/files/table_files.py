@@ -52,11 +52,11 @@ class TableFiles:
     categorical, numeric : frozenset of str
         The columns whose type the user has chosen.
     text : frozenset of str
-        Columns in which text was found; None before the files were asked (`golem.data.files.level_scan`).
+        Columns in which text was found; None before the files were asked.
     coding : Coding, optional
         The variables, if some of them are categories.
     labels : tuple of str
-        The environments that the rows come from, if there are several; see `golem.data.files.labelling`.
+        The environments that the rows come from, if there are several.
     environments : tuple of int
         The number of the environment of each file, or -1 if the last of its `positions` is a column of labels.
     targets_source : str

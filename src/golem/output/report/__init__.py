@@ -75,7 +75,7 @@ def report_document(
     Parameters
     ----------
     document : GraphDocument
-        The content of graph.json (`golem.graphs.formats.read_graph_document`).
+        The content of graph.json, such as `FitResult.document`.
     path : str or Path
         The HTML file, written atomically; its folder is created if needed.
     truth : NamedGraph, optional
