@@ -110,6 +110,29 @@ def test_a_cache_that_fails_while_it_is_used_does_not_stop_the_work(monkeypatch,
     assert len(warned) == 1
 
 
+def test_a_change_in_another_file_of_kernels_compiles_an_entry_again(monkeypatch, tmp_path):
+    def hits_of_twice():
+        twice = jit.entry(lambda x: 2 * x)
+        assert twice(21) == 42
+        return twice.stats.cache_hits.total()
+
+    other = tmp_path / "other_kernels.py"
+    other.write_text("ONE = 1")
+    stamps = jit._kernel_stamps
+    monkeypatch.setattr(caching.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(jit, "_kernel_stamps", lambda folder: stamps(tmp_path))
+    assert [hits_of_twice(), hits_of_twice()] == [0, 1]
+    other.write_text("ONE = 11")
+    assert [hits_of_twice(), hits_of_twice()] == [0, 1]
+
+
+def test_the_files_of_all_kernels_are_watched():
+    folder = Path(jit.__file__).parent
+    watched = {name for name, _, _ in jit._kernel_stamps(folder)}
+    assert {file.name for file in folder.glob("*.py") if "order.jit import" in file.read_text()} < watched
+    assert "jit.py" in watched
+
+
 @pytest.mark.filterwarnings("ignore:Compiled code could not be read")
 @pytest.mark.parametrize("enabled", [True, False])
 def test_the_garbage_collector_is_as_before_after_compiling(enabled):

@@ -13,7 +13,8 @@ Numba compiles a kernel into each entry that calls it. These rules keep that sho
   LLVM handles a call with hundreds of arguments more slowly than another copy of the loop.
 - No kernel is called with a literal, as numba would compile it again for the literal's type.
 
-An entry and everything it calls are in one file, because the cache only notices changes in the file of the entry.
+Kernels, and the constants compiled into them, are in files with "kernel" in their names: a change in one of these
+files makes the cache compile all entries again. Numba by itself would only notice changes in the file of the entry.
 NumPy's division rules keep zero checks and exceptions out of the loops.
 """
 
@@ -25,9 +26,11 @@ import gc
 import pickle
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import njit
+from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
@@ -38,9 +41,7 @@ def entry(function: Function, **options: Any) -> Function:
     """Compile a kernel that Python calls and numba caches if it can; it releases the interpreter lock."""
     compiled: Any = _compiled(function, nogil=True, pipeline_class=_EntryCompiler, **options)
     try:
-        compiled.enable_caching()
-        # Only on Windows does numba go on without its cache when the disk is full or a file is damaged.
-        compiled._cache._guard_against_spurious_io_errors = _without_cache_on_error
+        compiled._cache = _EntryCache(function)
     except RuntimeError:  # no folder is writable
         _warn_without_cache()
     return cast(Function, compiled)
@@ -108,6 +109,28 @@ class _LinkedLibrary(JITCodeLibrary):
         """Do nothing, as kernels do not use Python objects."""
 
 
+class _EntryCache(FunctionCache):
+    """Numba's cache, which also notices changes in other files of kernels and goes on without files that fail."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file._source_stamp = self._cache_file._source_stamp, _kernel_stamps(Path(__file__).parent)
+
+    @contextlib.contextmanager
+    def _guard_against_spurious_io_errors(self) -> Iterator[None]:
+        # Only on Windows would numba go on without its cache when the disk is full or a file is damaged.
+        try:
+            yield
+        except (OSError, EOFError, pickle.PickleError):
+            _warn_without_cache()
+
+
+def _kernel_stamps(folder: Path) -> list[tuple[str, float, int]]:
+    """Return the names of the files of kernels and of this one, the times of their last changes, and their sizes."""
+    files = sorted([*folder.glob("*kernel*.py"), *folder.glob("jit.py")])
+    return [(file.name, (stat := file.stat()).st_mtime, stat.st_size) for file in files]
+
+
 @contextlib.contextmanager
 def _paused_collection() -> Iterator[None]:
     """Pause the garbage collector."""
@@ -118,15 +141,6 @@ def _paused_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-@contextlib.contextmanager
-def _without_cache_on_error() -> Iterator[None]:
-    """Ignore, with a warning, that a cached kernel cannot be read or written."""
-    try:
-        yield
-    except (OSError, EOFError, pickle.PickleError):
-        _warn_without_cache()
 
 
 @functools.cache
