@@ -8,7 +8,7 @@ import pytest
 from golem.data.moments import Moments
 from golem.score.sparsity import L0
 from golem.simulate import simulate, simulate_table
-from golem.solvers.order import local_chains, local_kernels, local_search
+from golem.solvers.order import local_chains, local_cost_kernels, local_kernels, local_parent_kernels, local_search
 from golem.solvers.order.free_order import OrderProblem, find_exact
 from golem.solvers.order.local_problem import empty_memo
 from golem.solvers.order.local_scores import Counts, gaussian_blocks
@@ -199,8 +199,8 @@ def test_a_time_limit_and_an_interrupt_return_a_graph():
 def test_every_kernel_is_compiled_for_one_signature():
     for score in (gaussian_score(14), counts_score(14)):
         search_local(score, effort="fast", required=np.eye(14, k=5, dtype=bool))
-    compiled = {
-        name: len(kernel.overloads) for name, kernel in vars(local_kernels).items() if hasattr(kernel, "overloads")
-    }
+    modules = (local_cost_kernels, local_parent_kernels, local_kernels)
+    used = {name: value for module in modules for name, value in vars(module).items()}
+    compiled = {name: len(kernel.overloads) for name, kernel in used.items() if hasattr(kernel, "overloads")}
     assert compiled
     assert {name: count for name, count in compiled.items() if count > 1} == {}

@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from golem.graphs.dag import topological_order
 from golem.runtime.machine import available_cores
 from golem.runtime.types import Vector
-from golem.solvers.order import local_kernels as kernels
+from golem.solvers.order import local_kernel_arrays as kernels
 from golem.solvers.order.free_order import EFFORTS, Effort
+from golem.solvers.order.local_kernels import advance
 from golem.solvers.order.local_problem import LocalProblem, choose_parents, empty_agenda, search_memo
+from golem.solvers.order.order_kernels import EPSILON
 from golem.solvers.order.search_clock import SearchClock
 from golem.solvers.solution import Status
 
@@ -115,13 +117,13 @@ class Chain:
         arguments = (self.arrays, self.candidates, self.memo, self.state, self.near, self.agenda, self.work)
         goal = self.perturbations + perturbations
         while True:
-            kernels.advance(*arguments, nothing, nothing, goal - self.perturbations, visits, barrier)
+            advance(*arguments, nothing, nothing, goal - self.perturbations, visits, barrier)
             if not self.agenda.counts[kernels.FULL]:
                 break
             self._forget()
             if self.perturbations == goal:
                 break
-        if self._score(self.near) < self.score + kernels.EPSILON:
+        if self._score(self.near) < self.score + EPSILON:
             self.best[:] = self.near
 
     def restart(self, perturbations: int, barrier: float) -> None:
@@ -198,7 +200,7 @@ class Run:
     def leader(self) -> Chain:
         """Return the chain with the lowest score; rounding, which depends on the units, must not decide."""
         begun = [chain for chain in self.chains if chain.begun]
-        limit = min(chain.score for chain in begun) + kernels.EPSILON
+        limit = min(chain.score for chain in begun) + EPSILON
         return next(chain for chain in begun if chain.score <= limit)
 
     @property

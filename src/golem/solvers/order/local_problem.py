@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from golem.graphs.dag import topological_order
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.sparsity import L0
-from golem.solvers.order import local_kernels as kernels
+from golem.solvers.order import local_kernel_arrays as kernels
 from golem.solvers.order import order_kernels
 from golem.solvers.order.candidates import markov_blankets
+from golem.solvers.order.local_kernels import advance
 from golem.solvers.order.local_scores import Counts, GaussianBlocks
 
 # Up to this number of nodes, and of cells in a table of categories, all nodes are candidates of each other.
@@ -70,7 +71,7 @@ class LocalProblem:
         candidates = kernels.Candidates(first, slots, self.keys)
         memo = empty_memo(_FEW_RECORDS, 2048 * self.d, 1 << (512 * self.d).bit_length())
         given, number = np.zeros(self.d, dtype=np.int64), np.full(self.d, _NOT_CHOSEN)
-        number[j] = kernels.NO_NODE
+        number[j] = order_kernels.NO_NODE
         if parents is not None:
             number[j] = len(parents)
             given[: len(parents)] = np.searchsorted(others, np.sort(np.asarray(parents, dtype=np.int64)))
@@ -226,8 +227,8 @@ def choose_parents(
     number: NDArray[np.int64],
     given: NDArray[np.int64],
 ) -> None:
-    """Choose parents of some nodes in a state, beginning with the given ones; see `local_kernels.choose`."""
-    kernels.advance(arrays, candidates, memo, state, state, empty_agenda(0, 0), work, number, given, 0, 0, 0.0)
+    """Choose parents of some nodes in a state, beginning with the given ones; see `local_parent_kernels.choose`."""
+    advance(arrays, candidates, memo, state, state, empty_agenda(0, 0), work, number, given, 0, 0, 0.0)
 
 
 def _values(score: GaussianBlocks | Counts, limits: Vector) -> NDArray[np.float64]:

@@ -1,0 +1,100 @@
+"""The arrays that kernels of the search with local scores share, and the names of their rows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# See `local_scores.COLLINEAR`.
+COLLINEAR = 1e-10
+# Typed, because a literal would compile every kernel that takes it a second time.
+INTEGER: Any = np.int64
+WITH_MORE: Any = np.bool_(True)
+ALONE: Any = np.bool_(False)
+# Kinds of scores.
+GAUSSIAN, BDEU, BIC = 0, 1, 2
+# Rows of `Problem.nodes`: columns or levels, the first of a node's own columns in its block, the size of the block.
+WIDTH, OWN, STRIDE = 0, 1, 2
+# Rows of `Problem.values`.
+PER_COEFFICIENT, SIZE, LIMIT, BY_PARENTS = 0, 1, 2, 3
+# Rows of `Candidates.slots`, and bits of its kinds.
+NODE, BACK, START, KIND, RANKED = 0, 1, 2, 3, 4
+ALLOWED, REQUIRED, LIKELY = 1, 2, 4
+# Columns of `Memo.records`: where its parents begin in the pool, and how many there are; where its additions begin, and
+# how many there are; the slot to remove, and the record without it.
+PARENTS, COUNT, ADDITIONS, GAINS, REMOVAL, WITHOUT = 0, 1, 2, 3, 4, 5
+NOTHING, UNKNOWN = -1, -2
+# Entries of `Memo.used`.
+RECORDS, POOL, VALUES = 0, 1, 2
+# What may be left over at the end of each, so that a step of a walk fits.
+ROOM = 1024
+# Rows of `State`, of `Agenda.lists`, and entries of `Agenda.counts`.
+ORDER, POSITION, RECORD = 0, 1, 2
+QUEUE, IS_ACTIVE = 0, 1
+HEAD, WAITING, FULL, DONE = 0, 1, 2, 3
+# Rows of `Work.slots` and of `Work.vectors`.
+SET, OTHER, SORTED = 0, 1, 2
+COSTS, VARIANCE, FIRST_COVARIANCE = 0, 1, 2
+
+
+class Problem(NamedTuple):
+    """The score; what one of its kinds does not need is empty."""
+
+    kind: int
+    nodes: Any
+    values: Any
+    # Gaussian: the terms of node j are term_first[j], ..., the block of each begins at its corner of `blocks`.
+    term_first: Any
+    corner: Any
+    rows: Any
+    blocks: Any
+    # Counts: codes of shape (d, n), how often each row occurs, and the equivalent sample size.
+    codes: Any
+    weight: Any
+    prior: float
+
+
+class Candidates(NamedTuple):
+    """The candidates of node j are `slots[:, first[j] : first[j + 1]]`; see the names of the rows above.
+
+    BACK is the slot of j among the candidates of the candidate, START its first column in the block of j, KIND whether
+    the edge to j is allowed and required. RANKED are the slots by position.
+    """
+
+    first: Any
+    slots: Any
+    # Random 64-bit keys of the nodes as parents, as children, and as members of sets.
+    keys: Any
+
+
+class Memo(NamedTuple):
+    """All records, with hash tables to find them, and the values of sets of categories."""
+
+    records: Any
+    cost: Any
+    pool: Any
+    key: Any
+    place: Any
+    value_key: Any
+    value: Any
+    used: Any
+
+
+class Work(NamedTuple):
+    """Scratch space: lists of slots, vectors along slots and columns, whitened parents V, a small matrix A, tables."""
+
+    slots: Any
+    vectors: Any
+    V: Any
+    A: Any
+    combination: Any
+    table: Any
+
+
+class Agenda(NamedTuple):
+    """Nodes to visit, counts, and the state of the random numbers."""
+
+    lists: Any
+    counts: Any
+    random: Any
