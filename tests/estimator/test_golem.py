@@ -458,13 +458,13 @@ def test_a_start_outside_the_domain_of_logdet_is_refused(drawn):
 
 
 def test_equal_variances_can_be_interrupted(drawn, monkeypatch):
-    from golem.solvers.order import variance_kernels
+    from golem.solvers.order import reversal_kernels
 
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
     Golem("ev").fit(drawn.data)  # compile first
-    monkeypatch.setattr(variance_kernels, "reverse_edges", interrupted)
+    monkeypatch.setattr(reversal_kernels, "reverse_edges", interrupted)
     with pytest.warns(ConvergenceWarning, match="Interrupted"):
         model = Golem("ev").fit(drawn.data)
     assert model.solution_.status is Status.INTERRUPTED

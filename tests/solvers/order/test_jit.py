@@ -20,17 +20,20 @@ from golem.score.likelihood import GaussianEV, GaussianNV
 from golem.score.sparsity import L0
 from golem.simulate import simulate
 from golem.solvers import Order
-from golem.solvers.order import jit, order_kernels, variance_kernels
+from golem.solvers.order import jit, order_kernels, regression_kernels, reversal_kernels, variance_kernels
+
+EQUAL_VARIANCES = (regression_kernels, variance_kernels, reversal_kernels)
 
 
-def dispatchers(module):
-    return {name: value for name, value in vars(module).items() if hasattr(value, "overloads")}
+def dispatchers(modules):
+    used = {name: value for module in modules for name, value in vars(module).items()}
+    return {name: value for name, value in used.items() if hasattr(value, "overloads")}
 
 
 @pytest.mark.parametrize(
-    ("likelihood", "module"), [(GaussianEV(), variance_kernels), (GaussianNV(), order_kernels)], ids=["ev", "nv"]
+    ("likelihood", "modules"), [(GaussianEV(), EQUAL_VARIANCES), (GaussianNV(), [order_kernels])], ids=["ev", "nv"]
 )
-def test_every_kernel_is_compiled_for_one_signature(likelihood, module):
+def test_every_kernel_is_compiled_for_one_signature(likelihood, modules):
     d = 14
     rows = simulate(d, 200, random_state=0).data
     allowed, required = np.ones((d, d), dtype=bool), np.zeros((d, d), dtype=bool)
@@ -39,7 +42,7 @@ def test_every_kernel_is_compiled_for_one_signature(likelihood, module):
         Order("fast").solve(moments, likelihood, L0())
         Order("fast").solve(moments, likelihood, L0(), np.arange(d)[::-1])
         Order("fast").solve(moments, likelihood, L0(), allowed=allowed.T, required=np.asfortranarray(required))
-    compiled = dispatchers(module)
+    compiled = dispatchers(modules)
     assert compiled
     # With the code in numba's cache, kernels that others call are not compiled at all.
     assert {name: len(kernel.overloads) for name, kernel in compiled.items() if len(kernel.overloads) > 1} == {}

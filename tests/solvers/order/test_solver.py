@@ -16,7 +16,7 @@ from golem.score.regression import regressions
 from golem.score.sparsity import L0
 from golem.simulate import random_sem, simulate
 from golem.solvers import Order, Status
-from golem.solvers.order import equal_variances, order_search, tied_order, variance_kernels
+from golem.solvers.order import equal_variances, order_search, reversal_kernels, tied_order
 
 
 def best_of_all(dags, S, n, penalties, equal_variances):
@@ -190,7 +190,7 @@ def interrupt(*_):
 def cut_equal_variances(monkeypatch, how):
     """End what runs under equal variances between two sweeps, or by the clock."""
     if how == "sweep":
-        monkeypatch.setattr(variance_kernels, "reverse_edges", interrupt)
+        monkeypatch.setattr(reversal_kernels, "reverse_edges", interrupt)
     else:
         monkeypatch.setattr(equal_variances, "time", SimpleNamespace(perf_counter=lambda: np.inf))
     return Status.TIME_LIMIT if how == "clock" else Status.INTERRUPTED

@@ -1,8 +1,8 @@
 """The order solver: minimize the likelihood and a penalty per edge by searching over orders of the nodes.
 
 `solver` is the entry point. Every search returns a `FoundGraph`. Equal variances: `equal_variances`, `variance_order`,
-`variance_kernels`. Free variances: `free_order`, `exact_order`, `order_search`, `candidates`, `order_kernels`. Choosing
-between them: `tied_order`, `noise_choice`.
+`variance_kernels`, `reversal_kernels`, `regression_kernels`. Free variances: `free_order`, `exact_order`,
+`order_search`, `candidates`, `order_kernels`. Choosing between them: `tied_order`, `noise_choice`.
 
 Interventions and categories use a second search that only asks for the cost of a node with given parents:
 `local_scores`, `local_search`, `local_chains`, `local_problem`, `local_kernels` with its parts `local_parent_kernels`,

@@ -220,6 +220,7 @@ def _sweep(
     choice: kernels.Choice, order: NDArray[np.intp], penalties: Vector, n: int, deadline: float
 ) -> tuple[kernels.Choice, Status]:
     """Improve the parents, and the order in place, until nothing changes."""
+    from golem.solvers.order import reversal_kernels
     from golem.solvers.order import variance_kernels as kernels
 
     d = len(order)
@@ -245,8 +246,8 @@ def _sweep(
                     continue
                 last = _last_parents(choice)
                 known = repeat(choice), repeat(order), repeat(last)
-                list(each(kernels.find_improvable, *known, share(order), repeat(total), repeat(improvable)))
-                if kernels.reverse_edges(choice, order, penalties, float(n * d), last, improvable) == 0:
+                list(each(reversal_kernels.find_improvable, *known, share(order), repeat(total), repeat(improvable)))
+                if reversal_kernels.reverse_edges(choice, order, penalties, float(n * d), last, improvable) == 0:
                     return choice, Status.SEARCHED
         except KeyboardInterrupt:
             return choice, Status.INTERRUPTED
