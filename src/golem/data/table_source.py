@@ -73,7 +73,7 @@ def open_source(
     checked: bool,
     scheduler: str | None,
     targets: Targets | None = None,
-) -> TableSource | CovarianceSource | EnvironmentSource:
+) -> Source:
     """Open the files of a table, of environments with these targets, or a covariance matrix; see `TableSource`."""
     if _has_environments(reading, targets):
         return _open_environments(paths, reading, divided, scheduler, targets)
@@ -148,8 +148,6 @@ def _open_environments(
 ) -> EnvironmentSource:
     """Open files with environments."""
     assert targets is not None
-    if reading.categorical:
-        raise ValueError("Environments need numeric columns. Remove --categorical, and drop those columns with --drop.")
     table = TableFiles.open(
         paths,
         columns=reading.columns,
@@ -358,3 +356,6 @@ class TableSource:
         rows = self._recoded(rows_of(self._table).values if kept is None else kept)
         assert rows is not None
         return rows
+
+
+Source = TableSource | CovarianceSource | EnvironmentSource

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,18 +11,20 @@ from typing import Any, Literal
 from sklearn.base import clone
 
 from golem.assessment.bootstrap import Bootstrap
-from golem.assessment.diagnostics import Diagnosis, EdgeScatter, find_outside_intervals
+from golem.assessment.diagnostics import Diagnosis, EdgeScatter
 from golem.assessment.diagnostics.edge_scatter import model_scatters
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.environment_input import Targets
+from golem.data.environments import Environments
 from golem.data.files.standard_input import spooled
 from golem.data.files.table_files import listed
 from golem.data.inputs import check_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge, with_edges
 from golem.data.moments import Moments
-from golem.data.table_source import Reading, TableSource, open_source
+from golem.data.table_source import Reading, Source, TableSource, open_source
+from golem.data.table_summary import TableSummary
 from golem.data.targets import read_targets
-from golem.estimator.direction_evidence import uses_shape
+from golem.estimator.direction_evidence import RowSource, uses_shape
 from golem.estimator.environment_fit import require_environment_settings, require_observational
 from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import has_categories
@@ -35,11 +35,11 @@ from golem.output.notebook import model_html
 from golem.output.repeat import Repeat
 from golem.output.result_files import RESULT_FILES
 from golem.runtime.files import require_writable
-from golem.runtime.messages import counted, quoted
+from golem.runtime.messages import quoted
 from golem.runtime.progress import Progress
 from golem.solvers.certificate import Certificate
 from golem.workflow.inputs import naming, require_kept, title_of
-from golem.workflow.steps import SILENT, check, choose, learn, resample, was_interrupted, write
+from golem.workflow.steps import SILENT, assess, choose, learn, was_interrupted, write
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,22 +210,17 @@ def fit_file(
     search = None if select is None else GolemCV(model, select, random_state=random_state)
     _require_consistent(model, search, bootstrap, certificate, folder, known is not None)
     _require_useful_checkpoint(model, search, checkpoint)
-    with contextlib.ExitStack() as stack:
-        here = stack.enter_context(spooled(paths))
-        divided = bool(bootstrap) or select in ("cv", "stability")
+    with spooled(paths) as here:
         how: dict[str, Any] = {
-            "divided": divided,
+            "divided": bool(bootstrap) or select in ("cv", "stability"),
             "checked": diagnose or scatter or uses_shape(model),
             "scheduler": scheduler,
             "targets": known,
         }
         source = open_source(here, reading, **how)
         require_kept(source.paths, folder, RESULT_FILES)
-        if scatter and (scheduler is not None or not isinstance(source, TableSource)):
-            raise ValueError(
-                "--scatter needs the rows of one table on this machine: not a covariance matrix, environments or "
-                "--scheduler."
-            )
+        if scatter:
+            _require_rows(source, scheduler)
         if source.made_up_names:
             progress.note(f"No header line found. The columns are named {', '.join(source.names[:2])}, ...")
         if drop_dependent and (unusable := source.unusable(model.missing, progress)):
@@ -233,47 +228,23 @@ def fit_file(
             source = open_source(here, reading, **how)
         _add_edges(model, listed(forbid), listed(require), source.names, source.all_names, progress)
         moments = source.read(model.missing, progress)
-        if (table := source.summary) is not None:
-            progress.table(table.text())
-            for note in table.notes:
-                progress.note(note)
+        table = _shown_summary(source, progress)
         with naming(paths):
-            title = title_of(paths)
-            files = {"paths": paths, "folder": _path_to_here(folder)} | vars(reading)
-            files["targets"] = str(targets) if isinstance(targets, str | Path) else None
-            supplement = Supplement(files, table)
             selection = None
             if search is not None:
                 selection = choose(search, model, moments if select == "bic" else source.sample, progress)
-            rows_of_fit = source.sample_of_rows
-            if isinstance(source, TableSource) and isinstance(moments, Moments) and moments.coding is not None:
-                rows_of_fit = source.all_rows
-            learn(model, moments, progress, checkpoint, rows_of_fit)
+            learn(model, moments, progress, checkpoint, _rows_for_directions(source, moments))
             if selection is not None:
                 model.selection_ = selection
-            interrupted, found, kept = was_interrupted(model), None, "The best graph so far is"
-            more = f" The same command continues from {checkpoint}." if interrupted and checkpoint else ""
-            if bootstrap and not interrupted:
-                # So that the graph survives a failed bootstrap.
-                write(model, folder, describe(model, supplement), "The graph, without the bootstrap, is", title=title)
-                found = resample(model, source.sample, bootstrap, random_state, folder, progress)
-                interrupted = found is None or found.interrupted
-                kept = f"The graph and {counted(0 if found is None else found.replicates, 'replicate')} are"
-            checked = None
-            if diagnose and not interrupted:
-                try:
-                    checked = check(model, lambda: source.few_rows, progress)
-                except KeyboardInterrupt:
-                    interrupted, kept = True, "The graph, without the checks, is"
-            if checked is not None and found is not None:
-                checked = Diagnosis.of(
-                    [*checked.findings, find_outside_intervals(model, found)], checked.effective_rows
-                )
-            supplement = dataclasses.replace(supplement, bootstrap=found, diagnosis=checked)
+            title = title_of(paths)
+            supplement = Supplement(_files(paths, folder, reading, targets), table)
+            supplement, left = assess(
+                model, source, supplement, folder, title, bootstrap, diagnose, random_state, progress
+            )
             document = describe(model, supplement)
-            scatters = _scatters(model, source, progress) if scatter and isinstance(source, TableSource) else []
-            shown = {"title": title, "scatters": scatters}
-            write(model, folder, document, kept if interrupted else "The results are", more, **shown)
+            more = f" The same command continues from {checkpoint}." if checkpoint and was_interrupted(model) else ""
+            shown = {"title": title, "scatters": _scatters(model, source, progress) if scatter else []}
+            write(model, folder, document, left or "The results are", more, **shown)
     return FitResult(
         model,
         folder,
@@ -281,7 +252,7 @@ def fit_file(
         document,
         selection=selection,
         certificate=model.certify() if certificate else None,
-        interrupted=interrupted,
+        interrupted=left is not None,
     )
 
 
@@ -311,6 +282,40 @@ def _require_useful_checkpoint(model: Golem, search: GolemCV | None, checkpoint:
         raise ValueError(f"A checkpoint keeps one solve and cannot be combined with select={search.select!r}.")
 
 
+def _require_rows(source: Source, scheduler: str | None) -> None:
+    """Raise a ValueError if there are no rows for scatter plots."""
+    if scheduler is not None or not isinstance(source, TableSource):
+        raise ValueError(
+            "--scatter needs the rows of one table on this machine: not a covariance matrix, environments or "
+            "--scheduler."
+        )
+
+
+def _shown_summary(source: Source, progress: Progress) -> TableSummary | None:
+    """Show the summary of a table, and return it."""
+    table = source.summary
+    if table is not None:
+        progress.table(table.text())
+        for note in table.notes:
+            progress.note(note)
+    return table
+
+
+def _rows_for_directions(source: Source, moments: Moments | Environments) -> RowSource:
+    """Return a function that returns the rows for the directions of edges; tables with categories need all of them."""
+    if isinstance(source, TableSource) and isinstance(moments, Moments) and moments.coding is not None:
+        return source.all_rows
+    return source.sample_of_rows
+
+
+def _files(
+    paths: Sequence[str], folder: Path, reading: Reading, targets: Targets | str | Path | None
+) -> dict[str, Any]:
+    """Return what a later run needs to read the same files."""
+    known = str(targets) if isinstance(targets, str | Path) else None
+    return {"paths": paths, "folder": _path_to_here(folder)} | vars(reading) | {"targets": known}
+
+
 def _add_edges(
     model: Golem,
     forbid: Sequence[str],
@@ -336,7 +341,7 @@ def _add_edges(
     check_knowledge(known, columns)
 
 
-def _scatters(model: Golem, source: TableSource, progress: Progress) -> list[EdgeScatter]:
+def _scatters(model: Golem, source: Source, progress: Progress) -> list[EdgeScatter]:
     """Return a scatter plot per edge, or none, with a note."""
     if has_categories(model):
         progress.note("No scatter plots (--scatter): they are for tables of numbers, and this one has categories.")

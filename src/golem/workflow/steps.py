@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from golem.assessment.bootstrap import Bootstrap, bootstrap
-from golem.assessment.diagnostics import Diagnosis, diagnose
+from golem.assessment.diagnostics import Diagnosis, diagnose, find_outside_intervals
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.environment_sample import EnvironmentSample
 from golem.data.environments import Environments
 from golem.data.moments import Moments
 from golem.data.resampling import Sample
+from golem.data.table_source import Source
 from golem.estimator.direction_evidence import RowSource
 from golem.estimator.golem import Golem, is_counted
 from golem.estimator.learned_graph import has_categories
 from golem.graphs.graph_document import GraphDocument
+from golem.output.document import Supplement, describe
 from golem.output.figures import plot_model, plot_path
 from golem.output.report import report_document
 from golem.output.result_files import RESULT_FILES, path_text, save_document, save_figure
 from golem.runtime.files import write_text
 from golem.runtime.interrupts import holding_interrupts, keep
+from golem.runtime.messages import counted
 from golem.runtime.progress import Progress
 from golem.runtime.result_folder import result_folder
 from golem.runtime.types import Matrix
@@ -85,6 +89,39 @@ def compile_kernels(model: Golem, d: int, progress: Progress = SILENT, local: bo
             compile_search(NOISE_MODELS[model.noise].likelihood(2), d)
         elif d > LARGEST_EXACT:
             compile_local_search()
+
+
+def assess(
+    model: Golem,
+    source: Source,
+    supplement: Supplement,
+    output: Path,
+    title: str,
+    replicates: int | None,
+    checks: bool,
+    seed: int,
+    progress: Progress,
+) -> tuple[Supplement, str | None]:
+    """Bootstrap and check the graph, up to Ctrl-C; return the results, and what is left if it came, for `write`."""
+    if was_interrupted(model):
+        return supplement, "The best graph so far is"
+    if replicates:
+        # So that the graph survives a failed bootstrap.
+        write(model, output, describe(model, supplement), "The graph, without the bootstrap, is", title=title)
+        found = resample(model, source.sample, replicates, seed, output, progress)
+        supplement = dataclasses.replace(supplement, bootstrap=found)
+        if found is None or found.interrupted:
+            return supplement, f"The graph and {counted(0 if found is None else found.replicates, 'replicate')} are"
+    if checks:
+        try:
+            checked = check(model, lambda: source.few_rows, progress)
+        except KeyboardInterrupt:
+            return supplement, "The graph, without the checks, is"
+        if checked is not None and supplement.bootstrap is not None:
+            outside = find_outside_intervals(model, supplement.bootstrap)
+            checked = Diagnosis.of([*checked.findings, outside], checked.effective_rows)
+        supplement = dataclasses.replace(supplement, diagnosis=checked)
+    return supplement, None
 
 
 def check(model: Golem, rows: Callable[[], Matrix | None], progress: Progress = SILENT) -> Diagnosis | None:
