@@ -28,7 +28,7 @@ def chain_rows(n: int, seed: int = 0) -> np.ndarray:
     return noise @ np.linalg.inv(np.eye(4) - CHAIN)
 
 
-def arrays(result: golem.assessment.bootstrap.Bootstrap) -> list[np.ndarray]:
+def arrays(result: golem.assessment.bootstrap_result.Bootstrap) -> list[np.ndarray]:
     return [
         result.adjacency_frequency,
         result.direction_frequency,

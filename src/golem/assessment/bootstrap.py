@@ -17,17 +17,15 @@ import contextlib
 import dataclasses
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from golem.assessment.consensus import ranked_pairs
+from golem.assessment.bootstrap_result import Bootstrap, Replicate, summarize
 from golem.data.checks import DataWarning, require_learnable
-from golem.data.coded_sample import CodedRows, coded_sample
+from golem.data.coded_sample import coded_sample
 from golem.data.environment_input import Targets, is_interventional
 from golem.data.environment_sample import EnvironmentSample, read_environment_sample
 from golem.data.inputs import read_knowledge
@@ -40,97 +38,16 @@ from golem.estimator.environment_fit import refitted
 from golem.estimator.golem import Golem, is_counted, plain_model
 from golem.estimator.learned_graph import has_categories
 from golem.estimator.settings import plain_number
-from golem.runtime.html_text import MOST_ROWS, html_table, paragraph
 from golem.runtime.machine import available_cores
 from golem.runtime.progress import Counter
 from golem.runtime.threads import interruptible_map
-from golem.runtime.types import BoolMatrix, Matrix
+from golem.runtime.types import Matrix
 from golem.score.likelihood import GaussianNV
 from golem.score.regression import Regressions
 from golem.solvers import Status
 
 # A resample that cannot be fitted, for example because a rare value is missing, is drawn again up to this often.
 _MOST_DRAWS = 10
-# Quantiles are computed in blocks of this many numbers.
-_BLOCK = 1 << 24
-
-
-@dataclass(frozen=True, eq=False)
-class Bootstrap:
-    """Frequencies of edges, and intervals of weights and effects, over graphs from resampled data.
-
-    Parameters
-    ----------
-    names : tuple of str
-        The variables.
-    replicates, requested : int
-        Number of graphs learned, and the number requested: Ctrl-C leaves fewer.
-    unit : {"rows", "shards", "halves"}
-        What was resampled; "halves" if random halves of the rows were drawn, as of tables with categories.
-    seed : int
-        The seed.
-    level : float
-        Share of the replicates between the bounds of an interval.
-    adjacency_frequency : ndarray of shape (d, d)
-        Share of the graphs with an edge between i and j, in any direction. Symmetric.
-    direction_frequency : ndarray of shape (d, d)
-        Share of the graphs with i -> j; undecided edges count half for each direction.
-    weight_interval : ndarray of shape (2, d, d)
-        Low and high percentile of the weight of i -> j over all graphs; it is 0 in a graph without that edge. NaN if i
-        or j is a category.
-    effect_interval : ndarray of shape (2, d, d)
-        The same of the total effect of i on j, (I - B)^-1. NaN if it passes through a category in some graph.
-    consensus : ndarray of shape (d, d), bool
-        A DAG of the adjacencies that most graphs have (`golem.assessment.consensus`).
-    em : bool
-        Whether incomplete rows were resampled too, and the moments of each resample estimated by EM.
-    """
-
-    names: tuple[str, ...]
-    replicates: int
-    requested: int
-    unit: Literal["rows", "shards", "halves"]
-    seed: int
-    level: float
-    adjacency_frequency: Matrix
-    direction_frequency: Matrix
-    weight_interval: Matrix
-    effect_interval: Matrix
-    consensus: BoolMatrix
-    em: bool = False
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C came before all replicates were done."""
-        return self.replicates < self.requested
-
-    def _repr_html_(self) -> str:
-        """Show the pairs that are connected most often in notebooks."""
-        i, j = np.nonzero(np.triu(self.adjacency_frequency))
-        order = np.argsort(-self.adjacency_frequency[i, j], kind="stable")[:MOST_ROWS]
-        joined, directed = self.adjacency_frequency, self.direction_frequency
-        rows = [
-            [self.names[a], self.names[b], float(joined[a, b]), float(directed[a, b]), float(directed[b, a])]
-            for a, b in zip(i[order], j[order], strict=True)
-        ]
-        return paragraph(repr(self)) + html_table(["one", "other", "connected", "one -> other", "other -> one"], rows)
-
-    def __repr__(self) -> str:
-        done = f"{self.replicates} of {self.requested}" if self.interrupted else str(self.replicates)
-        sure = int((self.direction_frequency > 0.9).sum())
-        return f"Bootstrap({done} replicates of {self.unit}; {sure} directed edges in more than 90% of them)"
-
-
-@dataclass(frozen=True, eq=False)
-class _Replicate:
-    """One learned graph: its adjacency, undecided edges, edges with weights, and total effects."""
-
-    graph: BoolMatrix
-    undecided: BoolMatrix
-    edges: tuple[NDArray[np.intp], ...]
-    weights: NDArray[np.float64]
-    effects: NDArray[np.float32]
-    finished: bool
 
 
 def bootstrap(
@@ -204,14 +121,14 @@ def bootstrap(
         random_state = int(random_state.integers(2**31))
     seed = int(random_state or 0)
     with _without_warnings():
-        done = _Work(model, source, seed).run(replicates, n_jobs or available_cores(), callback)
+        done = _Replicates(model, source, seed).run(replicates, n_jobs or available_cores(), callback)
     if not done:
         raise KeyboardInterrupt
     unfinished = sum(not one.finished for one in done)
     if unfinished:
         message = f"{unfinished} of {len(done)} replicates ended at their time limit or iteration limit"
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
-    return _summary(done, source, int(replicates), seed, float(level))
+    return summarize(done, source, int(replicates), seed, float(level))
 
 
 def _source(model: Golem, data: Any, environments: Any, targets: Targets | None) -> Sample | EnvironmentSample:
@@ -237,7 +154,7 @@ def _require_sensible(model: Golem, replicates: int, level: float, n_jobs: int |
     model.check_settings()
 
 
-class _Replica(Golem):
+class _ReplicateModel(Golem):
     """A fit that computes only the graph and its undecided edges.
 
     If the noise variances decide directions in a search over orders, the replicates themselves show how certain the
@@ -252,36 +169,41 @@ class _Replica(Golem):
             self._show(with_directions(self, fit, rows))
 
 
-class _Work:
+def _replicate_settings(model: Golem, source: Sample | EnvironmentSample) -> dict[str, Any]:
+    """Return the settings that all replicates share; a clone per replicate would copy masks and callbacks."""
+    known = read_knowledge(model.knowledge, source.moments.variables)
+    settings: dict[str, Any] = model.get_params(deep=False) | {"knowledge": known}
+    del settings["random_state"]
+    if has_categories(model):
+        settings["score_function"] = model.score_  # a half that lacks a level must not choose another one
+    if model.solver == "order" and model.noise != "ev" and model.effort is None:
+        settings["effort"] = "fast"
+    by_shape = isinstance(source, Sample) and source.moments.coding is None and uses_shape(model)
+    rows = source.rows(row_sample(len(source))) if isinstance(source, Sample) and by_shape else None
+    if rows is not None and why_unusable(standardized_rows(rows), source.moments.names):
+        settings["shape"] = "off"  # a resample does not show that rows depend on each other
+    penalty = plain_number(model.lambda_sparsity)
+    if is_counted(model) and isinstance(penalty, int | float):
+        # Keep the penalty per edge, 2 n lambda, of all rows; a resample of n/2 rows would halve it.
+        n = source.moments.n
+        settings["lambda_sparsity"] = penalty * n / half_of(n)
+    return settings
+
+
+class _Replicates:
     """The replicates, each with its own seed, in threads."""
 
     def __init__(self, model: Golem, source: Sample | EnvironmentSample, seed: int) -> None:
         self.source, self.seed = source, seed
         self._stop = threading.Event()
-        # A clone per replicate would copy masks and callbacks. Names become masks once for all replicates.
-        known = read_knowledge(model.knowledge, source.moments.variables)
-        self._settings = model.get_params(deep=False) | {"callback": self._stop_search, "knowledge": known}
-        del self._settings["random_state"]
-        if has_categories(model):
-            self._settings["score_function"] = model.score_  # a half that lacks a level must not choose another one
-        if model.solver == "order" and model.noise != "ev" and model.effort is None:
-            self._settings["effort"] = "fast"
-        by_shape = isinstance(source, Sample) and source.moments.coding is None and uses_shape(model)
-        rows = source.rows(row_sample(len(source))) if isinstance(source, Sample) and by_shape else None
-        if rows is not None and why_unusable(standardized_rows(rows), source.moments.names):
-            self._settings["shape"] = "off"  # a resample does not show that rows depend on each other
-        penalty = plain_number(model.lambda_sparsity)
-        if is_counted(model) and isinstance(penalty, int | float):
-            # Keep the penalty per edge, 2 n lambda, of all rows; a resample of n/2 rows would halve it.
-            n = source.moments.n
-            self._settings["lambda_sparsity"] = penalty * n / half_of(n)
+        self._settings = _replicate_settings(model, source) | {"callback": self._stop_search}
 
-    def run(self, replicates: int, n_jobs: int, callback: Counter | None) -> list[_Replicate]:
+    def run(self, replicates: int, n_jobs: int, callback: Counter | None) -> list[Replicate]:
         """Return the finished replicates, in their order."""
         from threadpoolctl import threadpool_limits
 
         # Threads suffice: the kernels release the GIL, and processes would have to import and load them first.
-        done: dict[int, _Replicate] = {}
+        done: dict[int, Replicate] = {}
         with threadpool_limits(1), contextlib.suppress(KeyboardInterrupt):
             workers = [self._replicate] * min(n_jobs, replicates)
             with contextlib.closing(interruptible_map(workers, range(replicates), self._stop.set)) as arriving:
@@ -297,7 +219,7 @@ class _Work:
         if self._stop.is_set():
             raise KeyboardInterrupt
 
-    def _replicate(self, k: int) -> tuple[int, _Replicate | None]:
+    def _replicate(self, k: int) -> tuple[int, Replicate | None]:
         """Draw and fit replicate k; return k and the result, None if it was interrupted."""
         rng = np.random.default_rng([self.seed, k])
         try:
@@ -313,14 +235,14 @@ class _Work:
             member = random_member(graph, undecided, rng)
             B = np.where((member == graph).all(axis=0), B, refitted(model, member).matrix)
         edges, effects = np.nonzero(B), total_effects(B)
-        return k, _Replicate(graph, undecided, edges, B[edges], effects.astype(np.float32), status.is_final)
+        return k, Replicate(graph, undecided, edges, B[edges], effects.astype(np.float32), status.is_final)
 
     def _fit(self, rng: np.random.Generator) -> Golem:
         """Draw until a resample can be fitted, and fit it."""
         for _ in range(_MOST_DRAWS):
             try:
                 moments, rows = self.source.draw_with_rows(rng)
-                return _Replica(**self._settings, random_state=int(rng.integers(2**31))).fit(moments, rows=rows)
+                return _ReplicateModel(**self._settings, random_state=int(rng.integers(2**31))).fit(moments, rows=rows)
             except ValueError as error:
                 reason = error
         raise ValueError(
@@ -349,47 +271,6 @@ def total_effects(B: Matrix) -> Matrix:
         reaches = np.linalg.inv(np.eye(len(B)) - (B != 0) / len(B)) > 0
         effects[reaches @ unknown @ reaches] = np.nan
     return np.asarray(effects)
-
-
-def _summary(
-    done: Sequence[_Replicate], source: Sample | EnvironmentSample, requested: int, seed: int, level: float
-) -> Bootstrap:
-    """Summarize replicates by frequencies, intervals and a consensus."""
-    d, count = len(source.moments.variables), len(done)
-    shown = np.sum([one.graph for one in done], axis=0, dtype=float)
-    half = np.sum([one.undecided for one in done], axis=0, dtype=float)
-    direction = (shown - half / 2 + half.T / 2) / count
-    adjacency = (shown + shown.T) / count
-    tails = (1 - level) / 2, (1 + level) / 2
-    weights, effects = _weight_interval(done, d, tails), _effect_interval(done, d, tails)
-    consensus, em = ranked_pairs(adjacency, direction, shown), source.is_incomplete
-    names, unit = source.moments.variables, "halves" if isinstance(source, CodedRows) else source.unit
-    return Bootstrap(names, count, requested, unit, seed, level, adjacency, direction, weights, effects, consensus, em)
-
-
-def _weight_interval(done: Sequence[_Replicate], d: int, tails: tuple[float, float]) -> Matrix:
-    """Return percentiles of the weights, (2, d, d); 0 for pairs that no replicate joins."""
-    seen = np.zeros((d, d), dtype=bool)
-    for one in done:
-        seen[one.edges] = True
-    place = np.cumsum(seen).reshape(d, d) - 1
-    values = np.zeros((len(done), int(seen.sum())))
-    for row, one in zip(values, done, strict=True):
-        row[place[one.edges]] = one.weights
-    interval = np.zeros((2, d, d))
-    interval[:, seen] = np.quantile(values, tails, axis=0)
-    return interval
-
-
-def _effect_interval(done: Sequence[_Replicate], d: int, tails: tuple[float, float]) -> Matrix:
-    """Return percentiles of the total effects, (2, d, d), computed in blocks of causes."""
-    interval = np.zeros((2, d, d))
-    step = max(1, _BLOCK // (d * len(done)))
-    for first in range(0, d, step):
-        block = slice(first, first + step)
-        values = np.stack([one.effects[block] for one in done]).astype(float)
-        interval[:, block] = np.quantile(values, tails, axis=0)
-    return interval
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from golem.assessment.bootstrap import Bootstrap
+from golem.assessment.bootstrap_result import Bootstrap
 from golem.output.document import Edge
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from golem.assessment.bootstrap import Bootstrap
+    from golem.assessment.bootstrap_result import Bootstrap
     from golem.assessment.consistency import Consistency
     from golem.assessment.diagnostics import Diagnosis
     from golem.comparison.result import Comparison

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from golem.assessment.bootstrap import Bootstrap
+from golem.assessment.bootstrap_result import Bootstrap
 from golem.assessment.diagnostics import Diagnosis
 from golem.assessment.diagnostics.edges import listed_drop_losses
 from golem.assessment.next_experiment import next_experiment

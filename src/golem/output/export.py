@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import networkx as nx
     from causallearn.graph.GeneralGraph import GeneralGraph
 
-    from golem.assessment.bootstrap import Bootstrap
+    from golem.assessment.bootstrap_result import Bootstrap
 
 
 def named_graph(model: Any, bootstrap: Bootstrap | None = None) -> NamedGraph:

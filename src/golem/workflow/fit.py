@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from sklearn.base import clone
 
-from golem.assessment.bootstrap import Bootstrap
+from golem.assessment.bootstrap_result import Bootstrap
 from golem.assessment.diagnostics import Diagnosis, EdgeScatter
 from golem.assessment.diagnostics.edge_scatter import model_scatters
 from golem.assessment.selection import GolemCV, Selection

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from golem.assessment.bootstrap import Bootstrap, bootstrap
+from golem.assessment.bootstrap import bootstrap
+from golem.assessment.bootstrap_result import Bootstrap
 from golem.assessment.diagnostics import Diagnosis, diagnose, find_outside_intervals
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.environment_sample import EnvironmentSample

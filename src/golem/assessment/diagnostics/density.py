@@ -10,7 +10,7 @@ from golem.assessment.diagnostics.finding import Finding
 from golem.runtime.messages import counted, shortened
 
 if TYPE_CHECKING:
-    from golem.assessment.bootstrap import Bootstrap
+    from golem.assessment.bootstrap_result import Bootstrap
     from golem.estimator.golem import Golem
 
 # Sparse graphs have up to four parents per node. Beyond, a graph is dense if it has this share of all pairs, or fewer

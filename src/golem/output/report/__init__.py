@@ -23,7 +23,7 @@ from golem.runtime.files import write_text
 from golem.runtime.version import __version__
 
 if TYPE_CHECKING:
-    from golem.assessment.bootstrap import Bootstrap
+    from golem.assessment.bootstrap_result import Bootstrap
     from golem.estimator.golem import Golem
 
 __all__ = ["report_document", "report_model", "write_page"]
