@@ -6,7 +6,7 @@ import contextlib
 import importlib.metadata
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -121,41 +121,30 @@ def compare(
         raise ValueError(f"X must be a table or Moments; got the path {str(X)!r}. Use compare_file for files.")
     tables = read_tables(X, environments, targets, missing) if with_environments else None
     rows, moments = (None, tables.environments.together()) if tables is not None else _read(X, missing)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        if moments.coding is None:
-            require_learnable(moments, uses_scale=False)
     variables = moments.variables
+    warned: dict[str, tuple[str, ...]] = dict.fromkeys(_data_warnings(moments), ())
     score = None if moments.coding is None else automatic_table_score(moments, rows)
     if chosen is None:
         names = default_methods(with_environments) if score is None else _methods_for(moments.coding, score[0])
     true_graph = None if truth is None else _true_graph(truth, variables)
     unnamed = [name for name in variables if name not in truth.names] if isinstance(truth, NamedGraph) else []
+    if unnamed:
+        warned[f"The truth does not name the columns {quoted(unnamed)}; they count as isolated there."] = ()
     masks = read_knowledge(knowledge, variables)
     found: list[Row] = []
     estimates: dict[str, Estimate] = {}
-    warned: dict[str, tuple[str, ...]] = {str(warning.message): () for warning in caught}
-    if moments.missing is not None and moments.missing.cells:
-        warned[moments.missing.sentence] = ()
-    if unnamed:
-        warned[f"The truth does not name the columns {quoted(unnamed)}; they count as isolated there."] = ()
     with MethodProcess(rows, moments, masks, tables) as process:
-        for number, name in enumerate(names):
-            tick = None if callback is None else partial(_report, callback, name, number, len(names))
-            outcome = _run(name, process, time_limit, tick)
+        for name, outcome in _outcomes(names, process, time_limit, callback):
             for warning in outcome.warnings:
                 warned[warning] = (*warned.get(warning, ()), name)
             row = _row(name, outcome, true_graph)
-            if outcome.estimate is not None and score is not None:
-                row = replace(row, score=_cost(score[1], outcome.estimate))
-            elif outcome.estimate is not None and tables is None:  # environments have no common covariance
-                row = _with_scores(row, outcome.estimate, moments)
-            found.append(row)
             if outcome.estimate is not None:
                 estimates[name] = outcome.estimate
-            if outcome.status == "interrupted":
-                found += [Row(left, status="not run") for left in names[number + 1 :]]
-                break
+                if score is not None:
+                    row = replace(row, score=_cost(score[1], outcome.estimate))
+                elif tables is None:  # environments have no common covariance
+                    row = _with_scores(row, outcome.estimate, moments)
+            found.append(row)
     # Knowledge by name keeps its tiers.
     by_name = knowledge if isinstance(knowledge, NamedKnowledge) else masks.by_name(variables)
     settings = {
@@ -282,6 +271,30 @@ def _package_versions(methods: Sequence[str]) -> dict[str, str]:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[package] = importlib.metadata.version(package)
     return found
+
+
+def _data_warnings(moments: Moments) -> list[str]:
+    """Return the warnings about a table; raise a ValueError if no graph can be learned from it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if moments.coding is None:
+            require_learnable(moments, uses_scale=False)
+    found = [str(warning.message) for warning in caught]
+    if moments.missing is not None and moments.missing.cells:
+        found.append(moments.missing.sentence)
+    return found
+
+
+def _outcomes(
+    names: Sequence[str], process: MethodProcess, time_limit: float | None, callback: Callable[[Step], None] | None
+) -> Iterator[tuple[str, Outcome]]:
+    """Run the methods that are installed, one after the other, up to Ctrl-C."""
+    interrupted = False
+    for number, name in enumerate(names):
+        tick = None if callback is None else partial(_report, callback, name, number, len(names))
+        outcome = Outcome("not run") if interrupted else _run(name, process, time_limit, tick)
+        interrupted = interrupted or outcome.status == "interrupted"
+        yield name, outcome
 
 
 def _run(name: str, process: MethodProcess, time_limit: float | None, tick: Callable[[float], None] | None) -> Outcome:
