@@ -20,7 +20,7 @@ from golem.runtime.types import BoolVector, Matrix
 from golem.score.regression import Regressions, regress_edges
 from golem.solvers.order import order_kernels as kernels
 from golem.solvers.order.better_parts import CostedGraph, take_better_parts
-from golem.solvers.order.candidates import candidate_lists, choose_parents, scratch
+from golem.solvers.order.candidates import choose_parents, scratch
 from golem.solvers.order.search_clock import SearchClock
 from golem.solvers.solution import Status
 
@@ -170,9 +170,6 @@ class Run:
         self.kept = wanted
         workers = min(available_cores(), len(starts)) if d >= _THREADS_PAY_FROM else 1
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
-        self.connected = owner.connected.copy()
-        if owner.required is not None:
-            self.connected |= owner.required
 
     def close(self) -> None:
         """End the threads."""
@@ -216,13 +213,12 @@ class Run:
 
     def _begin_round(self, starts: Sequence[Start], seeds: Sequence[int], awake: Sequence[NDArray[np.int64]]) -> bool:
         """Begin the chains with the present candidates, and let them climb; return whether all nodes are candidates."""
-        owner, most = self.owner, self.problem.most_parents
-        lists = candidate_lists(self.problem.S, self.connected, owner.likely, owner.known)
+        lists, most = self.owner.candidates(), self.problem.most_parents
         chains = [Chain(lists, most, start, seed) for start, seed in zip(starts, seeds, strict=True)]
         self._each(lambda chain: chain.begin(self.problem), chains)
         self.chains = chains
         self._climb(chains, awake)
-        return bool(lists.slots.shape[1] == len(owner.S) ** 2)
+        return bool(lists.slots.shape[1] == len(self.owner.S) ** 2)
 
     def _connect(self, starts: Sequence[Start], families: bool = False) -> BoolVector:
         """Add edges to the candidates, also between families if asked; return which nodes have new candidates.
@@ -234,10 +230,7 @@ class Run:
             d, ends = len(order), np.cumsum([0, *map(len, parents)])
             edges = sparse.csr_array((np.ones(ends[-1]), np.concatenate(parents), ends), shape=(d, d))
             linked = edges + edges @ edges + edges.T @ edges if families else edges
-            one, other = linked.nonzero()
-            added = (one != other) & ~self.connected[one, other] & ~self.connected[other, one]
-            new[one[added]] = new[other[added]] = True
-            self.connected[one[added], other[added]] = True
+            new |= self.owner.connect(*linked.nonzero())
         return new
 
     def _among_all(self, starts: Sequence[Start]) -> list[Start]:

@@ -12,6 +12,7 @@ user can depend on the units of the columns. The compiled part is `order_kernels
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,8 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 from golem.data.checks import most_parents
 from golem.graphs.dag import is_dag, topological_order
 from golem.runtime.threads import blas_threads_for
+from golem.runtime.types import BoolVector
 from golem.solvers.order import order_kernels as kernels
-from golem.solvers.order.candidates import markov_blankets, most_correlated
+from golem.solvers.order.candidates import candidate_lists, markov_blankets, most_correlated
 from golem.solvers.order.chains import Run, Start
 from golem.solvers.order.found_graph import FoundGraph
 from golem.solvers.order.free_order import EFFORTS, Effort
@@ -127,7 +129,27 @@ class OrderSearch:
         with blas_threads_for(d):
             self.likely, self.r2 = markov_blankets(self.problem)
         self.blankets = [np.flatnonzero(row) for row in self.likely]
-        self.connected = self.likely | most_correlated(R)
+        # Pairs of candidates. Every search adds those that it missed, so that later ones begin with them.
+        self._connected = self.likely | most_correlated(R)
+        if self.required is not None:
+            self._connected |= self.required
+        self._candidates: kernels.Candidates | None = None
+
+    def candidates(self) -> kernels.Candidates:
+        """Return the candidates of every node."""
+        if self._candidates is None:
+            self._candidates = candidate_lists(self.problem.S, self._connected, self.likely, self.known)
+        return self._candidates
+
+    def connect(self, one: NDArray[Any], other: NDArray[Any]) -> BoolVector:
+        """Make pairs of nodes candidates of each other; return which nodes have new ones, shape (d,)."""
+        added = (one != other) & ~self._connected[one, other] & ~self._connected[other, one]
+        self._connected[one[added], other[added]] = True
+        new = np.zeros(len(self.S), dtype=bool)
+        new[one[added]] = new[other[added]] = True
+        if new.any():
+            self._candidates = None
+        return new
 
     def search(
         self,
