@@ -17,17 +17,16 @@ from multiprocessing import get_context
 import golem
 from fuzz import corpus
 from fuzz.packages import not_tried
-from fuzz.run import run_kinds, say
+from fuzz.run import DAMAGED, run_kinds, say
 from golem.experiments.engine.provenance import processor
 from golem.runtime.machine import available_cores
-
-DAMAGED = ", damaged"
 
 
 def main() -> None:
     """Run all kinds in every worker, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--damaged", type=int, help="Damaged inputs per reader that are enough; no limit by default.")
     parser.add_argument("--workers", default="auto", help="Number of processes.")
     parser.add_argument("--seed", type=int, default=None, help="Random seed; a new one by default.")
     parser.add_argument("--kind", choices=list(corpus.KINDS), action="append", help="Only this kind; may be repeated.")
@@ -36,7 +35,9 @@ def main() -> None:
     kinds = given_options.kind or list(corpus.KINDS)
     workers = available_cores() if given_options.workers == "auto" else int(given_options.workers)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(run_kinds, kinds, given_options.seconds, number + worker) for worker in range(workers)]
+        enough = float("inf") if given_options.damaged is None else given_options.damaged / workers
+        tasks = [(kinds, given_options.seconds, number + worker, enough) for worker in range(workers)]
+        futures = [pool.submit(run_kinds, *task) for task in tasks]
         founds = [future.result() for future in futures]
     totals = {kind: [sum((found[kind][i] for found in founds), Counter()) for i in range(3)] for kind in kinds}
     say(f"\n{_versions()}; {processor()}; seed {number}, {workers} workers\n")

@@ -118,6 +118,7 @@ OPTIONS: dict[str, dict[str, list[str] | None]] = {
     },
     "report": {"--truth": FILES, "--compare": FILES, "--title": WORDS, "--quiet": None},
 }
+READERS = [f"golem {name}" for name in OPTIONS]
 ARGUMENTS = {"fit": 1, "simulate": 0, "score": 2, "score --data": 1, "compare": 1, "experiment --plot": 1}
 ARGUMENTS |= {"export": 1, "report": 1}
 _TABLES = ["{table}", "{table}", "{categories}", "{experiments}"]
@@ -134,9 +135,9 @@ PROMISED = {
 
 
 @st.composite
-def command_lines(draw: st.DrawFn) -> dict[str, Any]:
-    """Draw a command, its arguments and a few of its options."""
-    name = draw(st.sampled_from([*OPTIONS, "fit"]))
+def cases(draw: st.DrawFn, reader: str) -> dict[str, Any]:
+    """Draw the arguments and a few of the options of a command."""
+    name = reader.removeprefix("golem ")
     usual = USUAL.get(name, ["{graph}"])
     files = [draw(st.sampled_from(usual if draw(st.integers(0, 2)) else FILES)) for _ in range(ARGUMENTS[name])]
     first, *typed = name.split()
@@ -144,15 +145,12 @@ def command_lines(draw: st.DrawFn) -> dict[str, Any]:
     for option in draw(st.lists(st.sampled_from(list(OPTIONS[name])), max_size=4)):
         values = OPTIONS[name][option]
         typed += option.split() if values is None else [option, *_parts(option, draw(st.sampled_from(values)))]
-    return {"reader": f"golem {name}", "arguments": [first, *files, *typed]}
+    return {"reader": reader, "arguments": [first, *files, *typed]}
 
 
 def _parts(option: str, value: str) -> list[str]:
     """Return the values of an option; a range has two."""
     return value.split() if option in ("--levels", "--noise-std") else [value]
-
-
-CASES = command_lines()
 
 
 def check(case: dict[str, Any]) -> None:

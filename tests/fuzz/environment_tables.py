@@ -26,12 +26,13 @@ LABELS = ["control", "k o", "0", "1", "é", "a", "<b>", "\x1b[2J", "None", "x.y"
 IN_MEMORY = ["labels", "mapping", "pandas", "pyarrow", *(["polars"] if "polars" not in ABSENT else [])]
 IN_FILES = ["column", "files"]
 COMMANDS = ["golem fit", "golem fit --environments", "golem compare"]
+READERS = [*IN_MEMORY, *IN_FILES, *COMMANDS]
 ODD_LABELS: list[Any] = [None, "", "NA", "control ", "Control", 1.5, True, [], "\ue000", "zz"]
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> dict[str, Any]:
-    """Draw labels, rows and targets, and where they are; some labels and targets are damaged."""
+def cases(draw: st.DrawFn, reader: str) -> dict[str, Any]:
+    """Draw labels, rows and targets for a reader; some labels and targets are damaged."""
     labels = draw(st.lists(st.sampled_from(LABELS), min_size=2, max_size=3, unique=True))
     names = NAMES[: draw(st.integers(2, 4))]
     sizes = [draw(st.sampled_from([8, *[15] * 20, 2, 1])) for _ in labels]
@@ -39,11 +40,11 @@ def cases(draw: st.DrawFn) -> dict[str, Any]:
     rows[:, 1] += 2 * rows[:, 0]
     some = st.lists(st.sampled_from(names), max_size=2, unique=True)
     targets: Any = {label: [] if k == 0 else draw(some) for k, label in enumerate(labels)}
-    case: dict[str, Any] = {"reader": draw(st.sampled_from([*IN_MEMORY, *IN_FILES, *IN_FILES, *COMMANDS]))}
+    case: dict[str, Any] = {"reader": reader}
     case |= {"names": names, "rows": rows.tolist(), "intervention": draw(st.sampled_from(["soft", "hard"]))}
     case["labels"] = [label for label, size in zip(labels, sizes, strict=True) for _ in range(size)]
     content = json.dumps(targets).encode()
-    if draw(st.integers(0, 2)):
+    if draw(st.integers(0, 2)) < 2:
         case["reader"] += ", damaged"
         damage = draw(st.sampled_from(["targets", "targets", "bytes", "label", "label and target"]))
         if damage == "targets":
@@ -55,9 +56,6 @@ def cases(draw: st.DrawFn) -> dict[str, Any]:
             case["labels"][:4] = [odd] * min(4, len(rows))
             content = json.dumps(targets | ({str(odd): []} if damage == "label and target" else {})).encode()
     return case | {"targets": as_text(content)}
-
-
-CASES = cases()
 
 
 def check(case: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from golem.graphs.formats import FORMATS, read_graph
 from golem.graphs.named_graph import NamedGraph
 from golem.output.export import graph_text
 
+READERS = [*FORMATS, "knowledge"]
 NAMES = ["a", "b c", "ä", "1", 'x"y', "<b>", "node", "a->b", "\\", "e,f"]
 TETRAD_KNOWLEDGE = '/knowledge\naddtemporal\n1* a "b c"\n2- c\n3 d\n\nforbiddirect\na c\n\nrequiredirect\na d\n'
 # These formats have no weights.
@@ -38,33 +40,41 @@ def graphs(draw: st.DrawFn) -> NamedGraph:
 
 
 @st.composite
-def written_graphs(draw: st.DrawFn) -> dict[str, Any]:
-    """Draw a graph in some format; formats differ in the names that they can hold."""
+def written_graphs(draw: st.DrawFn, reader: str) -> dict[str, Any]:
+    """Draw a graph in a format; formats differ in the names that they can hold."""
     graph = draw(graphs())
-    reader = draw(st.sampled_from(list(FORMATS)))
     try:
         text = graph_text(graph, reader)
     except ValueError:
-        reader, text = "json", graph_text(graph, "json")
+        graph = replace(graph, names=tuple("abcd"[: len(graph.names)]))
+        text = graph_text(graph, reader)
     edges = {f"{graph.names[i]}\n{graph.names[j]}": graph.weights[i, j] for i, j in np.argwhere(graph.adjacency)}
     return {"reader": reader, "bytes": as_text(text.encode()), "edges": edges}
 
 
 @st.composite
-def damaged_graphs(draw: st.DrawFn) -> dict[str, Any]:
-    """Draw a file of a graph or of knowledge with some bytes changed."""
-    if draw(st.integers(0, 8)) == 0:
+def damaged_graphs(draw: st.DrawFn, reader: str) -> dict[str, Any]:
+    """Draw a file of a graph with some bytes changed."""
+    case = draw(written_graphs(reader))
+    return {"reader": f"{reader}, damaged", "bytes": as_text(draw(mutated(as_bytes(case["bytes"]))))}
+
+
+@st.composite
+def damaged_knowledge(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw a file of knowledge with some values or bytes changed."""
+    how = draw(st.sampled_from(["values", "bytes", "Tetrad"]))
+    if how == "values":
         content = json.dumps(draw(mutated_json(KNOWLEDGE))).encode()
-        if draw(st.booleans()):
-            content = draw(mutated(json.dumps(KNOWLEDGE).encode()))
-        if draw(st.integers(0, 2)) == 0:
-            content = draw(mutated(TETRAD_KNOWLEDGE.encode()))
-        return {"reader": "knowledge, damaged", "bytes": as_text(content)}
-    case = draw(written_graphs())
-    return {"reader": case["reader"] + ", damaged", "bytes": as_text(draw(mutated(as_bytes(case["bytes"]))))}
+    else:
+        content = draw(mutated(json.dumps(KNOWLEDGE).encode() if how == "bytes" else TETRAD_KNOWLEDGE.encode()))
+    return {"reader": "knowledge, damaged", "bytes": as_text(content)}
 
 
-CASES = st.one_of(written_graphs(), damaged_graphs(), damaged_graphs(), damaged_graphs())
+def cases(reader: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Draw files for a reader; three of four graphs are damaged."""
+    if reader == "knowledge":
+        return damaged_knowledge()
+    return st.one_of(*(damaged_graphs(reader) for _ in range(3)), written_graphs(reader))
 
 
 def check(case: dict[str, Any]) -> None:

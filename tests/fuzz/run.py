@@ -21,13 +21,19 @@ SHARES = {"tables": 0.12, "graphs": 0.15, "documents": 0.27, "options": 0.18, "c
 SHARES |= {"categories": 0.12, "environments": 0.08}
 
 MOST_ATTEMPTS = 200
+DAMAGED = ", damaged"
 
 
 class Run:
-    """Counts of one kind of input, and the violations that were seen."""
+    """Counts of one kind of input, and the violations that were seen.
 
-    def __init__(self, kind: str, known: set[tuple[str, str]]) -> None:
-        self.kind, self.known = kind, known
+    The readers of the kind take turns, and share the time equally. One that has read `enough` damaged inputs, or
+    inputs if it gets no damaged ones, leaves its time to the others.
+    """
+
+    def __init__(self, kind: str, known: set[tuple[str, str]], enough: float = float("inf")) -> None:
+        self.kind, self.known, self.enough = kind, known, enough
+        self.seconds = dict.fromkeys(corpus.KINDS[kind].READERS, 0.0)
         self.tried: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.violations: Counter[str] = Counter()
@@ -62,19 +68,20 @@ class Run:
 
     def until(self, end: float, numbers: random.Random) -> None:
         """Try new cases until a time; store each new violation in its smallest form."""
-        while time.monotonic() < end:
+        while time.monotonic() < end and (reader := self._next()):
+            begin = time.monotonic()
             self.last, self.attempts = None, 0
 
             @seed(numbers.randrange(2**32))
             @settings(
-                max_examples=200,
+                max_examples=50,
                 database=None,
                 deadline=None,
                 phases=[Phase.generate, Phase.shrink],
                 suppress_health_check=list(HealthCheck),
                 report_multiple_bugs=False,
             )
-            @given(corpus.KINDS[self.kind].CASES)
+            @given(corpus.KINDS[self.kind].cases(reader))
             def holds(case: dict[str, Any]) -> None:
                 if time.monotonic() < end:
                     self.check(case)
@@ -88,16 +95,26 @@ class Run:
                 self.known.add(violation.signature)
                 self.violations[case["reader"]] += 1
                 say(f"{corpus.store(self.kind, case, violation)}: {violation}")
+            self.seconds[reader] += time.monotonic() - begin
+
+    def _next(self) -> str | None:
+        """Return the reader that had the least time, among those without enough inputs."""
+        readers = [reader for reader in self.seconds if self._count(reader) < self.enough]
+        return min(readers, key=self.seconds.__getitem__, default=None)
+
+    def _count(self, reader: str) -> int:
+        """Return the number of damaged inputs of a reader, or of all its inputs if none is damaged."""
+        return self.tried[reader + DAMAGED] or self.tried[reader]
 
 
-def run_kinds(kinds: list[str], seconds: float, number: int) -> dict[str, tuple[Counter[str], ...]]:
-    """Try each kind for its share of the time; return the counts of inputs tried, refused and in violation."""
-    numbers, known = random.Random(number), corpus.known()
-    whole = sum(SHARES[kind] for kind in kinds)
+def run_kinds(kinds: list[str], seconds: float, number: int, enough: float) -> dict[str, tuple[Counter[str], ...]]:
+    """Try each kind for at most its share of the time; return the counts of inputs tried, refused and in violation."""
+    numbers, known, end = random.Random(number), corpus.known(), time.monotonic() + seconds
     found = {}
-    for kind in kinds:
-        run = Run(kind, known)
-        run.until(time.monotonic() + seconds * SHARES[kind] / whole, numbers)
+    for k, kind in enumerate(kinds):
+        run, begin = Run(kind, known, enough), time.monotonic()
+        share = SHARES[kind] / sum(SHARES[other] for other in kinds[k:])  # what a kind leaves goes to the next ones
+        run.until(begin + (end - begin) * share, numbers)
         found[kind] = run.tried, run.refused, run.violations
     return found
 
