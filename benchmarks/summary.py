@@ -5,8 +5,10 @@ SHD per node where the data identify directions (equal noise variances), SHD-C p
 error. `golem` is the paper's recipe for that noise (golem-ev or golem-nv) with all 1e5 steps; on the networks, whose
 units are arbitrary, all methods get standardized columns. FGS has the score of the paper (fgs), with about the penalty
 per edge of `order`, and the plain BIC (fgs-bic). flopsearch has the settings that it recommends, and the penalty per
-edge of `order` (flopsearch-mbic); it runs in an environment of its own.
+edge of `order` (flopsearch-mbic); it runs in an environment of its own. The networks are in the wheel of pgmpy.
 
+    python -m venv .other-packages/flopsearch && .other-packages/flopsearch/bin/pip install flopsearch==0.3.0 numpy
+    pip download --no-deps pgmpy==1.1.2 && unzip pgmpy-1.1.2-*.whl 'pgmpy/utils/example_models/*.json'
     python benchmarks/summary.py --flopsearch .other-packages/flopsearch/bin/python \
         --networks pgmpy/utils/example_models
     python benchmarks/summary.py --lines equal-sparse --methods order,fgs        # a part of it
