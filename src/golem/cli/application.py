@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from golem.cli import compare, demo, experiment, export, fit, report, score, simulate
 from golem.cli.guard import guarded
@@ -13,6 +13,26 @@ from golem.cli.terminal import out
 from golem.runtime.version import __version__
 
 _DEBUG = "--debug"
+
+
+def _name_values(command: Any, ctx: Any) -> None:
+    """Name the values of options and arguments in the help; flags have none."""
+    for one in command.get_params(ctx):
+        if one.param_type_name == "argument":
+            one.metavar, one.display_type_rich = str(one.name).upper(), lambda ctx: None
+        elif one.metavar is None and getattr(one, "is_flag", False):
+            one.metavar = ""
+        elif one.metavar is None and getattr(one, "min", None) is not None:
+            one.metavar = "NUMBER"
+
+
+class _Command(TyperCommand):
+    """A command whose help is readable."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        _name_values(self, ctx)
+        super().format_help(ctx, formatter)
 
 
 class _Commands(TyperGroup):
@@ -24,6 +44,11 @@ class _Commands(TyperGroup):
         if _DEBUG in args:
             args = [_DEBUG, *(word for word in args if word != _DEBUG)]
         return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        _name_values(self, ctx)
+        super().format_help(ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -51,7 +76,7 @@ for command in (
     export.export,
     experiment.experiment,
 ):
-    app.command()(command)
+    app.command(cls=_Command)(command)
 
 
 def _version(value: bool) -> None:

@@ -31,7 +31,9 @@ def compare(
     methods: Annotated[
         list[str],
         options.search(
-            help="Methods, e.g. order,pc; may be repeated.  [default: all that are installed except the paper's recipe]"
+            metavar="METHODS",
+            help="Methods, e.g. order,pc; may be repeated.  [default: all that are installed except the paper's "
+            "recipe]",
         ),
     ] = [],  # noqa: B006
     paper: Annotated[
@@ -65,9 +67,10 @@ def compare(
       methods
     - `dagma`, `gcastle-notears`, `lingam`, `causal-learn-ges`, `causal-learn-pc`, `flopsearch`,
       `flopsearch-mbic`: other packages
-    - `order-soft`, `order-hard`, `gies`, `gnies`: learn from experiments (only these run with --environment, and
-      `order`, which is then `order-soft`)
-    - `-mbic`: with the penalty per edge of `order`, so that only the searches differ
+    - `order-soft`, `order-hard`, `gies`, `gnies`: methods for experiments; with --environment only these and `order`
+      run, and `order` then means `order-soft`
+
+    Names that end in `-mbic` use the same penalty per edge as `order`, so only the search differs.
 
     Writes `comparison.csv`, `agreement.csv`, `distances.csv`, `comparison.png` and `report.html` into the output
     folder; open `report.html` in a browser. A method that fails, exceeds its time limit or cannot use the given

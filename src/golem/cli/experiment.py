@@ -105,8 +105,8 @@ def experiment(
     Writes `table.csv`, `figure.png`, `figure.svg` and `verdict.md` into the output folder. `verdict.md` lists each
     claim, the measured numbers, and whether the claim holds.
 
-    Each finished task is saved at once. After Ctrl-C or a crash, the same command continues, also inside long runs of
-    the paper's recipe and past their time limit. Concurrent runs share the work.
+    Each finished task is saved at once. After Ctrl-C or a crash, the same command resumes, even in the middle of a long
+    run of the paper's recipe or after its time limit. Concurrent runs share the work.
     """
     skip_slow_imports()
     from golem.experiments import EXPERIMENTS, Grid, Options, load, run

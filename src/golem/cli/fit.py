@@ -49,8 +49,10 @@ def fit(
     lambda_sparsity: Annotated[
         str | None,
         options.model(
-            help="Penalty per edge: mbic, ebic, bic or a number. With --solver lbfgs or adam: weight of the l1 norm."
-            "  [default: mbic; with --solver lbfgs or adam 0.002, or 0.02 if --noise is ev]"
+            metavar="PENALTY",
+            help="Penalty per edge: mbic, ebic, bic, or a number (the penalty divided by 2n, for n rows). With "
+            "--solver lbfgs or adam: weight of the l1 norm.  [default: mbic; with --solver lbfgs or adam 0.002, or "
+            "0.02 if --noise is ev]",
         ),
     ] = None,
     select: Annotated[
@@ -73,8 +75,8 @@ def fit(
     shape: Annotated[
         Literal["auto", "off"],
         options.model(
-            help="Use the shape of the noise for directions that the equivalence class leaves open, where the linear "
-            "model holds (used with --solver order and --noise nv or auto)."
+            help="Use non-Gaussian noise to decide directions that the equivalence class leaves open, where the linear "
+            "model holds (with --solver order and --noise nv or auto)."
         ),
     ] = "auto",
     intervention: options.InterventionKind = "soft",
@@ -82,8 +84,8 @@ def fit(
     score: Annotated[
         Literal["auto", "gaussian", "mixed", "bdeu", "discrete-bic"],
         options.model(
-            help="Score: of numbers (gaussian), of numbers and categories (mixed), of categories (bdeu, discrete-bic), "
-            "or by the types of the columns (auto)."
+            help="Score: gaussian (numbers), mixed (numbers and categories), bdeu or discrete-bic (categories), or "
+            "auto (chosen by column types)."
         ),
     ] = "auto",
     solver: Annotated[
@@ -107,15 +109,16 @@ def fit(
         Path | None,
         options.search(
             metavar="FILE",
-            help="Keep the state of a long solve in this file, so that the same command continues after Ctrl-C, a time "
-            "limit or a crash (needs --solver adam).",
+            help="Save progress to this file, so that the same command resumes after Ctrl-C, a time limit or a crash "
+            "(needs --solver adam).",
         ),
     ] = None,
     device: Annotated[
         str,
         options.search(
-            help="cpu, cuda, or auto: a GPU if it is faster. A GPU needs --solver adam, or --solver order with "
-            "--noise ev."
+            metavar="DEVICE",
+            help="cpu, cuda, or auto (use a GPU if that is faster). A GPU needs --solver adam, or --solver order with "
+            "--noise ev.",
         ),
     ] = "cpu",
     seed: Annotated[int, options.search(help="Random seed.", min=0)] = 0,
@@ -130,7 +133,8 @@ def fit(
         options.check(
             metavar="N",
             help="Learn N more graphs from resampled rows, e.g. 100, and count how often each edge and direction "
-            "occurs. Files above 256 MB are resampled in blocks.",
+            "occurs. Tables with categories use random halves of the rows instead. Files above 256 MB are resampled in "
+            "blocks.",
             min=1,
         ),
     ] = None,
@@ -175,10 +179,10 @@ def fit(
         golem fit experiments/data.csv --environment environment --targets experiments/targets.json
         golem fit --from out/graph.json -o again
 
-    Writes `graph.json`, `edges.csv`, `weights.csv` (up to 1000 columns), `graph.png` and `report.html` into the output
-    folder; open `report.html` in a browser. Tables with categories have `coefficients.csv` instead of `weights.csv`.
-    `--bootstrap` adds frequencies and intervals to these files, `--select` adds `path.csv` and `path.png`. Ctrl-C keeps
-    the best graph so far (exit code 130).
+    Writes `graph.json`, `edges.csv`, `weights.csv` (only for tables with at most 1000 columns), `graph.png` and
+    `report.html` into the output folder; open `report.html` in a browser. Tables with categories have
+    `coefficients.csv` instead of `weights.csv`. `--bootstrap` adds frequencies and intervals to these files, `--select`
+    adds `path.csv` and `path.png`. Ctrl-C keeps the best graph so far (exit code 130).
 
     `--from` looks for the files of the earlier run in the folder where it was started, in the current folder, and next
     to the `graph.json`. It reports whether the data and the graph are the same.
@@ -188,7 +192,7 @@ def fit(
     from golem.workflow import fit_file, repeat_fit
 
     if repeat is None and not data:
-        raise typer.BadParameter("no table given. Name a file, or a run to repeat with --from.", param_hint="DATA")
+        raise typer.BadParameter("No table given. Name a file, or use --from to repeat a run.", param_hint="DATA")
     shared: dict[str, Any] = {
         "bootstrap": bootstrap,
         "diagnose": diagnose,

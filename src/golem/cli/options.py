@@ -39,8 +39,9 @@ KnowledgeFile = Annotated[
 Missing = Annotated[
     Literal["error", "drop", "em"],
     data(
-        help="Treatment of missing values (empty cells, NA, NaN, null, and the marks * ? . -): stop (error), drop "
-        "their rows (drop), or estimate means and covariances by Gaussian EM (em)."
+        help="Treatment of missing values (empty cells, NA, NaN, null, and the marks * ? . - unless the column "
+        "contains both + and -): stop (error), drop their rows (drop), or estimate means and covariances by Gaussian "
+        "EM (em)."
     ),
 ]
 NotAvailable = Annotated[
@@ -48,7 +49,7 @@ NotAvailable = Annotated[
     data(
         "--na",
         metavar="MARKER",
-        help="Additional marker of missing values, e.g. unknown or -999, or of one column, e.g. age=-999; may be "
+        help="Additional missing-value marker, e.g. unknown or -999; for one column only, e.g. age=-999; may be "
         "repeated. Numbers match by value.",
     ),
 ]
@@ -67,19 +68,21 @@ Numeric = Annotated[
         help="Columns that are numbers although golem would take them for categories, e.g. a,b; may be repeated.",
     ),
 ]
-Columns = Annotated[str | None, data(help="Columns to use, in this order, e.g. a,b,c.  [default: all]")]
+Columns = Annotated[
+    str | None, data(metavar="COLUMNS", help="Columns to use, in this order, e.g. a,b,c.  [default: all]")
+]
 DropDependent = Annotated[
     bool,
     data(
         "--drop-dependent",
-        help="Leave out columns that are constant, copies or linear combinations of columns before them.",
+        help="Leave out columns that are constant, copies or linear combinations of earlier columns.",
     ),
 ]
 Covariance = Annotated[
     bool, data("--covariance", help="The file is a covariance or correlation matrix with names; needs --rows.")
 ]
 Rows = Annotated[int | None, data("--rows", metavar="N", help="Number of rows behind the covariance matrix.", min=2)]
-Drop = Annotated[list[str], data(help="Columns to leave out, e.g. a,b,c; may be repeated.")]
+Drop = Annotated[list[str], data(metavar="COLUMNS", help="Columns to leave out, e.g. a,b,c; may be repeated.")]
 Header = Annotated[
     bool | None,
     data("--header/--no-header", help="Whether the first line holds column names.  [default: detected]"),
@@ -87,13 +90,13 @@ Header = Annotated[
 
 EnvironmentColumn = Annotated[
     str | None,
-    experiment("--environment", metavar="COLUMN", help="Column that says from which experiment each row comes."),
+    experiment("--environment", metavar="COLUMN", help="Column with the experiment of each row."),
 ]
 EnvironmentFiles = Annotated[
     bool,
     experiment(
         "--environments",
-        help="Every file is an experiment, labelled by the name of the file without its ending: golem fit "
+        help="Treat each file as one experiment, named after the file without its extension, e.g. golem fit "
         "--environments runs/*.csv --targets targets.json.",
     ),
 ]

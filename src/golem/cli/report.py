@@ -36,8 +36,8 @@ def report(
         golem report out/graph.json --truth truth.csv -o report.html
 
     Writes one HTML file that needs no network. `--truth` marks edges as true, reversed, extra or missing. `--compare`
-    marks edges that are in both graphs or in only one. Undecided edges count as drawn, as in `golem score`. Variables
-    that the other graph does not name are isolated there, and the page lists them.
+    marks edges that are in both graphs or in only one. Variables missing from the other graph are treated as
+    isolated there and listed on the page.
     """
     from golem.graphs.formats import read_graph, read_graph_document
     from golem.output.report import report_document

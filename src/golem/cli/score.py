@@ -31,18 +31,18 @@ def score(
     context: typer.Context,
     graph: Annotated[
         Path,
-        typer.Argument(metavar="GRAPH", help="True graph: graph.json, CSV, or any format of `golem export`."),
+        typer.Argument(help="True graph: graph.json, CSV, or any format of `golem export`."),
     ],
     estimate: Annotated[
         Path | None,
-        typer.Argument(help="Estimated graph, in the same formats.  [default: with --data, none]"),
+        typer.Argument(help="Estimated graph, in the same formats. Not needed with --data."),
     ] = None,
     cpdag: Annotated[
         bool,
         typer.Option(
             "--cpdag",
-            help="Treat undecided edges and edges given in both directions as undirected, and as correct if the truth "
-            "has either direction. Otherwise undecided edges count as drawn.",
+            help="Treat undecided edges (and edges listed in both directions) as undirected; they count as correct if "
+            "the true graph has either direction. Without this option they count as drawn.",
         ),
     ] = False,
     normalize: Annotated[
@@ -75,14 +75,14 @@ def score(
 
     With two graphs, prints:
 
-    - true, reversed, extra and missing edges; a variable that only one of the graphs has is isolated in the other
+    - true, reversed, extra and missing edges; a variable missing from one graph is treated as isolated there
     - SHD: edges to add, remove or reverse; SHD-C: the same between the equivalence classes
-    - SID: pairs of variables whose effect would be computed wrongly
+    - SID: pairs of variables whose causal effect would be wrong if computed from the estimated graph
     - TPR: share of the true edges that were found; FDR: share of the found edges that are wrong
     - precision (1 - FDR) and F1, the harmonic mean of precision and TPR
 
-    With `--data`, tests the partial correlations that the graph implies to be zero, and prints a global p-value and the
-    worst violations by name. Use rows from which the graph was not learned.
+    With `--data`, tests the partial correlations that should be zero according to the graph, and prints a global
+    p-value and the worst violations by name. Use rows from which the graph was not learned.
     """
     with user_errors():
         given = options.given_options(context, ("graph", "estimate", "data", "as_json"))
