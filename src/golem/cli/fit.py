@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -228,21 +229,12 @@ def fit(
                 device=device,
                 random_state=seed,
             )
-            reading = table.reading
+            reading = dataclasses.replace(table.reading, environment=environment, environments=environments)
             result = fit_file(
                 data or [],
                 output,
                 model,
-                columns=reading.columns,
-                drop=reading.drop,
-                header=reading.header,
-                na=reading.na,
-                categorical=reading.categorical,
-                numeric=reading.numeric,
-                covariance=reading.covariance,
-                rows=reading.rows,
-                environment=environment,
-                environments=environments,
+                **vars(reading),
                 targets=targets,
                 drop_dependent=table.drop_dependent,
                 forbid=forbid,

@@ -103,10 +103,6 @@ class Environments:
         """Return the environments, by number, that do not target a column."""
         return tuple(e for e, some in enumerate(self.targets) if node not in some)
 
-    def targeting(self, node: int) -> tuple[int, ...]:
-        """Return the environments, by number, that target a column."""
-        return tuple(e for e, some in enumerate(self.targets) if node in some)
-
     def groups(self) -> dict[tuple[int, ...], list[int]]:
         """Return the columns by the set of environments that do not target them."""
         found: dict[tuple[int, ...], list[int]] = {}

@@ -59,6 +59,19 @@ class Reading:
     environment: str | None = None
     environments: bool = False
 
+    def open(self, paths: Sequence[str]) -> TableFiles:
+        """Open the files of a table."""
+        return TableFiles.open(
+            paths,
+            columns=self.columns,
+            drop=self.drop,
+            header=self.header,
+            na=self.na,
+            categorical=self.categorical,
+            numeric=self.numeric,
+            hidden=self.environment,
+        )
+
     def without(self, unusable: Sequence[Unusable], progress: Progress) -> Reading:
         """Leave out columns that cannot be used, with a note."""
         names = [column.name for column in unusable]
@@ -82,15 +95,7 @@ def open_source(
     if reading.rows is not None and not _is_covariance(paths):
         raise ValueError("--rows is the number of rows behind a covariance matrix. Add --covariance, or remove it.")
     try:
-        table = TableFiles.open(
-            paths,
-            columns=reading.columns,
-            drop=reading.drop,
-            header=reading.header,
-            na=reading.na,
-            categorical=reading.categorical,
-            numeric=reading.numeric,
-        )
+        table = reading.open(paths)
     except ValueError:
         if _is_covariance(paths):
             return CovarianceSource(paths, reading, divided, scheduler)
@@ -148,14 +153,7 @@ def _open_environments(
 ) -> EnvironmentSource:
     """Open files with environments."""
     assert targets is not None
-    table = TableFiles.open(
-        paths,
-        columns=reading.columns,
-        drop=reading.drop,
-        header=reading.header,
-        na=reading.na,
-        hidden=reading.environment,
-    )
+    table = reading.open(paths)
     table, by_rows = labelled(table, reading.environment, targets), table.size <= ROWS_UP_TO
     return EnvironmentSource(table, targets, divided=divided, scheduler=scheduler, by_rows=by_rows, shards=SHARDS)
 

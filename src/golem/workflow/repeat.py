@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
+from golem.data.table_source import Reading
 from golem.output.repeat import Run
 from golem.runtime.progress import Progress
 from golem.workflow.fit import FitResult, fit_file
@@ -46,16 +47,7 @@ def repeat_fit(
         data or run.paths(),
         output,
         run.model(),
-        columns=run.data.columns,
-        drop=run.data.drop,
-        header=run.data.header,
-        na=run.data.na,
-        categorical=run.data.categorical,
-        numeric=run.data.numeric,
-        covariance=run.data.covariance,
-        rows=run.data.rows,
-        environment=run.data.environment,
-        environments=run.data.environments,
+        **{field.name: getattr(run.data, field.name) for field in dataclasses.fields(Reading)},
         targets=run.targets,
         bootstrap=bootstrap or run.resamples,
         random_state=run.seed,
