@@ -33,17 +33,17 @@ class NodePenalty:
     by_parents: Vector  # (d,), for 0, 1, ..., d - 1 parents
 
 
-def node_penalty(sparsity: L0, rows: Sequence[Sequence[float]], factor: float = 1.0) -> NodePenalty:
+def node_penalty(sparsity: L0, rows: Sequence[Sequence[float]]) -> NodePenalty:
     """Return the penalty of nodes whose coefficients are estimated from these numbers of rows, once from each.
 
-    Node j has log n per coefficient for every n in `rows[j]`, times `factor`. What "mbic" and "ebic" add for the choice
-    among the nodes is added once per parent. A number lambda is 2 n lambda per coefficient.
+    Node j has log n per coefficient for every n in `rows[j]`. What "mbic" and "ebic" add for the choice among the nodes
+    is added once per parent. A number lambda is 2 n lambda per coefficient.
     """
     d = len(rows)
     if not isinstance(sparsity.criterion, str):
         weight = 2.0 * sparsity.criterion
         return NodePenalty(np.array([weight * sum(own) for own in rows]), np.zeros(d))
-    per_coefficient = np.array([factor * np.log(np.maximum(own, 1.0)).sum() for own in map(np.array, rows)])
+    per_coefficient = np.array([np.log(np.maximum(own, 1.0)).sum() for own in map(np.array, rows)])
     # With n = 1, only the part that does not depend on n is left.
     return NodePenalty(per_coefficient, sparsity.penalties(1, d))
 
@@ -151,21 +151,6 @@ class GaussianBlocks:
                 logdet[some] = np.log(_residual_variances(blocks, J)).sum(axis=1)
         return logdet
 
-    def determined(self, causes: Indices, children: Indices) -> Indices:
-        """Return the nodes with columns that their parents determine, given as a list of edges, in one of their terms.
-
-        Columns that other columns of the same node determine are not meant.
-        """
-        found = []
-        for j in np.unique(children).tolist():
-            columns = self.columns([*causes[children == j].tolist(), j])
-            J = int(self.sizes[j])
-            blocks = [self.block(t, columns) for t in self.terms[j]]
-            left = [_residual_variances(np.stack([R, _alone(R, J)]), J) <= COLLINEAR for R in blocks]
-            if any((with_parents & ~alone).any() for with_parents, alone in left):
-                found.append(j)
-        return np.array(found, dtype=np.intp)
-
 
 def gaussian_blocks(
     matrices: ArrayLike,
@@ -174,7 +159,6 @@ def gaussian_blocks(
     first: ArrayLike | None = None,
     terms: Sequence[Sequence[int]] | None = None,
     sparsity: L0 | None = None,
-    factor: float = 1.0,
 ) -> GaussianBlocks:
     """Return the score of some covariances; see `GaussianBlocks` and `node_penalty`.
 
@@ -190,7 +174,7 @@ def gaussian_blocks(
     given, n = np.asarray(matrices, dtype=float), np.asarray(rows, dtype=float)
     starts = np.arange(given.shape[1] + 1) if first is None else np.asarray(first, dtype=np.intp)
     used = ((0,),) * (len(starts) - 1) if terms is None else tuple(tuple(own) for own in terms)
-    penalty = node_penalty(sparsity or L0(), [[n[t] for t in own] for own in used], factor)
+    penalty = node_penalty(sparsity or L0(), [[n[t] for t in own] for own in used])
     return GaussianBlocks(given, n, starts, used, penalty)
 
 
@@ -301,13 +285,6 @@ def _residual_variances(blocks: Matrix, J: int) -> Matrix:
         row = A[:, i, i + 1 :]
         A[:, i + 1 :, i + 1 :] -= row[:, :, None] * (row / pivot[:, None])[:, None, :]
     return left
-
-
-def _alone(R: Matrix, J: int) -> Matrix:
-    """Return the correlations with those between the last J columns and the others set to zero."""
-    alone = R.copy()
-    alone[:-J, -J:], alone[-J:, :-J] = 0.0, 0.0
-    return alone
 
 
 def _add_node(combination: NDArray[np.intp], codes: NDArray[Any], levels: int) -> NDArray[np.intp]:
