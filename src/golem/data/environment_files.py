@@ -90,12 +90,8 @@ def environment_shards(
     keep: KeptRows | None = None,
 ) -> dict[str, list[Moments]]:
     """Return the moments of the shards of each environment of opened files; shards without its rows are left out."""
-    require_choice(missing)
+    require_choice(missing, in_parts=shards > 1 or scheduler is not None)
     if missing == "em":
-        if shards > 1 or scheduler is not None:
-            raise ValueError(
-                "missing='em' needs all rows in memory and supports neither shards nor clusters. Use missing='drop'."
-            )
         keep = KeptRows(math.inf) if keep is None else keep
     with refusing_categories():
         tasks = plan(table, shards, "drop" if missing == "em" else missing)

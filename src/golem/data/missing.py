@@ -99,10 +99,14 @@ def written_as(markers: Mapping[str, int]) -> str:
     return shortened([f"{marker!r} in {counted(count, 'cell')}" for marker, count in sorted(markers.items())], 3)
 
 
-def require_choice(missing: str) -> None:
-    """Raise a ValueError for an unknown treatment of missing values."""
+def require_choice(missing: str, in_parts: bool = False) -> None:
+    """Raise a ValueError for an unknown treatment of missing values, or one that cannot read a table in parts."""
     if missing not in CHOICES:
         raise ValueError(f"missing must be one of {quoted(CHOICES)}; got {missing!r}.")
+    if missing == "em" and in_parts:
+        raise ValueError(
+            "missing='em' needs all rows in memory and supports neither shards nor clusters. Use missing='drop'."
+        )
 
 
 def rows_in_common(absent: BoolMatrix, names: Sequence[str]) -> int:

@@ -235,14 +235,10 @@ def shards_of(
     ...     [shard.n for shard in shards_of(TableFiles.open(path), 3)]
     [1, 1, 1]
     """
-    require_choice(missing)
+    require_choice(missing, in_parts=shards > 1 or scheduler is not None)
     if shards < 1:
         raise ValueError(f"The number of shards must be positive; got {shards}.")
     if missing == "em":
-        if shards > 1 or scheduler is not None:
-            raise ValueError(
-                "missing='em' needs all rows in memory and supports neither shards nor clusters. Use missing='drop'."
-            )
         rows = rows_of(table, copies=COPIES_OF_EM, progress=progress)
         if keep is not None:
             keep.take(rows.values)
