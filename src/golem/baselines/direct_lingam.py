@@ -118,7 +118,7 @@ def causal_order(rows: Matrix, knowledge: Knowledge) -> NDArray[np.intp]:
 
 
 def _candidates(left: NDArray[np.intp], knowledge: Knowledge) -> NDArray[np.bool_]:
-    """Tell which of the remaining columns may come next according to the knowledge.
+    """Return which of the remaining columns may come next according to the knowledge.
 
     Some column without a remaining cause is in a strongly connected component of the allowed edges that no edge enters.
     A candidate is in such a component and has no required cause among the remaining columns.

@@ -47,7 +47,7 @@ class EquivalenceClass(Pdag):
         return self._complete(x, y, turned, doubtful, before) | self.neighbours[x] & self.neighbours[y]
 
     def may_insert(self, x: int, y: int, clique: int) -> bool:
-        """Tell whether x -> y can be inserted: not adjacent, and all neighbours of y adjacent to x in the clique."""
+        """Return whether x -> y can be inserted: not adjacent, and all neighbours of y adjacent to x in the clique."""
         return not (self.adjacent[y] >> x & 1 or self.neighbours[y] & self.adjacent[x] & ~clique)
 
     def delete(self, x: int, y: int, clique: int) -> int:
@@ -93,7 +93,7 @@ class EquivalenceClass(Pdag):
         return []
 
     def is_open(self, path: list[int], clique: int) -> bool:
-        """Tell whether a path still follows edges and arrows and avoids the clique."""
+        """Return whether a path still follows edges and arrows and avoids the clique."""
         for a, b in pairwise(path):
             if clique >> a & 1 or not (self.children[a] | self.neighbours[a]) >> b & 1:
                 return False

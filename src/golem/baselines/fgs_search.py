@@ -262,7 +262,7 @@ class KnownEdges:
         return EquivalenceClass.from_matrix(cpdag(self.required))
 
     def forbid_insertion(self, graph: EquivalenceClass, x: int, y: int, clique: int) -> bool:
-        """Tell whether an insertion makes a collider with a forbidden arrow: a cheap test before `member`."""
+        """Return whether an insertion makes a collider with a forbidden arrow: a cheap test before `member`."""
         against = self.forbidden_into[y]
         turned = clique & ~graph.adjacent[x]
         met = (graph.parents[y] | clique) & ~graph.adjacent[x]

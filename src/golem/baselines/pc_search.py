@@ -51,7 +51,7 @@ class FisherZ:
         return float(np.tanh(-ndtri(self.alpha / 2) / np.sqrt(self.n - size - 3)))
 
     def separate(self, x: int, targets: IntArray, sets: IntArray) -> BoolMatrix:
-        """Tell which of the sets, in rows, separate x from which targets outside the set; shape (sets, targets)."""
+        """Return which of the sets, in rows, separate x from which targets outside the set; shape (sets, targets)."""
         R = self.R
         size = sets.shape[1]
         inside = (sets[:, :, None] == targets).any(axis=1)

@@ -44,7 +44,7 @@ def read_coding(X: Any) -> Coding | None:
 
 
 def _may_have_categories(table: Any) -> bool:
-    """Tell from the types of the columns whether some may be categories, without reading the rows."""
+    """Return whether some columns may be categories by their types, without reading the rows."""
     import narwhals.stable.v1 as nw
 
     if type(table) is np.ndarray or is_tensor(table) or not is_table(table):

@@ -212,7 +212,7 @@ def counts_in_moments(parts: Sequence[Moments]) -> dict[str, dict[str, int]]:
 
 
 def _is_category(series: Any) -> bool:
-    """Tell whether a column of a table is a category by its type, or by its texts if it has objects."""
+    """Return whether a column of a table is a category by its type, or by its texts if it has objects."""
     import narwhals.stable.v1 as nw
 
     kind = series.dtype
@@ -232,7 +232,7 @@ def _is_category(series: Any) -> bool:
 
 
 def _is_plain_number(text: str) -> bool:
-    """Tell whether a text is a whole number, which may be a code."""
+    """Return whether a text is a whole number, which may be a code."""
     return text.lstrip("+-").isdecimal()
 
 

@@ -25,7 +25,7 @@ Targets = Mapping[Any, Any]
 
 
 def is_interventional(X: Any, environments: Any = None, targets: Targets | None = None) -> bool:
-    """Tell whether the input of a fit describes environments."""
+    """Return whether the input of a fit describes environments."""
     return environments is not None or targets is not None or isinstance(X, Environments)
 
 

@@ -115,7 +115,7 @@ def _warn_of_no_convergence(likelihoods: Sequence[float], change: float) -> None
 
 
 def _has_stalled(likelihoods: Sequence[float]) -> bool:
-    """Tell whether the last steps of EM have hardly improved the log-likelihood."""
+    """Return whether the last steps of EM have hardly improved the log-likelihood."""
     return len(likelihoods) > _STALLED_STEPS and likelihoods[-1] - likelihoods[-1 - _STALLED_STEPS] < _STALLED_GAIN
 
 

@@ -39,13 +39,13 @@ _OTHER_NUMBER = re.compile(r"[+-]?[$€£]?\s?\d[\d\s.,']*\s?[%$€£]?")
 
 
 def are_few_integers(counts: Counts) -> bool:
-    """Tell whether numbers may be codes of categories: few different whole numbers in many rows each."""
+    """Return whether numbers may be codes of categories: few different whole numbers in many rows each."""
     few = 1 < len(counts) <= FEW_VALUES and sum(counts.values()) >= ROWS_PER_VALUE * len(counts)
     return few and all(re.fullmatch(r"-?\d+", level) for level in counts)
 
 
 def is_text(counts: Counts, parse: Callable[[str], float | None] = parsed) -> bool:
-    """Tell whether a column with these cells is text, and not numbers with some other cells.
+    """Return whether a column with these cells is text, and not numbers with some other cells.
 
     In a column of numbers these cells are errors: at most three texts, markers of missing values such as "unknown",
     limits such as "<0.01", any text next to decimals, and numbers in another notation, such as 1,234.
@@ -63,7 +63,7 @@ def is_text(counts: Counts, parse: Callable[[str], float | None] = parsed) -> bo
 
 
 def _looks_numeric(cell: str) -> bool:
-    """Tell whether a text is a number in another notation, such as 1,234 or 10 500 or 5%, and not a date."""
+    """Return whether a text is a number in another notation, such as 1,234 or 10 500 or 5%, and not a date."""
     return is_number(cell, decimal_comma=True) or bool(_OTHER_NUMBER.fullmatch(cell) and not _DATE.fullmatch(cell))
 
 

@@ -104,7 +104,7 @@ def read_sample(estimator: BaseEstimator, data: Any) -> tuple[Moments, Sample | 
 
 
 def are_shards(data: Any) -> bool:
-    """Tell whether the data are a list of moments of shards."""
+    """Return whether the data are a list of moments of shards."""
     return isinstance(data, list | tuple) and len(data) > 0 and all(isinstance(part, Moments) for part in data)
 
 

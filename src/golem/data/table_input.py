@@ -29,7 +29,7 @@ class NotNumbersError(TypeError, ValueError):
 
 
 def is_table(data: Any) -> bool:
-    """Tell a pandas, Polars or PyArrow table from an array; raise a ValueError for a lazy query."""
+    """Return whether the data are a pandas, Polars or PyArrow table; raise a ValueError for a lazy query."""
     import narwhals.stable.v1 as nw
     from narwhals.exceptions import DuplicateError
 
@@ -47,12 +47,12 @@ def is_table(data: Any) -> bool:
 
 
 def is_mapping(data: Any) -> bool:
-    """Tell whether data have one entry per environment or column; SciPy's dictionaries of keys are matrices."""
+    """Return whether data have one entry per environment or column; SciPy's dictionaries of keys are matrices."""
     return isinstance(data, Mapping) and not hasattr(data, "shape")
 
 
 def are_booleans(data: Any) -> bool:
-    """Tell whether an array, a tensor, a sparse matrix or a list of lists holds only True and False."""
+    """Return whether an array, a tensor, a sparse matrix or a list of lists holds only True and False."""
     kind = str(getattr(data, "dtype", "object"))
     if kind != "object":
         return kind in ("bool", "torch.bool")

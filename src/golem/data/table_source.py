@@ -128,7 +128,7 @@ def require_no_covariance(rows: Matrix, name: str) -> None:
 
 
 def _has_environments(reading: Reading, targets: Targets | None) -> bool:
-    """Tell whether the rows come from environments; raise a ValueError if the options contradict each other."""
+    """Return whether the rows come from environments; raise a ValueError if the options contradict each other."""
     if reading.environment is not None and reading.environments:
         raise ValueError(
             "--environment names a column of labels, --environments says that every file is an environment. Use one."

@@ -33,7 +33,7 @@ class Unusable:
 
 
 def is_constant(moments: Moments) -> NDArray[np.bool_]:
-    """Tell which columns have no variance, shape (d,)."""
+    """Return which columns have no variance, shape (d,)."""
     # Rounding leaves a constant column of size c with a variance of about (1e-16 c)^2; below 1e-150 squares underflow.
     return moments.variances <= np.maximum(_CONSTANT**2 * moments.mean**2, 1e-300)
 

@@ -137,14 +137,14 @@ class _Gate:
         self._found: dict[tuple[int, frozenset[int]], Vector] = {}
 
     def model_holds(self, parents: list[list[int]]) -> bool:
-        """Tell whether residuals are independent of parents in most of the graph."""
+        """Return whether residuals are independent of parents in most of the graph."""
         nodes = [int(j) for j in np.argsort(self._rank) if parents[j] and not self._coarse[j]]
         p = np.concatenate([np.ones(0), *(self._p_values(j, parents[j]) for j in nodes)])
         misfit = -np.log(np.maximum(p, _SMALLEST_P))
         return not len(p) or float(misfit.mean()) <= _MISFIT + _ERRORS / np.sqrt(len(p))
 
     def passes(self, found: ComponentScores, edge: int) -> bool:
-        """Tell whether the nodes that differ support the best member against the best one with an edge reversed."""
+        """Return whether the nodes that differ support the best member against the best one with an edge reversed."""
         differing = found.members.differing(found.best, found.opponent(edge))
         along = self._all_p_values(found.component, [(j, ours) for j, ours, _ in differing])
         against = self._all_p_values(found.component, [(j, theirs) for j, _, theirs in differing])

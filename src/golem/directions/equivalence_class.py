@@ -24,7 +24,7 @@ _MOST_MEMBERS = 100
 
 
 def known_edges(edges: Edges, knowledge: Knowledge) -> BoolVector:
-    """Tell for each edge whether it is required or its reverse is forbidden."""
+    """Return for each edge whether it is required or its reverse is forbidden."""
     if knowledge.is_empty:
         return np.zeros(len(edges), dtype=bool)
     causes, children = edges.causes, edges.children
@@ -32,14 +32,14 @@ def known_edges(edges: Edges, knowledge: Knowledge) -> BoolVector:
 
 
 def open_edges(edges: Edges, reversible: BoolVector, knowledge: Knowledge) -> BoolVector:
-    """Tell for each edge whether its direction is decided neither by the equivalence class nor by knowledge."""
+    """Return for each edge whether its direction is decided neither by the equivalence class nor by knowledge."""
     if knowledge.is_empty:
         return reversible
     return open_after(edges, reversible, known_edges(edges, knowledge))
 
 
 def open_after(edges: Edges, undirected: BoolVector, decided: BoolVector) -> BoolVector:
-    """Tell which undirected edges stay so if some are decided, with all directions that follow (Meek 1995)."""
+    """Return which undirected edges stay so if some are decided, with all directions that follow (Meek 1995)."""
     graph = Pdag.from_edges(edges, undirected & ~decided)
     graph.close(fourth=True)
     ends = zip(edges.causes.tolist(), edges.children.tolist(), strict=True)

@@ -55,7 +55,7 @@ class SearchedMembers:
         return found
 
     def opponents(self, edge: int, member: int) -> BoolVector:
-        """Tell which members have an edge the other way than `member`."""
+        """Return which members have an edge the other way than `member`."""
         return np.asarray(self._forward[:, edge] != self._forward[member, edge])
 
     def parents(self, member: int) -> Parents:

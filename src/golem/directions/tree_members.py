@@ -71,7 +71,7 @@ class TreeMembers:
         return np.asarray(np.where(self._edges[:, 1] == lower, downward, -downward))
 
     def opponents(self, edge: int, member: int) -> BoolVector:
-        """Tell which members have an edge the other way than `member`."""
+        """Return which members have an edge the other way than `member`."""
         inside = self._below(int(self._lower[edge]))
         return np.asarray(self._is_member & (inside != inside[member]))
 
@@ -91,7 +91,7 @@ class TreeMembers:
         return [(j, path[max(k - 1, 0) : k], path[k + 1 : k + 2]) for k, j in enumerate(path)]
 
     def _below(self, j: int) -> BoolVector:
-        """Tell which nodes are j or below it."""
+        """Return which nodes are j or below it."""
         return np.asarray((self._begin >= self._begin[j]) & (self._begin < self._end[j]))
 
     def _upward(self, j: int) -> list[int]:

@@ -85,7 +85,7 @@ def _cost(score: GaussianBlocks, place: Mapping[int, int], j: int, parents: Iter
 
 
 def uses_shape(model: Golem) -> bool:
-    """Tell whether the settings allow directions by the shape of the noise.
+    """Return whether the settings allow directions by the shape of the noise.
 
     With noise="ev" the assumption of equal variances decides the directions, and the graphs of Adam and L-BFGS are
     those of the paper. Interventions change the noise of their targets, so environments have no common shape.

@@ -199,7 +199,7 @@ class GraphMatrices:
 
 
 def has_categories(model: Any) -> bool:
-    """Tell whether a fitted model is one of a table with categories."""
+    """Return whether a fitted model is one of a table with categories."""
     return hasattr(model, "category_fit_")
 
 

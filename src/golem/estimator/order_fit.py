@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def checks_independence(model: Golem, solver: Order | Adam | LBFGS) -> bool:
-    """Tell whether the search factors the covariance of the data, and so finds columns that depend on others."""
+    """Return whether the search factors the covariance of the data, and so finds columns that depend on others."""
     whole = model.noise == "ev" and model.init is None and model.dtype == "float64"
     return whole and isinstance(solver, Order) and model.moments_.n > model.moments_.d
 

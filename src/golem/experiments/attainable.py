@@ -69,7 +69,7 @@ def dags_up_to_relabelling(nodes: int) -> tuple[tuple[tuple[int, int], ...], ...
 
 
 def has_triangle(adjacency: BoolMatrix) -> bool:
-    """Tell whether three nodes are pairwise adjacent (assumption 3 forbids it)."""
+    """Return whether three nodes are pairwise adjacent (assumption 3 forbids it)."""
     A = (adjacency | adjacency.T).astype(int)
     return bool(np.trace(A @ A @ A) > 0)
 

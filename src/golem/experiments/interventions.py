@@ -96,7 +96,7 @@ def _sizes(grid: Grid, full: tuple[int, ...], quick: tuple[int, ...]) -> list[in
 
 
 def _runs(method: str, cell: dict[str, Any], grid: Grid) -> bool:
-    """Tell whether a method can run on a cell; raise a ValueError if a package that was asked for is missing."""
+    """Return whether a method can run on a cell; raise a ValueError if a package that was asked for is missing."""
     other = OTHER_PACKAGES.get(method)
     if other is None:
         return True

@@ -93,7 +93,7 @@ def build(method: str, cell: Mapping[str, Value]) -> Any:
 
 
 def is_paper_recipe(method: str) -> bool:
-    """Tell whether a method is the paper's recipe or a variant of it."""
+    """Return whether a method is the paper's recipe or a variant of it."""
     return method.startswith("golem-")
 
 

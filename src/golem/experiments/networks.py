@@ -60,7 +60,7 @@ def tasks(grid: Grid) -> list[Task]:
 
 
 def _is_installed(name: str, grid: Grid) -> bool:
-    """Tell whether a method can run; raise a ValueError if it cannot and was asked for."""
+    """Return whether a method can run; raise a ValueError if it cannot and was asked for."""
     other = OTHER_PACKAGES.get(name)
     if other is None or other.is_installed:
         return True

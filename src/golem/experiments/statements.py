@@ -148,7 +148,7 @@ def check_appendix_a(rng: np.random.Generator, starts: int = 24, draws: int = 10
 
 
 def quartic_has_root(theta: Matrix) -> bool:
-    """Tell whether the equation of appendix A has a root e with real a, b, c, d and f.
+    """Return whether the equation of appendix A has a root e with real a, b, c, d and f.
 
     With x = e^2 it is a quadratic. Q has the rows (a, 0, b), (c, d, 0), (0, e, f), so that d^2 = Theta_23^2 / x, c^2 =
     Theta_22 - d^2 and b^2 = Theta_11 - Theta_12^2 / c^2 have to be positive as well.

@@ -28,7 +28,7 @@ def as_adjacency(matrix: ArrayLike) -> BoolMatrix:
 
 
 def edges_are_acyclic(sources: NDArray[Any], targets: NDArray[Any], d: int) -> bool:
-    """Tell whether an edge list over the nodes 0 .. d-1 has no directed cycle."""
+    """Return whether an edge list over the nodes 0 .. d-1 has no directed cycle."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -41,7 +41,7 @@ def edges_are_acyclic(sources: NDArray[Any], targets: NDArray[Any], d: int) -> b
 
 
 def is_dag(matrix: ArrayLike) -> bool:
-    """Tell whether the nonzero entries of a matrix form a directed acyclic graph.
+    """Return whether the nonzero entries of a matrix form a directed acyclic graph.
 
     Examples
     --------

@@ -72,7 +72,7 @@ class Edges:
         return np.array(order, dtype=np.intp)
 
     def find_reversible(self) -> BoolVector:
-        """Tell for each edge whether members of the equivalence class disagree about its direction.
+        """Return for each edge whether members of the equivalence class disagree about its direction.
 
         This is Chickering's (1995) labelling of compelled edges. Nodes are visited in topological order, and the latest
         parent of a node labels all edges into it, so the cost is that of reading the edges. A graph with a cycle is

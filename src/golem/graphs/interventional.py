@@ -22,7 +22,7 @@ Intervention = Literal["soft", "hard"]
 def interventional_reversible(
     edges: Edges, targets: Sequence[Collection[int]], intervention: Intervention = "soft"
 ) -> BoolVector:
-    """Tell for each edge whether members of the interventional equivalence class disagree about its direction.
+    """Return for each edge whether members of the interventional equivalence class disagree about its direction.
 
     Members have the same connected pairs and the same colliders, and they agree about every edge with exactly one end
     in one of the sets of `deciding_sets`. Each set becomes a node with an edge to each of its members: the edges of the

@@ -247,7 +247,7 @@ def _node_column(nodes: Sequence[Attributes], name: str) -> Vector | None:
 
 
 def _is_given(value: Any) -> bool:
-    """Tell whether a value is neither None nor empty text."""
+    """Return whether a value is neither None nor empty text."""
     return value is not None and value != ""
 
 

@@ -136,7 +136,7 @@ class Pdag:
                 sets[u] &= ~(1 << v)
 
     def follows(self, a: int, b: int, ambiguous: Ambiguity, *, fourth: bool) -> bool:
-        """Tell whether one of Meek's (1995) rules directs the undirected edge a - b as a -> b.
+        """Return whether one of Meek's (1995) rules directs the undirected edge a - b as a -> b.
 
         Rules 1, 3 and 4 use an unshielded triple with a in the middle that is not a collider, and skip `ambiguous`
         ones. The `fourth` rule is needed only if some arrows do not follow from colliders.
@@ -192,7 +192,7 @@ class Pdag:
         return changed
 
     def leads_to(self, a: int, b: int) -> bool:
-        """Tell whether a directed path leads from a to b."""
+        """Return whether a directed path leads from a to b."""
         seen = frontier = self.children[a]
         while frontier and not seen >> b & 1:
             reached = 0

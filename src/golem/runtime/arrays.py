@@ -27,7 +27,7 @@ def namespace(array: Array) -> Any:
 
 
 def is_tensor(array: Array) -> TypeGuard[Any]:
-    """Tell whether an array is a torch tensor."""
+    """Return whether an array is a torch tensor."""
     return type(array) is not np.ndarray and array_api_compat.is_torch_array(array)
 
 

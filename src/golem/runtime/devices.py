@@ -81,7 +81,7 @@ class Placement:
 
 
 def gpu_is_there() -> bool:
-    """Tell whether PyTorch is installed and sees an NVIDIA GPU."""
+    """Return whether PyTorch is installed and sees an NVIDIA GPU."""
     if importlib.util.find_spec("torch") is None:
         return False
     return bool(imported_torch().cuda.is_available())

@@ -239,7 +239,7 @@ def cheapest_plan(norms: Sequence[float], epsilon: float) -> ExpmPlan:
 
 
 def suffices(plan: ExpmPlan, norms: Sequence[float], epsilon: float) -> bool:
-    """Tell whether the truncation error of a plan is below the unit roundoff for matrices with these norms."""
+    """Return whether the truncation error of a plan is below the unit roundoff for matrices with these norms."""
     return math.isfinite(sum(norms)) and _squarings(plan.scheme, norms, epsilon) <= plan.squarings
 
 

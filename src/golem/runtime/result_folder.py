@@ -67,7 +67,7 @@ def _own_folder(output: Path) -> Iterator[Path]:
 
 
 def _is_left(folder: Path) -> bool:
-    """Tell whether a folder can be locked, because the process that made it has ended."""
+    """Return whether a folder can be locked, because the process that made it has ended."""
     try:
         import fcntl
 

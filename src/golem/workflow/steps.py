@@ -176,5 +176,5 @@ def write(
 
 
 def was_interrupted(model: Golem) -> bool:
-    """Tell whether Ctrl-C ended the fit."""
+    """Return whether Ctrl-C ended the fit."""
     return model.solution_.status is Status.INTERRUPTED

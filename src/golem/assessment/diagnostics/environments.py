@@ -168,7 +168,7 @@ def _compare(one: _Group, other: _Group, j: int, P: Indices) -> tuple[float, flo
 
 
 def _comparable(off_target: list[Shift]) -> bool:
-    """Tell whether few variables shift, in mean, slopes or noise, where they are not targets."""
+    """Return whether few variables shift, in mean, slopes or noise, where they are not targets."""
     shifted = (_adjusted(off_target) < LEVEL).any(axis=1)
     return bool(shifted.sum() <= _FEW_SHIFTS * len(off_target))
 

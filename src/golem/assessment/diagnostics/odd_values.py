@@ -95,7 +95,7 @@ def _codes(column: Vector) -> Iterator[tuple[float, float]]:
 
 
 def _zero_is_odd(column: Vector) -> bool:
-    """Tell whether several zeros lie so far from the other values, all of one sign, that they are not among them."""
+    """Return whether several zeros lie so far from the other values, all of one sign, that they are not among them."""
     others = np.abs(column[column != 0])
     is_one_sided = column.min() >= 0 or column.max() <= 0
     if not is_one_sided or len(column) - len(others) < 2 or len(np.unique(others)) < _VALUES_BESIDE_SPIKE:
@@ -105,7 +105,7 @@ def _zero_is_odd(column: Vector) -> bool:
 
 
 def _has_spike(column: Vector) -> bool:
-    """Tell whether 0 is far more frequent than any of many other values."""
+    """Return whether 0 is far more frequent than any of many other values."""
     others = column[column != 0]
     zeros = len(column) - len(others)
     if zeros < _FEWEST_ZEROS or not len(others):

@@ -152,7 +152,7 @@ def with_texts(
 
 
 def is_numeric(kind: Any) -> bool:
-    """Tell whether an Arrow type is numeric; Booleans become 0 and 1, and a column of nulls is missing throughout."""
+    """Return whether an Arrow type is numeric; Booleans become 0 and 1, and a column of nulls is missing throughout."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(kind):
@@ -162,7 +162,7 @@ def is_numeric(kind: Any) -> bool:
 
 
 def is_category(kind: Any) -> bool:
-    """Tell whether an Arrow type is that of a category: text, a dictionary, or Booleans."""
+    """Return whether an Arrow type is that of a category: text, a dictionary, or Booleans."""
     import pyarrow as pa
 
     text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
@@ -170,7 +170,7 @@ def is_category(kind: Any) -> bool:
 
 
 def is_date(kind: Any) -> bool:
-    """Tell whether an Arrow type is a date, a time or a duration."""
+    """Return whether an Arrow type is a date, a time or a duration."""
     import pyarrow as pa
 
     return bool(pa.types.is_temporal(kind))

@@ -24,7 +24,7 @@ _NO_MATRIX = "The file is not a covariance matrix"
 
 
 def is_tetrad_covariance(path: str | Path) -> bool:
-    """Tell whether a file begins as a covariance file of Tetrad: a number of rows, names, then one number."""
+    """Return whether a file begins as a covariance file of Tetrad: a number of rows, names, then one number."""
     if not Path(path).is_file():
         return False
     with Path(path).open("rb") as file:

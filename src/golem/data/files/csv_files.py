@@ -136,7 +136,7 @@ class CsvFile:
         return self.text.intersection(columns)
 
     def may_be_codes(self, columns: Sequence[int]) -> bool:
-        """Tell whether all of these columns have few different whole numbers in the first lines."""
+        """Return whether all of these columns have few different whole numbers in the first lines."""
         return self.codes.issuperset(columns)
 
     def number(self, cell: str, name: str) -> float | None:

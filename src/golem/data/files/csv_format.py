@@ -171,7 +171,7 @@ def _refuse_thousands(names: list[str], rows: list[list[str]]) -> None:
 
 
 def _is_short(header: list[str], body: list[list[str]], na: Sequence[str]) -> bool:
-    """Tell whether a header lacks the first field of the other lines, row names, or the last field, which is empty.
+    """Return whether a header lacks the first field of the other lines, row names, or the last field, which is empty.
 
     Unlike titles and truncated lines, such headers are names above numbers, and row names are unique.
     """
@@ -224,7 +224,7 @@ def _quality(lines: list[str], separator: str, na: Sequence[str]) -> tuple[int, 
 
 
 def _counts(header: list[str], body: list[list[str]]) -> bool:
-    """Tell whether a first line of whole numbers increases above numbers that are not whole, or counts from 0."""
+    """Return whether a first line of whole numbers increases above numbers that are not whole, or counts from 0."""
     if not body or not all(re.fullmatch(r"\d+", field) for field in header):
         return False
     numbers = [int(field) for field in header]
@@ -236,7 +236,7 @@ def _counts(header: list[str], body: list[list[str]]) -> bool:
 
 
 def is_number(field: str, decimal_comma: bool, na: Sequence[str] = ()) -> bool:
-    """Tell whether a field is a number or a missing value, such as those in `na`."""
+    """Return whether a field is a number or a missing value, such as those in `na`."""
     if field in na:
         return True
     if "_" in field or not field.isascii():  # 1_000 and the digits of other scripts are numbers only in Python
@@ -246,7 +246,7 @@ def is_number(field: str, decimal_comma: bool, na: Sequence[str] = ()) -> bool:
 
 
 def is_readable(field: str, decimal_comma: bool) -> bool:
-    """Tell whether a field is a number or a missing value, with the decimal mark of its file."""
+    """Return whether a field is a number or a missing value, with the decimal mark of its file."""
     return is_number(field, decimal_comma) and not (decimal_comma and "." in field)
 
 

@@ -151,7 +151,7 @@ def _tasks(table: TableFiles) -> list[Task]:
 
 
 def _seem_codes(table: TableFiles, names: Sequence[str]) -> bool:
-    """Tell whether some of the columns may be codes, by the first batch: a wide table of counts is recognized fast."""
+    """Return whether some columns may be codes, by the first batch: a wide table of counts is recognized fast."""
     some = names[:: len(names) // _PROBED + 1]
     cells = _Cells(some, some)
     cells.stopped.set()

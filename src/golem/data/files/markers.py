@@ -70,7 +70,7 @@ class Markers:
         return tuple(dict.fromkeys([*self.everywhere, *own]))
 
     def is_missing(self, cell: str, name: str) -> bool:
-        """Tell whether the text of a cell means a missing value in a column."""
+        """Return whether the text of a cell means a missing value in a column."""
         return cell in MISSING_WORDS or cell in MISSING_MARKS or cell in self.of_column(name)
 
     def number_name(self, number: float, name: str) -> str:

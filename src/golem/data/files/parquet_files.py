@@ -118,7 +118,7 @@ class ParquetFile:
         return None if number is None else self.na.number_name(number, name)
 
     def may_be_codes(self, columns: Sequence[int]) -> bool:
-        """Tell whether all of these columns are of integer types."""
+        """Return whether all of these columns are of integer types."""
         import pyarrow as pa
 
         with _opened(self.path) as file:

@@ -195,7 +195,7 @@ def _files_in(folder: Path) -> list[Path]:
 
 
 def _is_truth(path: Path) -> bool:
-    """Tell whether a file is the true graph that `golem simulate` writes next to the data."""
+    """Return whether a file is the true graph that `golem simulate` writes next to the data."""
     if path.name != "truth.csv":
         return False
     with path.open("rb") as file:

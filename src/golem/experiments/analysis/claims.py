@@ -118,7 +118,7 @@ def finished(**values: Any) -> Callable[[Table], Table]:
 
 
 def below(difference: Mean, margin: float) -> bool | None:
-    """Tell whether a difference is below zero, by the margin or more; None if the interval does not decide it."""
+    """Return whether a difference is below zero, by the margin or more; None if the interval does not decide it."""
     return within(difference, float("-inf"), -margin) if margin else is_lower(difference)
 
 

@@ -31,7 +31,7 @@ def means(table: Table, metric: str, methods: Sequence[str], **values: Any) -> s
 
 
 def better(table: Table, metric: str, first: str, second: str, *, higher: bool = False, **values: Any) -> bool | None:
-    """Tell whether the first method is better than the second, worse (False), or neither with confidence (None)."""
+    """Return whether the first method is better than the second, worse (False), or neither with confidence (None)."""
     outcome = is_lower(paired(table, metric, first, second, **values))
     return None if outcome is None else outcome != higher
 
@@ -64,7 +64,7 @@ class Settings:
         return f"{self.open} of {self.total} settings are too close to decide."
 
     def judge(self, share: float) -> bool | None:
-        """Tell whether more than a share is better; False if too many are worse for the undecided ones to matter."""
+        """Return whether more than a share is better; False if too many are worse for the undecided ones to matter."""
         if self.better and self.better > share * self.total:
             return True
         return False if self.worse and self.worse >= (1 - share) * self.total else None

@@ -107,19 +107,19 @@ def mean_over_seeds(numbers: Iterable[tuple[Any, Any, float]]) -> Mean:
 
 
 def is_lower(difference: Mean) -> bool | None:
-    """Tell whether a difference is below zero; False if it is above, None if its interval does not decide."""
+    """Return whether a difference is below zero; False if it is above, None if its interval does not decide."""
     low, high = difference.interval
     return True if high < -_ROUNDING else False if low > _ROUNDING else None
 
 
 def is_higher(difference: Mean) -> bool | None:
-    """Tell whether a difference is above zero; False if it is below, None if its interval does not decide."""
+    """Return whether a difference is above zero; False if it is below, None if its interval does not decide."""
     lower = is_lower(difference)
     return None if lower is None else not lower
 
 
 def within(found: Mean, low: float, high: float) -> bool | None:
-    """Tell whether the interval of a number lies between bounds; False if outside, None if neither.
+    """Return whether the interval of a number lies between bounds; False if outside, None if neither.
 
     Examples
     --------

@@ -187,7 +187,7 @@ def _places(values: Sequence[Any], shift: float, log_x: bool) -> dict[Any, float
 
 
 def is_wide(row: Sequence[Axes]) -> bool:
-    """Tell whether small numbers could not be told apart on a linear axis."""
+    """Return whether small numbers could not be told apart on a linear axis."""
     heights, _ = _heights(row)
     positive = heights[heights > 0]
     return positive.size > 0 and bool(positive.max() > _WIDE * np.quantile(positive, 0.25))

@@ -102,7 +102,7 @@ class Leases:
 
 
 def _is_stale(path: Path) -> bool:
-    """Tell whether the owner of a lease has ended."""
+    """Return whether the owner of a lease has ended."""
     owner: Any
     try:
         age = time.time() - path.stat().st_mtime

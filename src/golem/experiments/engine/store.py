@@ -44,7 +44,7 @@ class Store:
         return place_once(self._path(row["key"]), json.dumps(row, indent=1), durable=True)
 
     def has(self, key: str) -> bool:
-        """Tell whether a task has its row."""
+        """Return whether a task has its row."""
         return self._path(key).exists()
 
     def keys(self) -> set[str]:

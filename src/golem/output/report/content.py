@@ -138,7 +138,7 @@ def worst_first(findings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]
 
 
 def _can_be_drawn(trace: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether a trace has two points with the same terms."""
+    """Return whether a trace has two points with the same terms."""
     counts = [len(point["terms"]) for point in trace]
     return len(counts) > len(set(counts))
 

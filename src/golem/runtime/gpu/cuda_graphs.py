@@ -16,7 +16,7 @@ _streams = threading.local()
 
 
 def can_replay(array: Array) -> bool:
-    """Tell whether steps on an array can be recorded, which needs an NVIDIA GPU."""
+    """Return whether steps on an array can be recorded, which needs an NVIDIA GPU."""
     return is_tensor(array) and array.device.type == "cuda"
 
 

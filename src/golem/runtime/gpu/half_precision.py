@@ -61,7 +61,7 @@ def add_half_product(total: Array, A: Array, B: Array) -> None:
 
 
 def supports_half_products(array: Array) -> bool:
-    """Tell whether the device of an array multiplies half-precision matrices fast."""
+    """Return whether the device of an array multiplies half-precision matrices fast."""
     return is_tensor(array) and array.device.type == "cuda" and _works_on(array.device)
 
 
