@@ -26,6 +26,7 @@ from golem.score.likelihood import GaussianEV, GaussianTied, Likelihood
 from golem.score.regression import Regressions
 from golem.score.sparsity import L0
 from golem.solvers.order.exact_order import LARGEST_EXACT
+from golem.solvers.order.found_graph import FoundGraph
 from golem.solvers.order.free_order import EFFORTS, Effort, OrderProblem, find_free_order
 from golem.solvers.order.noise_choice import NoiseChoice, NoiseScores
 from golem.solvers.order.tied_order import choose_and_search
@@ -120,18 +121,8 @@ class Order:
         seed = 0 if random_state is None else random_state
         penalties = sparsity.penalties(moments.n, moments.d)
         problem = OrderProblem(moments, penalties, allowed, required, seed, callback)
-        choice: NoiseChoice | None = None
-        if isinstance(likelihood, GaussianEV):
-            from golem.solvers.order.equal_variances import learn_equal_variances
-
-            deadline = began + (np.inf if self.time_limit is None else self.time_limit)
-            found = learn_equal_variances(problem, deadline, start, self.placement)
-        elif isinstance(likelihood, GaussianTied):
-            scores = NoiseScores(moments, sparsity, likelihood)
-            found, choice = choose_and_search(problem, scores, start, self.effort, self.time_limit, stage)
-            likelihood = choice.likelihood
-        else:
-            found = find_free_order(problem, start, self.effort, self.time_limit, stage)
+        found, choice = self._search(problem, likelihood, sparsity, start, stage)
+        likelihood = likelihood if choice is None else choice.likelihood
         terms = _terms(found.regressions, likelihood, penalties, moments.n)
         seconds = time.perf_counter() - began
         trace = (*found.trace, TracePoint(found.perturbations, seconds, terms))
@@ -152,6 +143,20 @@ class Order:
             noise_choice=choice,
             rounding=found.rounding,
         )
+
+    def _search(
+        self, problem: OrderProblem, likelihood: Likelihood, sparsity: L0, start: NDArray[np.intp] | None, stage: str
+    ) -> tuple[FoundGraph, NoiseChoice | None]:
+        """Search with the algorithm of the noise model; also return which one the data chose, if it was open."""
+        if isinstance(likelihood, GaussianEV):
+            from golem.solvers.order.equal_variances import learn_equal_variances
+
+            deadline = time.perf_counter() + (np.inf if self.time_limit is None else self.time_limit)
+            return learn_equal_variances(problem, deadline, start, self.placement), None
+        if isinstance(likelihood, GaussianTied):
+            scores = NoiseScores(problem.moments, sparsity, likelihood)
+            return choose_and_search(problem, scores, start, self.effort, self.time_limit, stage)
+        return find_free_order(problem, start, self.effort, self.time_limit, stage), None
 
 
 def compile_search(likelihood: Likelihood, d: int, announce: bool = False) -> None:
