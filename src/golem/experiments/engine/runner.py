@@ -131,14 +131,7 @@ def run(
     (14, 0)
     """
     options = options or Options()
-    store = Store(folder)
-    if grid.sizes is not None and not experiment.has_sizes:
-        raise ValueError(
-            f"{experiment.name!r} has no sizes to choose from, because its data fix them. Leave out --sizes."
-        )
-    tasks = {task.key: task for task in experiment.tasks(grid)}
-    if not tasks:
-        raise ValueError("There are no tasks with these sizes and methods. Choose others with --sizes and --methods.")
+    store, tasks = Store(folder), _tasks(experiment, grid)
     rows = store.read()
     _require_same_kind(rows, experiment.name, grid.mode, folder)
     if _set_aside(experiment, tasks, store, options.retry):
@@ -184,6 +177,18 @@ def run(
         held=sum(not store.has(key) for key in held),
         resumable=resumable,
     )
+
+
+def _tasks(experiment: Experiment, grid: Grid) -> dict[str, Task]:
+    """Return the tasks of a grid by their keys; raise a ValueError if there are none."""
+    if grid.sizes is not None and not experiment.has_sizes:
+        raise ValueError(
+            f"{experiment.name!r} has no sizes to choose from, because its data fix them. Leave out --sizes."
+        )
+    tasks = {task.key: task for task in experiment.tasks(grid)}
+    if not tasks:
+        raise ValueError("There are no tasks with these sizes and methods. Choose others with --sizes and --methods.")
+    return tasks
 
 
 def _set_aside(experiment: Experiment, tasks: Mapping[str, Task], store: Store, retry: bool) -> int:
