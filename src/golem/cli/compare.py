@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,11 +13,16 @@ from golem.cli import options
 from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import fail, user_errors
 from golem.cli.table_options import TableOptions, reads_table
-from golem.cli.terminal import out, print_comparison, showing_warnings
+from golem.cli.terminal import edge_table, name_cell, out, print_files, print_table, showing_warnings
 from golem.runtime.files import require_writable
 from golem.runtime.interrupts import holding_interrupts, keep
 from golem.runtime.lazy_modules import skip_slow_imports
 from golem.runtime.result_folder import result_folder
+
+if TYPE_CHECKING:
+    from golem.comparison.result import Comparison
+
+_MOST_COMPARED_EDGES = 30
 
 
 @reads_table()
@@ -131,7 +136,7 @@ def compare(
     if as_json:
         print(json.dumps([vars(row) for row in result.rows]))  # noqa: T201
     elif not quiet:
-        print_comparison(result, output)
+        _print_comparison(result, output)
         everything = everything and not result.settings.get("score")  # other methods cannot use categories
         if everything and not paper and environment is None:
             listed = ", ".join(PAPER_RECIPE)
@@ -144,3 +149,35 @@ def compare(
         raise KeyboardInterrupt
     if not result.estimates:
         fail("Every method failed. The table above shows why.")
+
+
+def _print_comparison(comparison: Comparison, output: Path) -> None:
+    """Print the table of a comparison, the warnings, and the edges on which the methods agree."""
+    out.print(str(comparison))
+    if comparison.settings.get("score"):
+        from golem.output.document import SCORES
+
+        out.print(f"\nScore: {SCORES[comparison.settings['score']]}, in units of the deviance; lower is better.")
+    elif any(row.bic is not None for row in comparison.rows):
+        out.print("\nBIC: with least-squares weights and free noise variances; lower is better.")
+    if comparison.estimates and comparison.truth is not None:
+        out.print(
+            "SHD: edges to add, remove or reverse; SHD-C: the same between equivalence classes. SID (only for DAGs): "
+            "pairs of variables whose effect would be computed wrongly. TPR: share of the true edges that were found.",
+        )
+    for warning, methods in comparison.warnings.items():
+        source = f" ({', '.join(methods)})" if methods else ""
+        out.print(f"Warning{source}: {warning}", style="yellow")
+    found, learned = comparison.agreement(), list(comparison.estimates)
+    if len(learned) > 1 and found:
+        table = edge_table(f"methods (of {len(learned)})")
+        table.add_column("other directions (-- is undirected)", overflow="fold")
+        shown = found[: out.most(_MOST_COMPARED_EDGES)]
+        for edge in shown:
+            others = ", ".join(f"{edge[name]} {name}" for name in learned if edge[name] in ("<-", "--"))
+            table.add_row(name_cell(edge["source"]), "->", name_cell(edge["target"]), str(edge["methods"]), others)
+        out.print("\nPairs that the methods connect:")
+        print_table(table)
+        if len(found) > len(shown):
+            out.print(f"... and {len(found) - len(shown)} more in agreement.csv")
+    print_files(output, ["comparison.csv", "agreement.csv", "distances.csv", "comparison.png"], bool(learned))

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from golem.cli.fit_summary import print_findings, print_json, print_saved, print_summary
 from golem.cli.options import Json, OutputFolder, Quiet
 from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import user_errors
-from golem.cli.terminal import (
-    out,
-    print_consensus,
-    print_findings,
-    print_json,
-    print_saved,
-    print_summary,
-    showing_warnings,
-)
+from golem.cli.terminal import out, showing_warnings
 from golem.runtime.files import require_writable
 from golem.runtime.lazy_modules import skip_slow_imports
+
+if TYPE_CHECKING:
+    from golem.estimator.golem import Golem
+    from golem.graphs.metrics import GraphScores
+    from golem.runtime.types import BoolMatrix
 
 
 def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_json: Json = False) -> None:
@@ -66,8 +65,24 @@ def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_js
     elif not quiet:
         out.print("Sachs et al. (2005): 853 cells, 11 proteins and phospholipids, log intensities\n")
         print_summary(model, supplement, document)
-        print_consensus(scores, sachs.truth, model)
+        _print_consensus(scores, sachs.truth, model)
         print_findings(supplement.diagnosis)
         print_saved(output)
     if was_interrupted(model):
         raise KeyboardInterrupt
+
+
+def _print_consensus(scores: GraphScores, truth: BoolMatrix, model: Golem) -> None:
+    """Print how the graph of the demo compares with the consensus."""
+    found, edges = model.adjacency_, int(truth.sum())
+    adjacent = int((found & (truth | truth.T)).sum())
+    decided = found & ~model.undecided_
+    right, reversed_ = int((truth & decided).sum()), int((truth.T & decided).sum())
+    for line in (
+        f"\nOf the {scores.edges} learned edges, {adjacent} are in the consensus ({right} in the same direction, "
+        f"{reversed_} reversed, {adjacent - right - reversed_} undecided) and {scores.edges - adjacent} are not.",
+        f"Of the {edges} edges of the consensus, {edges - adjacent} are missing.",
+        f"With the arrows as drawn, the SHD is {scores.shd:.0f}: edges to add, remove or reverse to get the "
+        f"consensus (empty graph: {edges}). SHD-C {scores.shd_c:.0f}, SID {scores.sid:.0f} (see docs/glossary.md).",
+    ):
+        out.print(line)

@@ -13,7 +13,7 @@ from golem.cli import options
 from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import user_errors
 from golem.cli.table_options import TableOptions, reads_table
-from golem.cli.terminal import err, out, print_check, showing_warnings
+from golem.cli.terminal import err, out, showing_warnings
 
 if TYPE_CHECKING:
     from golem.assessment.consistency import Consistency
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from golem.graphs.named_graph import NamedGraph
     from golem.runtime.types import BoolMatrix
 
+_MOST_VIOLATIONS = 10
 # Options that need a second graph, and options that need a table.
 _WITH_GRAPH = ("--cpdag", "--normalize", "--nodes")
 _WITH_DATA = ("--plot", "--missing", "--na", "--columns", "--drop", "--header", "--covariance", "--rows")
@@ -135,7 +136,7 @@ def _check(graph: Path, data: list[str], table: TableOptions, plot: Path | None,
             f"{'' if isinstance(known, GraphDocument) else remedy}",
             soft_wrap=True,
         )
-    print_check(result)
+    _print_check(result)
 
 
 def _graph_or_document(path: Path) -> GraphDocument | NamedGraph:
@@ -199,7 +200,6 @@ def _all_names(first: NamedGraph, second: NamedGraph, nodes: int | None) -> tupl
 
 def _print_unshared(only: dict[str, list[str]]) -> None:
     """Name the variables that only one graph has."""
-    from golem.cli.terminal import err
     from golem.runtime.messages import quoted
 
     if only["truth"]:
@@ -232,3 +232,16 @@ def _reasons(estimate: BoolMatrix, names: tuple[str, ...], cpdag: bool) -> dict[
         "precision": none,
         "f1": "neither graph has an edge",
     }
+
+
+def _print_check(result: Consistency) -> None:
+    """Print the verdict of a check, the worst violations, and what they have in common."""
+    from golem.assessment.consistency import statement
+
+    out.print(result.verdict, soft_wrap=True)
+    for record in result.records(min(result.violations, _MOST_VIOLATIONS)):
+        out.print(f"  {statement(record)}", soft_wrap=True)
+    if result.violations > _MOST_VIOLATIONS:
+        out.print(f"  ... and {result.violations - _MOST_VIOLATIONS} more with --json")
+    for hint in result.hints:
+        out.print(hint, soft_wrap=True)

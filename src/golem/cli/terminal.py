@@ -1,9 +1,8 @@
-"""The text that the command line prints: warnings, summaries and tables."""
+"""The terminal: what all commands share to print text, warnings and tables."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,21 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from golem.runtime.messages import counted, printable, quoted, shortened
+from golem.runtime.messages import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
-
-    from golem.assessment.bootstrap_result import Bootstrap
-    from golem.assessment.consistency import Consistency
-    from golem.assessment.diagnostics import Diagnosis
-    from golem.comparison.result import Comparison
-    from golem.estimator.golem import Golem
-    from golem.graphs.graph_document import GraphDocument
-    from golem.graphs.metrics import GraphScores
-    from golem.output.document import Edge, Supplement
-    from golem.workflow import FitResult
 
 
 class _Terminal(Console):
@@ -47,19 +36,6 @@ class _Terminal(Console):
 # No markup: column names are the user's text, and "[red]" is a valid name.
 out = _Terminal(highlight=False, markup=False)
 err = _Terminal(stderr=True, highlight=False, markup=False)
-# With fewer replicates, frequencies and intervals are too coarse.
-_FEW_REPLICATES = 20
-_MOST_FINDINGS = 5
-_MOST_EDGES = 50
-_MOST_VIOLATIONS = 10
-_MOST_COMPARED_EDGES = 30
-_DIRECTION_MEANINGS = {
-    "undecided": "have no evidence; the reverse fits equally well",
-    "by variance": "depend only on the noise variances, and so on the units of the columns",
-    "by shape": "rest on the shape of the noise, with an error rate of at most 1% if the linear model holds",
-    "by knowledge": "were given or follow from the knowledge",
-    "by intervention": "depend on the interventions",
-}
 # The least width of a name in a table; in a narrow terminal the lines of the table are wrapped instead.
 _NAME_WIDTH = 12
 
@@ -78,7 +54,7 @@ def showing_warnings(quiet: bool) -> Iterator[None]:
         yield
 
 
-def _table(*headings: str) -> Table:
+def edge_table(*headings: str) -> Table:
     """Return a table without lines that begins with source, arrow and target of an edge."""
     from rich.table import Table
 
@@ -113,278 +89,8 @@ def print_table(table: Table) -> None:
     out.print(table, crop=False)
 
 
-def print_summary(model: Golem, supplement: Supplement, document: GraphDocument) -> None:
-    """Print the edges, the bootstrap, the noise model, and how the solve ended."""
-    from golem.cli.environments import print_environments
-    from golem.output.document import Edge
-
-    about = document.plain()
-    found = [Edge(**row) for row in about["edge_table"]]
-    missing = model.missing_
-    # EM counts as fewer rows than it has read.
-    rows = about["n"] if missing is None or missing.method == "drop" else missing.rows_read
-    out.print(f"{counted(about['edges'], 'edge')} among {about['d']} variables, from {rows} rows")
-    if missing is not None:
-        out.print(missing.sentence)
-    if document.environments:
-        print_environments(document.environments)
-    if about["knowledge"]:
-        out.print(_knowledge_sentence(about["knowledge"]))
-    if found:
-        _print_edges(found, supplement.bootstrap)
-    out.print()
-    if supplement.bootstrap is not None:
-        _print_bootstrap(supplement.bootstrap, has_intervals=any(edge.weight is not None for edge in found))
-        if document.confidence_overstated:
-            out.print(
-                f"The frequencies and intervals are overstated, because the rows depend on the rows before them: they "
-                f"carry as much information as about {document.effective_rows} independent rows.\n",
-                soft_wrap=True,
-            )
-    if found:
-        _print_r2(about["names"], about["r2"], "" if document.variables is None else "numeric ")
-        _print_noise_choice(model)
-    if about["cut_edges"]:
-        out.print(f"{counted(about['cut_edges'], 'edge')} removed to break cycles.")
-    _print_score(model, about["objective"])
-    step = "perturbed order" if model.solver == "order" else "iteration"
-    steps = f" {counted(about['iterations'], step)}," if about["iterations"] else ""
-    out.print(f"{about['status']['message']}{steps} {about['seconds']:.1f} s")
-
-
-def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
-    """Print the table of edges."""
-    from golem.cli.edge_columns import edge_columns
-    from golem.output.document import DIRECTIONS
-
-    words = [DIRECTIONS.get(edge.direction_from or "", "") for edge in found]
-    headings, cells = edge_columns(found, bootstrap)
-    table = _table(*headings)
-    table.add_column("direction" if any(words) else "")
-    shown = found[: out.most(_MOST_EDGES)]
-    for edge, word in zip(shown, words, strict=False):
-        table.add_row(name_cell(edge.source), "->", name_cell(edge.target), *cells(edge), word)
-    print_table(table)
-    if len(found) > len(shown):
-        out.print(f"... and {len(found) - len(shown)} more in edges.csv")
-    if bootstrap is None and any(edge.standard_error is not None for edge in found):
-        standardized = "" if "strength" in headings else "; standardized: weight in SDs"
-        out.print(f"std. error: of the weight if the graph is right and the rows are independent{standardized}")
-    if "strength" in headings:
-        out.print(
-            "strength: log-likelihood that the edge gains. Edges with a category have no weight; coefficients.csv has "
-            "their coefficients per level"
-        )
-    for word, meaning in _DIRECTION_MEANINGS.items():
-        if count := words.count(word):
-            out.print(f"{word}: {count} of {len(found)} directions {meaning}")
-    if any(words) and (count := sum(edge.direction_from == "structure" for edge in found)):
-        same = "are the same in all graphs of the equivalence class"
-        out.print(f"no entry (by structure): {count} of {len(found)} directions {same}")
-
-
-def _print_r2(names: list[str], r2: list[float | None], kind: str) -> None:
-    """Print how much of the variables of a kind their parents explain; a category has no R2."""
-    known = sorted((value, name) for name, value in zip(names, r2, strict=True) if value)
-    if known:
-        median, (highest, best) = known[len(known) // 2][0], known[-1]
-        few = f"the {counted(len(known), f'{kind}variable')} with parents"
-        out.print(f"R2 (explained by the parents): median {median:.2f} of {few}, highest {highest:.2f} ({best!r})")
-
-
-def _knowledge_sentence(knowledge: dict[str, list[list[str]]]) -> str:
-    """Return the knowledge that the fit obeyed, in one line."""
-    parts = []
-    for key in ("required", "forbidden"):
-        edges = [f"{cause!r} -> {effect!r}" for cause, effect in knowledge.get(key) or []]
-        if edges:
-            parts.append(f"{key} {shortened(edges, 3)}")
-    if tiers := knowledge.get("tiers"):
-        parts.append(f"{counted(len(tiers), 'tier')} " + ", then ".join(quoted(tier, 3) for tier in tiers))
-    return f"Knowledge used: {'; '.join(parts)}"
-
-
-def _print_bootstrap(bootstrap: Bootstrap, has_intervals: bool) -> None:
-    """Explain the columns of the bootstrap."""
-    drawn = "random halves of the rows" if bootstrap.unit == "halves" else f"resampled {bootstrap.unit}"
-    interval = f"  interval   middle {bootstrap.level:.0%} of the weights (0 if a graph lacks or reverses the edge)"
-    wanted = f" (of {bootstrap.requested} requested)" if bootstrap.interrupted else ""
-    em = ", with EM on each resample" if bootstrap.em else ""
-    few = " This is too few for reliable numbers; use 100." if bootstrap.replicates < _FEW_REPLICATES else ""
-    consensus = counted(int(bootstrap.consensus.sum()), "edge")
-    for line in (
-        f"Bootstrap: {bootstrap.replicates} graphs{wanted} learned from {drawn}{em}.{few}",
-        *([interval] if has_intervals else []),
-        "  connected  share of the graphs that connect the two variables",
-        "  directed   share of the graphs with this direction (undecided edges count half)",
-        f"The consensus (pairs that most of these graphs connect) has {consensus}; see graph.json.",
-        "The numbers show how stable an edge is, not errors that all graphs share, e.g. from hidden common causes.\n",
-    ):
-        out.print(line)
-
-
-def _print_noise_choice(model: Golem) -> None:
-    """Print which noise variances were chosen, and why."""
-    if model.graph_.shape_note:
-        out.print(model.graph_.shape_note)
-    if model.noise_choice_ is not None:
-        out.print(model.noise_choice_.reason)
-
-
-def _print_score(model: Golem, terms: dict[str, float | None]) -> None:
-    """Print the score with its terms, and the BIC as `golem compare` prints it."""
-    if model.score_ != "gaussian":
-        from golem.output.document import SCORES
-
-        out.print(f"Score per row {_number(terms['score'])} (lower is better): {SCORES[model.score_]}")
-        return
-    cycles = "" if terms["dag"] == 0 else f" + penalty on cycles {_number(terms['dag'])}"
-    out.print(
-        f"Score per row {_number(terms['score'])} = likelihood term {_number(terms['likelihood'])} + penalty on edges "
-        f"{_number(terms['sparsity'])}{cycles} (lower is better)",
-    )
-    graph, moments = model.adjacency_, model.moments_
-    # A node with as many parents as rows has no residual variance; environments have no common covariance.
-    if model.environments_ is None and hasattr(model, "sem_") and graph.sum(axis=0).max() < moments.n - 1:
-        from golem.score.objective import graph_bic
-
-        bic = graph_bic(graph, moments.covariance, moments.n)
-        out.print(f"BIC {bic:.1f} (for comparison: always with least-squares weights and free noise variances)")
-
-
-def print_findings(diagnosis: Diagnosis | None) -> None:
-    """Print the most important findings with their remedies."""
-    if diagnosis is None:
-        return
-    # The fit has already warned of few rows.
-    found = [finding for finding in diagnosis.at("warning", "note") if finding.name != "rows"]
-    out.print()
-    shown = found[: out.most(_MOST_FINDINGS)]
-    for finding in shown:
-        style = "yellow" if finding.level == "warning" else None
-        out.print(f"{finding.level.title()}: {finding}", style=style)
-    if len(found) > len(shown):
-        out.print(f"{counted(len(found) - len(shown), 'more finding')} in report.html")
-
-
-def print_check(result: Consistency) -> None:
-    """Print the verdict of a check, the worst violations, and what they have in common."""
-    from golem.assessment.consistency import statement
-
-    out.print(result.verdict, soft_wrap=True)
-    for record in result.records(min(result.violations, _MOST_VIOLATIONS)):
-        out.print(f"  {statement(record)}", soft_wrap=True)
-    if result.violations > _MOST_VIOLATIONS:
-        out.print(f"  ... and {result.violations - _MOST_VIOLATIONS} more with --json")
-    for hint in result.hints:
-        out.print(hint, soft_wrap=True)
-
-
-def print_comparison(comparison: Comparison, output: Path) -> None:
-    """Print the table of a comparison, the warnings, and the edges on which the methods agree."""
-    out.print(str(comparison))
-    if comparison.settings.get("score"):
-        from golem.output.document import SCORES
-
-        out.print(f"\nScore: {SCORES[comparison.settings['score']]}, in units of the deviance; lower is better.")
-    elif any(row.bic is not None for row in comparison.rows):
-        out.print("\nBIC: with least-squares weights and free noise variances; lower is better.")
-    if comparison.estimates and comparison.truth is not None:
-        out.print(
-            "SHD: edges to add, remove or reverse; SHD-C: the same between equivalence classes. SID (only for DAGs): "
-            "pairs of variables whose effect would be computed wrongly. TPR: share of the true edges that were found.",
-        )
-    for warning, methods in comparison.warnings.items():
-        source = f" ({', '.join(methods)})" if methods else ""
-        out.print(f"Warning{source}: {warning}", style="yellow")
-    found, learned = comparison.agreement(), list(comparison.estimates)
-    if len(learned) > 1 and found:
-        table = _table(f"methods (of {len(learned)})")
-        table.add_column("other directions (-- is undirected)", overflow="fold")
-        shown = found[: out.most(_MOST_COMPARED_EDGES)]
-        for edge in shown:
-            others = ", ".join(f"{edge[name]} {name}" for name in learned if edge[name] in ("<-", "--"))
-            table.add_row(name_cell(edge["source"]), "->", name_cell(edge["target"]), str(edge["methods"]), others)
-        out.print("\nPairs that the methods connect:")
-        print_table(table)
-        if len(found) > len(shown):
-            out.print(f"... and {len(found) - len(shown)} more in agreement.csv")
-    _print_files(output, ["comparison.csv", "agreement.csv", "distances.csv", "comparison.png"], bool(learned))
-
-
-def print_consensus(scores: GraphScores, truth: Any, model: Golem) -> None:
-    """Print how the graph of the demo compares with the consensus."""
-    found, edges = model.adjacency_, int(truth.sum())
-    adjacent = int((found & (truth | truth.T)).sum())
-    decided = found & ~model.undecided_
-    right, reversed_ = int((truth & decided).sum()), int((truth.T & decided).sum())
-    for line in (
-        f"\nOf the {scores.edges} learned edges, {adjacent} are in the consensus ({right} in the same direction, "
-        f"{reversed_} reversed, {adjacent - right - reversed_} undecided) and {scores.edges - adjacent} are not.",
-        f"Of the {edges} edges of the consensus, {edges - adjacent} are missing.",
-        f"With the arrows as drawn, the SHD is {scores.shd:.0f}: edges to add, remove or reverse to get the "
-        f"consensus (empty graph: {edges}). SHD-C {scores.shd_c:.0f}, SID {scores.sid:.0f} (see docs/glossary.md).",
-    ):
-        out.print(line)
-
-
-def print_saved(output: Path, more: Sequence[str] = ()) -> None:
-    """Print where the results of a fit are."""
-    written = [
-        name
-        for name in ("graph.json", "edges.csv", "weights.csv", "coefficients.csv", "graph.png")
-        if (output / name).exists()
-    ]
-    _print_files(output, [*written, *more])
-
-
-def _print_files(output: Path, files: Sequence[str], report: bool = True) -> None:
+def print_files(output: Path, files: Sequence[str], report: bool = True) -> None:
+    """Print which results are in a folder."""
     out.print(f"\nSaved in {output}: {', '.join(files)}")
     if report:
         out.print(f"Open the report in a browser: {output / 'report.html'}")
-
-
-def print_fit(result: FitResult) -> None:
-    """Print the path of penalties, the summary, the certificate, the comparison with an earlier run, the findings."""
-    from golem.cli.rankings import print_next_experiment, print_path
-
-    if result.selection is not None:
-        print_path(result.selection)
-    print_summary(result.model, result.supplement, result.document)
-    proof = result.certificate
-    if proof is not None:
-        out.print(
-            "Certificate: started from this graph, the paper's score (l1 and DAG penalties) decreases to "
-            f"{proof.score:.6g}. Its optimality conditions hold there up to {proof.stationarity:.1e}.",
-        )
-    if result.repeat is not None:
-        out.print(result.repeat.sentence)
-    print_next_experiment(result.document)
-    print_findings(result.diagnosis)
-    print_saved(result.output, () if result.selection is None else ("path.csv", "path.png"))
-
-
-def print_fit_json(result: FitResult) -> None:
-    """Print a fit as one line of JSON."""
-    more: dict[str, Any] = {}
-    if result.certificate is not None:
-        numbers = ("score", "stationarity", "start_score")
-        more["certificate"] = {name: getattr(result.certificate, name) for name in numbers}
-    if result.repeat is not None:
-        more["repeat"] = vars(result.repeat)
-    print_json(result.document, more)
-
-
-def print_json(document: GraphDocument, more: dict[str, Any]) -> None:
-    """Print a document as one line of JSON, without its long lists except for the edges."""
-    about = document.plain()
-    for key in ("names", "weighted", "noise_variances", "intercepts", "raw_weights", "trace"):
-        del about[key]
-    for key in ("data", "bootstrap", "diagnostics"):
-        if about[key] is None:
-            del about[key]
-    print(json.dumps(about | {"edge_list": about.pop("edge_table")} | more, allow_nan=False))  # noqa: T201
-
-
-def _number(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.5g}"
