@@ -25,7 +25,7 @@ class ImpliedZeros(NamedTuple):
 
     `correlations[m]` is the partial correlation of the nodes `sources[m]` and `targets[m]` given the parents of the
     target, and `p_values[m]` the p-value of its Fisher z. `node_p_values` test all statements about one target at once;
-    they are NaN for targets without a statement. `exact` tells whether they are exact for all targets.
+    they are NaN for targets without a statement. `exact` is whether they are exact for all targets.
     """
 
     sources: NDArray[np.int32]

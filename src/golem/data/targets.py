@@ -31,7 +31,7 @@ def source_of(targets: Mapping[Any, Any] | None) -> str:
 
 
 def no_targets(labels: Sequence[str], known: Sequence[str], source: str, place: str = "") -> ValueError:
-    """Return the error for environments that have rows, but no targets; `place` tells where the first row is."""
+    """Return the error for environments that have rows, but no targets; `place` is where the first row is."""
     near = nearest(labels[0], known)
     add = "Add them" if near is None else f"Did you mean {near!r}? Otherwise add them"
     return ValueError(

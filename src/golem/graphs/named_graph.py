@@ -223,7 +223,7 @@ def _weight(attributes: Attributes) -> float:
 
 
 def _columns(edges: Sequence[Attributes]) -> dict[str, NDArray[Any]]:
-    """Return one vector per attribute that has numbers, flags or known words; empty text is no word."""
+    """Return one vector per attribute that has numbers, flags or known words; empty text is not a word."""
     found = dict.fromkeys(name for attributes in edges for name in attributes if name not in _RESERVED)
     columns: dict[str, NDArray[Any]] = {}
     for name in found:

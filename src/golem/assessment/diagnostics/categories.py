@@ -96,7 +96,7 @@ def find_determined(moments: Moments) -> Finding:
     if moments.n <= moments.d + 1:
         return Finding(name, "ok", "With so few rows every column is determined by others.")
     alone = {j: _determining(moments, coding, j) for j in _suspects(moments, coding).tolist()}
-    # A variable that determines another one is itself determined in part, which is no news.
+    # A variable that determines another one is itself determined in part, so this is not reported.
     found = {j: i for j, i in alone.items() if i is not None or j not in alone.values()}
     if not found:
         return Finding(name, "ok", "No variable is determined by others.")

@@ -129,7 +129,7 @@ class LocalProblem:
     def candidate_lists(self, connected: BoolMatrix, likely: BoolMatrix) -> tuple[kernels.Problem, kernels.Candidates]:
         """Return the candidates of every node, those connected to it in either direction, and the problem for them.
 
-        `likely[j, c]` tells whether c is a likely parent of j.
+        `likely[j, c]` is whether c is a likely parent of j.
         """
         near = np.ones((self.d, self.d), dtype=bool) if self.complete else connected | connected.T
         np.fill_diagonal(near, False)
