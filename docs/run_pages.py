@@ -19,15 +19,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-# Pages of `>>>` examples run as doctests instead.
-DOCTEST_PAGES = ("diagnostics.md", "model.md")
-PAGES = tuple(
-    sorted(
-        path.name
-        for path in HERE.glob("*.md")
-        if "```python" in path.read_text(encoding="utf-8") and path.name not in DOCTEST_PAGES
-    )
-)
+# Examples with `>>>`, in blocks of `pycon`, run as doctests instead.
+PAGES = tuple(sorted(path.name for path in HERE.glob("*.md") if "```python" in path.read_text(encoding="utf-8")))
 BLOCK = re.compile(
     r"(?:<!-- needs (?P<needs>\w+) -->\n|<!-- (?P<skip>not run): [^>]* -->\n"
     r"|<!-- setup\n(?P<setup>(?:(?!-->).)*)-->\n)?"

@@ -92,7 +92,7 @@ def run_page():
 
     def run(name):
         page = Path(__file__).parents[1] / "docs" / name
-        blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+        blocks = re.findall(r"```pycon\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
         examples = doctest.DocTestParser().get_doctest("".join(blocks), {}, page.name, str(page), 0)
         results = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples)
         assert results.failed == 0
