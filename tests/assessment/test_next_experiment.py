@@ -33,7 +33,7 @@ def test_nothing_is_ranked_if_all_directions_are_known():
     known = Knowledge.named(tiers=[["centre"], [f"leaf {k}" for k in range(4)]])
     found = golem.next_experiment(Golem("nv", knowledge=known).fit(star()))
     assert len(found) == 0
-    assert str(found) == "All directions are decided."
+    assert str(found) == "No direction is undecided."
 
 
 def test_a_model_that_is_not_fitted_is_refused():

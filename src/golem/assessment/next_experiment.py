@@ -62,7 +62,7 @@ class NextExperiment:
     def sentence(self) -> str:
         """What the best experiment would decide, in one sentence."""
         if not self.ranking:
-            return "All directions are decided."
+            return "No direction is undecided."
         best = self.ranking[0]
         return (
             f"An intervention on {best.variable!r} would decide {best.decided:.3g} of the "
@@ -74,8 +74,8 @@ class NextExperiment:
         if not self.ranking:
             return self.sentence
         width = max(len("variable"), *(len(row.variable) for row in self.ranking[:_MOST_ROWS]))
-        lines = [f"{'variable':<{width}}  decided  at least"]
-        lines += [f"{row.variable:<{width}}  {row.decided:>7.2f}  {row.least:>8}" for row in self.ranking[:_MOST_ROWS]]
+        lines = [f"{'variable':<{width}}  on average  at least"]
+        lines += [f"{row.variable:<{width}}  {row.decided:>10.2f}  {row.least:>8}" for row in self.ranking[:_MOST_ROWS]]
         more = len(self.ranking) - _MOST_ROWS
         return "\n".join([self.sentence, *lines, *([f"... and {more} more"] if more > 0 else [])])
 
@@ -106,10 +106,10 @@ def next_experiment(model: Any, *, random_state: int | np.random.Generator = 0) 
     >>> model = Golem("nv").fit(Moments.from_covariance(S, 1000, names=["rain", "river", "flood"]))
     >>> next_experiment(model)
     An intervention on 'river' would decide 2 of the 2 undecided directions on average, at least 2.
-    variable  decided  at least
-    river        2.00         2
-    flood        1.33         1
-    rain         1.33         1
+    variable  on average  at least
+    river           2.00         2
+    flood           1.33         1
+    rain            1.33         1
     """
     fitted = plain_model(model)
     check_is_fitted(fitted, "graph_")

@@ -69,6 +69,13 @@ def test_scatter_plots_are_those_of_the_rows_and_only_on_request(model, tmp_path
     assert embedded(model.report(tmp_path / "r.html", rows=holes))["scatters"] is None
 
 
+def test_a_direction_rests_on_evidence_and_is_never_just_decided(model, tmp_path):
+    assert model.undecided_.any()
+    text = model.report(tmp_path / "r.html").read_text()
+    assert "from the shape of the noise alone" in text
+    assert not re.findall(r'.*\bdecided\b(?!":).*', text, re.IGNORECASE)
+
+
 def test_variables_that_the_truth_does_not_name_are_listed(model, tmp_path):
     truth = NamedGraph.from_class(np.zeros((2, 2), dtype=bool), ('b"', "é"))
     text = report_document(describe(model), tmp_path / "r.html", truth=truth).read_text()

@@ -42,11 +42,11 @@ const MEASURES = {
 
 // What a direction can rest on: a word for tables, the class of its line, and an explanation.
 const DIRECTIONS = {
-  structure: { word: "by structure", style: "", text: "decided by structure: all graphs of the equivalence class have it" },
-  variances: { word: "by variance", style: "by-variance", text: "decided only by the noise variances, so it depends on the units of the columns" },
-  shape: { word: "by shape", style: "by-shape", text: "decided only by the shape of the noise" },
+  structure: { word: "by structure", style: "", text: "from the structure: all graphs of the equivalence class have it" },
+  variances: { word: "by variance", style: "by-variance", text: "from the noise variances alone, so it depends on the units of the columns" },
+  shape: { word: "by shape", style: "by-shape", text: "from the shape of the noise alone" },
   knowledge: { word: "by knowledge", style: "by-knowledge", text: "given by knowledge, or follows from it" },
-  interventions: { word: "by intervention", style: "by-intervention", text: "decided by the interventions" },
+  interventions: { word: "by intervention", style: "by-intervention", text: "from the interventions" },
   none: { word: "undecided", style: "undecided", text: "undecided: the reversed edge fits equally well" },
 };
 const directionOf = (edge) => (edge.direction_from in DIRECTIONS ? edge.direction_from
