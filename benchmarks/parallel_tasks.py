@@ -1,10 +1,11 @@
 """Run the tasks of a benchmark in processes, and compare golem with other packages table by table.
 
 A task is one method on one table: `{"cell": {...}, "seed": 3000, "method": "..."}`. Each process has one thread and
-takes one task at a time; imports and compilation are not timed. A task that reaches the time limit is stopped and
-counts as not finished, and the other tables of its cell are then not tried with that method. Rows are written as JSON
-lines as they come, so that a run that is killed keeps what it has. Times are processor times. To print the table of
-stored rows:
+takes one task at a time; imports and compilation are not timed. Times and time limits are processor times, so that
+other programs on the machine do not count. A task that reaches the time limit is stopped and counts as not finished,
+and the other tables of its cell are then not tried with that method. Rows are written as JSON lines as they come, so
+that a run that is killed keeps what it has; the next run with the same file continues it. To print the table of stored
+rows:
 
     python benchmarks/parallel_tasks.py "golem auto" SHD-C rows.jsonl
 """
@@ -15,6 +16,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import statistics
 import sys
 import time
@@ -40,9 +42,9 @@ def add_options(parser: argparse.ArgumentParser, tables: int = 5) -> None:
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
     parser.add_argument("--methods", nargs="+", help="only these methods")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes")
-    parser.add_argument("--limit", type=float, default=240.0, help="seconds per task")
+    parser.add_argument("--limit", type=float, default=240.0, help="processor seconds per task")
     parser.add_argument("--total", type=float, default=float("inf"), help="seconds after which the run ends")
-    parser.add_argument("--rows", type=Path, help="file for the rows, as JSON lines")
+    parser.add_argument("--rows", type=Path, help="file for the rows, as JSON lines; a run continues it")
 
 
 def make_tasks(cells: Iterable[Row], methods: Callable[[Row], Iterable[str]], options: argparse.Namespace) -> list[Row]:
@@ -75,7 +77,9 @@ def run_tasks(
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(path.parent), os.environ.get("PYTHONPATH")]))
     environment = thread_bounds(1) | {"MPLBACKEND": "Agg"}
     children = [ChildProcess(path.stem, "serve", *arguments, environment=environment) for _ in range(options.workers)]
-    end, too_slow = time.monotonic() + options.total, set[str]()
+    rows = _stored(options, tasks)
+    known = {_kind(row, "seed") for row in rows}
+    end, too_slow = time.monotonic() + options.total, {_kind(row) for row in rows if row["status"] == "stopped"}
 
     def close() -> None:
         for child in children:
@@ -84,8 +88,8 @@ def run_tasks(
     def worker(child: ChildProcess) -> Callable[[Row], Row]:
         return lambda task: task | _outcome(child, task, options.limit, end, too_slow)
 
-    rows = []
-    for row in interruptible_map([worker(child) for child in children], sorted(tasks, key=rank), close):
+    left = sorted((task for task in tasks if _kind(task, "seed") not in known), key=rank)
+    for row in interruptible_map([worker(child) for child in children], left, close):
         rows.append(row)
         print(f"{len(rows)} of {len(tasks)}: {json.dumps(row)}", file=sys.stderr, flush=True)
         if options.rows is not None:
@@ -94,21 +98,39 @@ def run_tasks(
     return rows
 
 
+def _stored(options: argparse.Namespace, tasks: list[Row]) -> list[Row]:
+    """Return the rows of earlier runs of these tasks; those that ended early, or at a lower limit, run again."""
+    if options.rows is None or not options.rows.exists():
+        return []
+    wanted = {_kind(task, "seed") for task in tasks}
+    rows = [json.loads(line) for line in options.rows.read_text().splitlines()]
+    return [
+        row
+        for row in rows
+        if _kind(row, "seed") in wanted
+        and (row["status"] in ("done", "failed") or (row["status"] == "stopped" and row["limit"] >= options.limit))
+    ]
+
+
+def _kind(task: Row, *more: str) -> str:
+    """Return the cell and the method of a task as text."""
+    return json.dumps([task[name] for name in ("cell", "method", *more)])
+
+
 def _outcome(child: ChildProcess, task: Row, limit: float, end: float, too_slow: set[str]) -> Row:
     """Run a task; return its status and what it measured."""
-    kind = json.dumps([task["cell"], task["method"]])
     left = end - time.monotonic()
-    if kind in too_slow or left < _SHORTEST:
+    if _kind(task) in too_slow or left < _SHORTEST:
         return {"status": "not tried"}
     try:
-        return {"status": "done"} | child.ask(task, min(limit, left))
+        return {"status": "done"} | child.ask(task | {"limit": limit}, None if left == float("inf") else left)
     except TimeLimitError:
-        if left < limit:
-            return {"status": "run ended", "limit": left}
-        too_slow.add(kind)
-        return {"status": "stopped", "limit": limit}
+        return {"status": "run ended"}
     except CrashError as crash:
-        return {"status": "failed", "reason": str(crash)}
+        if signal.SIGPROF.name not in str(crash):
+            return {"status": "failed", "reason": str(crash)}
+        too_slow.add(_kind(task))
+        return {"status": "stopped", "limit": limit}
 
 
 def serve_tasks(prepare: Callable[[str], None], measure: Callable[[Row], tuple[float, float]]) -> NoReturn:
@@ -117,7 +139,9 @@ def serve_tasks(prepare: Callable[[str], None], measure: Callable[[Row], tuple[f
     def answer(task: Row, start_clock: Callable[[], None]) -> Row:
         prepare(task["method"])
         start_clock()
+        signal.setitimer(signal.ITIMER_PROF, task["limit"])  # ends this process
         value, seconds = measure(task)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
         return {"value": float(value), "seconds": seconds}
 
     serve(answer)
@@ -204,7 +228,8 @@ def main() -> None:
     parser.add_argument("--higher-is-better", action="store_true")
     options = parser.parse_args()
     rows = [json.loads(line) for path in options.files for line in path.read_text().splitlines()]
-    print_comparison(rows, options.ours, options.value, options.higher_is_better)
+    last = list({_kind(row, "seed"): row for row in rows}.values())
+    print_comparison(last, options.ours, options.value, options.higher_is_better)
 
 
 if __name__ == "__main__":
