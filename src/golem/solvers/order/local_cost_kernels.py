@@ -30,6 +30,7 @@ from golem.solvers.order.local_kernel_arrays import (
     SIZE,
     START,
     STRIDE,
+    UNSIGNED,
     VALUES,
     VARIANCE,
     WIDTH,
@@ -170,7 +171,7 @@ def combine(codes: Any, levels: Any, nodes: Any, k: int, combination: Any, table
     for r in range(n):
         combination[r] = 0
     for i in range(k):
-        column, factor = codes[nodes[i]], np.int32(levels[nodes[i]])
+        column, factor = codes[nodes[i]], np.uint32(levels[nodes[i]])
         for r in range(n):
             combination[r] = combination[r] * factor + column[r]
         q *= factor
@@ -179,10 +180,11 @@ def combine(codes: Any, levels: Any, nodes: Any, k: int, combination: Any, table
                 table[a] = -1
             q = ONE - 1
             for r in range(n):
-                if table[combination[r]] < 0:
-                    table[combination[r]] = q
+                at = UNSIGNED(combination[r])
+                if table[at] < 0:
+                    table[at] = q
                     q += 1
-                combination[r] = table[combination[r]]
+                combination[r] = table[at]
     return q
 
 
@@ -197,36 +199,70 @@ def cell_value(kind: int, count: int, share: float, least: float) -> Any:
 
 
 @kernel
+def count_cells(table: Any, pair: Any, other: Any, weight: Any, step: int, size: int) -> None:
+    """Count how often the pairs occur with each level of another node; a level has `step` cells of the table.
+
+    If the table is small, the second half of the rows has a table of its own: to count in one cell twice in a row takes
+    longer, as the second time waits for the first.
+    """
+    half = pair.size // 2
+    # An odd row is counted with the first half.
+    middle = pair.size - half
+    apart, factor = size if 4 * size <= half else size - size, UNSIGNED(step)
+    for a in range(size + apart):
+        table[a] = 0
+    second, later_pair, later_other = table[apart : apart + size], pair[middle:], other[middle:]
+    for i in range(half):
+        table[UNSIGNED(other[i]) * factor + UNSIGNED(pair[i])] += weight[i]
+        second[UNSIGNED(later_other[i]) * factor + UNSIGNED(later_pair[i])] += weight[middle + i]
+    for i in range(half, middle):
+        table[UNSIGNED(other[i]) * factor + UNSIGNED(pair[i])] += weight[i]
+    for a in range(apart):
+        table[a] += second[a]
+
+
+@kernel
+def tallied_value(kind: int, tally: Any, share: float, least: float) -> Any:
+    """Return what cells with small counts add to the value of their set, and empty the tally."""
+    value = 0.0
+    for count in range(ONE, tally.size):
+        if tally[count] > 0:
+            value += tally[count] * cell_value(kind, count, share, least)
+            tally[count] = 0
+    return value
+
+
+@kernel
 def tabulate(
     problem: Problem, memo: Memo, work: Work, q: int, cells: float, key: Any, margin_key: Any, c: int, j: int
 ) -> None:
     """Store the values of the set of parents, candidate c (or NO_NODE) and j, and of the same set without j.
 
-    The parents are combined and have q combinations. The larger set has `cells` combinations of levels in all.
+    The parents have q combinations, which are combined with j. The larger set has `cells` combinations of levels in
+    all.
     """
-    table, combination, own, r = work.table, work.combination, problem.codes[j], problem.nodes[WIDTH, j]
-    levels = ONE if c == NO_NODE else problem.nodes[WIDTH, c]
-    for a in range(q * levels * r):
-        table[a] = 0
-    if c == NO_NODE:
-        for i in range(own.size):
-            table[combination[i] * r + own[i]] += problem.weight[i]
-    else:
-        other = problem.codes[c]
-        for i in range(own.size):
-            table[(combination[i] * levels + other[i]) * r + own[i]] += problem.weight[i]
+    table, tally, kind, r = work.table, work.tally, problem.kind, problem.nodes[WIDTH, j]
+    levels, step, other = ONE, ONE - 1, problem.codes[j]
+    if c != NO_NODE:
+        levels, step, other = problem.nodes[WIDTH, c], q * r, problem.codes[c]
+    count_cells(table, work.combination, other, problem.weight, step, q * levels * r)
     share, value, margin = problem.prior / cells, 0.0, 0.0
     least, least_margin = math.lgamma(share), math.lgamma(share * r)
     for a in range(q * levels):
         total = ONE - 1
         for b in range(a * r, a * r + r):
-            if table[b] > 0:
-                total += table[b]
-                value += cell_value(problem.kind, INTEGER(table[b]), share, least)
-        if total > 0:
-            margin += cell_value(problem.kind, total, share * r, least_margin)
-    store_value(memo, key, value)
-    store_value(memo, margin_key, margin)
+            count = INTEGER(table[b])
+            total += count
+            if count >= tally.shape[1]:
+                value += cell_value(kind, count, share, least)
+            else:
+                tally[0, count] += 1
+        if total >= tally.shape[1]:
+            margin += cell_value(kind, total, share * r, least_margin)
+        else:
+            tally[1, total] += 1
+    store_value(memo, key, value + tallied_value(kind, tally[0], share, least))
+    store_value(memo, margin_key, margin + tallied_value(kind, tally[1], share * r, least_margin))
 
 
 @inlined
@@ -249,6 +285,9 @@ def count_costs(problem: Problem, candidates: Candidates, memo: Memo, work: Work
             if memo.value_key[at] != key or memo.value_key[margin_at] != margin_key:
                 if q == NO_NODE:
                     q = combine(problem.codes, levels, nodes, k, work.combination, work.table)
+                    pair, own = work.combination, problem.codes[j]
+                    for i in range(pair.size):
+                        pair[i] = pair[i] * np.uint32(levels[j]) + own[i]
                 tabulate(problem, memo, work, q, cells * (levels[c] if slot >= 0 else 1), key, margin_key, c, j)
                 at, margin_at = find_key(memo.value_key, key), find_key(memo.value_key, margin_key)
             cost = memo.value[at] - memo.value[margin_at]

@@ -10,6 +10,8 @@ import numpy as np
 COLLINEAR = 1e-10
 # Typed, because a literal would compile every kernel that takes it a second time.
 INTEGER: Any = np.int64
+# As an index, an unsigned integer is faster, because a negative one would count from the end.
+UNSIGNED: Any = np.uint64
 WITH_MORE: Any = np.bool_(True)
 ALONE: Any = np.bool_(False)
 # Kinds of scores.
@@ -82,7 +84,10 @@ class Memo(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Scratch space: lists of slots, vectors along slots and columns, whitened parents V, a small matrix A, tables."""
+    """Scratch space: lists of slots, vectors along slots and columns, whitened parents V, a small matrix A, tables.
+
+    `tally` counts the cells of a table by their counts, those of the table and those of its margin.
+    """
 
     slots: Any
     vectors: Any
@@ -90,6 +95,7 @@ class Work(NamedTuple):
     A: Any
     combination: Any
     table: Any
+    tally: Any
 
 
 class Agenda(NamedTuple):

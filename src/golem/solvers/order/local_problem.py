@@ -26,6 +26,8 @@ _RECORDS_PER_NODE, _MOST_RECORDS = 1 << 11, 1 << 19
 _POOL_PER_RECORD, _VALUES_PER_RECORD = 32, 4
 _FEW_RECORDS = 1 << 12
 _NOT_CHOSEN = -2
+# Cells of a table with a count below this are counted by their count, as logarithms are slow.
+_TALLIED = 64
 
 
 class LocalProblem:
@@ -183,8 +185,9 @@ class LocalProblem:
             vectors=np.zeros((3 + width, max(columns, most, 2 * width) + 1)),
             V=np.zeros((depth, columns)),
             A=np.zeros((2 * width, 2 * width)),
-            combination=np.zeros(rows, dtype=np.int32),
+            combination=np.zeros(rows, dtype=np.uint32),
             table=np.zeros(table, dtype=np.int32),
+            tally=np.zeros((2, _TALLIED), dtype=np.int64),
         )
 
 
@@ -249,7 +252,7 @@ def _gaussian_arrays(score: GaussianBlocks, limits: Vector) -> kernels.Problem:
         corner=used * p * p,
         rows=score.rows[used],
         blocks=np.ascontiguousarray(score.matrices).reshape(-1),
-        codes=np.zeros((0, 0), dtype=np.int32),
+        codes=np.zeros((0, 0), dtype=np.uint32),
         weight=np.zeros(0, dtype=np.int32),
         prior=1.0,
     )
@@ -269,7 +272,7 @@ def _count_arrays(score: Counts, limits: Vector) -> kernels.Problem:
         corner=np.zeros(0, dtype=np.int64),
         rows=np.zeros(0),
         blocks=np.zeros(0),
-        codes=np.ascontiguousarray(codes.T, dtype=np.int32),
+        codes=np.ascontiguousarray(codes.T, dtype=np.uint32),
         weight=weight.astype(np.int32),
         prior=score.equivalent_sample_size,
     )
