@@ -8,9 +8,9 @@ import pytest
 from golem.data.moments import Moments
 from golem.score.sparsity import L0
 from golem.simulate import simulate, simulate_table
-from golem.solvers.order import local_chains, local_cost_kernels, local_kernels, local_parent_kernels, local_search
+from golem.solvers.order import local_chain, local_cost_kernels, local_kernels, local_parent_kernels, local_search
 from golem.solvers.order.free_order import OrderProblem, find_exact
-from golem.solvers.order.local_problem import empty_memo
+from golem.solvers.order.local_problem import empty_memo, empty_values
 from golem.solvers.order.local_scores import Counts, gaussian_blocks
 from golem.solvers.order.local_search import search_local
 from golem.solvers.order.order_search import search_orders
@@ -148,9 +148,9 @@ def test_single_columns_have_the_score_of_the_fast_search():
 def test_a_search_that_runs_out_of_room_for_records_finds_the_same(monkeypatch):
     score = gaussian_score(25, seed=5)
     expected, forgotten = search_local(score), []
-    forget = local_chains.Chain._forget
-    monkeypatch.setattr(local_chains, "search_memo", lambda problem: empty_memo(1 << 11, 1 << 17, 1))
-    monkeypatch.setattr(local_chains.Chain, "_forget", lambda chain: (forgotten.append(chain), forget(chain)))
+    forget = local_chain.Records.forget
+    monkeypatch.setattr(local_chain, "search_memo", lambda problem: empty_memo(1 << 11, 1 << 17, empty_values(1)))
+    monkeypatch.setattr(local_chain.Records, "forget", lambda records: (forgotten.append(records), forget(records)))
     assert search_local(score).score == pytest.approx(expected.score, abs=1e-2)
     assert forgotten
 

@@ -5,6 +5,6 @@
 `order_search`, `candidates`, `order_kernels`. Choosing between them: `tied_order`, `noise_choice`.
 
 Interventions and categories use a second search that only asks for the cost of a node with given parents:
-`local_scores`, `local_search`, `local_chains`, `local_problem`, `local_kernels` with its parts `local_parent_kernels`,
-`local_cost_kernels` and `local_kernel_arrays`. `score_choice` chooses the score of categories.
+`local_scores`, `local_search`, `local_chains`, `local_chain`, `local_problem`, `local_kernels` with its parts
+`local_parent_kernels`, `local_cost_kernels` and `local_kernel_arrays`. `score_choice` chooses the score of categories.
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,18 +13,16 @@ from golem.runtime.machine import available_cores
 from golem.runtime.types import Vector
 from golem.solvers.order import local_kernel_arrays as kernels
 from golem.solvers.order.free_order import EFFORTS, Effort
-from golem.solvers.order.local_kernels import advance
-from golem.solvers.order.local_problem import LocalProblem, choose_parents, empty_agenda, search_memo
+from golem.solvers.order.local_chain import MOST_VISITS, VISITS, Chain, Records, Start
+from golem.solvers.order.local_problem import LocalProblem
 from golem.solvers.order.order_kernels import EPSILON
 from golem.solvers.order.search_clock import SearchClock
 from golem.solvers.solution import Status
 
 # Rounding errors of the scores.
 _AGREEMENT = 1e-2
-# Chains are checked after so many visits, or so many perturbations each.
-_VISITS, _BLOCK = 100, 20
-# Visits after a perturbation.
-_MOST_VISITS = 500
+# Chains are checked after so many perturbations each.
+_BLOCK = 20
 # Rounds in which candidates that were missed are added.
 _MOST_EXTENSIONS = 4
 # How often a start is tried, as much depends on the order of the visits. More nodes have more local optima.
@@ -39,135 +36,8 @@ _RESTARTS: dict[Effort, tuple[int, int, int]] = {
     "default": (40, 6, 20_000),  # about 0.5 s
     "thorough": (160, 24, 80_000),
 }
-# From this number of nodes on, threads share the chains.
+# From this number of nodes on, threads share the chains, unless the chains share their records, which saves as much.
 _THREADS_PAY_FROM = 30
-
-
-class Start(NamedTuple):
-    """An order, and the parents of every node with which the choice begins."""
-
-    order: NDArray[np.int64]
-    parents: Sequence[NDArray[np.int64]]
-
-
-class Chain:
-    """One start: the current state and the best one so far, with records and scratch space of their own."""
-
-    def __init__(
-        self,
-        problem: LocalProblem,
-        arrays: kernels.Problem,
-        candidates: kernels.Candidates,
-        start: Start,
-        seed: int,
-    ) -> None:
-        self.problem, self.arrays, self.start, self.begun = problem, arrays, start, False
-        # Slots by position are different in every chain.
-        self.candidates = candidates._replace(slots=candidates.slots.copy())
-        d = problem.d
-        self.memo, self.work = search_memo(problem), problem.scratch(candidates)
-        # The current state, the best one since the last restart, and the best one of all.
-        self.state, self.near, self.best = (np.zeros((3, d), dtype=np.int64) for _ in range(3))
-        self.agenda, self.rng = empty_agenda(d, seed), np.random.default_rng(seed)
-        self.forgotten = 0
-        self.ends: list[float] = []  # scores that the restarts have reached
-
-    @property
-    def score(self) -> float:
-        """The score of the best state."""
-        return self._score(self.best)
-
-    def _score(self, state: NDArray[np.int64]) -> float:
-        """Return the score of a state."""
-        return float(self.memo.cost[state[kernels.RECORD]].sum())
-
-    @property
-    def perturbations(self) -> int:
-        """Number of perturbations so far."""
-        return int(self.agenda.counts[kernels.DONE])
-
-    @property
-    def waiting(self) -> int:
-        """Number of nodes in the queue."""
-        return int(self.agenda.counts[kernels.WAITING])
-
-    def begin(self) -> None:
-        """Begin with the order of the start, and with those of its parents that are candidates."""
-        self._set(self.state, self.start)
-        self.near[:] = self.best[:] = self.state
-        self.begun = True
-
-    def _set(self, state: NDArray[np.int64], start: Start) -> None:
-        """Give a state an order, and parents that begin with some."""
-        order, first = start.order, self.candidates.first
-        d, nodes = len(order), self.candidates.slots[kernels.NODE]
-        state[kernels.ORDER], state[kernels.POSITION, order] = order, np.arange(d)
-        given, number = np.zeros(len(nodes), dtype=np.int64), np.zeros(d, dtype=np.int64)
-        for j in range(d):
-            own = self.problem.fitting(j, start.parents[j])
-            before = own[state[kernels.POSITION, own] < state[kernels.POSITION, j]]
-            slots = np.flatnonzero(np.isin(nodes[first[j] : first[j + 1]], before))
-            number[j] = len(slots)
-            given[first[j] : first[j] + len(slots)] = slots
-        choose_parents(self.arrays, self.candidates, self.memo, self.work, state, number, given)
-
-    def advance(self, perturbations: int, visits: int, barrier: float) -> None:
-        """Continue the search for a while; without perturbations, visit the nodes in the queue."""
-        nothing = np.zeros(0, dtype=np.int64)
-        arguments = (self.arrays, self.candidates, self.memo, self.state, self.near, self.agenda, self.work)
-        goal = self.perturbations + perturbations
-        while True:
-            advance(*arguments, nothing, nothing, goal - self.perturbations, visits, barrier)
-            if not self.agenda.counts[kernels.FULL]:
-                break
-            self._forget()
-            if self.perturbations == goal:
-                break
-        if self._score(self.near) < self.score + EPSILON:
-            self.best[:] = self.near
-
-    def restart(self, perturbations: int, barrier: float) -> None:
-        """Climb from a random order, and perturb what is found; the first time, only perturb."""
-        d = self.problem.d
-        if self.ends:
-            parents = self.start.parents if len(self.ends) % 2 else [np.zeros(0, dtype=np.int64)] * d
-            self._set(self.state, Start(self.problem.obeying(self.rng.permutation(d)), parents))
-            self.near[:] = self.state
-            self.wake(self.rng.permutation(d))
-            while self.waiting:
-                self.advance(0, _VISITS, np.inf)
-        self.advance(perturbations, _MOST_VISITS, barrier)
-        self.ends.append(self._score(self.near))
-
-    def _forget(self) -> None:
-        """Forget all records but those of the three states."""
-        states = self.state, self.near, self.best
-        starts = [Start(state[kernels.ORDER].copy(), self.parents(state)) for state in states]
-        self.forgotten += int(self.memo.used[kernels.RECORDS])
-        for used in (self.memo.key, self.memo.value_key, self.memo.used):
-            used[:] = 0
-        self.agenda.counts[kernels.FULL] = 0
-        for state, start in zip(states, starts, strict=True):
-            self._set(state, start)
-
-    def follow(self, leader: Chain) -> None:
-        """Continue from the best state of another chain."""
-        self._set(self.state, Start(leader.best[kernels.ORDER].copy(), leader.parents(leader.best)))
-        self.near[:] = self.best[:] = self.state
-
-    def wake(self, nodes: NDArray[np.int64]) -> None:
-        """Put all nodes into the queue, in this order."""
-        self.agenda.lists[kernels.QUEUE] = nodes
-        self.agenda.lists[kernels.IS_ACTIVE] = 1
-        self.agenda.counts[kernels.HEAD], self.agenda.counts[kernels.WAITING] = 0, len(nodes)
-
-    def parents(self, state: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """Return the parents of every node in a state, sorted."""
-        found, first = [], self.candidates.first
-        for j, record in enumerate(state[kernels.RECORD]):
-            at, k = self.memo.records[record, : kernels.COUNT + 1]
-            found.append(self.candidates.slots[kernels.NODE, first[j] + self.memo.pool[at : at + k]])
-        return found
 
 
 class Run:
@@ -189,7 +59,8 @@ class Run:
         # A walk that raises the score by the penalty of several edges seldom ends lower. Perturbations stop there.
         self.barrier = 6.0 * float(np.log(problem.rows.max() + 2.0))
         self.chains: list[Chain] = []
-        workers = min(available_cores(), 4) if d >= _THREADS_PAY_FROM else 1
+        threads_pay = d >= _THREADS_PAY_FROM and not self.restarts[0]
+        workers = min(available_cores(), 4) if threads_pay else 1
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
 
     def close(self) -> None:
@@ -211,14 +82,14 @@ class Run:
     @property
     def records(self) -> int:
         """Number of records that all chains have made."""
-        return sum(chain.forgotten + int(chain.memo.used[kernels.RECORDS]) for chain in self.chains)
+        return sum(records.count for records in {chain.records for chain in self.chains})
 
     def result(self) -> tuple[NDArray[np.int64], list[NDArray[np.int64]], Vector]:
         """Return the best order, the parents of every node, and the costs; the required edges if none has begun."""
         problem = self.problem
         if any(chain.begun for chain in self.chains):
             best = self.leader().best
-            return best[kernels.ORDER], self.leader().parents(best), self.leader().memo.cost[best[kernels.RECORD]]
+            return best[kernels.ORDER], self.leader().parents(best), self.leader().costs(best)
         required = np.zeros((problem.d, problem.d), dtype=bool) if problem.required is None else problem.required
         parents = [np.flatnonzero(column) for column in required.T]
         costs = [problem.score.cost(j, own.tolist()) for j, own in enumerate(parents)]
@@ -228,6 +99,8 @@ class Run:
         """Search from every start, then perturb all chains until they agree or have had their perturbations."""
         self._begin(self._starts())
         self.chains = sorted(self.chains, key=lambda chain: round(chain.score, 3))[: self.kept]
+        for chain in self.chains:
+            chain.records.chains = [other for other in self.chains if other.records is chain.records]
         status = self._restart(*self.restarts) if self.restarts[0] else self._perturb(self.clock.planned)
         self._climb([self.leader()])
         return status
@@ -275,7 +148,11 @@ class Run:
         self._connect(starts)
         for _ in range(_MOST_EXTENSIONS):
             arrays, lists = problem.candidate_lists(self.connected, self.likely)
-            chains = [Chain(problem, arrays, lists, start, seed) for start, seed in zip(starts, seeds, strict=True)]
+            shared = Records(problem, arrays, lists) if self.restarts[0] else None
+            chains = [
+                Chain(shared or Records(problem, arrays, lists), start, seed)
+                for start, seed in zip(starts, seeds, strict=True)
+            ]
             self._each(Chain.begin, chains)
             self.chains = chains
             self._climb(chains)
@@ -322,7 +199,7 @@ class Run:
         for chain in chains:
             chain.wake(self.rng.permutation(self.problem.d))
         while active := [chain for chain in chains if chain.waiting]:
-            self._each(lambda chain: chain.advance(0, _VISITS, np.inf), active)
+            self._each(lambda chain: chain.advance(0, VISITS, np.inf), active)
 
     def _restart(self, most: int, enough: int, records: int) -> Status:
         """Restart all chains; stop early if enough restarts reached the lowest score, unless restarts are cheap."""
@@ -339,7 +216,7 @@ class Run:
         least = min(perturbations, max(10, min(80, 2000 // self.problem.d)))
 
         def block(chain: Chain) -> None:
-            chain.advance(min(_BLOCK, perturbations - chain.perturbations), _MOST_VISITS, self.barrier)
+            chain.advance(min(_BLOCK, perturbations - chain.perturbations), MOST_VISITS, self.barrier)
 
         together = False
         while (done := self.chains[0].perturbations) < perturbations:

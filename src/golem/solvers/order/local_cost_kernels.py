@@ -31,7 +31,6 @@ from golem.solvers.order.local_kernel_arrays import (
     START,
     STRIDE,
     UNSIGNED,
-    VALUES,
     VARIANCE,
     WIDTH,
     Candidates,
@@ -160,7 +159,7 @@ def store_value(memo: Memo, key: Any, value: float) -> None:
     at = find_key(memo.value_key, key)
     if memo.value_key[at] != key:
         memo.value_key[at] = key
-        memo.used[VALUES] += 1
+        memo.value_used[0] += 1
     memo.value[at] = value
 
 

@@ -28,7 +28,7 @@ ALLOWED, REQUIRED, LIKELY = 1, 2, 4
 PARENTS, COUNT, ADDITIONS, GAINS, REMOVAL, WITHOUT = 0, 1, 2, 3, 4, 5
 NOTHING, UNKNOWN = -1, -2
 # Entries of `Memo.used`.
-RECORDS, POOL, VALUES = 0, 1, 2
+RECORDS, POOL = 0, 1
 # What may be left over at the end of each, so that a step of a walk fits.
 ROOM = 1024
 # Rows of `State`, of `Agenda.lists`, and entries of `Agenda.counts`.
@@ -78,9 +78,10 @@ class Memo(NamedTuple):
     pool: Any
     key: Any
     place: Any
+    used: Any
     value_key: Any
     value: Any
-    used: Any
+    value_used: Any
 
 
 class Work(NamedTuple):

@@ -31,7 +31,6 @@ from golem.solvers.order.local_kernel_arrays import (
     REQUIRED,
     ROOM,
     SET,
-    VALUES,
     WAITING,
     Agenda,
     Candidates,
@@ -66,11 +65,11 @@ def set_record(candidates: Candidates, memo: Memo, state: Any, agenda: Agenda, j
 @kernel
 def is_full(memo: Memo, most: int) -> Any:
     """Return whether the memo has no room for a step of a walk; records have at most so many candidates."""
-    used = memo.used
+    used, values = memo.used, memo.value_used[0]
     return (
         used[RECORDS] + ROOM > memo.cost.size
         or used[POOL] + ROOM * (2 * most + 8) > memo.pool.size
-        or (used[VALUES] > 0 and 2 * (used[VALUES] + ROOM * most) > memo.value.size)
+        or (values > 0 and 2 * (values + ROOM * most) > memo.value.size)
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +25,22 @@ _BEST_SINGLE = 20
 _RECORDS_PER_NODE, _MOST_RECORDS = 1 << 11, 1 << 19
 # Entries of the lists of a record, and values of sets of categories, on average.
 _POOL_PER_RECORD, _VALUES_PER_RECORD = 32, 4
-_FEW_RECORDS = 1 << 12
+_FEW_RECORDS, _SHARED_VALUES = 1 << 12, 1 << 20
 _NOT_CHOSEN = -2
 # Cells of a table with a count below this are counted by their count, as logarithms are slow.
 _TALLIED = 64
+
+
+class Values(NamedTuple):
+    """A hash table for the values of sets of categories; see `local_kernels.Memo`."""
+
+    key: NDArray[np.uint64]
+    value: Vector
+    used: NDArray[np.int64]
+
+    def clear(self) -> None:
+        """Forget all values."""
+        self.key[:], self.used[:] = 0, 0
 
 
 class LocalProblem:
@@ -50,6 +63,8 @@ class LocalProblem:
         self.keys = np.random.default_rng(0).integers(1, 2**63, size=(3, self.d), dtype=np.uint64)
         # Numbers of rows that the costs of the nodes rest on.
         self.rows = np.full(self.d, 0.0)
+        # Values of sets do not depend on the candidates. Searches of few nodes run in one thread and share them.
+        self._shared: Values | None = None
         if isinstance(score, GaussianBlocks):
             self.arrays = _gaussian_arrays(score, limits)
             self.rows += [score.rows[list(own)].sum() for own in score.terms]
@@ -71,7 +86,10 @@ class LocalProblem:
         zeros = np.zeros_like(others)
         slots = np.stack([others, zeros, start, self.known[j, others].astype(np.int64), np.arange(self.d - 1)])
         candidates = kernels.Candidates(first, slots, self.keys)
-        memo = empty_memo(_FEW_RECORDS, 2048 * self.d, 1 << (512 * self.d).bit_length())
+        values = self.values(1 << (512 * self.d).bit_length())
+        if 2 * values.used[0] > len(values.key):
+            values.clear()
+        memo = empty_memo(_FEW_RECORDS, 2048 * self.d, values)
         given, number = np.zeros(self.d, dtype=np.int64), np.full(self.d, _NOT_CHOSEN)
         number[j] = order_kernels.NO_NODE
         if parents is not None:
@@ -85,6 +103,16 @@ class LocalProblem:
         best = others[memo.pool[at : at + min(first_set[kernels.GAINS], _BEST_SINGLE)]]
         at = chosen[kernels.PARENTS]
         return others[memo.pool[at : at + chosen[kernels.COUNT]]], float(memo.cost[record]), best
+
+    def values(self, number: int) -> Values:
+        """Return a table for so many values of sets, a power of two; of few nodes, always the same table."""
+        if isinstance(self.score, GaussianBlocks):
+            return empty_values(1)
+        if self.d > _FEW:
+            return empty_values(number)
+        if self._shared is None:
+            self._shared = empty_values(_SHARED_VALUES)
+        return self._shared
 
     def blankets(self) -> BoolMatrix:
         """Estimate which nodes c are in the Markov blanket of j, entry [j, c], from the matrix with the most rows.
@@ -194,11 +222,16 @@ class LocalProblem:
 def search_memo(problem: LocalProblem) -> kernels.Memo:
     """Allocate the records of one chain of a search."""
     records = min(1 << (_RECORDS_PER_NODE * problem.d).bit_length(), _MOST_RECORDS)
-    values = 1 if isinstance(problem.score, GaussianBlocks) else max(_VALUES_PER_RECORD * records, 1 << 20)
+    values = problem.values(max(_VALUES_PER_RECORD * records, _SHARED_VALUES))
     return empty_memo(records, max(_POOL_PER_RECORD * records, 1 << 22), values)
 
 
-def empty_memo(records: int, pool: int, values: int) -> kernels.Memo:
+def empty_values(number: int) -> Values:
+    """Allocate a table of values."""
+    return Values(np.zeros(number, dtype=np.uint64), np.zeros(number), np.zeros(1, dtype=np.int64))
+
+
+def empty_memo(records: int, pool: int, values: Values) -> kernels.Memo:
     """Allocate a memo without records. The numbers of records and values are powers of two, as hash tables need."""
     return kernels.Memo(
         records=np.zeros((records, 6), dtype=np.int32),
@@ -206,9 +239,10 @@ def empty_memo(records: int, pool: int, values: int) -> kernels.Memo:
         pool=np.zeros(pool, dtype=np.int32),
         key=np.zeros(2 * records, dtype=np.uint64),
         place=np.zeros(2 * records, dtype=np.int32),
-        value_key=np.zeros(values, dtype=np.uint64),
-        value=np.zeros(values),
-        used=np.zeros(3, dtype=np.int64),
+        used=np.zeros(2, dtype=np.int64),
+        value_key=values.key,
+        value=values.value,
+        value_used=values.used,
     )
 
 
