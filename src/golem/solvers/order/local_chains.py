@@ -36,6 +36,7 @@ _RESTARTS: dict[Effort, tuple[int, int, int]] = {
     "default": (40, 6, 20_000),  # about 0.5 s
     "thorough": (160, 24, 80_000),
 }
+_NEARLY_ALL = 0.9
 # From this number of nodes on, threads share the chains, unless the chains share their records, which saves as much.
 _THREADS_PAY_FROM = 30
 
@@ -202,11 +203,15 @@ class Run:
             self._each(lambda chain: chain.advance(0, VISITS, np.inf), active)
 
     def _restart(self, most: int, enough: int, records: int) -> Status:
-        """Restart all chains; stop early if enough restarts reached the lowest score, unless restarts are cheap."""
+        """Restart all chains; stop early if enough restarts reached the lowest score, unless restarts are cheap.
+
+        Half of the restarts are enough if nearly all of them reached it.
+        """
         while True:
             ends = np.array([end for chain in self.chains for end in chain.ends])
-            agreed = np.sum(ends < ends.min(initial=np.inf) + _AGREEMENT) >= enough
-            if len(ends) >= most or (agreed and self.records >= records):
+            lowest = np.sum(ends < ends.min(initial=np.inf) + _AGREEMENT)
+            agreed, clear = lowest >= enough, 2 * len(ends) >= most and lowest >= _NEARLY_ALL * len(ends)
+            if len(ends) >= most or clear or (agreed and self.records >= records):
                 return Status.AGREED if agreed else Status.SEARCHED
             self._each(lambda chain: chain.restart(_AFTER_RESTART, self.barrier), self.chains)
 
