@@ -30,16 +30,21 @@ def main() -> None:
     parser.add_argument("--workers", default="auto", help="Number of processes.")
     parser.add_argument("--seed", type=int, default=None, help="Random seed; a new one by default.")
     parser.add_argument("--kind", choices=list(corpus.KINDS), action="append", help="Only this kind; may be repeated.")
+    parser.add_argument("--reader", action="append", help="Only this reader, such as 'gml'; may be repeated.")
     given_options = parser.parse_args()
     number = random.SystemRandom().randrange(2**32) if given_options.seed is None else given_options.seed
-    kinds = given_options.kind or list(corpus.KINDS)
+    readers = {kind: corpus.KINDS[kind].READERS for kind in given_options.kind or corpus.KINDS}
+    if only := given_options.reader:
+        readers = {kind: own for kind, names in readers.items() if (own := [name for name in names if name in only])}
+    if not readers:
+        parser.error(f"There is no reader {only[0]!r}.")
     workers = available_cores() if given_options.workers == "auto" else int(given_options.workers)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         enough = float("inf") if given_options.damaged is None else given_options.damaged / workers
-        tasks = [(kinds, given_options.seconds, number + worker, enough) for worker in range(workers)]
+        tasks = [(readers, given_options.seconds, number + worker, enough) for worker in range(workers)]
         futures = [pool.submit(run_kinds, *task) for task in tasks]
         founds = [future.result() for future in futures]
-    totals = {kind: [sum((found[kind][i] for found in founds), Counter()) for i in range(3)] for kind in kinds}
+    totals = {kind: [sum((found[kind][i] for found in founds), Counter()) for i in range(3)] for kind in readers}
     say(f"\n{_versions()}; {processor()}; seed {number}, {workers} workers\n")
     for sentence in not_tried():
         say(f"{sentence}\n")

@@ -31,9 +31,9 @@ class Run:
     inputs if it gets no damaged ones, leaves its time to the others.
     """
 
-    def __init__(self, kind: str, known: set[tuple[str, str]], enough: float = float("inf")) -> None:
+    def __init__(self, kind: str, readers: list[str], known: set[tuple[str, str]], enough: float) -> None:
         self.kind, self.known, self.enough = kind, known, enough
-        self.seconds = dict.fromkeys(corpus.KINDS[kind].READERS, 0.0)
+        self.seconds = dict.fromkeys(readers, 0.0)
         self.tried: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.violations: Counter[str] = Counter()
@@ -107,12 +107,14 @@ class Run:
         return self.tried[reader + DAMAGED] or self.tried[reader]
 
 
-def run_kinds(kinds: list[str], seconds: float, number: int, enough: float) -> dict[str, tuple[Counter[str], ...]]:
-    """Try each kind for at most its share of the time; return the counts of inputs tried, refused and in violation."""
+def run_kinds(
+    readers: dict[str, list[str]], seconds: float, number: int, enough: float
+) -> dict[str, tuple[Counter[str], ...]]:
+    """Try the readers of each kind for its share of the time; return the counts of inputs tried, refused and wrong."""
     numbers, known, end = random.Random(number), corpus.known(), time.monotonic() + seconds
-    found = {}
+    found, kinds = {}, list(readers)
     for k, kind in enumerate(kinds):
-        run, begin = Run(kind, known, enough), time.monotonic()
+        run, begin = Run(kind, readers[kind], known, enough), time.monotonic()
         share = SHARES[kind] / sum(SHARES[other] for other in kinds[k:])  # what a kind leaves goes to the next ones
         run.until(begin + (end - begin) * share, numbers)
         found[kind] = run.tried, run.refused, run.violations
