@@ -8,7 +8,7 @@ import pytest
 from golem.score.sparsity import L0
 from golem.simulate import simulate
 from golem.solvers.order import candidates, chains, order_search
-from golem.solvers.order import order_kernels as kernels
+from golem.solvers.order import order_kernel_arrays as kernels
 from golem.solvers.order.candidates import candidate_lists
 
 

@@ -20,9 +20,28 @@ from golem.score.likelihood import GaussianEV, GaussianNV
 from golem.score.sparsity import L0
 from golem.simulate import simulate
 from golem.solvers import Order
-from golem.solvers.order import jit, order_kernels, regression_kernels, reversal_kernels, variance_kernels
+from golem.solvers.order import (
+    jit,
+    order_kernels,
+    order_move_kernels,
+    order_parent_kernels,
+    order_regression_kernels,
+    order_state_kernels,
+    regression_kernels,
+    reversal_kernels,
+    shared_kernels,
+    variance_kernels,
+)
 
 EQUAL_VARIANCES = (regression_kernels, variance_kernels, reversal_kernels)
+FREE_VARIANCES = (
+    shared_kernels,
+    order_regression_kernels,
+    order_parent_kernels,
+    order_state_kernels,
+    order_move_kernels,
+    order_kernels,
+)
 
 
 def dispatchers(modules):
@@ -31,7 +50,7 @@ def dispatchers(modules):
 
 
 @pytest.mark.parametrize(
-    ("likelihood", "modules"), [(GaussianEV(), EQUAL_VARIANCES), (GaussianNV(), [order_kernels])], ids=["ev", "nv"]
+    ("likelihood", "modules"), [(GaussianEV(), EQUAL_VARIANCES), (GaussianNV(), FREE_VARIANCES)], ids=["ev", "nv"]
 )
 def test_every_kernel_is_compiled_for_one_signature(likelihood, modules):
     d = 14

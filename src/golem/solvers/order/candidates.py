@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from golem.runtime.machine import available_cores
 from golem.runtime.types import BoolMatrix, Matrix, Vector
-from golem.solvers.order import order_kernels as kernels
+from golem.solvers.order import order_kernel_arrays as kernels
+from golem.solvers.order import order_parent_kernels
 
 # Up to this number of nodes, all nodes are candidates of each other.
 _FEW = 64
@@ -105,7 +106,7 @@ def choose_parents(
         first = np.cumsum([0, *map(len, listed)])
         work = scratch(longest if within else d, most, longest if within else 0)
         rows, r = np.full((len(nodes), most), -1, dtype=np.int32), np.ones(len(nodes))
-        kernels.choose_parents(
+        order_parent_kernels.choose_parents(
             problem,
             work,
             nodes,

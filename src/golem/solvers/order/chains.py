@@ -18,10 +18,12 @@ from scipy import sparse
 from golem.runtime.machine import available_cores
 from golem.runtime.types import BoolVector, Matrix
 from golem.score.regression import Regressions, regress_edges
-from golem.solvers.order import order_kernels as kernels
+from golem.solvers.order import order_kernel_arrays as kernels
 from golem.solvers.order.better_parts import CostedGraph, take_better_parts
 from golem.solvers.order.candidates import choose_parents, scratch
+from golem.solvers.order.order_kernels import advance
 from golem.solvers.order.search_clock import SearchClock
+from golem.solvers.order.shared_kernels import EPSILON
 from golem.solvers.solution import Status
 
 if TYPE_CHECKING:
@@ -101,7 +103,7 @@ class Chain:
 
     def advance(self, problem: kernels.Problem, perturbations: int, visits: int, barrier: float) -> None:
         """Continue the search for a while; without perturbations, visit the nodes in the queue."""
-        kernels.advance(
+        advance(
             problem,
             self.candidates,
             self.state,
@@ -179,7 +181,7 @@ class Run:
     def leader(self) -> Chain:
         """Return the chain with the lowest score; rounding, which depends on the units, must not decide."""
         begun = [chain for chain in self.chains if chain.begun]
-        limit = min(chain.score for chain in begun) + kernels.EPSILON
+        limit = min(chain.score for chain in begun) + EPSILON
         return next(chain for chain in begun if chain.score <= limit)
 
     def run(self) -> Status:
@@ -281,7 +283,7 @@ class Run:
             self._each(lambda chain: chain.advance(self.problem, 0, _VISITS, np.inf), active)
             for chain in active:
                 score, idle = least[id(chain)]
-                better = chain.score < score - kernels.EPSILON
+                better = chain.score < score - EPSILON
                 least[id(chain)] = (chain.score, 0) if better else (score, idle + _VISITS)
                 if not better and idle > 2 * len(self.owner.S):
                     chain.agenda.counts[kernels.WAITING] = 0

@@ -12,7 +12,7 @@ from golem.runtime.types import Vector
 from golem.solvers.order import local_kernel_arrays as kernels
 from golem.solvers.order.local_kernels import advance
 from golem.solvers.order.local_problem import LocalProblem, choose_parents, empty_agenda, search_memo
-from golem.solvers.order.order_kernels import EPSILON
+from golem.solvers.order.shared_kernels import EPSILON
 
 # Chains are checked after so many visits.
 VISITS = 100

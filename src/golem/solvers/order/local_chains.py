@@ -15,8 +15,8 @@ from golem.solvers.order import local_kernel_arrays as kernels
 from golem.solvers.order.free_order import EFFORTS, Effort
 from golem.solvers.order.local_chain import MOST_VISITS, VISITS, Chain, Records, Start
 from golem.solvers.order.local_problem import LocalProblem
-from golem.solvers.order.order_kernels import EPSILON
 from golem.solvers.order.search_clock import SearchClock
+from golem.solvers.order.shared_kernels import EPSILON
 from golem.solvers.solution import Status
 
 # Rounding errors of the scores.

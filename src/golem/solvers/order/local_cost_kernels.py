@@ -38,7 +38,7 @@ from golem.solvers.order.local_kernel_arrays import (
     Problem,
     Work,
 )
-from golem.solvers.order.order_kernels import MIX, NO_NODE, ONE, add_multiple
+from golem.solvers.order.shared_kernels import MIX, NO_NODE, ONE, add_multiple
 
 
 @kernel

@@ -1,7 +1,7 @@
 """Compiled kernels of the search with local scores: the best place of one node, and perturbations of the order.
 
-`local_parent_kernels` chooses parents, `local_cost_kernels` computes costs. `order_kernels` has what does not depend on
-the score.
+`local_parent_kernels` chooses parents, `local_cost_kernels` computes costs. `shared_kernels` has what does not depend
+on the score.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from golem.solvers.order.local_kernel_arrays import (
     Work,
 )
 from golem.solvers.order.local_parent_kernels import changed, choose, parents_of_kind, settle
-from golem.solvers.order.order_kernels import EPSILON, NO_NODE, ONE, draw, draw_near, rank_candidates
+from golem.solvers.order.shared_kernels import EPSILON, NO_NODE, ONE, draw, draw_near, rank_candidates
 
 
 @kernel

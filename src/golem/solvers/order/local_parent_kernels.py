@@ -40,7 +40,7 @@ from golem.solvers.order.local_kernel_arrays import (
     Problem,
     Work,
 )
-from golem.solvers.order.order_kernels import NO_NODE, ONE
+from golem.solvers.order.shared_kernels import NO_NODE, ONE
 
 
 @kernel

@@ -12,10 +12,11 @@ from golem.graphs.dag import topological_order
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.sparsity import L0
 from golem.solvers.order import local_kernel_arrays as kernels
-from golem.solvers.order import order_kernels
+from golem.solvers.order import order_kernel_arrays
 from golem.solvers.order.candidates import markov_blankets
 from golem.solvers.order.local_kernels import advance
 from golem.solvers.order.local_scores import Counts, GaussianBlocks
+from golem.solvers.order.shared_kernels import NO_NODE
 
 # Up to this number of nodes, and of cells in a table of categories, all nodes are candidates of each other.
 _FEW, _FEW_CELLS = 64, 1 << 18
@@ -91,7 +92,7 @@ class LocalProblem:
             values.clear()
         memo = empty_memo(_FEW_RECORDS, 2048 * self.d, values)
         given, number = np.zeros(self.d, dtype=np.int64), np.full(self.d, _NOT_CHOSEN)
-        number[j] = order_kernels.NO_NODE
+        number[j] = NO_NODE
         if parents is not None:
             number[j] = len(parents)
             given[: len(parents)] = np.searchsorted(others, np.sort(np.asarray(parents, dtype=np.int64)))
@@ -126,7 +127,7 @@ class LocalProblem:
         n, p = int(score.rows[t]), int(score.first[-1])
         penalty = L0().penalties(n, p)
         likely, _ = markov_blankets(
-            order_kernels.Problem(
+            order_kernel_arrays.Problem(
                 S=score.block(t, np.arange(p)),
                 n=float(n),
                 penalty=penalty,

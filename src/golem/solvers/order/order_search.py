@@ -6,7 +6,7 @@ Given an order of the nodes, log|det(I - B)| = 0 and the score is a sum of one r
 
 where r_j is the residual variance of node j. From several starts, the search moves one node at a time to its best
 position, then perturbs the order and searches again. It uses the correlation matrix, so that only a start given by the
-user can depend on the units of the columns. The compiled part is `order_kernels`.
+user can depend on the units of the columns. Its compiled part is `order_kernels`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from golem.data.checks import most_parents
 from golem.graphs.dag import is_dag, topological_order
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import BoolVector
-from golem.solvers.order import order_kernels as kernels
+from golem.solvers.order import order_kernel_arrays as kernels
 from golem.solvers.order.candidates import candidate_lists, markov_blankets, most_correlated
 from golem.solvers.order.chains import Run, Start
 from golem.solvers.order.found_graph import FoundGraph
