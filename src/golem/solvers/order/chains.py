@@ -1,14 +1,9 @@
-"""One search over orders: chains from several starts, which threads share.
-
-A chain has a state of its own, so that threads only decide which core computes it. Chains are compared at fixed points,
-and the answer does not depend on the number of threads.
-"""
+"""One search over orders: chains from several starts, of which the best one takes over better parts of the others."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,6 +16,7 @@ from golem.score.regression import Regressions, regress_edges
 from golem.solvers.order import order_kernel_arrays as kernels
 from golem.solvers.order.better_parts import CostedGraph, take_better_parts
 from golem.solvers.order.candidates import choose_parents, scratch
+from golem.solvers.order.chain_run import ChainRun
 from golem.solvers.order.order_kernels import advance
 from golem.solvers.order.search_clock import SearchClock
 from golem.solvers.order.shared_kernels import EPSILON
@@ -150,7 +146,7 @@ class Chain:
         return regress_edges(np.repeat(np.arange(len(S)), self.best.nodes[kernels.COUNT]), causes, S)
 
 
-class Run:
+class Run(ChainRun[Chain]):
     """One search: its chains, which threads share."""
 
     def __init__(
@@ -162,29 +158,17 @@ class Run:
         rng: np.random.Generator,
         clock: SearchClock,
     ) -> None:
-        self.owner, self.problem, self.starts, self.rng, self.clock = owner, problem, starts, rng, clock
+        self.owner, self.problem, self.starts, self.rng = owner, problem, starts, rng
         d, penalty = len(owner.S), problem.penalty
         # A walk that raises the score by the penalty of several edges seldom ends lower. Perturbations stop there.
         self.barrier = 6.0 * float(penalty[1] - penalty[0]) if d > 1 else 0.0
-        self.chains: list[Chain] = []
         # Nodes that have different parents, at a different cost, in graphs from different starts.
         self.contested = np.zeros(d, dtype=bool)
         self.kept = wanted
         workers = min(available_cores(), len(starts)) if d >= _THREADS_PAY_FROM else 1
-        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
+        super().__init__(clock, workers)
 
-    def close(self) -> None:
-        """End the threads."""
-        if self._pool is not None:
-            self._pool.shutdown()
-
-    def leader(self) -> Chain:
-        """Return the chain with the lowest score; rounding, which depends on the units, must not decide."""
-        begun = [chain for chain in self.chains if chain.begun]
-        limit = min(chain.score for chain in begun) + EPSILON
-        return next(chain for chain in begun if chain.score <= limit)
-
-    def run(self) -> Status:
+    def _search(self) -> Status:
         """Search from every start, then perturb all chains until they agree or have had their perturbations."""
         self._begin(self.starts)
         status = self._perturb(self.clock.planned)
@@ -242,21 +226,6 @@ class Run:
             chosen, _ = choose_parents(self.problem, parents, False, np.argsort(order), self.owner.known)
             improved.append(Start(order.copy(), [row[row >= 0].astype(np.int64) for row in chosen]))
         return improved
-
-    def _each(self, task: Callable[[Chain], None], chains: Sequence[Chain]) -> None:
-        """Do something with every chain, in threads."""
-        if self._pool is None or len(chains) == 1:
-            for chain in chains:
-                task(chain)
-        else:
-            futures = [self._pool.submit(task, chain) for chain in chains]
-            try:
-                for future in futures:
-                    future.result()
-            finally:
-                wait(futures)
-        if self.chains:
-            self.clock.check(sum(chain.perturbations for chain in self.chains), lambda: self.leader().score)
 
     def _combine(self) -> None:
         """Give the best chain the better parts of the others, which then follow it; note where they differed."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,11 +11,11 @@ from golem.graphs.dag import topological_order
 from golem.runtime.machine import available_cores
 from golem.runtime.types import Vector
 from golem.solvers.order import local_kernel_arrays as kernels
+from golem.solvers.order.chain_run import ChainRun
 from golem.solvers.order.free_order import EFFORTS, Effort
 from golem.solvers.order.local_chain import MOST_VISITS, VISITS, Chain, Records, Start
 from golem.solvers.order.local_problem import LocalProblem
 from golem.solvers.order.search_clock import SearchClock
-from golem.solvers.order.shared_kernels import EPSILON
 from golem.solvers.solution import Status
 
 # Rounding errors of the scores.
@@ -41,7 +40,7 @@ _NEARLY_ALL = 0.9
 _THREADS_PAY_FROM = 30
 
 
-class Run:
+class Run(ChainRun[Chain]):
     """One search: its chains, which threads share."""
 
     def __init__(
@@ -52,33 +51,16 @@ class Run:
         rng: np.random.Generator,
         clock: SearchClock,
     ) -> None:
-        self.problem, self.rng, self.clock, self.given, self.effort = problem, rng, clock, starts, effort
+        self.problem, self.rng, self.given, self.effort = problem, rng, starts, effort
         d = problem.d
         self.kept, base, factor = EFFORTS[effort]
         self.restarts = _RESTARTS[effort] if d <= _FEW_NODES else _RESTARTS["fast"]
         clock.planned = self.restarts[0] * _AFTER_RESTART or base + int(factor * max(np.sqrt(d), d / 20))
         # A walk that raises the score by the penalty of several edges seldom ends lower. Perturbations stop there.
         self.barrier = 6.0 * float(np.log(problem.rows.max() + 2.0))
-        self.chains: list[Chain] = []
         threads_pay = d >= _THREADS_PAY_FROM and not self.restarts[0]
         workers = min(available_cores(), 4) if threads_pay else 1
-        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
-
-    def close(self) -> None:
-        """End the threads."""
-        if self._pool is not None:
-            self._pool.shutdown()
-
-    def leader(self) -> Chain:
-        """Return the chain with the lowest score; rounding, which depends on the units, must not decide."""
-        begun = [chain for chain in self.chains if chain.begun]
-        limit = min(chain.score for chain in begun) + EPSILON
-        return next(chain for chain in begun if chain.score <= limit)
-
-    @property
-    def perturbations(self) -> int:
-        """Number of perturbations of all chains."""
-        return sum(chain.perturbations for chain in self.chains)
+        super().__init__(clock, workers)
 
     @property
     def records(self) -> int:
@@ -96,7 +78,7 @@ class Run:
         costs = [problem.score.cost(j, own.tolist()) for j, own in enumerate(parents)]
         return topological_order(required), parents, np.array(costs)
 
-    def run(self) -> Status:
+    def _search(self) -> Status:
         """Search from every start, then perturb all chains until they agree or have had their perturbations."""
         self._begin(self._starts())
         self.chains = sorted(self.chains, key=lambda chain: round(chain.score, 3))[: self.kept]
@@ -179,21 +161,6 @@ class Run:
             parents.append(self.problem.choose(j, own.tolist(), position)[0])
             self.clock.check(0, lambda: self.leader().score)
         return Start(order, parents)
-
-    def _each(self, task: Callable[[Chain], None], chains: Sequence[Chain]) -> None:
-        """Do something with every chain, in threads."""
-        if self._pool is None or len(chains) == 1:
-            for chain in chains:
-                task(chain)
-        else:
-            futures = [self._pool.submit(task, chain) for chain in chains]
-            try:
-                for future in futures:
-                    future.result()
-            finally:
-                wait(futures)
-        if self.chains:
-            self.clock.check(self.perturbations, lambda: self.leader().score)
 
     def _climb(self, chains: Sequence[Chain]) -> None:
         """Reinsert nodes until none moves."""

@@ -133,16 +133,7 @@ def _search_orders(
 
     problem = LocalProblem(score, size_limits(score, required), allowed, required)
     run = Run(problem, starts, effort, rng, clock)
-    try:
-        status = run.run()
-    except TimeoutError:
-        status = Status.TIME_LIMIT
-    except KeyboardInterrupt:
-        if not any(chain.begun for chain in run.chains):
-            raise
-        status = Status.INTERRUPTED
-    finally:
-        run.close()
+    status = run.run()
     order, parents, costs = run.result()
     children = np.repeat(np.arange(score.d), [len(own) for own in parents])
     return LocalResult(order, np.concatenate(parents), children, costs, status, run.perturbations)

@@ -27,7 +27,7 @@ from golem.solvers.order.chains import Run, Start
 from golem.solvers.order.found_graph import FoundGraph
 from golem.solvers.order.free_order import EFFORTS, Effort
 from golem.solvers.order.search_clock import SearchClock
-from golem.solvers.solution import Callback, Status
+from golem.solvers.solution import Callback
 
 # How often a named start is tried.
 _TRIES = 2
@@ -176,23 +176,13 @@ class OrderSearch:
             # Named starts are tried several times, as much depends on the order of the visits. The best chains go on.
             tried += [start for start in tried if isinstance(start, str)] * (_TRIES - 1)
         run = Run(self, problem, [self.start(start, rng) for start in tried], wanted, rng, clock)
-        try:
-            status = run.run()
-        except TimeoutError:
-            status = Status.TIME_LIMIT
-        except KeyboardInterrupt:
-            if not any(chain.begun for chain in run.chains):
-                raise
-            status = Status.INTERRUPTED
-        finally:
-            run.close()
-        leader = run.leader()
+        status, leader = run.run(), run.leader()
         return FoundGraph(
             order=leader.best.nodes[kernels.ORDER].astype(np.intp),
             regressions=leader.regressions(self.S),
             score=leader.score,
             status=status,
-            perturbations=sum(chain.perturbations for chain in run.chains),
+            perturbations=run.perturbations,
         )
 
     def start(self, start: str | ArrayLike, rng: np.random.Generator) -> Start:
