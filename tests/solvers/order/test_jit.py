@@ -27,6 +27,7 @@ from golem.solvers.order import (
     order_parent_kernels,
     order_regression_kernels,
     order_state_kernels,
+    queue_kernels,
     regression_kernels,
     reversal_kernels,
     shared_kernels,
@@ -36,6 +37,7 @@ from golem.solvers.order import (
 EQUAL_VARIANCES = (regression_kernels, variance_kernels, reversal_kernels)
 FREE_VARIANCES = (
     shared_kernels,
+    queue_kernels,
     order_regression_kernels,
     order_parent_kernels,
     order_state_kernels,

@@ -18,6 +18,7 @@ from golem.solvers.order.better_parts import CostedGraph, take_better_parts
 from golem.solvers.order.candidates import choose_parents, scratch
 from golem.solvers.order.chain_run import ChainRun
 from golem.solvers.order.order_kernels import advance
+from golem.solvers.order.queue_kernels import HEAD, IS_ACTIVE, QUEUE, WAITING
 from golem.solvers.order.search_clock import SearchClock
 from golem.solvers.order.shared_kernels import EPSILON
 from golem.solvers.solution import Status
@@ -121,14 +122,14 @@ class Chain:
 
     def wake(self, nodes: NDArray[np.int64]) -> None:
         """Put some nodes into the queue, which is empty, in this order."""
-        self.agenda.lists[kernels.QUEUE, : len(nodes)] = nodes
-        self.agenda.lists[kernels.IS_ACTIVE, nodes] = 1
-        self.agenda.counts[kernels.HEAD], self.agenda.counts[kernels.WAITING] = 0, len(nodes)
+        self.agenda.lists[QUEUE, : len(nodes)] = nodes
+        self.agenda.lists[IS_ACTIVE, nodes] = 1
+        self.agenda.counts[HEAD], self.agenda.counts[WAITING] = 0, len(nodes)
 
     @property
     def waiting(self) -> int:
         """Number of nodes in the queue."""
-        return int(self.agenda.counts[kernels.WAITING])
+        return int(self.agenda.counts[WAITING])
 
     def parents(self) -> list[NDArray[np.int64]]:
         """Return the parents of every node in the best state."""
@@ -255,8 +256,8 @@ class Run(ChainRun[Chain]):
                 better = chain.score < score - EPSILON
                 least[id(chain)] = (chain.score, 0) if better else (score, idle + _VISITS)
                 if not better and idle > 2 * len(self.owner.S):
-                    chain.agenda.counts[kernels.WAITING] = 0
-                    chain.agenda.lists[kernels.IS_ACTIVE] = 0
+                    chain.agenda.counts[WAITING] = 0
+                    chain.agenda.lists[IS_ACTIVE] = 0
 
     def _perturb(self, perturbations: int) -> Status:
         """Perturb all chains, mostly where they differed, until this has brought nothing for a while."""

@@ -12,6 +12,7 @@ from golem.runtime.types import Vector
 from golem.solvers.order import local_kernel_arrays as kernels
 from golem.solvers.order.local_kernels import advance
 from golem.solvers.order.local_problem import LocalProblem, choose_parents, empty_agenda, search_memo
+from golem.solvers.order.queue_kernels import HEAD, IS_ACTIVE, QUEUE, WAITING
 from golem.solvers.order.shared_kernels import EPSILON
 
 # Chains are checked after so many visits.
@@ -112,7 +113,7 @@ class Chain:
     @property
     def waiting(self) -> int:
         """Number of nodes in the queue."""
-        return int(self.agenda.counts[kernels.WAITING])
+        return int(self.agenda.counts[WAITING])
 
     def begin(self) -> None:
         """Begin with the order of the start, and with those of its parents that are candidates."""
@@ -170,9 +171,9 @@ class Chain:
 
     def wake(self, nodes: NDArray[np.int64]) -> None:
         """Put all nodes into the queue, in this order."""
-        self.agenda.lists[kernels.QUEUE] = nodes
-        self.agenda.lists[kernels.IS_ACTIVE] = 1
-        self.agenda.counts[kernels.HEAD], self.agenda.counts[kernels.WAITING] = 0, len(nodes)
+        self.agenda.lists[QUEUE] = nodes
+        self.agenda.lists[IS_ACTIVE] = 1
+        self.agenda.counts[HEAD], self.agenda.counts[WAITING] = 0, len(nodes)
 
     def parents(self, state: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Return the parents of every node in a state, sorted."""

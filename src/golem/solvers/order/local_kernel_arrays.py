@@ -31,10 +31,9 @@ NOTHING, UNKNOWN = -1, -2
 RECORDS, POOL = 0, 1
 # What may be left over at the end of each, so that a step of a walk fits.
 ROOM = 1024
-# Rows of `State`, of `Agenda.lists`, and entries of `Agenda.counts`.
+# Rows of `State`, and entries of `Agenda.counts` after those of `queue_kernels`.
 ORDER, POSITION, RECORD = 0, 1, 2
-QUEUE, IS_ACTIVE = 0, 1
-HEAD, WAITING, FULL, DONE = 0, 1, 2, 3
+FULL, DONE = 2, 3
 # Rows of `Work.slots` and of `Work.vectors`.
 SET, OTHER, SORTED = 0, 1, 2
 COSTS, VARIANCE, FIRST_COVARIANCE = 0, 1, 2

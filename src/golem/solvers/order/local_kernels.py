@@ -14,9 +14,7 @@ from golem.solvers.order.local_kernel_arrays import (
     COUNT,
     DONE,
     FULL,
-    HEAD,
     INTEGER,
-    IS_ACTIVE,
     KIND,
     LIKELY,
     NODE,
@@ -24,14 +22,12 @@ from golem.solvers.order.local_kernel_arrays import (
     PARENTS,
     POOL,
     POSITION,
-    QUEUE,
     RANKED,
     RECORD,
     RECORDS,
     REQUIRED,
     ROOM,
     SET,
-    WAITING,
     Agenda,
     Candidates,
     Memo,
@@ -39,16 +35,8 @@ from golem.solvers.order.local_kernel_arrays import (
     Work,
 )
 from golem.solvers.order.local_parent_kernels import changed, choose, parents_of_kind, settle
+from golem.solvers.order.queue_kernels import WAITING, activate, shorten_queue, take_first
 from golem.solvers.order.shared_kernels import EPSILON, NO_NODE, ONE, draw, draw_near, rank_candidates
-
-
-@kernel
-def activate(lists: Any, counts: Any, v: int) -> None:
-    """Put v into the queue of nodes to visit."""
-    if lists[IS_ACTIVE, v] == 0:
-        lists[IS_ACTIVE, v] = 1
-        lists[QUEUE, (counts[HEAD] + counts[WAITING]) % lists.shape[1]] = v
-        counts[WAITING] += 1
 
 
 @kernel
@@ -254,10 +242,7 @@ def advance(
                 place, record = forced_record(problem, candidates, memo, state, work, u, past)
             elif counts[WAITING] > 0:
                 left -= 1
-                u = agenda.lists[QUEUE, counts[HEAD]]
-                counts[HEAD] = (counts[HEAD] + 1) % d
-                counts[WAITING] -= 1
-                agenda.lists[IS_ACTIVE, u] = 0
+                u = take_first(agenda.lists, counts)
                 place, record = best_place(problem, candidates, memo, state, agenda, work, u, deep, barrier)
             else:
                 break
@@ -269,9 +254,8 @@ def advance(
             copy_state(state, best)
         else:
             copy_state(best, state)
-        while not deep and counts[WAITING] > 0:
-            counts[WAITING] -= 1
-            agenda.lists[IS_ACTIVE, agenda.lists[QUEUE, (counts[HEAD] + counts[WAITING]) % d]] = 0
+        if not deep:
+            shorten_queue(agenda.lists, counts, ONE - 1)
         counts[DONE] += not deep
         if is_full(memo, most):
             counts[FULL] = 1

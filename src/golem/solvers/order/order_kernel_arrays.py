@@ -25,9 +25,9 @@ ORDER, POSITION, COUNT = 0, 1, 2
 COST, RESIDUAL = 0, 1
 BEFORE, CHOSEN = 0, 1
 G, H = 0, 1
-# Rows of `Agenda.lists`, and entries of `Agenda.counts`.
-QUEUE, TOUCHED, IS_ACTIVE, IS_TOUCHED = 0, 1, 2, 3
-HEAD, WAITING, CHANGED, LOW, HIGH, KICKS = 0, 1, 2, 3, 4, 5
+# Rows of `Agenda.lists`, and entries of `Agenda.counts`, after those of `queue_kernels`.
+TOUCHED, IS_TOUCHED = 2, 3
+CHANGED, LOW, HIGH, KICKS = 2, 3, 4, 5
 # Rows of `Work.nodes`, of which SIZE has one entry, and values of ROLE: whether a candidate can be added, is a parent,
 # or neither.
 PARENTS, GIVEN, BEST, ROLE, SIZE = 0, 1, 2, 3, 4

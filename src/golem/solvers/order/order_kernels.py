@@ -14,14 +14,10 @@ from golem.solvers.order.order_kernel_arrays import (
     BEST,
     COUNT,
     GIVEN,
-    HEAD,
-    IS_ACTIVE,
     KICKS,
     NODE,
     POSITION,
-    QUEUE,
     RANKED,
-    WAITING,
     Agenda,
     Candidates,
     Problem,
@@ -29,7 +25,8 @@ from golem.solvers.order.order_kernel_arrays import (
     Work,
 )
 from golem.solvers.order.order_move_kernels import best_place, forced_parents, move
-from golem.solvers.order.order_state_kernels import keep_better, set_parents, shorten_queue
+from golem.solvers.order.order_state_kernels import keep_better, set_parents
+from golem.solvers.order.queue_kernels import WAITING, shorten_queue, take_first
 from golem.solvers.order.shared_kernels import NO_NODE, ONE, draw, draw_near
 
 
@@ -91,10 +88,7 @@ def advance(
                 place, size = forced_parents(problem, candidates, state, own, u, past)
             elif counts[WAITING] > 0:
                 left -= 1
-                u = agenda.lists[QUEUE, counts[HEAD]]
-                counts[HEAD] = (counts[HEAD] + 1) % agenda.lists.shape[1]
-                counts[WAITING] -= 1
-                agenda.lists[IS_ACTIVE, u] = 0
+                u = take_first(agenda.lists, counts)
                 place, size = best_place(problem, candidates, state, agenda, work, own, u, deep, barrier)
             else:
                 break

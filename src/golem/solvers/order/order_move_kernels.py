@@ -41,7 +41,8 @@ from golem.solvers.order.order_kernel_arrays import (
     Work,
 )
 from golem.solvers.order.order_parent_kernels import adjust, begin, gain_window
-from golem.solvers.order.order_state_kernels import activate, block_of, change, load, touch
+from golem.solvers.order.order_state_kernels import block_of, change, load, touch
+from golem.solvers.order.queue_kernels import activate
 from golem.solvers.order.shared_kernels import EPSILON, NO_NODE, ONE, rank_candidates
 
 

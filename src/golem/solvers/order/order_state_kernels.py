@@ -21,10 +21,8 @@ from golem.solvers.order.order_kernel_arrays import (
     COST,
     COUNT,
     GIVEN,
-    HEAD,
     HIGH,
     INSIDE,
-    IS_ACTIVE,
     IS_TOUCHED,
     KIND,
     LOW,
@@ -33,14 +31,12 @@ from golem.solvers.order.order_kernel_arrays import (
     ORDER,
     PARENTS,
     POSITION,
-    QUEUE,
     RESIDUAL,
     REST,
     ROLE,
     SIZE,
     TARGET,
     TOUCHED,
-    WAITING,
     Agenda,
     B,
     Candidates,
@@ -54,6 +50,7 @@ from golem.solvers.order.order_kernel_arrays import (
 )
 from golem.solvers.order.order_parent_kernels import adjust, gain_window, node_cost
 from golem.solvers.order.order_regression_kernels import invert, solve, whiten
+from golem.solvers.order.queue_kernels import activate
 from golem.solvers.order.shared_kernels import EPSILON, MIX, NO_NODE, ONE
 
 
@@ -93,15 +90,6 @@ def touch(lists: Any, counts: Any, j: int) -> None:
         lists[IS_TOUCHED, j] = 1
         lists[TOUCHED, counts[CHANGED]] = j
         counts[CHANGED] += 1
-
-
-@kernel
-def activate(lists: Any, counts: Any, v: int) -> None:
-    """Put v into the queue of nodes to visit."""
-    if lists[IS_ACTIVE, v] == 0:
-        lists[IS_ACTIVE, v] = 1
-        lists[QUEUE, (counts[HEAD] + counts[WAITING]) % lists.shape[1]] = v
-        counts[WAITING] += 1
 
 
 @kernel
@@ -226,11 +214,3 @@ def keep_better(first: Any, state: State, best: State, agenda: Agenda) -> Any:
         source, target = best, state
     copy_touched(first, source, target, agenda)
     return rise >= EPSILON
-
-
-@kernel
-def shorten_queue(lists: Any, counts: Any, length: int) -> None:
-    """Remove the last nodes of the queue."""
-    while counts[WAITING] > length:
-        counts[WAITING] -= 1
-        lists[IS_ACTIVE, lists[QUEUE, (counts[HEAD] + counts[WAITING]) % lists.shape[1]]] = 0
