@@ -37,8 +37,8 @@ _MOST_VISITS = 500
 _MOST_EXTENSIONS = 4
 # Share of the chains that go on after each of these rounds.
 _GO_ON = 0.75
-# Perturbations per node at which starts differed.
-_PER_CONTESTED = 3
+# Perturbations at least, and per node at which starts differed.
+_LEAST, _PER_CONTESTED = 60, 3
 # From this number of nodes on, threads share the chains.
 _THREADS_PAY_FROM = 50
 
@@ -270,7 +270,7 @@ class Run(ChainRun[Chain]):
         while (done := self.chains[0].perturbations) < perturbations:
             # Two starts can share a local optimum. So each must also survive some perturbations, and those of many
             # nodes must reach a good share of them.
-            if len(self.chains) > 1 and done >= max(20, d // 4, _PER_CONTESTED * self.contested.sum()):
+            if len(self.chains) > 1 and done >= max(_LEAST, d // 4, _PER_CONTESTED * self.contested.sum()):
                 break
             nodes = np.flatnonzero(self.contested)
             pool = np.concatenate([np.arange(d), *[nodes] * (d // max(len(nodes), 1))])
