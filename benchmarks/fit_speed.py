@@ -6,6 +6,8 @@ All times are wall-clock seconds of the whole call, and each table comes with th
   columns, and with half of the columns hidden; with `--old PYTHON` alternating with version 0.1.0 in one run. Processor
   times can be compared if others use the machine, too.
 - growth: the default, "nv" and "ev" against d, with the exponent, and flopsearch if `--flopsearch PYTHON` is given
+- limits: `Golem("nv")` on wide tables (d = 5000, n = 300, ER1) and on dense graphs (d = 1000, n = 10000, average degree
+  20), with the precision and recall of adjacencies
 - gpu: `Golem("ev", device="cuda").fit(X)` with the data in device memory, up to d = 50000
 - devices: `Golem("ev")` on both devices, and which one device="auto" takes
 - command: `golem fit FILE`, with all result files and the report
@@ -157,6 +159,27 @@ def growth(options: argparse.Namespace) -> None:
         plot(series, options.plot)
 
 
+def limits(options: argparse.Namespace) -> None:
+    """Fit a wide table and one with a dense graph, and count adjacencies."""
+    print("| d | n | average degree | s | processor, s | precision | recall |\n|---|---|---|---|---|---|---|")
+    cells = ((5000, 300, 2.0), (1000, 10_000, 20.0))
+    for d, n, degree in ((500, 60, 2.0), (100, 1000, 20.0)) if options.quick else cells:
+        if options.sizes and d not in options.sizes:
+            continue
+        truth, X = draw(d, n, options.seed, degree=degree)
+        with tempfile.TemporaryDirectory() as folder:
+            np.save(f"{folder}/X.npy", X)
+            seconds, processor = run(sys.executable, FIT, ["nv", "1", f"{folder}/out", f"{folder}/X.npy"])[0][1:3]
+            found = np.load(f"{folder}/out.0.npy")
+        found, truth = found | found.T, truth | truth.T
+        both = (found & truth).sum()
+        precision, recall = both / found.sum(), both / truth.sum()
+        print(
+            f"| {d} | {n} | {degree:.0f} | {seconds:.1f} | {processor:.1f} | {precision:.3f} | {recall:.3f} |",
+            flush=True,
+        )
+
+
 def gpu(options: argparse.Namespace) -> None:
     """Fit with equal variances on the device."""
     from gpu_speed import draw as draw_on_device
@@ -251,7 +274,15 @@ def plot(series: dict[str, dict[int, float]], path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-PARTS = {"fit": fit, "growth": growth, "gpu": gpu, "devices": devices, "command": command, "first": first}
+PARTS = {
+    "fit": fit,
+    "growth": growth,
+    "limits": limits,
+    "gpu": gpu,
+    "devices": devices,
+    "command": command,
+    "first": first,
+}
 
 
 def main() -> None:
