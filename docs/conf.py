@@ -55,6 +55,7 @@ autodoc_default_options = {
     "member-order": "bysource",
 }
 numpydoc_show_class_members = False
+toc_object_entries_show_parents = "hide"  # fit() instead of Golem.fit() in the list of a page
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 

@@ -79,7 +79,7 @@ def _write_api() -> None:
     entries = []
     for path, names in public_names().items():
         page = path.removeprefix("golem.").replace(".", "-")
-        entries.append(page)
+        entries.append(f"{path} <{page}>")
         (HERE / "api" / f"{page}.rst").write_text(_module_page(path, names), encoding="utf-8")
         module = importlib.import_module(path)
         links = [f"{{py:obj}}`{name} <{path}.{name}>`" for name in names if is_described(getattr(module, name))]
