@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import linecache
 import re
 import signal
@@ -12,11 +13,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from typer import testing
 from typer.testing import CliRunner, Result
 
 import golem
 from golem.cli import app
 
+# Building all commands from their functions takes longer than most answers.
+testing._get_command = functools.cache(testing._get_command)
 # Only a hang takes longer than this, even on a busy machine.
 MOST_SECONDS = 120
 EXIT_CODES = (0, 1, 2, 130)
