@@ -94,6 +94,12 @@ def test_arrays_with_other_cells_have_no_categories(data):
     assert read_categories(data, "error") is None
 
 
+def test_a_category_may_have_levels_of_several_types():
+    cells = [1.5, "red", 2.0, True, None, 10**400] * 6
+    (variable,) = CodedTable.read(pd.DataFrame({"a": pd.Series(cells, dtype="category")})).coding.variables
+    assert set(variable.levels) == {"1.5", "red", "2", "True", str(10**400)}
+
+
 def test_the_coding_does_not_depend_on_the_order_of_rows():
     data = frame()
     order = np.random.default_rng(1).permutation(len(data))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections import Counter as CellCounter
 from collections.abc import Callable, Mapping, Sequence
@@ -251,7 +252,9 @@ def _cells(series: Any) -> tuple[list[str | None], Indices]:
     import narwhals.stable.v1 as nw
 
     if series.dtype != nw.Object:
-        return different_cells(series.to_arrow(), _level_name)
+        # Arrow has no categories with levels of several types.
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            return different_cells(series.to_arrow(), _level_name)
     values, absent = series.to_list(), series.is_null().to_list()
     texts = [None if missing else _level_name(value) for value, missing in zip(values, absent, strict=True)]
     place = {text: k for k, text in enumerate(dict.fromkeys(texts))}
