@@ -174,6 +174,14 @@ def test_what_would_be_converted_without_a_word_is_refused(table, message, read)
         read(table)
 
 
+@pytest.mark.parametrize("cell", ["x" * 200_000, {"x" * 200_000: 1}])
+def test_a_long_cell_is_shortened_in_the_message(cell):
+    table = pa.table({"a": [cell] * 3, "b": [1, 2, 7]})
+    with pytest.raises(ValueError, match="not numeric: 'a'") as raised:
+        Moments.from_table(table)
+    assert len(str(raised.value)) < 500
+
+
 def test_an_array_of_text_is_a_plain_value_error():
     with pytest.raises(ValueError, match="must be a table of numbers") as raised:
         Moments.from_rows(np.array([["a", "1"], ["b", "2"]]))

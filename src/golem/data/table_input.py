@@ -13,6 +13,7 @@ from golem.data.table_errors import TOO_LARGE, not_numeric, too_few_rows
 from golem.runtime.arrays import is_tensor, to_numpy
 from golem.runtime.devices import Placement
 from golem.runtime.machine import require_memory
+from golem.runtime.messages import shown
 from golem.runtime.names import column_names
 from golem.runtime.types import Array, Matrix, Vector
 
@@ -111,7 +112,7 @@ def _float_column(series: Any) -> Vector:
         # A single cell that is not a number makes readers take the whole column for text: report that cell.
         bad = [(value, row) for value, row in text if parsed(value) is None] or text
         others = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
-        raise TypeError(f"{bad[0][0]!r} in row {bad[0][1]}{others}")
+        raise TypeError(f"{shown(bad[0][0])} in row {bad[0][1]}{others}")
     try:
         nulls = series.is_null().to_list()  # pandas has None, NaN and NA
         cells = [np.nan if null else value for value, null in zip(values, nulls, strict=True)]
@@ -120,7 +121,7 @@ def _float_column(series: Any) -> Vector:
             return column
         raise TypeError
     except (ValueError, TypeError):
-        raise TypeError(f"type {series.dtype}") from None
+        raise TypeError(f"type {str(series.dtype)[:100]}") from None
 
 
 def parsed(text: str | bytes) -> float | None:
