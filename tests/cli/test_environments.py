@@ -67,12 +67,15 @@ def test_a_run_can_be_repeated_and_selected(frame):
     [
         (["--environment", "arm"], "Environments need --targets"),
         (["--targets", "targets.json"], "--targets needs environments"),
-        (["--environment", "arm", "--environments", "--targets", "targets.json"], "Use one"),
+        (["--environment", "arm", "--environments", "--targets", "targets.json"], "Use one of them"),
         (["--environment", "arm", "--targets", "none.json"], "none.json: There is no such file"),
         (["--environment", "arm", "--targets", "targets.json", "--select", "cv"], "--select cv is not defined"),
-        (["--environment", "arm", "--targets", "targets.json", "--noise", "ev"], "--noise ev does not fit"),
+        (
+            ["--environment", "arm", "--targets", "targets.json", "--noise", "ev"],
+            "--noise ev cannot be used with environments",
+        ),
         (["--environment", "arm", "--targets", "targets.json", "--solver", "lbfgs"], "need --solver order"),
-        (["--drop", "arm", "--intervention", "hard"], "--intervention hard needs environments"),
+        (["--drop", "arm", "--intervention", "hard"], "--intervention hard needs --environment and --targets."),
         (["--environment", "arm", "--targets", "targets.json", "--covariance", "--rows", "9"], "no environments"),
     ],
 )

@@ -62,7 +62,6 @@ def test_thresholds_by_likelihood_ratio(data, tmp_path):
     [
         (["--select", "cv", "--lambda-sparsity", "bic"], "--select cv replaces --lambda-sparsity bic. Omit one"),
         (["--threshold", "lr"], "--solver order does not use it"),
-        (["--threshold", "some", "--solver", "lbfgs"], "a number nor 'lr'"),
         (["--threshold", "-1", "--solver", "lbfgs"], "at least 0"),
     ],
 )
@@ -86,3 +85,16 @@ def test_the_path_of_another_run_does_not_stay(data, tmp_path):
     golem("fit", data, "-o", out, "-q")
     assert not (out / "path.csv").exists()
     assert not (out / "path.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--threshold", "some", "not a number or lr"),
+        ("--lambda-sparsity", "some", "not a number, mbic, ebic or"),
+        ("--device", "gpu", "Unknown device 'gpu'"),
+    ],
+)
+def test_a_value_that_cannot_be_read_is_an_error_in_the_command(option, value, words, tmp_path):
+    result = golem("fit", tmp_path / "missing.csv", "-o", tmp_path / "out", option, value, expect=2)
+    assert words in " ".join(result.output.split())

@@ -133,11 +133,11 @@ def test_a_singular_covariance_is_accepted():
         ),
         (
             pd.DataFrame({"a": ["u", "v"], "b": [1, 2]}),
-            r"1 of 2 columns is not numeric: 'a' \('u' in row 1 and 1 more\)",
+            r"1 of 2 columns is not numeric: 'a' \('u' in row 1 and text in 1 more row\)",
         ),
         (pd.DataFrame({"a": pd.to_datetime(["2020-01-01", "2020-01-02"]), "b": [1, 2]}), "not numeric: 'a'"),
         (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "unique; repeated: 'a'"),
-        (pd.DataFrame([[1, 2], [3, 4]], columns=["", "a"]), "column 1 has an empty name"),
+        (pd.DataFrame([[1, 2], [3, 4]], columns=["", "a"]), "Column 1 has an empty name"),
         (pl.DataFrame({"a": [1.0, None], "b": [1, 2]}), r"'a' \(1 value\)"),
         (pl.LazyFrame({"a": [1.0, 2.0]}), "A polars LazyFrame is a lazy query without rows"),
         (np.zeros((1, 3)), "at least 3 rows"),

@@ -66,13 +66,13 @@ def test_blanks_around_nothing_are_nothing(tmp_path, cell, separator):
     [
         (
             "a;b\n1,5;2\n2,5;3\n3,5;2.25\n",
-            r"Column 'b' contains numbers, except '2\.25' in line 4\. .* have a decimal comma: write all",
+            r"Column 'b' is numeric except for '2\.25' in line 4\. .* have a decimal comma: write all",
         ),
         (
             "a;b\n" + "1.5;2\n" * 60 + "3;2,25\n",
-            r"Column 'b' contains numbers, except '2,25' in line 62\. .* have a decimal point: write",
+            r"Column 'b' is numeric except for '2,25' in line 62\. .* have a decimal point: write",
         ),
-        ("a;b\n1,5;2\n2,5;\u0663\n", r"Column 'b' contains numbers, except '\u0663' in line 3\. Correct line 3"),
+        ("a;b\n1,5;2\n2,5;\u0663\n", r"Column 'b' is numeric except for '\u0663' in line 3\. Correct line 3"),
     ],
 )
 def test_a_number_written_in_another_way_is_named_with_its_line(tmp_path, text, message):
@@ -93,21 +93,24 @@ NUMBERS = "1.5,2,3\n" * 60
         ),
         (
             "a,b,c\n" + NUMBERS + "Total,120,180\n",
-            r"Column 'a' contains numbers, except 'Total' in line 62\. Correct or remove line 62",
+            r"Column 'a' is numeric except for 'Total' in line 62\. Correct or remove line 62",
         ),
         (
             "a,b,c\nkg,m,s\n" + NUMBERS + "Sum,,\n",
-            r"'a' \('kg' in line 2 and 1 more\), .*\. Correct lines 2, 63, or remove",
+            r"'a' \('kg' in line 2 and text in 1 more line\), .*\. Correct lines 2, 63, or remove",
         ),
         (("a,b,c\n" + NUMBERS) * 3, r"The header is repeated: remove lines 62, 123\.$"),
         (
             "a,b,c\n" + NUMBERS + "1,2,n.a.\n",
-            r"If 'n\.a\.' means a missing value, use --na n\.a\. with --missing .* Otherwise: Correct line 62",
+            r"If 'n\.a\.' means a missing value, use na=\['n\.a\.'\] and missing=.* Otherwise: Correct line 62",
         ),
-        ("a,b,c\n" + "1,2,u\n" * 60, r"'u' in line 2 and 59 more\)\. Encode it as numbers, or drop it: --drop c\."),
+        (
+            "a,b,c\n" + "1,2,u\n" * 60,
+            r"'u' in line 2 and text in 59 more lines\)\. Encode it as numbers, or drop it: drop=\['c'\]\.",
+        ),
         (
             "a,b,c\n" + "1,2,\n" * 60 + "1,2,late\n",
-            r"'late' in line 62\)\. Encode it as numbers, or drop it: --drop c\.",
+            r"'late' in line 62\)\. Encode it as numbers, or drop it: drop=\['c'\]\.",
         ),
     ],
 )
@@ -143,7 +146,7 @@ def test_a_value_under_no_name_is_found_however_late(tmp_path):
     with pytest.raises(ValueError, match="Line 101 has 2 fields instead of 3"):
         read_table(tmp_path / "data.csv")
     (tmp_path / "data.csv").write_text("a,b,\n1.5,2,3\n1.5,2,\n")
-    with pytest.raises(ValueError, match=r"column 3 has an empty name; name it, or choose .* \(--columns\)"):
+    with pytest.raises(ValueError, match=r"Column 3 has an empty name\. Name it, or choose .* \(columns=\[\.\.\.\]\)"):
         read_table(tmp_path / "data.csv")
     assert read_table(tmp_path / "data.csv", columns=["a", "b"]).values.shape == (2, 2)
 
@@ -206,10 +209,10 @@ def test_a_file_longer_than_the_sample_is_read_whole(tmp_path, rng):
         (b"\x00\x01\x02binary", "binary"),
         (b"PAR1 but not really", "Parquet"),
         (b"a,b\n1,2\n3\n", "different numbers of fields"),
-        (b"a,,b\n0,1,2\n1,2,3\n", "column 2 has an empty name"),
+        (b"a,,b\n0,1,2\n1,2,3\n", "Column 2 has an empty name"),
         (b"a,a\n1,2\n3,4\n", "repeated: 'a'"),
-        (b"a,b\n1,x\n2,y\n", r"not numeric: 'b' \('x' in line 2 and 1 more\)"),
-        (b"a,b\n1,2\n3,<0.01\n", "Column 'b' contains numbers, except '<0.01' in line 3"),
+        (b"a,b\n1,x\n2,y\n", r"not numeric: 'b' \('x' in line 2 and text in 1 more line\)"),
+        (b"a,b\n1,2\n3,<0.01\n", "Column 'b' is numeric except for '<0.01' in line 3"),
         (b"# made by the lab\na,b\n1,2\n", "different numbers of fields"),
         (b"made by the lab\n\na;b;c\n1,5;2;3\n2,5;3;4\n", r"line 1 has 1, line 3 has 3 \(separated by semicolons\)"),
         (b"a b\tc d\n1\t2\n3\t4\t5\n", r"line 1 has 2, line 3 has 3 \(separated by tabs\)"),
@@ -275,7 +278,7 @@ def test_alignment_adds_isolated_nodes_and_refuses_strangers(tmp_path):
 def test_files_that_are_no_graphs_are_named(tmp_path, content):
     path = tmp_path / "bad.csv"
     path.write_text(content)
-    with pytest.raises(ValueError, match=r"bad\.csv: not a graph"):
+    with pytest.raises(ValueError, match=r"bad\.csv is not a graph"):
         read_graph(path)
 
 
@@ -342,19 +345,19 @@ def test_pandas_numbers_of_columns_are_names(tmp_path):
         ("1,234;2\n5;3\n7;1\n", "Column 1 contains '1,234' and '5'. If commas separate thousands"),
         ("a;b\n" + "1,234;2\n" * 60 + "900;3\n", "Column 'a' contains '1,234' and '900'"),
         # PyArrow reads hexadecimal integers, but not in columns of decimal numbers.
-        ("a,b\n0x10,2\n5,3\n7,1\n", r"Column 'a' contains numbers, except '0x10' in line 2"),
-        ("a,b\n0x10,2\n5.5,3\n7,1\n", r"Column 'a' contains numbers, except '0x10' in line 2"),
-        ("a,b\n0x10,true\n5,false\n7,true\n", r"Column 'a' contains numbers, except '0x10' in line 2"),
+        ("a,b\n0x10,2\n5,3\n7,1\n", r"Column 'a' is numeric except for '0x10' in line 2"),
+        ("a,b\n0x10,2\n5.5,3\n7,1\n", r"Column 'a' is numeric except for '0x10' in line 2"),
+        ("a,b\n0x10,true\n5,false\n7,true\n", r"Column 'a' is numeric except for '0x10' in line 2"),
         # The csv module has a limit of 131072 characters.
-        (f"a,b\n1,2\n3,{'x' * 200_000}\n2,5\n", r"Column 'b' contains numbers, except 'x{100}\.\.\.' in line 3"),
+        (f"a,b\n1,2\n3,{'x' * 200_000}\n2,5\n", r"Column 'b' is numeric except for 'x{100}\.\.\.' in line 3"),
         (f'a,b\n1,2\n3,"{"x" * 200_000}"\n2,5\n', r"The line '3,\"x+\.\.\.' cannot be divided into fields"),
         (f"a,{'n' * 200_000}\n1,2\n3,4\n2,5\n", r"at most 1000 characters\. Shorten those of column 2 \(200000\)"),
         ("1,?\n3,2\n5,7\n4,4\n", r"'x1' \(1 value, written '\?'\)\. The first is in line 1\. Drop those rows"),
         ('"dose\n(mg)",resp\n1,2\n3,5\n4,1\n', "a line break within the quotes of line 1"),
-        ("a,b\n1,n.a.\n2,3\n4,5\n", "--na n.a."),
+        ("a,b\n1,n.a.\n2,3\n4,5\n", r"na=\['n\.a\.'\]"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:Levels with")
+@pytest.mark.filterwarnings("ignore:.* levels with")
 def test_what_could_be_misread_is_refused(text, words, tmp_path):
     path = tmp_path / "data.csv"
     path.write_text(text)

@@ -44,7 +44,7 @@ def test_the_summary_is_that_of_pandas(tmp_path):
     assert [site.kind, visits.kind, visits.may_be_codes, x.may_be_codes] == ["category", "numeric", True, False]
     (note,) = summary.notes
     assert "'visits' (4 values)" in note
-    assert "--categorical visits" in note
+    assert "categorical=['visits']" in note
     chosen = opened(table, tmp_path / "a.csv", drop=["one"], numeric=["visits"])
     chosen.read("drop", QUIET)
     assert not chosen.summary.notes
@@ -53,12 +53,12 @@ def test_the_summary_is_that_of_pandas(tmp_path):
 def test_a_category_with_the_name_of_a_label_of_experiments_is_noted():
     coding = Coding((Variable("Condition", "category", ("wt", "ko")), Variable("batch"), Variable("x")))
     (note,) = TableSummary.of(coding, 9, None).notes
-    assert note.startswith("If 'Condition' says which experiment a row comes from, use --environment Condition")
+    assert note.startswith("If 'Condition' says which experiment a row comes from, use environment='Condition'")
 
 
 def test_a_wide_table_is_folded():
     text = TableSummary.of(Coding.numeric([f"x{j}" for j in range(40)]), 5, np.zeros((5, 40))).text()
-    assert text.startswith("Table: 5 rows, 40 columns (40 numbers)\ncolumn  type    missing  values  range\nx0 ")
+    assert text.startswith("Table: 5 rows, 40 columns (40 numbers)\ncolumn  type    missing  distinct  range\nx0 ")
     assert text.endswith("... and 10 more columns")
     assert len(text.splitlines()) == 33
 
@@ -117,5 +117,5 @@ def test_types_do_not_apply_to_environments_and_covariances(tmp_path):
     reading = Reading(categorical=["a"], environment="b")
     with pytest.raises(ValueError, match="have only numbers"):
         open_source([str(tmp_path / "a.csv")], reading, False, True, None, targets={"2": [], "4": ["a"]})
-    with pytest.raises(ValueError, match="so --categorical cannot be used"):
+    with pytest.raises(ValueError, match=r"so categorical=\[\.\.\.\] cannot be used"):
         open_source([str(tmp_path / "a.csv")], Reading(categorical=["a"], covariance=True, rows=9), False, True, None)

@@ -140,7 +140,7 @@ def test_auto_chooses_the_score_by_the_types_of_the_columns():
 
 
 def test_shapes_of_noise_are_mentioned_only_if_there_are_numbers():
-    assert "only in tables of numbers" in Golem().fit(mixed_table()).graph_.shape_note
+    assert "in tables with categories" in Golem().fit(mixed_table()).graph_.shape_note
     assert Golem(shape="off").fit(mixed_table()).graph_.shape_note == ""
     undecided = Golem().fit(discrete_table()[["c", "d"]])
     assert undecided.undecided_.any()
@@ -214,7 +214,7 @@ def test_em_in_a_table_of_categories_says_that_it_changes_the_score():
     with pytest.raises(ValueError, match=r"Drop those rows \(missing='drop'\) or impute the values first\.$"):
         Golem().fit(gaps)
     dropped = Golem(missing="drop").fit(gaps)
-    with pytest.warns(DataWarning, match=f"With missing='drop' the score would be '{dropped.score_}'"):
+    with pytest.warns(DataWarning, match=f"missing='drop' would use the score '{dropped.score_}'"):
         estimated = Golem(missing="em").fit(gaps)
     assert (estimated.score_, dropped.score_) == ("mixed", "discrete-bic")
 

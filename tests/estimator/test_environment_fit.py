@@ -185,12 +185,12 @@ def test_missing_values_are_treated_in_each_environment(tables):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"noise": "ev"}, "noise='ev' does not fit environments"),
+        ({"noise": "ev"}, "noise='ev' cannot be used with environments"),
         ({"solver": "adam"}, "need solver='order'"),
         ({"solver": "lbfgs", "noise": "nv"}, "need solver='order'"),
         ({"init": "ev"}, "init='ev' does not fit environments"),
         ({"device": "cuda"}, "cuda"),
-        ({"score_function": "mixed"}, "score 'mixed' is not defined for environments"),
+        ({"score_function": "mixed"}, "score_function='mixed' cannot be used with environments"),
         ({"intervention": "gentle"}, "intervention must be one of"),
         ({"intercepts": "none"}, "intercepts must be one of"),
     ],
@@ -202,8 +202,8 @@ def test_settings_that_do_not_fit_are_refused(frame, settings, message):
 
 def test_input_that_does_not_fit_is_refused(frame, tables):
     for arguments, message in (
-        ({"environments": "Arm"}, r"no column 'Arm' of labels\. Did you mean 'arm'"),
-        ({"targets": TARGETS}, "targets need environments"),
+        ({"environments": "Arm"}, r"no column 'Arm' \(environments?=\.\.\.\)\. Did you mean 'arm'"),
+        ({"targets": TARGETS}, "targets=... needs environments="),
         ({"environments": "arm"}, "need targets"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -149,7 +149,7 @@ def test_mistakes_are_named(tmp_path):
     sem = LinearSEM([[0.0]], [1.0])
     with pytest.raises(ValueError, match=r"format must be one of graphml, .*; got 'png'"):
         export_graph(sem, tmp_path / "a.gml", "png")
-    with pytest.raises(ValueError, match="unknown file extension"):
+    with pytest.raises(ValueError, match="file extension is unknown"):
         export_graph(sem, tmp_path / "a.png")
     with pytest.raises(ValueError, match="The model must be fitted, or be a LinearSEM or NamedGraph; got Golem"):
         export_graph(Golem(), tmp_path / "a.gml")
@@ -197,8 +197,8 @@ def test_the_command_line_says_what_it_cannot_do(model, tmp_path):
     save(model, tmp_path)
     source = tmp_path / "graph.json"
     assert "No format given. Name one with --to" in run("export", source, expect=1).output
-    assert "no such file" in run("export", tmp_path / "nothing.json", "--to", "gml", expect=1).output
-    assert "unknown file extension" in run("export", source, "-o", tmp_path / "a.xyz", expect=1).output
+    assert "There is no such file" in run("export", tmp_path / "nothing.json", "--to", "gml", expect=1).output
+    assert "file extension is unknown" in run("export", source, "-o", tmp_path / "a.xyz", expect=1).output
     assert "cannot store names with blanks" in run("export", source, "-o", tmp_path / "a.txt", expect=1).output
     assert "Saved" in run("export", source, "-o", tmp_path / "new" / "folder" / "a.gml").output
     assert (tmp_path / "new" / "folder" / "a.gml").exists()

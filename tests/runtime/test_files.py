@@ -41,7 +41,7 @@ def test_csv_text_reads_back_to_the_last_digit(rng):
 def test_results_need_a_folder(tmp_path):
     require_writable(tmp_path / "new" / "deep")
     write_text(tmp_path / "file", "text")
-    with pytest.raises(ValueError, match="is a file; give a folder"):
+    with pytest.raises(ValueError, match="is a file, not a folder"):
         require_writable(tmp_path / "file" / "out")
 
 

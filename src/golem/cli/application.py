@@ -16,10 +16,10 @@ _DEBUG = "--debug"
 
 
 def _name_values(command: Any, ctx: Any) -> None:
-    """Name the values of options and arguments in the help; flags have none."""
+    """Name the values of options in the help; flags have none."""
     for one in command.get_params(ctx):
         if one.param_type_name == "argument":
-            one.metavar, one.display_type_rich = str(one.name).upper(), lambda ctx: None
+            one.display_type_rich = lambda ctx: None
         elif one.metavar is None and getattr(one, "is_flag", False):
             one.metavar = ""
         elif one.metavar is None and getattr(one, "min", None) is not None:
@@ -28,6 +28,13 @@ def _name_values(command: Any, ctx: Any) -> None:
 
 class _Command(TyperCommand):
     """A command whose help is readable."""
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        """Write the usage, with arguments in capitals."""
+        for one in self.params:
+            if one.param_type_name == "argument":
+                one.metavar = str(one.name).upper()
+        super().format_usage(ctx, formatter)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""

@@ -17,6 +17,7 @@ from golem.cli.terminal import edge_table, name_cell, out, print_files, print_ta
 from golem.runtime.files import require_writable
 from golem.runtime.interrupts import holding_interrupts, keep
 from golem.runtime.lazy_modules import skip_slow_imports
+from golem.runtime.option_words import as_options
 from golem.runtime.result_folder import result_folder
 
 if TYPE_CHECKING:
@@ -95,8 +96,9 @@ def compare(
     everything = not chosen
     if paper:
         chosen = [*PAPER_RECIPE, *(chosen or default_methods(environment is not None))]
-    with user_errors(), spooled([data]) as paths:
+    with options.reading("--methods"):
         require_known(chosen)
+    with user_errors(), spooled([data]) as paths:
         require_writable(output)
         known = options.read_knowledge_file(knowledge)
         bars = ProgressBars(bars=not (quiet or as_json), notes=not quiet)
@@ -163,11 +165,12 @@ def _print_comparison(comparison: Comparison, output: Path) -> None:
     if comparison.estimates and comparison.truth is not None:
         out.print(
             "SHD: edges to add, remove or reverse; SHD-C: the same between equivalence classes. SID (only for DAGs): "
-            "pairs of variables whose effect would be computed wrongly. TPR: share of the true edges that were found.",
+            "pairs of variables whose causal effect would be wrong if computed from the learned graph. TPR: share of "
+            "the true edges that were found.",
         )
     for warning, methods in comparison.warnings.items():
         source = f" ({', '.join(methods)})" if methods else ""
-        out.print(f"Warning{source}: {warning}", style="yellow")
+        out.print(f"Warning{source}: {as_options(warning)}", style="yellow")
     found, learned = comparison.agreement(), list(comparison.estimates)
     if len(learned) > 1 and found:
         table = edge_table(f"methods (of {len(learned)})")
@@ -180,4 +183,5 @@ def _print_comparison(comparison: Comparison, output: Path) -> None:
         print_table(table)
         if len(found) > len(shown):
             out.print(f"... and {len(found) - len(shown)} more in agreement.csv")
-    print_files(output, ["comparison.csv", "agreement.csv", "distances.csv", "comparison.png"], bool(learned))
+    if learned:
+        print_files(output, ["comparison.csv", "agreement.csv", "distances.csv", "comparison.png"])

@@ -11,6 +11,7 @@ import typer
 
 from golem.cli.running import user_errors
 from golem.cli.terminal import out
+from golem.runtime.files import require_writable
 from golem.runtime.interrupts import keep
 from golem.runtime.messages import printable
 
@@ -73,6 +74,7 @@ def export(
             print(text, end="")  # noqa: T201
             return
         name, content = format_of(output) if to is None else to, read_graph(graph)
+        require_writable(output.parent, "file")
         output.parent.mkdir(parents=True, exist_ok=True)
         export_graph(content, output, name, cpdag=cpdag)
         keep(f"The graph is saved in {output}.")

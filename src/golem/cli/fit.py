@@ -191,10 +191,16 @@ def fit(
     """
     skip_slow_imports()
     from golem.estimator.golem import Golem
+    from golem.runtime.devices import require_device
     from golem.workflow import fit_file, repeat_fit
 
     if repeat is None and not data:
         raise typer.BadParameter("No table given. Name a file, or use --from to repeat a run.", param_hint="DATA")
+    penalty = options.number_or_word(lambda_sparsity, "--lambda-sparsity", "mbic", "ebic", "bic")
+    least = options.number_or_word(threshold, "--threshold", "lr")
+    with options.reading("--device"):
+        if device != "auto":
+            require_device(device)
     shared: dict[str, Any] = {
         "bootstrap": bootstrap,
         "diagnose": diagnose,
@@ -215,9 +221,9 @@ def fit(
             model = Golem(
                 noise,
                 solver,
-                lambda_sparsity=options.number_or_word(lambda_sparsity),
+                lambda_sparsity=penalty,
                 lambda_dag=lambda_dag,
-                threshold=options.number_or_word(threshold),
+                threshold=least,
                 effort=effort,
                 max_iter=max_iter,
                 time_limit=time_limit,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+from golem.runtime.option_words import as_options
 
 if TYPE_CHECKING:
     from golem.data.knowledge import NamedKnowledge
@@ -142,12 +145,24 @@ def given_options(context: typer.Context, but: Collection[str]) -> dict[str, Any
     return given
 
 
-def number_or_word(text: str | None) -> Any:
-    """Return a number if the text is one, else the text."""
+def number_or_word(text: str | None, option: str, *words: str) -> Any:
+    """Return a number if the text is one, else the text, which must be one of the words."""
     try:
         return None if text is None else float(text)
     except ValueError:
-        return text
+        if text in words:
+            return text
+        known = ", ".join(["a number", *words[:-1]]) + f" or {words[-1]}"
+        raise typer.BadParameter(f"{text!r} is not {known}.", param_hint=option) from None
+
+
+@contextlib.contextmanager
+def reading(option: str) -> Iterator[None]:
+    """Turn a ValueError about the value of an option into an error in the command."""
+    try:
+        yield
+    except ValueError as error:
+        raise typer.BadParameter(as_options(str(error)), param_hint=option) from None
 
 
 def read_knowledge_file(path: Path | None) -> NamedKnowledge | None:

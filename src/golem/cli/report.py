@@ -45,7 +45,7 @@ def report(
     with user_errors():
         if output.is_dir():
             raise ValueError(f"{str(output)!r} is a folder. Name a file with -o, e.g. {str(output / 'report.html')!r}.")
-        require_writable(output.parent)
+        require_writable(output.parent, "file")
         document = read_graph_document(graph)
         true_graph = None if truth is None else read_graph(truth)
         other = None if compare is None else (str(compare), read_graph(compare))

@@ -38,7 +38,7 @@ def labelled_rows(
 ) -> dict[str, Any]:
     """Read a table with a column of labels; return the rows, their labels and the targets as `compare` takes them."""
     if environment is None or targets is None:
-        raise ValueError("Environments need both a column of labels (--environment) and the targets (--targets).")
+        raise ValueError("Environments need both environment=... (a column of labels) and targets=...")
     if isinstance(source, CovarianceSource):
         raise ValueError("A covariance matrix has no column of environments. Give the rows.")
     known = read_targets(targets) if isinstance(targets, str | Path) else targets

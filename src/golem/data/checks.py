@@ -10,7 +10,8 @@ from golem.data.collinearity import COPY, LARGEST_SHARE, correlations, most_dete
 from golem.data.moments import Moments
 from golem.data.table_errors import too_few_columns, too_few_rows
 from golem.data.unusable import Unusable, is_constant, unusable_columns, unusable_error
-from golem.runtime.messages import quoted, typed_names
+from golem.runtime.messages import counted, quoted
+from golem.runtime.option_words import dropping
 
 _WIDEST_SCALES = 1e8
 _FEW_ROWS = 1.5
@@ -78,8 +79,8 @@ def require_numbers(moments: Moments) -> None:
     if moments.coding is not None:
         found = [variable.name for variable in moments.coding.variables if variable.is_category]
         raise ValueError(
-            f"This method needs numbers, but these columns are categories: {quoted(found)}. Drop them (--drop "
-            f"{typed_names(found)})."
+            f"This method needs numbers, but these columns are categories: {quoted(found)}. Drop them: "
+            f"{dropping(found)}."
         )
 
 
@@ -107,7 +108,7 @@ def _warn_of_few_rows(moments: Moments, bounded: bool, stacklevel: int) -> None:
         if n <= d
         else "weak edges and directions are uncertain"
     )
-    limit = f" So many rows support at most {most_parents(n)} parents of a variable." if bounded else ""
+    limit = f" With so few rows, a variable can have at most {counted(most_parents(n), 'parent')}." if bounded else ""
     warnings.warn(
         f"n = {n} rows for d = {d} columns: {reason}.{limit} Trust only edges that are frequent in a bootstrap, and "
         "conclude little from missing edges. Use more rows or fewer columns.",

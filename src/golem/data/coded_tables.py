@@ -328,7 +328,7 @@ def _numbers(columns: Mapping[str, Vector], frame: Any) -> dict[str, tuple[Varia
     if not all(map(are_few_integers, counts.values())):
         return numbers
     values = {name: len(counts[name]) for name in integers}
-    sentence = note_of_codes(values, as_categories=True, remedy="convert the columns to floats")
+    sentence = note_of_codes(values, are_categories=True, remedy="convert them to floats")
     warnings.warn(sentence, DataWarning, stacklevel=5)
     variables = {name: category(name, counts[name]) for name in integers}
     codes = {name: codes_of_numbers(columns[name], variable.levels) for name, variable in variables.items()}

@@ -70,8 +70,7 @@ def split_data(X: Any, environments: Any) -> tuple[dict[str, Any], bool]:
         return parts, all(isinstance(part, Moments) or is_table(part) for part in parts.values())
     if environments is None:
         raise ValueError(
-            "targets need environments. Pass both as in fit: environments= (one label per row, or the name of the "
-            "column that has the labels) and targets=."
+            "targets=... needs environments=..., with one label per row or the name of the column that has the labels."
         )
     if isinstance(X, Moments):
         raise ValueError(
@@ -140,7 +139,8 @@ def _without_column(X: Any, column: str) -> tuple[Any, Any]:
         )
     frame = nw.from_native(X, eager_only=True)
     if column not in frame.columns:
-        raise ValueError(f"There is no column {column!r} of labels. {suggestion(column, frame.columns, 'columns')}")
+        hint = suggestion(column, frame.columns, "columns")
+        raise ValueError(f"There is no column {column!r} (environments=...). {hint}")
     return frame.drop(column).to_native(), frame[column].to_native()
 
 

@@ -55,8 +55,8 @@ def read_data(
     """
     if isinstance(X, str | Path):
         raise ValueError(
-            f"The data must be a table or Moments; got the path {str(X)!r}. Read files with "
-            "golem.readers.moments_from_file."
+            f"fit expects a table, not a path. Read the file first, e.g. pandas.read_csv({str(X)!r}). For files larger "
+            "than memory, use golem.fit_file or golem.readers.moments_from_file."
         )
     if isinstance(X, Moments):
         require_numbers(X)

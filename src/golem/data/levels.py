@@ -16,7 +16,8 @@ from golem.data.files.markers import USUAL_MARKERS
 from golem.data.table_errors import constant
 from golem.data.table_input import parsed
 from golem.data.variables import FEW_VALUES, Coding, Variable
-from golem.runtime.messages import counted, quoted, shortened, typed_names
+from golem.runtime.messages import counted, quoted, shortened
+from golem.runtime.option_words import as_categories, dropping, setting
 
 # Number of rows per level or cell.
 Counts = Mapping[str, int]
@@ -85,20 +86,20 @@ def identifiers(name: str, levels: Sequence[str], n: int | None = None, chosen: 
     how = f"more than {MOST_LEVELS} different values" if n is None else f"{len(levels)} different values in {n} rows"
     units = {match[1] if (match := _WITH_UNIT.fullmatch(level)) else "" for level in levels}
     if all(parsed(level) is not None for level in levels):
-        remedy = f"Use it as numbers{f': leave out --categorical {typed_names([name])}' if chosen else ''}."
+        remedy = f"Use it as numbers{f' instead of {as_categories([name])}' if chosen else ''}."
     elif len(units) == 1 and units != {""}:
         remedy = f"To use it as numbers, remove the unit {next(iter(units))!r} from its values."
     else:
-        remedy = f"Drop it (--drop {typed_names([name])}), or group its values."
+        remedy = f"Drop it ({dropping([name])}), or group its values."
     return ValueError(f"Column {name!r} has {how}, which is too many for a category. {remedy}")
 
 
 def dates(name: str, example: str) -> ValueError:
     """Return the error for a column of dates or times."""
-    option = typed_names([name])
     return ValueError(
         f"Column {name!r} contains dates or times, such as {example!r}. Convert them to numbers, such as days since "
-        f"the first one, or drop the column (--drop {option}). If each date is a category, use --categorical {option}."
+        f"the first one, or drop the column: {dropping([name])}. If each date is a category, use "
+        f"{as_categories([name])}."
     )
 
 
@@ -111,38 +112,39 @@ def require_levels(coding: Coding) -> None:
 def warn_of_single_rows(counts: Mapping[str, Counts], stacklevel: int = 3) -> None:
     """Warn of levels with one row, given the rows per level of each category."""
     found = {name: [level for level, count in levels.items() if count == 1] for name, levels in counts.items()}
-    _warn_of_levels(found, "one row", "no effect of such a level can be told from noise", stacklevel + 1)
+    _warn_of_levels(found, "only one row", "their effects cannot be distinguished from noise", stacklevel + 1)
 
 
 def warn_of_rare_levels(counts: Mapping[str, Counts], stacklevel: int = 3) -> None:
     """Warn of levels with one row, and of other rare ones, given the rows per level of each category."""
     warn_of_single_rows(counts, stacklevel + 1)
     found = {name: [level for level, count in levels.items() if 1 < count < _RARE] for name, levels in counts.items()}
-    _warn_of_levels(found, f"fewer than {_RARE} rows", "effects of such levels are uncertain", stacklevel + 1)
+    _warn_of_levels(found, f"fewer than {_RARE} rows", "their effects are uncertain", stacklevel + 1)
 
 
 def _warn_of_levels(found: Mapping[str, Sequence[str]], what: str, means: str, stacklevel: int) -> None:
     if listed := [f"{name!r} ({quoted(levels, 4)})" for name, levels in found.items() if levels]:
+        has = "has" if len(listed) == 1 else "have"
         remedy = "Merge them with similar levels, or drop their rows."
         warnings.warn(
-            f"Levels with {what} in {shortened(listed)}: {means}. {remedy}", DataWarning, stacklevel=stacklevel
+            f"{shortened(listed)} {has} levels with {what}; {means}. {remedy}", DataWarning, stacklevel=stacklevel
         )
 
 
-def note_of_codes(codes: Mapping[str, int], as_categories: bool, remedy: str = "") -> str:
+def note_of_codes(codes: Mapping[str, int], are_categories: bool, remedy: str = "") -> str:
     """Return the sentence about columns of few whole numbers: the choice made, and how to change it.
 
-    `codes` has the number of different values per column. The remedy is an option of the command line by default.
+    `codes` has the number of different values per column. By default, the remedy is for tables in files.
     """
     listed = shortened([f"{name!r} ({values} values)" for name, values in codes.items()])
     one = len(codes) == 1
     taken, other, option = (
         ("a category" if one else "categories", "numbers, such as counts or answers on a scale", "numeric")
-        if as_categories
-        else ("a number" if one else "numbers", "codes of categories", "categorical")
+        if are_categories
+        else ("numeric", "codes of categories", "categorical")
     )
-    remedy = remedy or f"use --{option} {typed_names(list(codes)[:_MANY_LEVELS])}"
+    remedy = remedy or f"use {setting(option, list(codes)[:_MANY_LEVELS])}"
     return (
-        f"{counted(len(codes), 'column')} with few different whole numbers {'is' if one else 'are'} treated as "
-        f"{taken}: {listed}. If these are {other}, {remedy}."
+        f"{counted(len(codes), 'column')} {'contains' if one else 'contain'} only a few distinct whole numbers and "
+        f"{'is' if one else 'are'} treated as {taken}: {listed}. If these are {other}, {remedy}."
     )

@@ -9,7 +9,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from golem.runtime.messages import counted, quoted, shortened, typed_names
+from golem.runtime.messages import counted, quoted, shortened
+from golem.runtime.option_words import dropping
 from golem.runtime.types import BoolMatrix
 
 MissingChoice = Literal["error", "drop", "em"]
@@ -131,7 +132,7 @@ def rows_in_common(absent: BoolMatrix, names: Sequence[str]) -> int:
         more = f" (and {counted(others, 'other pair')})" if others else ""
         raise ValueError(
             f"Columns {names[i]!r} and {names[j]!r}{more} are never observed together, so that their covariance is "
-            f"unknown. Drop columns: --drop {typed_names([names[k] for k in _cover(never | never.T)])}"
+            f"unknown. Drop columns: {dropping([names[k] for k in _cover(never | never.T)])}."
         )
     return round(1 / float(np.mean(1 / common[pairs])))
 

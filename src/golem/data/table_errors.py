@@ -7,7 +7,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from golem.runtime.messages import counted, quoted, shortened, typed_names
+from golem.runtime.messages import counted, quoted, shortened
+from golem.runtime.option_words import dropping, setting
 from golem.runtime.types import Matrix
 
 # More names are not listed in a message.
@@ -26,11 +27,11 @@ class NotNumericError(ValueError):
     sentence: str = ""
 
     def among_chosen(self, numeric: Collection[str]) -> NotNumericError:
-        """Return the error for text in columns that the user has declared as numbers (--numeric), if that is it."""
+        """Return the error for text in columns of files that the user has declared as numbers, if that is it."""
         if not self.text or not set(self.text) <= set(numeric):
             return self
         file = str(self).removesuffix(self.sentence)
-        option = f"--numeric {typed_names(list(self.text))} cannot be used. Leave it out to use the"
+        option = f"{setting('numeric', list(self.text))} cannot be used. Leave it out to use the"
         if len(self.text) == 1:
             name, content = next(iter(self.text.items()))
             return NotNumericError(
@@ -50,7 +51,7 @@ def not_numeric(
     """
     if among_numbers and len(found) == 1:
         name, content = next(iter(found.items()))
-        what = f"Column {name!r} contains numbers, except {content}."
+        what = f"Column {name!r} is numeric except for {content}."
     else:
         verb = "contain numbers and text" if among_numbers else f"{'is' if len(found) == 1 else 'are'} not numeric"
         what = f"{len(found)} of {columns} columns {verb}: {_described(found)}."
@@ -67,15 +68,25 @@ def _described(found: Mapping[str, str]) -> str:
 def encode_or_drop(names: Sequence[str]) -> str:
     """Return what to do about columns of text."""
     if len(names) > _MOST_TYPED:
-        return "Encode them as numbers, or name the numeric columns with --columns"
+        return "Encode them as numbers, or use only the numeric columns."
     which = "it" if len(names) == 1 else "them"
-    return f"Encode {which} as numbers, or drop {which}: --drop {typed_names(names)}"
+    return f"Encode {which} as numbers, or drop {which}: {dropping(names)}."
 
 
 def constant(names: Sequence[str]) -> ValueError:
     """Return the error for columns without variance."""
-    them = "it" if len(names) == 1 else "them"
-    return ValueError(f"{constant_sentence(names)} Drop {them}: --drop {typed_names(names)}, or use --drop-dependent.")
+    return ValueError(f"{constant_sentence(names)} {drop_them(names)}")
+
+
+def drop_them(names: Sequence[str], them: str = "", choose: str = "use") -> str:
+    """Return how to drop columns from which no graph can be learned."""
+    them = them or ("it" if len(names) == 1 else "them")
+    return f"Drop {them}: {dropping(names)}, or {choose} fit_file with drop_dependent=True."
+
+
+def no_values(names: Sequence[str]) -> str:
+    """Say which columns are empty."""
+    return f"Column {names[0]!r} has no values." if len(names) == 1 else f"Columns {quoted(names)} have no values."
 
 
 def constant_sentence(names: Sequence[str]) -> str:
@@ -84,18 +95,16 @@ def constant_sentence(names: Sequence[str]) -> str:
 
 
 def too_few_rows(n: int, dropped: int = 0) -> ValueError:
-    """Return the error for a table with few rows, perhaps after incomplete rows were dropped.
-
-    Checks of scikit-learn expect its word for the number of rows; the command line translates it.
-    """
+    """Return the error for a table with few rows, perhaps after incomplete rows were dropped."""
     reason = f" after dropping {counted(dropped, 'row')} with missing values. Try missing='em'" if dropped else ""
-    return ValueError(f"A graph needs at least 3 rows, better 10 per column; got n_samples = {n}{reason}.")
+    got = counted(n, "row") if n != 1 else "1 row (n_samples = 1)"  # scikit-learn's word, for its checks
+    return ValueError(f"golem needs at least 3 rows (10 per column is better); got {got}{reason}.")
 
 
 def too_few_columns(names: Sequence[str]) -> ValueError:
-    """Return the error for a table with fewer than two columns, with scikit-learn's word for their number."""
-    listed = f": {quoted(names)}" if names else ""
-    return ValueError(f"A graph needs at least 2 columns; got n_features = {len(names)}{listed}.")
+    """Return the error for a table with fewer than two columns."""
+    got = f"{names[0]!r} (n_features = 1)" if names else "none"  # scikit-learn's word, for its checks
+    return ValueError(f"golem needs at least 2 columns; got {got}.")
 
 
 def other_width(columns: int, fitted: int) -> ValueError:
@@ -134,9 +143,11 @@ def require_finite(
     for name, count in zip(names, wrong.sum(axis=0), strict=True):
         written = f", written {quoted(sorted(unusual[name]))}" if name in unusual else ""
         found += [f"{name!r} ({counted(count, 'value')}{written})"] if count else []
-    empty = [name for name, column in zip(names, wrong.T, strict=True) if column.all()]
-    if empty:
-        remedy = f"Drop columns without values (--drop {typed_names(empty)}). For others: {remedy}"
+    if empty := [name for name, column in zip(names, wrong.T, strict=True) if column.all() and not infinite.any()]:
+        drop = f"Drop {'it' if len(empty) == 1 else 'them'}: {dropping(empty)}."
+        if len(empty) == len(found):
+            raise ValueError(f"{no_values(empty)} {drop}")
+        remedy = f"{no_values(empty)} {drop} For the others: {remedy}"
     first = place(int(wrong.any(axis=1).argmax()))
     raise ValueError(
         f"{what} in {len(found)} of {len(names)} columns: {shortened(found)}. The first is in {first}. {remedy}"

@@ -13,7 +13,7 @@ from golem.data.table_errors import TOO_LARGE, not_numeric, too_few_rows
 from golem.runtime.arrays import is_tensor, to_numpy
 from golem.runtime.devices import Placement
 from golem.runtime.machine import require_memory
-from golem.runtime.messages import shown
+from golem.runtime.messages import counted, shown
 from golem.runtime.names import column_names
 from golem.runtime.types import Array, Matrix, Vector
 
@@ -111,7 +111,7 @@ def _float_column(series: Any) -> Vector:
     if text:
         # A single cell that is not a number makes readers take the whole column for text: report that cell.
         bad = [(value, row) for value, row in text if parsed(value) is None] or text
-        others = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
+        others = f" and text in {counted(len(bad) - 1, 'more row')}" if len(bad) > 1 else ""
         raise TypeError(f"{shown(bad[0][0])} in row {bad[0][1]}{others}")
     try:
         nulls = series.is_null().to_list()  # pandas has None, NaN and NA

@@ -30,7 +30,7 @@ from golem.data.targets import EXAMPLE
 from golem.data.unusable import Unusable, unusable_columns
 from golem.data.variables import Coding
 from golem.runtime.machine import free_memory
-from golem.runtime.messages import counted, quoted
+from golem.runtime.messages import quoted
 from golem.runtime.progress import Progress
 from golem.runtime.types import Matrix
 
@@ -75,7 +75,8 @@ class Reading:
     def without(self, unusable: Sequence[Unusable], progress: Progress) -> Reading:
         """Leave out columns that cannot be used, with a note."""
         names = [column.name for column in unusable]
-        progress.note(f"Dropped {counted(len(names), 'column')}, constant or determined by others: {quoted(names)}.")
+        are = "which is" if len(names) == 1 else "which are"
+        progress.note(f"Dropped {quoted(names)}, {are} constant or determined by other columns.")
         return replace(self, drop=[*self.drop, *names])
 
 
@@ -93,7 +94,7 @@ def open_source(
     if reading.covariance:
         return CovarianceSource(paths, reading, divided, scheduler)
     if reading.rows is not None and not _is_covariance(paths):
-        raise ValueError("--rows is the number of rows behind a covariance matrix. Add --covariance, or remove it.")
+        raise ValueError("Only a covariance matrix needs rows=... Add covariance=True, or remove rows=...")
     try:
         table = reading.open(paths)
     except ValueError:
@@ -122,8 +123,8 @@ def require_no_covariance(rows: Matrix, name: str) -> None:
     is_square = rows.shape[0] == rows.shape[1]
     if is_square and np.allclose(rows, rows.T, rtol=1e-6, atol=0) and np.all(np.diagonal(rows) > 0):
         raise ValueError(
-            f"{name}: The table is a symmetric matrix. If it is a covariance matrix, use --covariance --rows N, where "
-            "N is the number of rows behind it."
+            f"{name}: The table is a symmetric matrix. If it is a covariance matrix, use covariance=True and rows=N, "
+            "where N is the number of rows behind it."
         )
 
 
@@ -131,20 +132,21 @@ def _has_environments(reading: Reading, targets: Targets | None) -> bool:
     """Return whether the rows come from environments; raise a ValueError if the options contradict each other."""
     if reading.environment is not None and reading.environments:
         raise ValueError(
-            "--environment names a column of labels, --environments says that every file is an environment. Use one."
+            "environment=... names the column with the experiments; environments=True says that each file is one. Use "
+            "one of them."
         )
     given = reading.environment is not None or reading.environments
     if given and targets is None:
-        raise ValueError(f"Environments need --targets, a JSON file such as {EXAMPLE}")
+        raise ValueError(f"Environments need targets=..., for example a JSON file with {EXAMPLE}")
     if targets is not None and not given:
         raise ValueError(
-            "--targets needs environments: --environment COLUMN for a column of labels, or --environments if every "
-            "file is one."
+            "targets=... needs environments: add environment=... for a column that names them, or environments=True if "
+            "each file is one."
         )
     if given and (reading.covariance or reading.rows is not None):
-        raise ValueError("A covariance matrix has no environments. Remove --covariance and --rows.")
+        raise ValueError("A covariance matrix has no environments. Remove covariance=True and rows=...")
     if given and (reading.categorical or reading.numeric):
-        raise ValueError("Tables with environments have only numbers. Remove --categorical and --numeric.")
+        raise ValueError("Tables with environments have only numbers. Remove categorical=[...] and numeric=[...].")
     return given
 
 
@@ -171,13 +173,14 @@ class CovarianceSource:
 
     def __init__(self, paths: Sequence[str], reading: Reading, divided: bool, scheduler: str | None) -> None:
         self.paths = find_files(paths)
-        needs_rows = {"--na": bool(reading.na), "--header": reading.header is not None}
-        needs_rows |= {"--categorical": bool(reading.categorical), "--numeric": bool(reading.numeric)}
-        needs_rows |= {"--bootstrap, --select cv or --select stability": divided, "--scheduler": scheduler is not None}
+        needs_rows = {"na=[...]": bool(reading.na), f"header={reading.header}": reading.header is not None}
+        needs_rows |= {"categorical=[...]": bool(reading.categorical), "numeric=[...]": bool(reading.numeric)}
+        needs_rows |= {"bootstrap=..., select='cv' or select='stability'": divided}
+        needs_rows |= {"scheduler=...": scheduler is not None}
         if wrong := [name for name, given in needs_rows.items() if given]:
             raise ValueError(
                 f"{source_name(self.paths[0])}: A covariance matrix has no rows, so {' and '.join(wrong)} cannot be "
-                "used. Remove the option, or give the rows."
+                "used. Remove this setting, or give the rows."
             )
         if len(self.paths) > 1:
             raise ValueError(f"A covariance matrix is one file; got {quoted(list(map(str, self.paths)))}.")
@@ -187,7 +190,7 @@ class CovarianceSource:
     def read(self, missing: MissingChoice, progress: Progress) -> Moments:
         """Return the moments."""
         if missing != "error":
-            raise ValueError("A covariance matrix has no missing values. Remove --missing.")
+            raise ValueError("A covariance matrix has no missing values. Remove missing=...")
         return self._moments
 
     def unusable(self, missing: MissingChoice, progress: Progress) -> list[Unusable]:

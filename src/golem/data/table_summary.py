@@ -9,7 +9,7 @@ import numpy as np
 
 from golem.data.levels import are_few_integers, note_of_codes
 from golem.data.variables import FEW_VALUES, Coding, Kind, number_levels
-from golem.runtime.messages import counted, shortened, typed_names
+from golem.runtime.messages import counted, shortened
 from golem.runtime.types import Matrix, Vector
 
 # Columns in the text of a summary, and levels of a category in it.
@@ -128,7 +128,7 @@ class TableSummary:
             parts.append("1 category" if count == 1 else f"{count} categories")
         about = f"Table: {counted(self.rows, 'row')}, {counted(len(kinds), 'column')} ({', '.join(parts)})"
         heading = "range or levels" if "category" in kinds else "range"
-        lines = [("column", "type", "missing", "values", heading)]
+        lines = [("column", "type", "missing", "distinct", heading)]
         for column in self.columns[:_MOST_COLUMNS]:
             values = "" if column.values is None else str(column.values)
             lines.append((_short(column.name), _KINDS[column.kind], str(column.missing), values, column.content))
@@ -142,11 +142,11 @@ class TableSummary:
     def notes(self) -> list[str]:
         """Sentences about columns whose use may be another: codes of categories, and labels of experiments."""
         codes = {column.name: column.values or 0 for column in self.columns if column.may_be_codes}
-        notes = [note_of_codes(codes, as_categories=False)] if codes else []
+        notes = [note_of_codes(codes, are_categories=False)] if codes else []
         for column in self.columns:
             if column.kind == "category" and column.name.strip().casefold() in _NAMES_OF_LABELS:
-                option = f"--environment {typed_names([column.name])}"
-                notes.append(f"If {column.name!r} says which experiment a row comes from, use {option} with --targets.")
+                option = f"environment={column.name!r}"
+                notes.append(f"If {column.name!r} says which experiment a row comes from, use {option} and targets=...")
         return notes
 
 

@@ -32,11 +32,15 @@ def source_of(targets: Mapping[Any, Any] | None) -> str:
 
 def no_targets(labels: Sequence[str], known: Sequence[str], source: str, place: str = "") -> ValueError:
     """Return the error for environments that have rows, but no targets; `place` is where the first row is."""
-    near = nearest(labels[0], known)
-    add = "Add them" if near is None else f"Did you mean {near!r}? Otherwise add them"
+    if len(labels) == 1:
+        near = nearest(labels[0], known)
+        add = "Add it" if near is None else f"Did you mean {near!r}? Otherwise add it"
+        return ValueError(
+            f"{source} lists no targets for environment {labels[0]!r}{place}. {add}, with [] for observational data."
+        )
     return ValueError(
-        f"There are no targets for environment {quoted(labels)}{place}. {add} to {source}. Use [] for observational "
-        "data."
+        f"{source} lists no targets for {len(labels)} environments: {quoted(labels)}{place}. Add them, with [] for "
+        "observational data."
     )
 
 
@@ -64,7 +68,10 @@ def resolve_targets(
     require_unique(map(str, targets), "targets")
     given = {str(label): value for label, value in targets.items()}
     if unnamed := [label for label in labels if label not in given]:
-        raise no_targets(unnamed, list(given), source_of(targets))
+        unknown = [label for label in given if label not in labels]
+        are = "which is" if len(unknown) == 1 else "which are"
+        more = f" {source_of(targets)} lists {quoted(unknown)}, {are} not in the data." if unknown else ""
+        raise ValueError(f"{no_targets(unnamed, unknown, source_of(targets))}{more}")
     if unknown := [label for label in given if label not in labels]:
         hint = suggestion(unknown[0], labels, "environments")
         raise ValueError(f"{no_rows(unknown, 'no row', source_of(targets))} {hint}")

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.data.collinearity import COPY, LARGEST_SHARE, most_determined, rounding_share_of
-from golem.data.table_errors import constant_sentence
-from golem.runtime.messages import quoted, shortened, typed_names
+from golem.data.table_errors import constant_sentence, drop_them, no_values
+from golem.runtime.messages import quoted, shortened
 from golem.runtime.types import Matrix, Vector
 
 if TYPE_CHECKING:
@@ -85,12 +85,12 @@ def unusable_in_rows(X: Matrix, names: tuple[str, ...]) -> list[Unusable]:
 
 
 def unusable_error(found: list[Unusable]) -> ValueError:
-    """Return the error that lists all columns that cannot be used, with the option that drops them."""
+    """Return the error that lists all columns that cannot be used, and says how to drop them."""
     empty = [column.name for column in found if column.is_empty]
     constants = [column.name for column in found if not column.determined_by and not column.is_empty]
     copies = [f"{c.determined_by[0]!r} and {c.name!r}" for c in found if len(c.determined_by) == 1]
     combined = [column for column in found if len(column.determined_by) > 1]
-    parts = [f"Columns without any value: {quoted(empty)}."] if empty else []
+    parts = [no_values(empty)] if empty else []
     parts += [constant_sentence(constants)] if constants else []
     if len(copies) == 1:
         parts.append(f"Columns {copies[0]} are copies of each other, apart from units.")
@@ -101,11 +101,10 @@ def unusable_error(found: list[Unusable]) -> ValueError:
     elif combined:
         listed = [f"{column.name!r} (of {quoted(column.determined_by, 3)})" for column in combined]
         parts.append(f"{len(combined)} columns are linear combinations of others: {shortened(listed, 3)}.")
-    parts += ["A common cause is a total next to its parts."] if combined else []
-    option = f"--drop {typed_names([column.name for column in found])}"
+    parts += ["This often happens when a table contains both a total and its parts."] if combined else []
     them = "them" if len(found) > 1 else "one" if copies else "it"
     choose = "let golem choose:" if copies or combined else "use"
-    parts.append(f"Drop {them}: {option}, or {choose} --drop-dependent.")
+    parts.append(drop_them([column.name for column in found], them, choose))
     return ValueError(" ".join(parts))
 
 

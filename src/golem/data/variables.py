@@ -16,8 +16,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.runtime.messages import quoted, typed_names
+from golem.runtime.messages import quoted
 from golem.runtime.names import column_names
+from golem.runtime.option_words import dropping
 from golem.runtime.types import Matrix, Vector
 
 Kind = Literal["numeric", "category"]
@@ -210,8 +211,8 @@ class Coding:
         large = [variable.name for variable in self.variables if len(variable.levels) > _MOST_LEVELS]
         if large:
             raise ValueError(
-                f"Columns with more than {_MOST_LEVELS} levels: {quoted(large)}. Drop them (--drop "
-                f"{typed_names(large)}), or group their levels."
+                f"Columns with more than {_MOST_LEVELS} levels: {quoted(large)}. Drop them ({dropping(large)}), or "
+                "group their levels."
             )
         codes: Codes = rows.astype(np.int16)
         return codes

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from golem.data.checks import DataWarning
 from golem.data.variables import Coding
-from golem.runtime.messages import counted, quoted, shown, typed_names
+from golem.runtime.messages import counted, quoted, shown
+from golem.runtime.option_words import as_categories, dropping
 from golem.solvers import LBFGS, Adam, Order
 from golem.solvers.order.score_choice import choose_category_score
 
@@ -34,8 +35,8 @@ def require_numbers(model: Golem) -> None:
     """Raise a ValueError if a score for categories was chosen, but the table has only numbers."""
     if model.score_function not in ("auto", "gaussian"):
         raise ValueError(
-            f"The score {model.score_function!r} needs categories, but all columns are numbers. Use the score 'auto', "
-            "or declare the columns that are categories (--categorical COLUMN; in Python, the dtype)."
+            f"score_function={model.score_function!r} needs categories, but all columns are numbers. Use "
+            "score_function='auto', or declare the columns that are categories, e.g. X.astype({'a': 'category'})."
         )
 
 
@@ -49,20 +50,20 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, coding: Coding, has
     score = model.score_function
     if score == "gaussian":
         raise ValueError(
-            f"The score 'gaussian' needs numbers, but {counted(len(categories), 'column')} "
-            f"{'is a category' if len(categories) == 1 else 'are categories'}: {quoted(categories)}. Use the score "
-            f"'auto', or leave these columns out (--drop {typed_names(categories)})."
+            f"score_function='gaussian' needs numbers, but {counted(len(categories), 'column')} "
+            f"{'is a category' if len(categories) == 1 else 'are categories'}: {quoted(categories)}. Use "
+            f"score_function='auto', or drop {'it' if len(categories) == 1 else 'them'}: {dropping(categories)}."
         )
     if score in DISCRETE and numbers:
         raise ValueError(
-            f"The score {score!r} needs a table of categories, but {counted(len(numbers), 'column')} "
-            f"{'is a number' if len(numbers) == 1 else 'are numbers'}: {quoted(numbers)}. Use the score 'mixed', or "
-            f"declare them as categories (--categorical {typed_names(numbers)})."
+            f"score_function={score!r} needs a table of categories, but {counted(len(numbers), 'column')} "
+            f"{'is a number' if len(numbers) == 1 else 'are numbers'}: {quoted(numbers)}. Use "
+            f"score_function='mixed', or declare categories: {as_categories(numbers)}."
         )
     chosen = automatic_score(coding, has_rows) if score == "auto" else score
     if score == "auto" and model.missing == "em" and chosen != "mixed":
         warnings.warn(
-            f"Gaussian EM (missing='em') needs the score 'mixed'. With missing='drop' the score would be {chosen!r}, "
+            f"Gaussian EM (missing='em') needs score_function='mixed'. missing='drop' would use the score {chosen!r}, "
             "made for tables of categories. Prefer it if few rows have missing values.",
             DataWarning,
             stacklevel=4,
@@ -89,8 +90,8 @@ def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str) -> N
         refused["init"] = "starts from an order or a graph"
     if score in DISCRETE:
         if model.lambda_sparsity is not None:
-            refused["lambda_sparsity"] = "has a penalty of its own. Leave it out, or use the score 'mixed'"
+            refused["lambda_sparsity"] = "has a penalty of its own. Leave it out, or use score_function='mixed'"
         if model.missing == "em":
-            refused["missing"] = "counts complete rows. Use missing='drop', or the score 'mixed'"
+            refused["missing"] = "counts complete rows. Use missing='drop', or score_function='mixed'"
     for name, reason in refused.items():
         raise ValueError(f"{name}={shown(getattr(model, name))} cannot be used here: {about} {reason}.")

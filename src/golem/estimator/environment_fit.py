@@ -35,10 +35,7 @@ def require_observational(model: Golem) -> None:
     """Raise a ValueError if settings for environments are given without environments."""
     for name, default in (("intervention", "soft"), ("intercepts", "separate")):
         if (value := getattr(model, name)) != default:
-            raise ValueError(
-                f"{name}={value!r} needs environments, and the columns that each of them changes. Give both, or leave "
-                "it out."
-            )
+            raise ValueError(f"{name}={value!r} needs environments=... and targets=... Add both, or remove {name}=...")
 
 
 def require_environment_settings(model: Golem, solver: Order | Adam | LBFGS, rows: Any = None) -> None:
@@ -48,17 +45,17 @@ def require_environment_settings(model: Golem, solver: Order | Adam | LBFGS, row
             raise ValueError(f"{name} must be one of {choices}; got {getattr(model, name)!r}.")
     if not isinstance(solver, Order):
         raise ValueError(
-            f"Environments need solver='order'; got solver={model.solver!r}. The paper's score has one covariance."
+            f"Environments need solver='order'; got solver={model.solver!r}, which supports only one environment."
         )
     if model.noise == "ev":
         raise ValueError(
-            "noise='ev' does not fit environments: an intervention changes the noise variance of its targets. Use "
-            "noise='nv', which gives each variable its own."
+            "noise='ev' cannot be used with environments: an intervention changes the noise variance of its targets. "
+            "Use noise='nv', which gives each variable its own."
         )
     if model.score_function not in ("auto", "gaussian"):
         raise ValueError(
-            f"The score {model.score_function!r} is not defined for environments, which need numbers. Use the score "
-            "'auto'."
+            f"score_function={model.score_function!r} cannot be used with environments, which need numbers. Use "
+            "score_function='auto'."
         )
     if isinstance(model.init, str):
         raise ValueError(f"init={model.init!r} does not fit environments. Use an order or a graph.")

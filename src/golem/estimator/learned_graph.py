@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 from golem.data.variables import Coding, Variable
 from golem.directions.decisions import EdgeRecord, Source
@@ -81,16 +82,25 @@ class LearnedGraph(Edges):
         )
 
 
+class _AfterFit:
+    """An attribute that only a fitted estimator has, in its own dictionary."""
+
+    def __get__(self, estimator: Any, owner: Any = None) -> Any:
+        if estimator is None:
+            return self
+        raise NotFittedError(f"This {type(estimator).__name__} is not fitted yet. Call fit first.")
+
+
 class GraphMatrices:
     """The fitted attributes of an estimator that are made from `graph_` when they are first read.
 
     A matrix takes d^2 numbers. So a fit of thousands of columns makes none that nobody reads.
     """
 
-    graph_: LearnedGraph
-    solution_: Solution
+    graph_: LearnedGraph = _AfterFit()  # type: ignore[assignment]
+    solution_: Solution = _AfterFit()  # type: ignore[assignment]
     likelihood_: Likelihood
-    moments_: Moments
+    moments_: Moments = _AfterFit()  # type: ignore[assignment]
     environments_: Environments | None
     category_fit_: CategoryFit
 

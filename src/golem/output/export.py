@@ -120,7 +120,7 @@ def _equivalence_class(graph: NamedGraph) -> NamedGraph:
     if cycle := find_cycle(arrows):
         raise ValueError(
             f"The graph has the cycle {cycle_text(cycle, graph.names)}, so it has no equivalence class. Export it "
-            "without --cpdag (cpdag=True)."
+            "without cpdag=True."
         )
     return graph.equivalence_class() if is_dag(graph.adjacency) else graph
 

@@ -19,6 +19,12 @@ from golem.runtime.types import Array
 _DEVICES = re.compile(r"(cpu|cuda|mps|xpu|hpu|npu|xla)(:\d+)?")
 
 
+def require_device(device: Any) -> None:
+    """Raise a ValueError for a name that no device has."""
+    if not (isinstance(device, str) and _DEVICES.fullmatch(device)):
+        raise ValueError(f"Unknown device {device!r}. Use 'cpu', 'cuda', 'cuda:1' for the second GPU, or 'auto'.")
+
+
 @dataclass(frozen=True)
 class Placement:
     """The device and number type of the arrays of a solver.
@@ -35,10 +41,7 @@ class Placement:
     dtype: Literal["float64", "float32"] = "float64"
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.device, str) and _DEVICES.fullmatch(self.device)):
-            raise ValueError(
-                f"Unknown device={self.device!r}. Use 'cpu', 'cuda', 'cuda:1' for the second GPU, or 'auto'."
-            )
+        require_device(self.device)
 
     def put(self, array: Any) -> Array:
         """Copy an array to the device; raise a ValueError if torch is not installed or cannot use the device."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import errno
 import io
 import os
 import re
@@ -14,6 +15,8 @@ from typing import Any
 # A number with a decimal comma, such as 0,5.
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
+# Codes of errors that a full disk causes.
+NO_SPACE = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _temporary_folders: set[Path] = set()
 
 
@@ -80,12 +83,15 @@ def csv_text(rows: list[list[Any]]) -> str:
     return buffer.getvalue()
 
 
-def require_writable(output: Path) -> None:
-    """Raise a ValueError, before the work begins, if results cannot be written to a folder."""
+def require_writable(output: Path, what: str = "folder") -> None:
+    """Raise a ValueError, before the work begins, if results cannot be written to a folder.
+
+    `what` the user named: the folder, or a file in it.
+    """
     existing = output
     while not existing.exists():
         existing = existing.parent
     if not existing.is_dir():
-        raise ValueError(f"{existing} is a file; give a folder for the results (-o)")
+        raise ValueError(f"{existing} is a file, not a folder. Choose another {what} for the results (output=...).")
     if not os.access(existing, os.W_OK):
-        raise ValueError(f"{existing} is not writable; give another folder for the results (-o)")
+        raise ValueError(f"The folder {existing} is not writable. Choose another {what} for the results (output=...).")

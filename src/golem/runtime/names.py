@@ -17,9 +17,11 @@ def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
         return tuple(f"x{j}" for j in range(d))
     names = tuple(str(name) for name in names)
     if len(names) != d:
-        raise ValueError(f"{len(names)} names for {d} columns; give one name per column")
+        raise ValueError(f"There are {len(names)} names for {d} columns. Give one name per column.")
     if empty := [str(j + 1) for j, name in enumerate(names) if not name.strip()]:
-        raise ValueError(f"column {', '.join(empty)} has an empty name; name it, or choose columns to use (--columns)")
+        which, it = ("Column", "it") if len(empty) == 1 else ("Columns", "them")
+        has = "has an empty name" if len(empty) == 1 else "have empty names"
+        raise ValueError(f"{which} {', '.join(empty)} {has}. Name {it}, or choose the columns to use (columns=[...]).")
     if long := [f"{j + 1} ({len(name)})" for j, name in enumerate(names) if len(name) > _LONGEST]:
         raise ValueError(f"Names have at most {_LONGEST} characters. Shorten those of column {shortened(long)}.")
     if repeated := sorted(name for name, count in Counter(names).items() if count > 1):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from golem.runtime.files import naming_file, temporary_folder
+from golem.runtime.files import NO_SPACE, temporary_folder
 from golem.runtime.interrupts import MOVING, holding_interrupts
 
 _PREFIX = ".golem-"
@@ -25,8 +25,15 @@ def result_folder(output: Path, names: Collection[str]) -> Iterator[Path]:
     runs that were killed are removed.
     """
     is_new = not output.exists()
-    with naming_file(output):
+    try:
         output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        if error.errno in NO_SPACE:
+            raise
+        raise ValueError(
+            f"The folder {output} cannot be created ({error.strerror}). Choose another folder for the results "
+            "(output=...)."
+        ) from None
     try:
         with _own_folder(output) as temporary:
             try:

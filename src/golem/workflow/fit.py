@@ -222,7 +222,7 @@ def fit_file(
         if scatter:
             _require_rows(source, scheduler)
         if source.made_up_names:
-            progress.note(f"No header line found. The columns are named {', '.join(source.names[:2])}, ...")
+            progress.note(f"Without a header line, the columns are named {', '.join(source.names[:2])}, ...")
         if drop_dependent and (unusable := source.unusable(model.missing, progress)):
             reading = reading.without(unusable, progress)
             source = open_source(here, reading, **how)
@@ -286,8 +286,8 @@ def _require_rows(source: Source, scheduler: str | None) -> None:
     """Raise a ValueError if there are no rows for scatter plots."""
     if scheduler is not None or not isinstance(source, TableSource):
         raise ValueError(
-            "--scatter needs the rows of one table on this machine: not a covariance matrix, environments or "
-            "--scheduler."
+            "scatter=True needs the rows of one table on this machine. It cannot be used with a covariance matrix, "
+            "with environments or with scheduler=..."
         )
 
 
@@ -344,12 +344,13 @@ def _add_edges(
 def _scatters(model: Golem, source: Source, progress: Progress) -> list[EdgeScatter]:
     """Return a scatter plot per edge, or none, with a note."""
     if has_categories(model):
-        progress.note("No scatter plots (--scatter): they are for tables of numbers, and this one has categories.")
+        progress.note("There are no scatter plots (scatter=True), because the table has categories.")
         return []
     rows = source.sample_of_rows()
     found = [] if rows is None else model_scatters(model, rows)
     if not found:
-        progress.note("No scatter plots (--scatter): they need edges, complete rows and at most 1000 columns.")
+        needs = "They need edges, complete rows and at most 1000 columns"
+        progress.note(f"There are no scatter plots (scatter=True). {needs}.")
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from golem.data.files.standard_input import source_name
+from golem.runtime.option_words import for_files
 
 
 def require_kept(inputs: Sequence[Path], output: Path, results: Collection[str]) -> None:
@@ -14,7 +15,7 @@ def require_kept(inputs: Sequence[Path], output: Path, results: Collection[str])
     written = {(output / name).resolve() for name in results}
     for path in inputs:
         if path.resolve() in written:
-            raise ValueError(f"The results would overwrite {str(path)!r}. Choose another folder for them with -o.")
+            raise ValueError(f"The results would overwrite {str(path)!r}. Choose another folder (output=...).")
 
 
 def title_of(paths: Sequence[str]) -> str:
@@ -28,7 +29,9 @@ def naming(data: Sequence[str], others: Sequence[object] = ()) -> Iterator[None]
     try:
         yield
     except ValueError as error:
-        if str(error).startswith((source_name(data[0]), *(f"{other}: " for other in others))):
+        if str(error).startswith(
+            (source_name(data[0]), *(f"{other}{end}" for other in others for end in (": ", " is not")))
+        ):
             raise
         more = f" and {len(data) - 1} more" if len(data) > 1 else ""
-        raise ValueError(f"{source_name(data[0])}{more}: {error}") from None
+        raise ValueError(f"{source_name(data[0])}{more}: {for_files(str(error))}") from None

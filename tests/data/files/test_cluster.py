@@ -243,7 +243,7 @@ def test_errors_on_workers_are_sentences(client, tmp_path, monkeypatch):
     arguments = ["fit", str(tmp_path / "bad.csv"), "-o", str(tmp_path / "out"), "--scheduler"]
     result = CliRunner().invoke(app, [*arguments, client.scheduler.address])
     assert result.exit_code == 1
-    assert "bad.csv: Column 'b' contains numbers, except 'x' in line 3" in result.output.replace("\n", "")
+    assert "bad.csv: Column 'b' is numeric except for 'x' in line 3" in result.output.replace("\n", "")
     result = CliRunner().invoke(app, [*arguments, "tcp://127.0.0.1:1"])
     assert result.exit_code == 1
     assert "No Dask scheduler answers at tcp://127.0.0.1:1" in result.output

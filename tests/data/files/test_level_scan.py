@@ -103,8 +103,11 @@ def test_text_below_the_first_lines_is_found(tmp_path):
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        (["<0.01"] * 40 + ["1.5", "2.5"] * 130, "'new' contains numbers, except '<0.01' in line 2 and 39 more"),
-        (["unknown"] * 40 + ["1", "2"] * 130, "If 'unknown' means a missing value, use --na unknown"),
+        (
+            ["<0.01"] * 40 + ["1.5", "2.5"] * 130,
+            "'new' is numeric except for '<0.01' in line 2 and text in 39 more lines",
+        ),
+        (["unknown"] * 40 + ["1", "2"] * 130, r"If 'unknown' means a missing value, use na=\['unknown'\]"),
         (["12 %", "5 %", "7 %"] * 100, r"'new' \('12 %' in line 2"),
         (["1", "2", "x"] + ["3"] * 297, "Correct or remove line 4"),
         (["2020-01-02", "2021-03-04"] * 150, "Column 'new' contains dates or times"),
@@ -124,11 +127,11 @@ def test_types_can_be_chosen(tmp_path):
     assert_same(found, CodedTable.read(table.astype({"visits": "category"})).moments())
     dates = written(table.assign(day=["2020-01-02", "2021-03-04"] * 150), tmp_path / "b.csv")
     assert moments_from_file(dates, categorical=["day"]).coding.variables[-1].levels == ("2020-01-02", "2021-03-04")
-    with pytest.raises(ValueError, match=r"Column 'site' contains text \('.*, so --numeric site cannot be used"):
+    with pytest.raises(ValueError, match=r"Column 'site' contains text \('.*, so numeric=\['site'\] cannot be used"):
         moments_from_file(path, numeric=["site"])
-    with pytest.raises(ValueError, match=r"no column 'sitee' among those used \(--categorical\).*'site'"):
+    with pytest.raises(ValueError, match=r"no column 'sitee' among those used \(categorical=\['sitee'\]\).*'site'"):
         moments_from_file(path, categorical=["sitee"])
-    with pytest.raises(ValueError, match="both --categorical and --numeric"):
+    with pytest.raises(ValueError, match=r"either categorical=\['.*'\] or numeric="):
         moments_from_file(path, categorical=["age"], numeric=["age"])
     np.save(tmp_path / "x.npy", table[["age", "visits"]].to_numpy())
     codes = moments_from_file(tmp_path / "x.npy", categorical=["x1"]).coding.variables[1].levels
@@ -138,7 +141,9 @@ def test_types_can_be_chosen(tmp_path):
 def test_codes_alone_are_categories_and_next_to_numbers_are_numbers(tmp_path):
     codes = pd.DataFrame(np.random.default_rng(0).integers(4, size=(90, 3)), columns=list("abc"))
     path = written(codes, tmp_path / "a.csv")
-    with pytest.warns(DataWarning, match="3 columns with few different whole numbers are treated as categories.*--num"):
+    with pytest.warns(
+        DataWarning, match="3 columns contain only a few distinct whole numbers and are treated as categories.*numeric="
+    ):
         found = moments_from_file(path)
     assert found.coding.is_discrete
     with pytest.warns(DataWarning, match=r"2 columns .* categories: 'b' \(4 values\), 'c' \(4 values\)\."):
@@ -157,13 +162,13 @@ def test_codes_alone_are_categories_and_next_to_numbers_are_numbers(tmp_path):
 
 def test_a_table_without_rows_is_named(tmp_path):
     pq.write_table(pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.string())}), tmp_path / "a.parquet")
-    with pytest.raises(ValueError, match=r"a\.parquet: A graph needs at least 3 rows"):
+    with pytest.raises(ValueError, match=r"a\.parquet: golem needs at least 3 rows"):
         moments_from_file(tmp_path / "a.parquet", numeric=[])
     (tmp_path / "b.csv").write_text("a,b\n" + "u,x\n" * 9)
     with pytest.raises(ValueError, match=r"b\.csv: Constant columns: 'a', 'b'"):
         moments_from_file(tmp_path / "b.csv")
     (tmp_path / "a.csv").write_text("a,b\n1,x\n")
-    with pytest.raises(ValueError, match=r"a\.csv: A graph needs at least 3 rows"):
+    with pytest.raises(ValueError, match=r"a\.csv: golem needs at least 3 rows"):
         moments_from_file(tmp_path / "a.csv")
 
 

@@ -254,7 +254,9 @@ def test_columns_that_disagree_are_named_with_their_files(tmp_path, rng, kind):
     for name, columns in (("one", "abcd"), ("two", "abce")):
         path = tmp_path / f"{name}.{kind}"
         write_csv(path, X, columns) if kind == "csv" else pq.write_table(table_of(X, columns), path)
-    with pytest.raises(ValueError, match=rf"two\.{kind}: The columns .*one\.{kind}: 'd' missing, 'e' new"):
+    with pytest.raises(
+        ValueError, match=rf"two\.{kind}: Column 'd' of .*one\.{kind} is not in .* Column 'e' is not in .*one\.{kind}\."
+    ):
         moments_from_file(tmp_path)
     assert moments_from_file(tmp_path, columns=["a", "b"]).n == 40
 
@@ -265,7 +267,7 @@ def test_a_file_without_a_header_among_others_is_named(tmp_path, rng):
     (tmp_path / "2.csv").write_text("1.5,2.5,3.5,4.5\n4.1,3.1,2.1,1.1\n")
     with pytest.raises(ValueError, match=r"2\.csv: .*1\.csv seems to have a header line, .*2\.csv does not"):
         moments_from_file(tmp_path)
-    with pytest.raises(ValueError, match=r"2\.csv: The columns .*1\.csv"):
+    with pytest.raises(ValueError, match=r"2\.csv: Columns 'a', .* of .*1\.csv are not in this file"):
         moments_from_file(tmp_path, header=True)
 
 
@@ -346,8 +348,8 @@ def test_a_short_first_line_is_no_header_of_r(tmp_path, text):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("1,2,x,4", "Column 'c' contains numbers, except 'x' in line 801"),
-        ("1,2,1_000,4", "Column 'c' contains numbers, except '1_000' in line 801"),
+        ("1,2,x,4", "Column 'c' is numeric except for 'x' in line 801"),
+        ("1,2,1_000,4", "Column 'c' is numeric except for '1_000' in line 801"),
         ("1,2,3", "Line 801 has 3 fields instead of 4"),
         ("1,2,,4", r"Missing values \(NaN\) in 1 of 4 columns: 'c' \(1 value\)\. The first is in line 801"),
         ("1,2,None,inf", r"Infinite values \(inf\) in 1 of 4 columns: 'd' \(1 value\)\. The first is in line 801"),
@@ -386,7 +388,7 @@ def test_other_types_in_parquet_are_named_with_an_example(tmp_path):
     message = r"x\.pq: 2 of 3 columns are not numeric: 'b' \(type list.*, such as \[1\]\), 't' \(type date32"
     with pytest.raises(ValueError, match=message):
         moments_from_file(tmp_path / "x.pq")
-    with pytest.raises(ValueError, match=r"'t' .*such as datetime.*Convert dates to numbers.*--drop t"):
+    with pytest.raises(ValueError, match=r"'t' .*such as datetime.*Convert dates to numbers.*drop=\['t'\]"):
         moments_from_file(tmp_path / "x.pq", drop=["b"])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,7 +11,8 @@ from golem.data.files.batches import first_line
 from golem.data.files.csv_format import THOUSANDS, THOUSANDS_REMEDY, is_number, is_readable, split_line
 from golem.data.files.markers import MISSING_WORDS, USUAL_MARKERS
 from golem.data.table_errors import encode_or_drop, not_numeric
-from golem.runtime.messages import quoted, shortened
+from golem.runtime.messages import counted, quoted, shortened
+from golem.runtime.option_words import for_files, setting
 
 if TYPE_CHECKING:
     from golem.data.files.csv_files import CsvFile
@@ -74,19 +74,23 @@ def lines_error(file: CsvFile, block: Block, columns: Sequence[int]) -> ValueErr
                 text.setdefault(j, []).append((number, fields[j]))
     if not text:
         return None
+    lines = {number for cells in text.values() for number, _ in cells}
+    if file.made_up_names and len(text) == len(columns) > 1 and lines == {1}:
+        return ValueError(
+            f"Line 1 contains text in all {len(columns)} columns and looks like a header. Remove header=False."
+        )
     at_least = "" if block.begin == 0 and block.end == file.size else "at least "
     found = {}
     for j, cells in sorted(text.items()):
-        more = f" and {at_least}{len(cells) - 1} more" if len(cells) > 1 else ""
+        more = f" and text in {at_least}{counted(len(cells) - 1, 'more line')}" if len(cells) > 1 else ""
         found[file.names[j]] = f"{quoted([cells[0][1]])} in line {cells[0][0]}{more}"
     remedy = _remedy(file, text, among_numbers=have_numbers.issuperset(text))
     if gaps := [file.names[j] for j in columns if j in absent and j not in text]:
         # So that the next attempt is the last one.
-        remedy += f" Values of {quoted(gaps, 4)} are missing: also choose --missing drop or --missing em."
+        remedy += f" Values of {quoted(gaps, 4)} are missing: also choose missing='drop' or missing='em'."
     among_numbers = have_numbers.issuperset(text)
     error = not_numeric(found, len(columns), remedy, among_numbers)
-    is_few = len({number for cells in text.values() for number, _ in cells}) <= _FEW_LINES
-    error.text = {} if among_numbers and is_few else found
+    error.text = {} if among_numbers and len(lines) <= _FEW_LINES else found
     return error
 
 
@@ -105,17 +109,24 @@ def _remedy(file: CsvFile, text: dict[int, list[tuple[int, str]]], among_numbers
     markers = sorted(cell for cell in cells if cell.lower() in USUAL_MARKERS)
     is_marked = {j: all(cell in markers for _, cell in found) for j, found in text.items()}
     others = [file.names[j] for j in sorted(text) if not is_marked[j]]
-    remedy = f"{encode_or_drop(others)}." if others else ""
+    remedy = for_files(encode_or_drop(others)) if others else ""
+    cell = next(iter(cells))
+    # A cell with digits is rather a number with an error in it.
+    is_marker = len(cells) == 1 and not markers and len(cell) <= _LONGEST_MARKER and not re.search(r"\d", cell)
+    if among_numbers and is_marker and len(lines) > _FEW_LINES:
+        na, columns = setting("na", [cell]), "the column" if len(others) == 1 else "the columns"
+        return (
+            f"If {cell!r} means a missing value, use {na} and missing='drop'. Otherwise encode it as a number, or drop "
+            f"{columns}: {setting('drop', others)}."
+        )
     if among_numbers and len(lines) <= _FEW_LINES:
         remedy = f"Correct {named_lines}, or remove what is not data, such as units or totals."
-        cell = next(iter(cells))
-        # A cell with digits is rather a number with an error in it.
-        if len(text) == len(cells) == 1 and not markers and len(cell) <= _LONGEST_MARKER and not re.search(r"\d", cell):
-            option = f"--na {shlex.quote(cell)} --missing drop"
-            remedy = f"Correct or remove {named_lines}, or use {option} if {quoted([cell])} means a missing value."
+        if len(text) == 1 and is_marker:
+            na = f"{setting('na', [cell])} and missing='drop'"
+            remedy = f"Correct or remove {named_lines}. If {cell!r} means a missing value, use {na}."
     if markers:
-        options = " ".join(f"--na {shlex.quote(marker)}" for marker in markers)
-        means = f"If {quoted(markers)} means a missing value, use {options} with --missing drop or em."
+        na = f"{setting('na', markers)} and missing='drop' or missing='em'"
+        means = f"If {quoted(markers)} {'means' if len(markers) == 1 else 'mean'} a missing value, use {na}."
         remedy = f"{means} {f'Otherwise: {remedy}' if len(lines) <= _FEW_LINES else remedy}".rstrip()
     return remedy
 

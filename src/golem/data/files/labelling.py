@@ -38,7 +38,8 @@ def by_column(table: TableFiles, column: str, labels: Sequence[str]) -> TableFil
     for file in table.files:
         if column not in file.names:
             hint = suggestion(column, file.names, "columns")
-            raise ValueError(f"{source_name(file.path)}: There is no column {quoted([column])} of labels. {hint}")
+            missing = f"There is no column {quoted([column])} (environment=...)."
+            raise ValueError(f"{source_name(file.path)}: {missing} {hint}")
     positions = tuple(
         (*places, file.names.index(column)) for file, places in zip(table.files, table.positions, strict=True)
     )

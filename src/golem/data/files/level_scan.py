@@ -30,6 +30,7 @@ from golem.data.levels import (
 from golem.data.table_errors import NotNumericError
 from golem.data.variables import FEW_VALUES, Coding, Variable
 from golem.runtime.machine import available_cores
+from golem.runtime.option_words import for_files
 
 Result = TypeVar("Result")
 # The text of a cell, and the name of the number in it, "" if it is missing, None if it is text.
@@ -190,9 +191,12 @@ def _scanned(table: TableFiles, text: Collection[str], codes: Collection[str]) -
     numbers = {name: cells.numbers(name) for name in codes}
     if len(counts) == len(found) and codes and all(map(are_few_integers, numbers.values())):
         taken = {name: levels for name, levels in numbers.items() if name not in table.numeric}
-        sentence = note_of_codes({name: len(levels) for name, levels in taken.items()}, as_categories=True)
+        sentence = note_of_codes({name: len(levels) for name, levels in taken.items()}, are_categories=True)
         warnings.warn(sentence, DataWarning, stacklevel=_STACK)
         counts |= taken
-    variables = {name: category(name, levels, name in table.categorical) for name, levels in counts.items()}
+    try:
+        variables = {name: category(name, levels, name in table.categorical) for name, levels in counts.items()}
+    except ValueError as error:
+        raise ValueError(for_files(str(error))) from None
     coding = Coding(tuple(variables.get(name, Variable(name)) for name in table.names))
     return replace(table, coding=None if coding.is_numeric else coding)

@@ -16,6 +16,7 @@ from golem.data.table_input import parsed
 from golem.data.variables import number_name
 from golem.runtime.files import DECIMAL_COMMA
 from golem.runtime.messages import quoted, suggestion
+from golem.runtime.option_words import setting
 from golem.runtime.types import Vector
 
 _WORDS = ("", "na", "nan", "n/a", "null", "none", "#n/a")
@@ -94,11 +95,13 @@ class Markers:
         lacking += [f"{column}={marker}" for column, marker in self.in_columns if marker not in found.get(column, {})]
         if not lacking:
             return
-        hint = ""
         column, equals, _ = lacking[0].partition("=")
         if equals and lacking[0] in self.everywhere:
-            hint = f" There is no column {column!r}. {suggestion(column, names, 'columns')}"
-        raise ValueError(f"The marker {quoted(lacking)} (--na) matches no value of the columns used. Remove it.{hint}")
+            hint = suggestion(column, names, "columns")
+            raise ValueError(f"{setting('na', lacking[:1])} cannot be used: There is no column {column!r}. {hint}")
+        markers = "marker" if len(lacking) == 1 else "markers"
+        remedy = f"Remove the {markers}: {setting('na', lacking)}."
+        raise ValueError(f"No value of the columns used is {quoted(lacking)}. {remedy}")
 
 
 NO_MARKERS = Markers()

@@ -28,7 +28,8 @@ from golem.data.files.markers import NO_MARKERS, Markers
 from golem.data.table_errors import not_numeric
 from golem.data.table_input import parsed
 from golem.data.variables import number_name
-from golem.runtime.messages import quoted, shown, typed_names
+from golem.runtime.messages import quoted, shown
+from golem.runtime.option_words import setting
 
 MAGIC = b"PAR1"
 _WINDOWS, _SMALLEST_WINDOW = 1 << 24, 1 << 14
@@ -64,8 +65,8 @@ class ParquetFile:
             examples = [self._example(file, j) if k < 8 else "" for k, j in enumerate(text)]
         if text:
             found = {self.names[j]: f"type {kinds[j]}{example}" for j, example in zip(text, examples, strict=True)}
-            named = typed_names(list(found))
-            dated = f"Convert dates to numbers, such as days since the first one, or drop them: --drop {named}"
+            drop = setting("drop", list(found))
+            dated = f"Convert dates to numbers, such as days since the first one, or drop them: {drop}."
             error = not_numeric(found, len(columns), dated if all(is_date(kinds[j]) for j in text) else "")
             error.columns = ()  # these types are not those of categories
             raise error

@@ -130,7 +130,7 @@ def _with_known_labels(batch: Batch, task: Task) -> Batch:
     if len(absent):
         place, unknown = batch.place(int(absent[0])), list(batch.markers.get(name, ()))
         if unknown and task.coding is not None:
-            where = f" (the first unknown or empty label is in {place})"
+            where = f" (first in {place})"
             raise no_targets(unknown, task.coding.variables[-1].levels, task.targets_source, where)
         is_all = batch.begin == 0 and batch.end == task.file.size
         count = f"{len(absent)} of {counted(len(batch.columns[-1]), 'row')}" if is_all else "some rows"
@@ -309,7 +309,7 @@ def read_here(tasks: list[Task], progress: Counter | None = None, keep: KeptRows
         keep.begin(tasks)
     d, total, shards = tasks[0].width, tasks[0].total, tasks[0].shards
     what = f"The covariance of {d} columns" + (f", in {shards} shards of the rows," if shards > 1 else "")
-    require_memory(what, (shards + _MATRICES) * 8 * d * d, "Use fewer columns (--columns or --drop).")
+    require_memory(what, (shards + _MATRICES) * 8 * d * d, "Use fewer columns (columns=[...] or drop=[...]).")
     stopped, lock, done = threading.Event(), threading.Lock(), 0
 
     def advance(size: int) -> None:

@@ -23,6 +23,7 @@ from golem.data.files.standard_input import source_name
 from golem.data.variables import Coding
 from golem.runtime.messages import counted, quoted, suggestion
 from golem.runtime.names import column_names
+from golem.runtime.option_words import setting
 
 # Results of `golem fit` and `golem compare`, possibly written into the folder of the data.
 _RESULT_MARKS = ("graph.json", "comparison.csv")
@@ -150,9 +151,10 @@ def _require_types(categorical: frozenset[str], numeric: frozenset[str], names: 
     for option, chosen in (("categorical", categorical), ("numeric", numeric)):
         if unknown := sorted(chosen.difference(names)):
             hint = suggestion(unknown[0], names, "columns")
-            raise ValueError(f"There is no column {quoted(unknown)} among those used (--{option}). {hint}")
+            given = setting(option, unknown)
+            raise ValueError(f"There is no column {quoted(unknown)} among those used ({given}). {hint}")
     if both := sorted(categorical & numeric):
-        raise ValueError(f"Column {quoted(both)} is both --categorical and --numeric. Choose one.")
+        raise ValueError(f"Use either {setting('categorical', both)} or {setting('numeric', both)}, not both.")
 
 
 def find_files(paths: Paths) -> list[Path]:
@@ -241,7 +243,7 @@ def _warn_of_ignored_columns(file: TableFile, index: Sequence[str]) -> None:
     if index:
         ignored.append(
             f"Column {quoted(index)} looks like a saved row index and is ignored. To keep it, rename it or list it "
-            "among the columns to use."
+            "among the columns to use (columns=[...])."
         )
     if isinstance(file, CsvFile) and file.form.padding:
         ignored.append(
@@ -264,14 +266,21 @@ def _require_agreement(
         has, lacks = (first, file) if file.made_up_names else (file, first)
         raise ValueError(
             f"{source_name(has.path)} seems to have a header line, {source_name(lacks.path)} does not. Say whether the "
-            "files have one (header=True or False, --header or --no-header)."
+            "files have one: header=True or header=False."
         )
     present, known = set(file.names), {*names, *drop, *_saved_index(file)}
     missing = [name for name in names if name not in present]
     new = [] if selected else [name for name in file.names if name not in known]
-    differences = [f"{quoted(some)} {word}" for some, word in ((missing, "missing"), (new, "new")) if some]
+    other = source_name(first.path)
+    differences = [f"{_columns(missing)} of {other} {_verb(missing)} not in this file."] if missing else []
+    differences += [f"{_columns(new)} {_verb(new)} not in {other}."] if new else []
     if differences:
-        raise ValueError(
-            f"The columns differ from those of {source_name(first.path)}: {', '.join(differences)}. Choose columns "
-            "that all files have."
-        )
+        raise ValueError(f"{' '.join(differences)} Use columns=[...] to choose columns that all files have.")
+
+
+def _columns(names: Sequence[str]) -> str:
+    return f"Column{'s' if len(names) > 1 else ''} {quoted(names)}"
+
+
+def _verb(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"

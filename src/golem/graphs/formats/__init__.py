@@ -85,7 +85,9 @@ def format_of(path: str | Path) -> str:
         if Path(path).suffix.lower() in form.extensions:
             return name
     known = ", ".join(extension for form in FORMATS.values() for extension in form.extensions)
-    raise ValueError(f"{path}: unknown file extension; use one of {known}, or name a format: {', '.join(FORMATS)}")
+    raise ValueError(
+        f"{path}: The file extension is unknown. Use one of {known}, or name a format: {', '.join(FORMATS)}."
+    )
 
 
 def read_graph(path: str | Path) -> NamedGraph:
@@ -117,35 +119,38 @@ def read_graph(path: str | Path) -> NamedGraph:
         raise ValueError(f"{path}: {error}") from None
     except _DAMAGE as error:
         # NetworkX quotes the rest of the line, which can be the whole file.
-        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        reason = str(error).splitlines()[0][:200].rstrip(".") if str(error) else type(error).__name__
+        reason = "The JSON is incomplete" if reason == "Input data was truncated" else reason
         if name in ("json", "csv"):
             raise ValueError(
-                f"{path}: not a graph ({reason}). Expected graph.json, a CSV with the header source,target[,weight], a "
-                f"square table of weights with names, or one of {', '.join(list(FORMATS)[:-3])}."
+                f"{path} is not a graph: {reason}. Expected: graph.json, a CSV with the header "
+                "source,target[,weight], a square table of weights with names, or one of "
+                f"{', '.join(list(FORMATS)[:-3])}."
             ) from None
-        raise ValueError(f"{path}: not a graph in the format {name}: {reason}") from None
+        raise ValueError(f"{path} is not a graph in the format {name}: {reason}.") from None
 
 
 def read_graph_document(path: str | Path) -> GraphDocument:
     """Read the graph.json of a fit with all its content; raise a ValueError for any other file."""
     text = _text_of(Path(path))
     if not text.lstrip().startswith("{"):
-        raise ValueError(f"{path}: not a graph.json; give the graph.json that `golem fit` writes")
+        raise ValueError(f"{path} is not a graph.json. Give the graph.json that `golem fit` writes.")
     try:
         document = read_document(text)
         document.graph()
     except ValueError as error:
-        raise ValueError(f"{path}: not a graph.json of `golem fit` ({error})") from None
+        reason = str(error).rstrip(".")
+        raise ValueError(f"{path} is not a graph.json of `golem fit` ({reason}).") from None
     return document
 
 
 def _text_of(path: Path) -> str:
     """Return the text of a file; refuse folders, missing files and binary files."""
     if path.is_dir():
-        raise ValueError(f"{path}: this is a folder; give the graph in it, such as {path / 'graph.json'}")
+        raise ValueError(f"{path} is a folder. Give the graph in it, such as {path / 'graph.json'}.")
     if not path.is_file():
-        raise ValueError(f"{path}: no such file")
+        raise ValueError(f"{path}: There is no such file.")
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ValueError(f"{path}: not a text file; give one of the formats {', '.join(FORMATS)}") from None
+        raise ValueError(f"{path} is not a text file. Give one of the formats {', '.join(FORMATS)}.") from None

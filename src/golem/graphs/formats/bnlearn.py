@@ -19,7 +19,7 @@ def write_bnlearn(graph: NamedGraph) -> str:
             f"bnlearn cannot store brackets, bars, colons, quotation marks, line breaks and outer blanks: {quoted(bad)}"
         )
     if not is_dag(graph.adjacency):
-        raise ValueError("a model string of bnlearn is a DAG; export without --cpdag, or use dagitty or pcalg")
+        raise ValueError("A model string of bnlearn is a DAG. Export without cpdag=True, or use dagitty or pcalg.")
     parents: dict[str, list[str]] = {name: [] for name in graph.names}
     for source, target, _ in graph.edge_list():
         parents[target].append(source)

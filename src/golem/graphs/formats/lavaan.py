@@ -23,8 +23,8 @@ def write_lavaan(graph: NamedGraph) -> str:
     edges = [edge[:2] for edge in graph.edge_list()]
     if line := next(((a, b) for a, b in edges if (b, a) in set(edges)), None):
         raise ValueError(
-            f"lavaan needs a direction for the edge between {line[0]!r} and {line[1]!r}; export without --cpdag, or "
-            "use dagitty or pcalg"
+            f"lavaan needs a direction for the edge between {line[0]!r} and {line[1]!r}. Export without cpdag=True, or "
+            "use dagitty or pcalg."
         )
     lines = [f"# {new[name]} is {json.dumps(name)}" for name in graph.names if new[name] != name]
     for name in graph.names:

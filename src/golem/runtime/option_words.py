@@ -1,0 +1,134 @@
+"""Settings in messages. A message names them as parameters of Python, and the command line turns these into options.
+
+What a user can do with a table in memory, such as `X.drop(columns=['a'])`, is a parameter of the functions that read
+files, such as `drop=['a']`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Sequence
+
+from golem.runtime.messages import typed_names
+
+_TEXT = r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
+_LIST = rf"\[(?:{_TEXT}(?:, {_TEXT})*|\.\.\.)\]"
+_BEGIN = r"(?<![^ (])"
+_DROPPED = re.compile(rf"{_BEGIN}X\.drop\(columns=({_LIST})\)")
+_CATEGORY = re.compile(rf"({_TEXT}): 'category'")
+_TYPED = re.compile(rf"{_BEGIN}X\.astype\({{{_CATEGORY.pattern}(?:, {_CATEGORY.pattern})*}}\)")
+_CODE = re.compile(rf"({_TEXT}): {{([^{{}}]+): nan}}")
+_REPLACED = re.compile(rf"{_BEGIN}X\.replace\({{{_CODE.pattern}(?:, {_CODE.pattern})*}}\)")
+_COLUMNS = re.compile(rf"{_BEGIN}(drop|columns|categorical|numeric|na)=({_LIST})")
+_FLAG = re.compile(rf"{_BEGIN}(cpdag|covariance|drop_dependent|environments|header|scatter)=(True|False)")
+_SETTING = re.compile(
+    rf"{_BEGIN}(bootstrap|device|effort|environment|environments|intercepts|intervention|lambda_dag|lambda_sparsity|"
+    r"max_iter|missing|noise|output|random_state|rows|scheduler|score_function|select|shape|solver|targets|threshold|"
+    rf"time_limit)=({_TEXT}|[\w.:+-]*\w|[.]+)"
+)
+_QUOTES = ("'", '"')
+_ONLY_FILES = "fit_file with "
+_OTHER_NAMES = {"random_state": "seed", "score_function": "score", "environments": "environment"}
+
+
+def dropping(names: Sequence[str]) -> str:
+    """Return how to drop columns.
+
+    Examples
+    --------
+    >>> dropping(["age", "sex"])
+    "X.drop(columns=['age', 'sex'])"
+    """
+    return f"X.drop(columns={list(names)!r})"
+
+
+def as_categories(names: Sequence[str]) -> str:
+    """Return how to turn columns into categories.
+
+    Examples
+    --------
+    >>> as_categories(["age"])
+    "X.astype({'age': 'category'})"
+    """
+    return f"X.astype({dict.fromkeys(names, 'category')!r})"
+
+
+def as_missing(codes: Sequence[tuple[str, str]]) -> str:
+    """Return how to turn numbers of columns, given as text, into missing values.
+
+    Examples
+    --------
+    >>> as_missing([("age", "-9")])
+    "X.replace({'age': {-9: nan}})"
+    """
+    return "X.replace({" + ", ".join(f"{name!r}: {{{code}: nan}}" for name, code in codes) + "})"
+
+
+def setting(name: str, texts: Sequence[str]) -> str:
+    """Return a parameter whose value is a list of texts.
+
+    Examples
+    --------
+    >>> setting("na", ["-999"])
+    "na=['-999']"
+    """
+    return f"{name}={list(texts)!r}"
+
+
+def for_files(message: str) -> str:
+    """Turn what a message says about a table in memory into parameters of the functions that read files.
+
+    Examples
+    --------
+    >>> for_files("Drop it: X.drop(columns=['a']), or use fit_file with drop_dependent=True.")
+    "Drop it: drop=['a'], or use drop_dependent=True."
+    """
+    text = _DROPPED.sub(lambda match: f"drop={match[1]}", message)
+    text = _TYPED.sub(lambda match: setting("categorical", _texts(_CATEGORY.findall(match[0]))), text)
+    text = _REPLACED.sub(lambda match: setting("na", [f"{name}={code}" for name, code in _codes(match[0])]), text)
+    return text.replace(_ONLY_FILES, "")
+
+
+def as_options(message: str) -> str:
+    """Turn the parameters that a message names into options of the command line.
+
+    Examples
+    --------
+    >>> as_options("Drop it: X.drop(columns=['blood pressure']), or use fit_file with drop_dependent=True.")
+    "Drop it: --drop 'blood pressure', or use --drop-dependent."
+    >>> as_options("Use X.replace({'a': {-9: nan}, 'b': {0: nan}}) and missing='em', or noise='nv' (columns=[...]).")
+    'Use --na a=-9 --na b=0 and --missing em, or --noise nv (--columns).'
+    """
+    text = _COLUMNS.sub(lambda match: _listed(match[1], match[2]), for_files(message))
+    text = _FLAG.sub(lambda match: f"--{'' if match[2] == 'True' else 'no-'}{_dashed(match[1])}", text)
+    return _SETTING.sub(lambda match: f"--{_dashed(match[1])}{_value(match)}", text)
+
+
+def _listed(name: str, values: str) -> str:
+    """Return an option with a list of texts."""
+    if values == "[...]":
+        return f"--{name}"
+    texts = ast.literal_eval(values)
+    return " ".join(f"--na {shlex.quote(text)}" for text in texts) if name == "na" else f"--{name} {typed_names(texts)}"
+
+
+def _texts(written: Sequence[str]) -> list[str]:
+    return [ast.literal_eval(text) for text in written]
+
+
+def _codes(written: str) -> list[tuple[str, str]]:
+    return [(ast.literal_eval(name), code) for name, code in _CODE.findall(written)]
+
+
+def _dashed(name: str) -> str:
+    return _OTHER_NAMES.get(name, name).replace("_", "-")
+
+
+def _value(match: re.Match[str]) -> str:
+    """Return the value of an option; dots stand for any value, and may end the sentence."""
+    written, rest = match[2], match.string[match.end() :]
+    if set(written) == {"."}:
+        return "." if not rest or re.match(" [A-Z]", rest) else ""
+    return f" {shlex.quote(ast.literal_eval(written)) if written[0] in _QUOTES else written}"
