@@ -25,7 +25,7 @@ def evidence(adjacency, X, known=()):
     given = np.array([(i, j) in known for i, j in zip(edges.causes, edges.children, strict=True)], dtype=bool)
     rank = np.arange(edges.d)
     found = components(edges, edges.find_reversible(), given, rank)
-    return directions_by_shape(X, tuple(f"x{j}" for j in rank), edges, found, rank)
+    return directions_by_shape(X, edges, found, rank)
 
 
 def log_likelihood(member, X):
@@ -115,6 +115,6 @@ def test_unsuitable_rows_give_a_reason():
     assert "100 complete rows" in evidence(CHAIN, X[:50]).reason
     assert "few distinct values" in evidence(CHAIN, np.round(X / X.std(axis=0))).reason
     walk = X + np.cumsum(np.random.default_rng(0).normal(size=(500, 1)), axis=0)
-    assert "neighbouring rows are alike" in evidence(CHAIN, walk).reason
+    assert "neighbouring rows depend on each other" in evidence(CHAIN, walk).reason
     assert evidence(CHAIN, X).claimed == evidence(CHAIN, np.vstack([X, np.full((5, 4), np.nan)])).claimed
     assert evidence(CHAIN, np.vstack([X, np.full((5, 4), np.nan)])).rows == 500

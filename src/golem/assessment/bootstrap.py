@@ -29,6 +29,7 @@ from golem.data.coded_sample import coded_sample
 from golem.data.environment_input import Targets, is_interventional
 from golem.data.environment_sample import EnvironmentSample, read_environment_sample
 from golem.data.inputs import read_knowledge
+from golem.data.moments import Moments
 from golem.data.resampling import Sample, half_of, resampler
 from golem.data.row_blocks import row_sample
 from golem.directions.equivalence_class import random_member
@@ -133,6 +134,11 @@ def bootstrap(
 
 def _source(model: Golem, data: Any, environments: Any, targets: Targets | None) -> Sample | EnvironmentSample:
     """Return what to draw from, with the columns in the order of a fitted model."""
+    if isinstance(data, Moments):
+        raise ValueError(
+            "bootstrap needs the rows; Moments contain only means and covariances. Pass the table, or a list of "
+            "Moments of parts of the rows (golem.readers.shards_from_file)."
+        )
     names = model.moments_.variables if hasattr(model, "moments_") else None
     known = getattr(model, "environments_", None)
     if not (is_interventional(data, environments, targets) or known or isinstance(data, EnvironmentSample)):
@@ -144,13 +150,13 @@ def _source(model: Golem, data: Any, environments: Any, targets: Targets | None)
 def _require_sensible(model: Golem, replicates: int, level: float, n_jobs: int | None) -> None:
     """Raise a ValueError if a number or a setting does not allow a bootstrap."""
     if replicates != int(replicates) or replicates < 1:
-        raise ValueError(f"The number of replicates must be a positive integer; got {replicates}")
+        raise ValueError(f"The number of replicates must be a positive integer; got {replicates}.")
     if not 0 < level < 1:
-        raise ValueError(f"The level of an interval must be between 0 and 1; got {level}")
+        raise ValueError(f"The level of an interval must be between 0 and 1; got {level}.")
     if n_jobs is not None and n_jobs < 1:
-        raise ValueError(f"n_jobs must be positive; got {n_jobs}")
+        raise ValueError(f"n_jobs must be positive; got {n_jobs}.")
     if model.cycles == "none":
-        raise ValueError("cycles='none' may leave cycles, which have no total effects. Use cycles='paper' or 'gentle'")
+        raise ValueError("cycles='none' may leave cycles, which have no total effects. Use cycles='paper' or 'gentle'.")
     model.check_settings()
 
 
@@ -180,7 +186,7 @@ def _replicate_settings(model: Golem, source: Sample | EnvironmentSample) -> dic
         settings["effort"] = "fast"
     by_shape = isinstance(source, Sample) and source.moments.coding is None and uses_shape(model)
     rows = source.rows(row_sample(len(source))) if isinstance(source, Sample) and by_shape else None
-    if rows is not None and why_unusable(standardized_rows(rows), source.moments.names):
+    if rows is not None and why_unusable(standardized_rows(rows)):
         settings["shape"] = "off"  # a resample does not show that rows depend on each other
     penalty = plain_number(model.lambda_sparsity)
     if is_counted(model) and isinstance(penalty, int | float):

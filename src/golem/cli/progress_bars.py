@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from golem.cli import terminal
+from golem.runtime.option_words import as_options
 from golem.runtime.progress import Counter, Progress
 
 if TYPE_CHECKING:
@@ -30,7 +31,11 @@ class ProgressBars(Progress):
     def note(self, sentence: str) -> None:
         """Print a sentence."""
         if self._notes:
-            terminal.err.print(sentence)
+            terminal.err.print(self.worded(sentence))
+
+    def worded(self, sentence: str) -> str:
+        """Return a sentence that names options instead of parameters."""
+        return as_options(sentence)
 
     def table(self, text: str) -> None:
         """Print a summary of the table."""

@@ -69,7 +69,7 @@ class ShapeEvidence:
 
 
 def directions_by_shape(
-    rows: Matrix, names: tuple[str, ...], edges: Edges, found: list[Component], rank: Indices, n: float | None = None
+    rows: Matrix, edges: Edges, found: list[Component], rank: Indices, n: float | None = None
 ) -> ShapeEvidence:
     """Find the member of an equivalence class that fits the shapes of the noise best, and the directions to claim.
 
@@ -77,8 +77,6 @@ def directions_by_shape(
     ----------
     rows : ndarray of shape (r, d)
         Rows, or a sample of them; rows with missing values (NaN) are left out.
-    names : tuple of str
-        The columns.
     edges : Edges
         The edges of a DAG.
     found : list of Component
@@ -89,7 +87,7 @@ def directions_by_shape(
         How many independent rows they are worth, by default their number.
     """
     Z = standardized_rows(rows)
-    reason = why_unusable(Z, names)
+    reason = why_unusable(Z)
     if reason:
         return ShapeEvidence(reason=reason, rows=len(Z))
     n, coarse = min(n or len(Z), len(Z)), coarse_columns(Z)

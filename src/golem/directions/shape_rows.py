@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.runtime.messages import quoted
 from golem.runtime.types import Matrix
 
 FEWEST_ROWS = 100
@@ -37,16 +36,12 @@ def coarse_columns(Z: Matrix) -> NDArray[np.bool_]:
     return coarse
 
 
-def why_unusable(Z: Matrix, names: tuple[str, ...]) -> str:
+def why_unusable(Z: Matrix) -> str:
     """Return why directions cannot be learned from standardized rows, or an empty string if they can."""
     n = len(Z)
     if n < FEWEST_ROWS:
         return f"it needs {FEWEST_ROWS} complete rows, and there are {n}"
     lags = np.abs(np.einsum("ij,ij->j", Z[1:], Z[:-1])) / n
-    worst = int(np.argmax(lags))
-    if lags[worst] > max(_LARGEST_LAG, _LAG_ERRORS / np.sqrt(n)):
-        return (
-            f"neighbouring rows are alike ({quoted([names[worst]])} has a correlation of {lags[worst]:.2f} with itself "
-            "one row later). If the order of the rows has no meaning, shuffle them"
-        )
+    if lags.max() > max(_LARGEST_LAG, _LAG_ERRORS / np.sqrt(n)):
+        return "neighbouring rows depend on each other. If the rows were only sorted, shuffle them and run again"
     return ""

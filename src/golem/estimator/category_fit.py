@@ -34,7 +34,7 @@ from golem.solvers.order.local_search import LocalResult, search_local
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
 
-_NO_SHAPE = "The shape of the noise gives no direction: it is defined only in tables of numbers."
+_NO_SHAPE = "golem cannot use the shape of the noise in tables with categories."
 
 
 class LevelCoefficient(NamedTuple):

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 # Rows, or a function that reads them if they are needed.
 RowSource = Array | Callable[[], Array | None] | None
-_ENVIRONMENTS = "it is not used with environments, whose interventions change it"
-_NO_ROWS = "the rows are needed, and only their moments are known"
+_ENVIRONMENTS = "interventions change it"
+_NO_ROWS = "it has only means and covariances, not the rows"
 
 
 def given_rows(own: Array | None, rows: RowSource) -> RowSource:
@@ -106,7 +106,7 @@ def _shape_evidence(model: Golem, undirected: BoolVector, rows: RowSource) -> Sh
     assert graph.reversible is not None
     rank = name_order(moments.names).place
     found = components(graph, graph.reversible, known_edges(graph, model.knowledge_), rank)
-    return directions_by_shape(table, moments.names, graph, found, rank, moments.n)
+    return directions_by_shape(table, graph, found, rank, moments.n)
 
 
 def _table(rows: RowSource, d: int) -> Matrix | None:
@@ -169,13 +169,13 @@ def _note(decisions: Decisions, shape: ShapeEvidence) -> str:
     if not (shape.rows or shape.reason):
         return ""
     if shape.reason:
-        return f"The shape of the noise gives no direction: {shape.reason}."
+        return f"golem cannot use the shape of the noise, because {shape.reason}."
     left_open = int((decisions.undecided | decisions.by_variance | decisions.by_shape).sum())
     given = int(decisions.by_shape.sum())
-    note = (
-        f"The shape of the noise gives {given} of the {left_open} directions that the class leaves open (from "
-        f"{shape.rows} complete rows)."
-    )
+    decides = f"decides {given or 'none'} of the {left_open} directions"
+    if left_open == 1:
+        decides = f"{'decides' if given else 'does not decide'} the one direction"
+    note = f"The shape of the noise {decides} that the equivalence class leaves open (from {shape.rows} complete rows)."
     if decisions.conflicts:
         edges = counted(len(decisions.conflicts), "edge")
         note += f" It contradicts the noise variances at {edges}, so neither counts there."

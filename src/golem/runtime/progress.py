@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from golem.runtime.option_words import for_files
+
 # Called with the number done and the total.
 Counter = Callable[[int, int], None]
 
@@ -29,6 +31,10 @@ class Progress:
 
     def note(self, sentence: str) -> None:
         """Report a sentence that the user may want to know."""
+
+    def worded(self, sentence: str) -> str:
+        """Return a sentence with the parameters for tables in files; the command line names options instead."""
+        return for_files(sentence)
 
     def table(self, text: str) -> None:
         """Report a summary of the table before the fit, in several lines."""

@@ -133,7 +133,12 @@ def check(model: Golem, rows: Callable[[], Matrix | None], progress: Progress = 
     if not (hasattr(model, "sem_") or has_categories(model)):
         return None
     with progress.waiting("Checking the graph"):
-        return diagnose(model, rows())
+        found = diagnose(model, rows())
+    worded = [
+        dataclasses.replace(one, finding=progress.worded(one.finding), remedy=progress.worded(one.remedy))
+        for one in found.findings
+    ]
+    return dataclasses.replace(found, findings=worded)
 
 
 def resample(

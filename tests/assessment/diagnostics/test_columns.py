@@ -106,7 +106,7 @@ def test_nearly_constant_columns_are_named(table):
     moments = Moments.from_table(table)
     finding = find_near_constant(moments, table.to_numpy())
     assert finding.level == "note"
-    assert "'switch' (one value in 96.0% of the rows)" in finding.finding
+    assert "'switch' has the same value in 96.0% of the rows" in finding.finding
     assert "'offset'" in finding.finding
     assert "'offset'" in find_near_constant(moments, None).finding
     table["switch"] = (np.arange(500) < 30).astype(float)

@@ -37,7 +37,7 @@ def graph_model(d, parents, n):
 def test_a_dense_graph_is_called_so(d, parents, n, level):
     finding = find_density(graph_model(d, parents, n))
     assert finding.level == level
-    assert ("--select" in finding.remedy) == (level != "ok")
+    assert ("select=" in finding.remedy) == (level != "ok")
 
 
 def test_a_weight_outside_its_interval_is_explained():
@@ -49,11 +49,11 @@ def test_a_weight_outside_its_interval_is_explained():
     assert find_outside_intervals(model, inside).level == "ok"
     interval = inside.weight_interval.copy()
     interval[:, i, j] = 0.0
-    for share, reason in ((0.3, "lack or reverse this edge"), (0.9, "other parents")):
+    for share, reason in ((0.3, "lack or reverse the edge"), (0.9, "other parents")):
         frequency = found.direction_frequency.copy()
         frequency[i, j] = share
         changed = dataclasses.replace(inside, weight_interval=interval, direction_frequency=frequency)
         finding = find_outside_intervals(model, changed)
         assert finding.level == "note"
-        assert finding.finding.startswith(f"1 weight is outside its bootstrap interval: of 'x{i}' -> 'x{j}'")
+        assert finding.finding.startswith(f"1 weight lies outside its bootstrap interval. For 'x{i}' -> 'x{j}'")
         assert reason in finding.finding

@@ -80,7 +80,7 @@ def test_dependence_is_the_first_finding_and_the_document_says_that_confidence_i
 def test_a_weak_dependence_is_only_noted(rng):
     finding, rows = find_dependence(NAMES, series(rng, 0.12, 5000, 4))
     assert finding.level == "note"
-    assert "overstated" not in finding.finding
+    assert "too narrow" not in finding.finding
     assert rows is None
     assert find_dependence(NAMES, rng.normal(size=(20, 4))) == (None, None)
     assert find_dependence(("a",), rng.normal(size=(50, 1))) == (None, None)

@@ -48,7 +48,7 @@ def test_a_target_without_an_effect():
 def test_a_target_whose_mean_alone_changes():
     finding = diagnosed({"exp": CHAIN.change("b", shift=2.0)})["target-effects"]
     assert finding.level == "note"
-    assert "only the mean changes: 'b' in 'exp'" in finding.finding
+    assert "'exp' changed only the mean of its target 'b'" in finding.finding
     assert diagnosed({"exp": CHAIN.change("b", shift=2.0)}, intercepts="shared")["target-effects"].level == "ok"
     # Shared means are not suggested if means differ where nothing was changed.
     others = CHAIN.change("b", shift=2.0).change(["a", "c"], shift=2.0)
@@ -81,7 +81,7 @@ def test_a_hard_target_that_depends_on_its_parents():
     finding = diagnosed({"exp": CHAIN.change("b", variance=1.5)}, "hard")["hard-targets"]
     assert finding.level == "warning"
     assert "'b' in 'exp' (R2 0." in finding.finding
-    assert finding.remedy == "Use --intervention soft."
+    assert finding.remedy == "Use intervention='soft'."
 
 
 def test_small_environments():

@@ -41,7 +41,7 @@ def test_edges_that_differ_are_named(noise):
         if finding.level != "ok":
             changed = np.argwhere(np.triu(model.cpdag_ != other.cpdag_[::-1, ::-1]))
             assert not len(changed) or f"'v{changed[0][0]}' - 'v{changed[0][1]}'" in finding.finding
-            assert "--effort thorough" in finding.remedy
+            assert "effort='thorough'" in finding.remedy
     assert len(levels) > 1
 
 

@@ -116,9 +116,10 @@ def find_linearity(edges: Sequence[EdgeAssumptions], names: tuple[str, ...]) -> 
     return Finding(
         "linearity",
         "warning" if bad[0].curvature > _CURVED[1] else "note",
-        f"{len(bad)} of {len(edges)} effects are not straight lines: {shortened(texts, 3)}. The number in brackets "
-        "is the share of the remaining variance that a curve would explain.",
-        "Transform these columns, for example by logarithms or square roots.",
+        f"{len(bad)} of {len(edges)} effects {'is' if len(bad) == 1 else 'are'} not linear: "
+        f"{shortened(texts, 3)}. The number in brackets is the share of the remaining variance that a curve would "
+        "explain.",
+        "Transform these columns, e.g. by logarithms or square roots, if they are not transformed already.",
     )
 
 
@@ -135,7 +136,8 @@ def find_independence(edges: Sequence[EdgeAssumptions], names: tuple[str, ...]) 
         f"In {len(bad)} of {len(edges)} edges the residual depends on the parent: {shortened(texts, 3)}. "
         f"The number in brackets measures this dependence: 0 means independent, above {_DEPENDENT[1]} is strong. A "
         "curve, noise that grows with the parent, outliers, a hidden common cause or a wrong direction can cause this.",
-        "Look at these pairs in a scatter plot. Do not use methods that take directions from the shape of the noise.",
+        "Look at these pairs in a scatter plot. golem does not use the shape of the noise here; do not use other "
+        "methods that do (e.g. LiNGAM).",
     )
 
 

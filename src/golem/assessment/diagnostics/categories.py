@@ -13,8 +13,9 @@ from golem.assessment.diagnostics.finding import Diagnosis, Finding
 from golem.data.coded_sample import read_categories
 from golem.data.moments import Moments
 from golem.data.variables import Coding
-from golem.runtime.messages import counted, quoted, shortened, typed_names
+from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.names import positions
+from golem.runtime.option_words import dropping
 from golem.runtime.types import Indices, Matrix, Vector
 from golem.score.block_regression import regress_block
 
@@ -31,7 +32,7 @@ _LEFT_OUT = Finding(
     "note",
     "Not checked, because the table has categories: outliers and influential rows, linearity, the independence and "
     "shape of residuals, noise variances and units.",
-    "To check the numbers among each other, fit them alone (--columns).",
+    "To check the numeric columns, fit them separately (columns=[...]).",
 )
 
 
@@ -115,9 +116,9 @@ def find_determined(moments: Moments) -> Finding:
         name,
         "warning",
         f"{counted(len(found), 'variable')} {'is' if len(found) == 1 else 'are'} determined by others: "
-        f"{shortened(listed, 4)}. The strength of such an edge has no limit but rounding, and other edges of one "
-        "variable may belong to the other.",
-        f"Drop columns that repeat others, such as --drop {typed_names(list(dict.fromkeys(drop))[:4])}.",
+        f"{shortened(listed, 4)}. The strength of such an edge is meaningless, and golem cannot tell which of the two "
+        "variables the other edges belong to.",
+        f"Drop columns that repeat others, e.g. {dropping(list(dict.fromkeys(drop))[:4])}.",
     )
 
 
@@ -173,8 +174,9 @@ def find_rare_levels(moments: Moments) -> Finding:
     return Finding(
         "rare-levels",
         "note",
-        f"Levels with fewer than {_RARE} rows, in {shortened(listed, 4)}, add uncertain coefficients to every edge.",
-        "Merge rare levels with similar ones.",
+        f"{shortened(listed, 4)} {'has' if len(listed) == 1 else 'have'} levels with fewer than {_RARE} rows. The "
+        "coefficients of these levels are very uncertain.",
+        "Merge them with similar levels.",
     )
 
 
@@ -184,11 +186,12 @@ def _find_near_constant(moments: Moments) -> Finding:
     for name, levels in _level_rows(moments).items():
         level, rows = max(levels.items(), key=lambda item: item[1])
         if rows > _ONE_LEVEL * moments.n:
-            named.append(f"{name!r} ({level!r} in {rows / moments.n:.1%} of the rows)")
+            named.append(f"{name!r} is {level!r} in {rows / moments.n:.1%} of the rows")
     if not named:
         return Finding("near-constant", "ok", f"No category has one level in more than {_ONE_LEVEL:.0%} of the rows.")
-    sentence = f"Nearly constant categories get their edges from a few rows: {shortened(named, 3)}."
-    return Finding("near-constant", "note", sentence, "Drop these columns.")
+    sentence = f"{shortened(named, 3)}, so {'its' if len(named) == 1 else 'their'} edges depend on the few other rows."
+    remedy = f"Consider dropping {'it' if len(named) == 1 else 'them'}."
+    return Finding("near-constant", "note", sentence, remedy)
 
 
 def _coding(moments: Moments) -> Coding:

@@ -65,7 +65,7 @@ def find_conditioning(moments: Moments) -> Finding:
     values = np.linalg.eigvalsh(moments.standardized().covariance)
     condition = float(values[-1] / max(values[0], np.finfo(float).tiny))
     if condition < _WORST_CONDITION:
-        return Finding("conditioning", "ok", f"The condition number of the correlation matrix is {condition:.1e}.")
+        return Finding("conditioning", "ok", f"The condition number of the correlation matrix is {condition:.2g}.")
     return Finding(
         "conditioning",
         "note",
@@ -126,18 +126,23 @@ def _not_checked(name: str, d: int, what: str) -> Finding:
 def find_near_constant(moments: Moments, rows: Matrix | None) -> Finding:
     """Find columns that hardly vary: compared with their mean, or except for a few rows."""
     small = np.sqrt(moments.variances) < _DIGITS_LOST * np.abs(moments.mean)
-    named = [f"{moments.names[j]!r} (varies by less than {_DIGITS_LOST:.0e} of its mean)" for j in np.nonzero(small)[0]]
+    tiny = [repr(moments.names[j]) for j in np.nonzero(small)[0]]
+    same = []
     for name, column in [] if rows is None else zip(moments.names, rows.T, strict=True):
         # A value with such a share is also the median.
         share = float((column == np.sort(column)[len(column) // 2]).mean())
         if share > _MOSTLY_ONE_VALUE:
-            named.append(f"{name!r} (one value in {share:.1%} of the rows)")
-    if not named:
+            same.append(f"{name!r} has the same value in {share:.1%} of the rows")
+    if not tiny and not same:
         measure = " compared with its mean" if rows is None else ""
         return Finding("near-constant", "ok", f"No column is nearly constant{measure}.")
-    return Finding(
-        "near-constant",
-        "note",
-        f"Nearly constant columns get their edges from a few rows: {shortened(named, 3)}.",
-        "Drop these columns, or subtract their mean where it is large.",
-    )
+    parts, remedies = [], []
+    if same:
+        its, it = ("its", "it") if len(same) == 1 else ("their", "them")
+        parts.append(f"{shortened(same, 3)}, so {its} edges depend on the few other rows.")
+        remedies.append(f"Consider dropping {it}.")
+    if tiny:
+        varies, its = ("varies", "its") if len(tiny) == 1 else ("vary", "their")
+        parts.append(f"{shortened(tiny, 3)} {varies} by less than {_DIGITS_LOST:.0e} of {its} mean.")
+        remedies.append(f"Subtract the mean of {shortened(tiny, 3)}.")
+    return Finding("near-constant", "note", " ".join(parts), " ".join(remedies))

@@ -19,10 +19,10 @@ _MANY_PARENTS = 4.0
 _LARGE_SHARE = 0.3
 _FEW_ROWS_PER_PARENT = 50
 _REMEDIES = {
-    "gaussian": "Look for a sparser graph: --select stability chooses a higher penalty per edge if the edges differ "
+    "gaussian": "Look for a sparser graph: select='stability' chooses a higher penalty per edge if the edges differ "
     "between halves of the rows.",
-    "mixed": "Look for a sparser graph with a higher penalty per edge (--lambda-sparsity).",
-    "bdeu": "Look for a sparser graph with --score discrete-bic.",
+    "mixed": "Look for a sparser graph with a higher penalty per edge (lambda_sparsity=...).",
+    "bdeu": "Look for a sparser graph with score_function='discrete-bic'.",
     "discrete-bic": "Check the edges with a bootstrap.",
 }
 
@@ -69,18 +69,18 @@ def find_outside_intervals(model: Golem, bootstrap: Bootstrap) -> Finding:
     rare = outside & (bootstrap.direction_frequency <= 0.5)
     parts = []
     for edges, reason in (
-        (rare, "most of the resampled graphs lack or reverse this edge, which counts as 0"),
-        (outside & ~rare, "most of the resampled graphs have the edge but give its effect other parents, and a weight "
-         "depends on the other parents"),
+        (rare, "most replicates lack or reverse the edge, and its weight then counts as 0"),
+        (outside & ~rare, "most replicates have the edge, but other parents of its effect, and the weight depends on "
+         "these"),
     ):  # fmt: skip
         listed = [f"{names[i]!r} -> {names[j]!r}" for i, j in np.argwhere(edges)]
         if listed:
-            parts.append(f"of {shortened(listed, 3)}, because {reason}")
+            parts.append(f"For {shortened(listed, 3)}, {reason}.")
     count = int(outside.sum())
-    are = "1 weight is outside its" if count == 1 else f"{count} weights are outside their"
+    are = "1 weight lies outside its" if count == 1 else f"{count} weights lie outside their"
     return Finding(
         name,
         "note",
-        f"{are} bootstrap interval: {'; '.join(parts)}.",
+        f"{are} bootstrap interval. {' '.join(parts)}",
         "Do not rely on these weights; the frequencies show how often such an edge is found.",
     )

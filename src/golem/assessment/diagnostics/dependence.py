@@ -74,19 +74,20 @@ def find_dependence(names: tuple[str, ...], rows: Matrix) -> tuple[Finding | Non
     if found is None:
         return None, None
     if found.p_value >= _LEVEL:
-        sentence = f"The rows do not depend on the rows before them (portmanteau test, p = {found.p_value:.2g})."
+        numbers = f"largest autocorrelation {abs(found.lag1):.2f}; portmanteau test: p = {found.p_value:.2g}"
+        sentence = f"Neighbouring rows do not depend strongly on each other ({numbers}, not below {_LEVEL:.0e})."
         return Finding("dependent-rows", "ok", sentence), None
     is_harmless = found.effective_rows >= _HARMLESS * found.rows
     p = "p < 1e-16" if found.p_value < 1e-16 else f"p = {found.p_value:.0e}"
     sentence = (
-        f"Rows depend on the rows before them in {found.columns} of {len(names)} columns (portmanteau test, {p}; the "
-        f"autocorrelation of {found.column!r} at lag 1 is {found.lag1:.2f}). The {found.rows} rows carry as much "
-        f"information as about {found.effective_rows} independent ones"
+        f"Neighbouring rows depend on each other in {found.columns} of {len(names)} columns (portmanteau test, {p}; "
+        f"the autocorrelation of {found.column!r} at lag 1 is {found.lag1:.2f}). The {found.rows} rows carry as much "
+        f"information as about {found.effective_rows} independent ones."
     )
-    sentence += "." if is_harmless else ", so the confidence in edges, frequencies and intervals is overstated."
+    sentence += "" if is_harmless else " Frequencies are therefore too high, and intervals too narrow."
     remedy = (
         "If the rows are a time series or come in groups, trust only strong edges, or use rows that are further apart. "
-        "If the rows are independent and were only sorted, ignore this finding."
+        "If the rows were only sorted, shuffle them and run again."
     )
     finding = Finding("dependent-rows", "note" if is_harmless else "warning", sentence, remedy)
     return finding, None if is_harmless else found.effective_rows

@@ -24,6 +24,7 @@ from golem.assessment.diagnostics import (
 )
 from golem.assessment.diagnostics.categories import diagnose_categories
 from golem.assessment.diagnostics.finding import Diagnosis, Finding
+from golem.data.moments import Moments
 from golem.data.table_input import is_table, rows_and_names
 from golem.estimator.golem import Golem, plain_model
 from golem.estimator.learned_graph import has_categories
@@ -139,17 +140,23 @@ def _residuals(centred: Matrix, fit: Regressions) -> Matrix:
 def _rows_needed(model: Golem, complete: NDArray[np.intp] | None) -> Finding:
     """Name the checks that were left out: without rows, with too few complete ones, or with several environments."""
     if model.environments_ is not None:
-        remedy = "Fit the rows of one environment alone, and check those."
+        remedy = "To run these checks, fit one environment at a time."
         return Finding("rows-needed", "note", f"Not checked with environments: {_FROM_ROWS}.", remedy)
-    reason, remedy = "without complete rows", "Run them with golem.diagnose(model, X)."
+    reason = "without the rows"
+    remedy = "These checks need the rows, not only means and covariances (in Python: golem.diagnose(model, X))."
     if complete is not None:
         reason = f"because {'only one' if len(complete) else 'no'} row is complete"
-        remedy = "Impute the missing values, or drop columns that miss most of their values."
+        remedy = "Impute the missing values, or drop columns with many missing values."
     return Finding("rows-needed", "note", f"Not checked {reason}: {_FROM_ROWS}.", remedy)
 
 
 def complete_rows(X: Any, names: tuple[str, ...]) -> tuple[Matrix, NDArray[np.intp]]:
     """Return the rows without missing values, (n, d) in the column order of the model, and their numbers, (n,)."""
+    if isinstance(X, Moments):
+        raise ValueError(
+            "diagnose needs the rows; Moments contain only means and covariances. Call diagnose(model), or pass the "
+            "table."
+        )
     values, found = rows_and_names(X)
     if is_table(X):
         if sorted(found) != sorted(names):

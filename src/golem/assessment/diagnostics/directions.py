@@ -19,7 +19,7 @@ LIMITS = Finding(
     "limits",
     "note",
     "No check detects hidden common causes, selected rows or feedback, which can all look like edges.",
-    "Rule them out by experiments or by knowledge of the subject.",
+    "Rule them out by experiments or subject knowledge.",
 )
 # A difference of the deviances below this is not strong evidence.
 _CLOSE = 10.0
@@ -33,19 +33,18 @@ def find_directions(model: Golem) -> Finding:
         given = assumed if model.knowledge_.is_empty else f"{assumed} and the knowledge"
         sentence = f"Given {given}, every direction has evidence." if total else "There are no edges."
         return Finding("directions", "ok", sentence)
-    names, note = model.moments_.variables, model.graph_.shape_note
+    names = model.moments_.variables
     examples = [f"{names[i]!r} - {names[j]!r}" for i, j in np.argwhere(model.undecided_)]
     searched = model.solver == "order" and model.environments_ is None
     broken = model.score_ == "gaussian" and searched and isinstance(model.likelihood_, GaussianNV)
-    tie_break = (
-        " They are drawn in the directions that would fit best if all noise variances were equal; this is not evidence."
-    )
+    have, arrows = ("has", "The arrowhead of this edge is") if undecided == 1 else ("have", "Their arrowheads are")
+    tie_break = f" {arrows} arbitrary (golem draws the direction that would fit best with equal noise variances)."
     return Finding(
         "directions",
         "note",
-        f"{undecided} of {total} edges have no evidence for their direction ({shortened(examples, 2)})."
-        f"{tie_break if broken else ''}{' ' * bool(note)}{note}",
-        "Add knowledge (required or forbidden edges, tiers), or do an experiment: golem.next_experiment ranks them.",
+        f"{undecided} of {counted(total, 'edge')} {have} no evidence for {'its' if undecided == 1 else 'their'} "
+        f"direction ({shortened(examples, 2)}).{tie_break if broken else ''}",
+        "Add knowledge (required or forbidden edges, tiers), or do an experiment (next_experiment ranks them).",
     )
 
 
@@ -62,7 +61,7 @@ def find_conflicts(model: Golem) -> Finding:
         "warning",
         f"The noise variances support {shortened(examples, 2)}, but the noise shapes support the opposite. "
         f"{'Neither is claimed' if count == 1 else f'In these {count} conflicts neither is claimed'}.",
-        "The noise variances depend on the units: if these are not comparable, use --noise nv.",
+        "The noise variances depend on the units. If the columns have different units, use noise='nv'.",
     )
 
 
@@ -93,6 +92,6 @@ def find_noise_choice(model: Golem) -> Finding:
             "note",
             f"If the noise variances were {variances}, which is nearly as likely (score {behind:.1f} higher), "
             f"{names[i]!r} -> {names[j]!r} would be {fate}{others}.",
-            "Compare with --noise ev and --noise nv, and rely on the arrows that all fits share.",
+            "Compare with noise='ev' and noise='nv', and rely on the arrows that all fits share.",
         )
     return Finding(name, "ok", "No arrow would change with another noise model that is nearly as likely.")

@@ -208,11 +208,19 @@ def _find_effects(environments: Environments, shifts: list[Shift], uses_means: b
         return Finding(
             name,
             "note",
-            f"In {len(only_mean)} of {counted(len(shifts), 'target')} only the mean changes: "
-            f"{_places(environments, only_mean)}. With separate intercepts this decides no direction.",
-            "If the environments are comparable otherwise (no batch effects), use --intercepts shared.",
+            f"{_only_means(environments, only_mean)} With separate intercepts, a change of the mean gives no evidence "
+            "about directions.",
+            "If nothing else differs between the experiments (no batch effects), use intercepts='shared'.",
         )
     return Finding(name, "ok", f"All {counted(len(shifts), 'target')} show an effect.")
+
+
+def _only_means(environments: Environments, shifts: list[Shift]) -> str:
+    """Say which experiments change only the mean of a target."""
+    if len(shifts) > 1:
+        return f"{len(shifts)} experiments changed only the mean of their target: {_places(environments, shifts)}."
+    label, name = environments.labels[shifts[0].environment], environments.names[shifts[0].node]
+    return f"The experiment {label!r} changed only the mean of its target {name!r}."
 
 
 def _find_off_target(environments: Environments, shifts: list[Shift], uses_means: bool) -> Finding:
@@ -232,13 +240,14 @@ def _find_off_target(environments: Environments, shifts: list[Shift], uses_means
     parts = [", ".join(part for part, is_found in zip(PARTS, row, strict=True) if is_found) for row in found[worst]]
     examples = [f"{_place(environments, shifts[k])} ({part})" for k, part in zip(worst, parts, strict=True)]
     smallest = float(np.where(tested, adjusted, 1.0)[worst[0]].min())
+    many = "Once a variable changes" if len(serious) == 1 else f"{len(serious)} times a variable changes"
     return Finding(
         name,
         "warning",
-        f"In {len(serious)} of {len(shifts)} cases the mechanism of a variable shifts in an environment that does not "
-        f"target it: {shortened(examples, _MOST_EXAMPLES)}; {p_text(smallest)} for the first, corrected for "
-        f"{counted(int(tested.sum()), 'test')}.",
-        "Add these variables to the targets of the environments, or leave the environments out. A wrong parent or a "
+        f"{many} in an environment that does not list it as a target: {shortened(examples, _MOST_EXAMPLES)} "
+        f"({counted(len(shifts), 'pair')} of variable and environment tested; corrected {p_text(smallest)} for the "
+        "first).",
+        "Add the variables to the targets of these environments, or leave out the environments. A wrong parent or a "
         "curved effect can also cause this.",
     )
 
@@ -269,7 +278,7 @@ def _find_dependent_targets(environments: Environments, parents: Sequence[Indice
         f"{len(wrong)} of {counted(len(cases), 'target')} with parents still "
         f"{'depends' if len(wrong) == 1 else 'depend'} on them, although the interventions are said to be hard: "
         f"{shortened(examples, _MOST_EXAMPLES)}.",
-        "Use --intervention soft.",
+        "Use intervention='soft'.",
     )
 
 

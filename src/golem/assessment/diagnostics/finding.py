@@ -10,6 +10,8 @@ from typing import Literal
 from golem.runtime.html_text import leveled_list, paragraph
 
 Level = Literal["ok", "note", "warning"]
+# What to do where a test is not possible.
+LOOK = "Look at a scatter plot per edge: fit_file with scatter=True."
 
 
 @dataclass(frozen=True)

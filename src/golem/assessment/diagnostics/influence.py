@@ -127,7 +127,7 @@ def find_influence(
         f"{len(found)} of {graph.sum()} edges depend{'s' * (len(found) == 1)} on a few rows. Without {rows}, {edge} "
         f"improves the fit by {worst.gain_without:.1f} instead of {worst.gain:.1f} (deviance). An edge needs more than "
         f"its penalty, {worst.penalty:.1f}.",
-        "Check these rows (numbered from 1). Fit without them, or take logarithms of skewed columns.",
+        "Check these rows (row 1 is the first row of data). Fit without them, or take logarithms of skewed columns.",
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from golem.assessment.diagnostics.finding import Finding
+from golem.assessment.diagnostics.finding import LOOK, Finding
 from golem.assessment.diagnostics.normality import normality_test, standardized_moments
 from golem.assessment.p_values import holm
 from golem.data.moments import Moments
@@ -113,7 +113,7 @@ def find_equal_variances(model: Golem, residuals: Matrix | None) -> Finding:
         name,
         "warning" if test.factor >= _LARGE_FACTOR else "note",
         f"The directions depend on equal noise variances, but the variances differ ({numbers}).",
-        "Use --noise auto or --noise nv.",
+        "Use noise='auto' or noise='nv'.",
     )
 
 
@@ -127,7 +127,7 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix, independent: b
     checked = np.nonzero(np.ptp(residuals, axis=0) > 0)[0]
     if n < _FEWEST_ROWS or not len(checked):
         reason = f"the test needs {_FEWEST_ROWS} rows, and there are {n}" if n < _FEWEST_ROWS else "none of them varies"
-        return Finding(name, "note", f"Normality of the residuals was not checked: {reason}.", "Plot the residuals.")
+        return Finding(name, "note", f"Normality of the residuals was not checked: {reason}.", LOOK)
     z = residuals[:, checked] / residuals[:, checked].std(axis=0)  # squares of large units would overflow
     adjusted = holm(normality_test(z))
     bad = checked[adjusted < LEVEL]
@@ -136,18 +136,19 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix, independent: b
         least = f"smallest adjusted p = {adjusted.min():.2g}"
         return Finding(name, "ok", f"All residuals are compatible with a normal distribution ({least}).{rest}")
     tailed = [names[j] for j in bad if _is_log_normal(rows[:, j])]
-    logs = [f"Take logarithms of {quoted(tailed, 3)}."] if tailed else []
+    long = "a long right tail" if len(tailed) == 1 else "long right tails"
+    logs = [f"Take logarithms of {quoted(tailed, 3)}, which removes {long}."] if tailed else []
     tails = standardized_moments(rows)[1]
     extreme = [j for j in np.argsort(-tails) if tails[j] > _EXTREME and not _is_log_normal(rows[:, j])]
     if extreme:
         column = rows[:, extreme[0]]
+        where = f"in {names[extreme[0]]!r} " if len(extreme) > 1 else ""
         value = column[np.argmax(np.abs(column - np.median(column)))]
         return Finding(
             name,
             "warning",
-            f"A few extreme values dominate the variance of {quoted([names[j] for j in extreme], 3)} (in "
-            f"{names[extreme[0]]!r} one value is {value:.4g}, the median {np.median(column):.4g}) and can create or "
-            "hide edges.",
+            f"A few extreme values dominate the variance of {quoted([names[j] for j in extreme], 3)} ({where}one value "
+            f"is {value:.4g}; the median is {np.median(column):.4g}) and can create or hide edges.",
             " ".join([*logs, "Check whether these values are codes for missing values, errors or a long tail."]),
         )
     skewness, kurtosis = standardized_moments(residuals)
@@ -157,7 +158,7 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix, independent: b
         "note",
         f"The residuals of {len(bad)} of {len(names)} variables are not normal (most of all {names[worst]!r}: skewness "
         f"{skewness[worst]:.1f}, excess kurtosis {kurtosis[worst]:.1f}).",
-        " ".join([*logs, *(_use_of_shapes(model) if independent else [])]) or "Plot the residuals.",
+        " ".join([*logs, *(_use_of_shapes(model) if independent else [])]) or LOOK,
     )
 
 
@@ -165,8 +166,8 @@ def _use_of_shapes(model: Golem) -> list[str]:
     """Return how to use noise that is not normal for directions; nothing if it was tried and gave none."""
     if model.graph_.shape_note and not model.by_shape_.any():
         return []
-    how = "" if uses_shape(model) else ": use --shape auto" if model.shape == "off" else ": use --noise nv"
-    return [f"The shape of such noise can give directions{how} (docs/directions.md)."]
+    how = "" if uses_shape(model) else ": use shape='auto'" if model.shape == "off" else ": use noise='nv'"
+    return [f"The shape of such noise can decide directions{how}."]
 
 
 def _is_log_normal(column: Vector) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from golem.assessment.diagnostics.finding import Finding
 from golem.runtime.messages import quoted, shortened
+from golem.runtime.option_words import as_missing, dropping
 from golem.runtime.types import Matrix, Vector
 
 _FEWEST_OTHERS = 10
@@ -39,10 +39,11 @@ def find_odd_values(names: tuple[str, ...], rows: Matrix) -> Finding:
     parts, remedies = [], []
     if codes:
         parts.append(f"{shortened([_listed(code, shares) for code, shares in codes.items()], 3)}, far from all others")
-        remedies.append(f"If they mark missing values, use {_options(codes)} --missing em.")
+        remedies.append(f"If they mark missing values, use {_replaced(codes)} and missing='em'.")
     if numbering:
         parts.append(f"equally spaced values in {quoted(numbering, 3)}")
-        remedies.append("Drop row numbers (--drop); if the column is time, the rows are not independent.")
+        remedies.append(f"Drop row numbers: {dropping(numbering)}.")
+        remedies.append("If the column is time, the rows are not independent.")
     if not parts:
         codes_and_numbers = "a code for missing values, and no column looks like row numbers"
         return Finding("odd-values", "ok", f"No value far from the others looks like {codes_and_numbers}.")
@@ -60,7 +61,7 @@ def find_spikes(names: tuple[str, ...], rows: Matrix) -> Finding:
     if not shares:
         return Finding("spikes", "ok", "No column has far more zeros than other values.")
     sentence = f"Zeros are far more frequent than any other value: {_listed(0.0, shares)}."
-    remedy = f"If they mark missing values, use {_options({0.0: shares})} --missing em."
+    remedy = f"If they mark missing values, use {_replaced({0.0: shares})} and missing='em'."
     return Finding("spikes", "note", sentence, remedy)
 
 
@@ -70,10 +71,9 @@ def _listed(code: float, shares: dict[str, float]) -> str:
     return f"{_written(code)} in {shortened(columns, 5)}"
 
 
-def _options(codes: dict[float, dict[str, float]]) -> str:
-    """Return the options that declare the codes as markers of missing values, for their columns."""
-    typed = [f"{name}={_written(code)}" for code, shares in codes.items() for name in shares]
-    return " ".join(f"--na {shlex.quote(text)}" for text in typed)
+def _replaced(codes: dict[float, dict[str, float]]) -> str:
+    """Return how to turn the codes into missing values, in their columns."""
+    return as_missing([(name, _written(code)) for code, shares in codes.items() for name in shares])
 
 
 def _written(value: float) -> str:

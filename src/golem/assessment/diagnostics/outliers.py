@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.assessment.diagnostics.finding import Finding
-from golem.runtime.messages import counted, shortened
+from golem.assessment.diagnostics.finding import LOOK, Finding
+from golem.runtime.messages import shortened
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.regression import regressions
 
@@ -54,24 +54,25 @@ def find_outliers(
     """Find outlying rows, and say how much the weights depend on them; rows have their numbers in the table."""
     if len(rows) < _FEWEST_ROWS:
         sentence = f"Outliers were not checked: this needs {_FEWEST_ROWS} complete rows, and there are {len(rows)}."
-        return Finding("outliers", "note", sentence, "Plot the residuals.")
+        return Finding("outliers", "note", sentence, LOOK)
     found = outlying_rows(residuals)
     if not len(found):
         return Finding("outliers", "ok", "No row is far beyond the tails of the others.")
     kept = np.delete(rows, found, axis=0)
     listed = shortened([str(numbers[row] + 1) for row in found], 5)
-    sentence = f"{counted(len(found), 'row')} of {len(rows)} {'is an outlier' if len(found) == 1 else 'are outliers'}"
-    sentence = f"{sentence} ({listed}), far beyond the tails of the others"
+    one = len(found) == 1
+    sentence = f"Row {listed} is an outlier" if one else f"{len(found)} of {len(rows)} rows are outliers ({listed})"
     before, after = (_standardized_weights(graph, part) for part in (rows, kept))
     change = np.abs(after - before)
     i, j = np.unravel_index(int(change.argmax()), change.shape)
     matters = bool(change[i, j] > _CHANGE)
     if matters:
         sentence += (
-            f". Without them the standardized weight of {names[i]!r} -> {names[j]!r} would be {after[i, j]:.2f} "
-            f"instead of {before[i, j]:.2f}"
+            f". Without {'it' if one else 'them'}, the standardized weight of {names[i]!r} -> {names[j]!r} would be "
+            f"{after[i, j]:.2f} instead of {before[i, j]:.2f}"
         )
-    remedy = "Check these rows (numbered from 1), and compare with a fit without them."
+    remedy = f"Check {'it' if one else 'them'} (row 1 is the first row of data), and compare with a fit without "
+    remedy += "it." if one else "them."
     return Finding("outliers", "warning" if matters else "note", f"{sentence}.", remedy)
 
 

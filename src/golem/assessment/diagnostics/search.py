@@ -31,7 +31,7 @@ def find_search(model: Golem, refit: bool | None) -> Finding:
     if refit is False or (refit is None and d > _LARGEST):
         reason = "refit=False" if refit is False else f"there are {d} columns"
         sentence = f"Not checked, because {reason}: whether a second search finds the same graph."
-        return Finding(name, "note", sentence, "Check it with golem.diagnose(model, refit=True).")
+        return Finding(name, "note", sentence, "Check it in Python: golem.diagnose(model, X, refit=True).")
     again = reversed_refit(model)
     # Both directions are set for an edge that is undecided without the rows, which the second search does not have.
     ours, other = (fit.adjacency_ | (fit.undecided_ | fit.by_shape_).T for fit in (model, again))
@@ -45,8 +45,8 @@ def find_search(model: Golem, refit: bool | None) -> Finding:
         "warning" if len(pairs) > _MANY * total else "note",
         f"A second search, with the columns in reverse order, found a graph that differs in "
         f"{counted(len(pairs), 'edge')} ({examples}). "
-        f"The graph shown has {counted(total, 'edge')}, and {_compared(model, again)}.",
-        "Search longer with --effort thorough, and do not rely on edges that still differ.",
+        f"The graph shown has {counted(total, 'edge')}. {_compared(model, again)}",
+        "Search longer with effort='thorough', and do not rely on edges that still differ.",
     )
 
 
@@ -68,11 +68,13 @@ def reversed_refit(model: Golem) -> Golem:
 
 
 def _compared(model: Golem, again: Golem) -> str:
-    """Return which of two fits has the lower score."""
+    """Say which of two fits has the better score."""
     first, second = (_deviance(fit) for fit in (model, again))
     if abs(second - first) < 0.05:
-        return "both have the same score"
-    return f"its score is {abs(second - first):.1f} {'lower' if first < second else 'higher'}"
+        return "Both graphs have the same score."
+    better, other = ("graph shown", "other one") if first < second else ("other graph", "graph shown")
+    difference = f"{abs(second - first):.1f} (deviance plus penalty; lower is better)"
+    return f"The {better} is better than the {other}, by a score difference of {difference}."
 
 
 def _deviance(model: Golem) -> float:

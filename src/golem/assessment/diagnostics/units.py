@@ -12,6 +12,7 @@ from golem.assessment.diagnostics.finding import Finding
 from golem.data.environments import Environments
 from golem.data.moments import Moments
 from golem.estimator.golem import Golem, is_counted
+from golem.runtime.messages import counted
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import GaussianNV
 from golem.solvers import Status
@@ -66,8 +67,8 @@ def survival(graph: BoolMatrix, decided: BoolMatrix, other: BoolMatrix, other_de
     """
     joined, claimed = other | other.T, other_decided | other_decided.T
     opened, turned = decided & joined & ~claimed, decided & other_decided.T
-    counted = (graph, graph & joined, decided, decided & other_decided, opened, turned)
-    return Survival(*(int(edges.sum()) for edges in counted))
+    parts = (graph, graph & joined, decided, decided & other_decided, opened, turned)
+    return Survival(*(int(edges.sum()) for edges in parts))
 
 
 def standardized_refit(model: Golem) -> Golem:
@@ -146,22 +147,30 @@ def find_units(model: Golem, refit: bool | None, largest: int) -> Finding:
             "note",
             f"Not checked, because {reason}: whether the graph depends on the units, although "
             f"{int(model.by_variance_.sum())} of {int(graph.sum())} directions depend only on the noise variances.",
-            "Check it with golem.diagnose(model, refit=True).",
+            "Check it in Python: golem.diagnose(model, X, refit=True).",
         )
     # Directions by shape do not depend on the units, and the refit has no rows to find them.
     again, decided = standardized_refit(model), graph & ~model.undecided_ & ~model.by_shape_
     found = survival(graph, decided, again.adjacency_, again.adjacency_ & ~again.undecided_)
-    fates = [f"{count} {fate}" for count, fate in ((found.opened, "undecided"), (found.turned, "reversed")) if count]
-    but = "and" if found.kept_directions == found.directions else "but"
-    sentence = (
-        f"After standardizing the columns, {found.kept} of {found.edges} edges remain"
-        f"{f', {but} {found.kept_directions} of {found.directions} directions' if found.directions else ''}"
-        f"{' (now ' + ', '.join(fates) + ')' if fates else ''}.{_sorting(model, decided)}"
-    )
+    sentence = f"If the columns are standardized, {_kept(found)}.{_sorting(model, decided)}"
     if found.lost == 0:
         return Finding("units", "ok", sentence)
-    remedy = "If the units are not comparable, do not trust edges and directions that are lost; use --noise nv."
+    remedy = "If the columns have different units, use noise='nv'."
     return Finding("units", "warning" if found.lost > _MANY_LOST else "note", sentence, remedy)
+
+
+def _kept(found: Survival) -> str:
+    """Say how many edges and directions remain, and what becomes of the other directions."""
+    edges = f"{found.kept} of {counted(found.edges, 'edge')} remain{'s' if found.kept == 1 else ''}"
+    if not found.directions:
+        return edges
+    if found.kept_directions == found.directions:
+        return f"{edges}, and no direction changes"
+    lost = found.directions - found.kept_directions - found.turned - found.opened
+    counts = ((found.turned, "reversed"), (found.opened, "undecided"), (lost, "lost with the edge"))
+    fates = [f"{count} {'is' if count == 1 else 'are'} {fate}" for count, fate in counts if count]
+    kept = f"only {found.kept_directions} of {counted(found.directions, 'direction')}"
+    return f"{edges}, but {kept if found.kept_directions else 'no direction does'} ({', '.join(fates)})"
 
 
 def _sorting(model: Golem, decided: BoolMatrix) -> str:
@@ -170,4 +179,6 @@ def _sorting(model: Golem, decided: BoolMatrix) -> str:
         return ""
     variances = model.moments_.variances
     rising = int((decided & (variances[:, None] < variances)).sum())
-    return f" {rising} of the {decided.sum()} directions go from the column with the smaller variance to the larger."
+    go = "goes" if rising == 1 else "go"
+    directions = counted(int(decided.sum()), "direction")
+    return f" {rising} of {directions} {go} from the column with the smaller variance to the one with the larger."
