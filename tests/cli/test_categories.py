@@ -21,10 +21,10 @@ def table():
 def test_a_fit_prints_writes_and_repeats(table, tmp_path):
     table.to_csv(tmp_path / "data.csv", index=False)
     result = golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out", "--bootstrap", 4, "--no-diagnose", "--scatter")
-    assert "No scatter plots (--scatter): they are for tables of numbers, and this one has categories." in result.output
+    assert "There are no scatter plots (--scatter), because the table has categories." in result.output
     assert "learned from random halves of the rows" in result.output
-    assert "strength: log-likelihood that the edge gains" in result.output
-    assert "degenerate Gaussian score" in result.output
+    assert "strength: gain in log-likelihood from the edge" in result.output
+    assert "score for mixed tables (degenerate Gaussian)" in result.output
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "graph.json", "edges.csv", "coefficients.csv", "graph.png", "report.html",
     }  # fmt: skip

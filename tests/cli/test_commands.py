@@ -129,10 +129,10 @@ def test_report_makes_the_page_of_saved_results(simulated):
     assert "<h1>a &lt;b&gt;</h1>" in page.read_text()
     assert "is a folder" in golem("report", graph, "-o", simulated, expect=1).output
     assert (
-        "give the graph.json that `golem fit` writes"
+        "Give the graph.json that `golem fit` writes"
         in golem("report", simulated / "truth.csv", "-o", page, expect=1).output
     )
-    assert "no such file" in golem("report", simulated / "nothing.json", "-o", page, expect=1).output
+    assert "There is no such file" in golem("report", simulated / "nothing.json", "-o", page, expect=1).output
 
 
 def test_simulate_is_reproducible_and_follows_its_options(tmp_path):
@@ -160,7 +160,7 @@ def test_score_prints_every_metric(tmp_path):
     (tmp_path / "t.csv").write_text("source,target\na,b\nb,c\n")
     (tmp_path / "e.csv").write_text("source,target\nb,a\nb,c\n")
     output = golem("score", tmp_path / "t.csv", tmp_path / "e.csv").output
-    for name in ("SHD ", "SHD-C", "SID", "TPR", "FDR", "PRECISION", "F1"):
+    for name in ("SHD ", "SHD-C", "SID", "TPR", "FDR", "precision", "F1"):
         assert name in output
     scores = json.loads(
         golem("score", tmp_path / "t.csv", tmp_path / "e.csv", "--json", "--normalize", "--nodes", 4).output
@@ -176,17 +176,20 @@ def test_score_says_why_a_metric_is_undefined(tmp_path):
     truth.write_text("source,target\na,b\nb,c\n")
     estimate.write_text("source,target\na,b\nb,c\nc,a\n")
     output = golem("score", truth, estimate).output
-    assert "SHD-C      undefined: the estimate has a cycle, 'a' -> 'b' -> 'c' -> 'a'\n" in output
-    assert "SID        undefined: the estimate has a cycle, 'a' -> 'b' -> 'c' -> 'a'\n" in output
+    assert "SHD-C      undefined (the estimate has a cycle, 'a' -> 'b' -> 'c' -> 'a')\n" in output
+    assert "SID        undefined (the estimate has a cycle, 'a' -> 'b' -> 'c' -> 'a')\n" in output
     assert "TPR        1\n" in output
     estimate.write_text("source,target\na,b\nb,a\nb,c\n")
     assert "'a' -> 'b' -> 'a' (--cpdag treats edges in both directions" in golem("score", truth, estimate).output
-    assert "SID        undefined: SID is not defined for an equiv" in golem("score", truth, estimate, "--cpdag").output
+    assert (
+        "SID        undefined (it needs a DAG, not an equivalence class)"
+        in golem("score", truth, estimate, "--cpdag").output
+    )
     estimate.write_text(",a,b,c\na,0,0,0\nb,0,0,0\nc,0,0,0\n")
-    assert "PRECISION  undefined: the estimate has no edges\n" in golem("score", truth, estimate).output
+    assert "precision  undefined (the estimate has no edges)\n" in golem("score", truth, estimate).output
     empty = golem("score", estimate, estimate).output
-    assert "TPR        undefined: the truth has no edges\n" in empty
-    assert "F1         undefined: neither graph has an edge\n" in empty
+    assert "TPR        undefined (the truth has no edges)\n" in empty
+    assert "F1         undefined (neither graph has an edge)\n" in empty
 
 
 def test_graphs_that_cannot_be_compared_are_refused_with_their_edges(simulated):
@@ -287,10 +290,10 @@ def test_a_saved_row_index_is_left_out_with_a_warning(simulated):
         (
             "3.csv",
             b"x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n1,2,3,4,5,six\n",
-            "3.csv: Column 'x5' contains numbers, except 'six' in line 3",
+            "3.csv: Column 'x5' is numeric except for 'six' in line 3",
         ),
         ("3.csv", b"x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n1,2,3,,5,6\n", "'x3' (1 value). The first is in line 3"),
-        ("3.csv", b"x0,x1,x2,x3,x4,y\n1,2,3,4,5,6\n", "3.csv: The columns differ from those of"),
+        ("3.csv", b"x0,x1,x2,x3,x4,y\n1,2,3,4,5,6\n", "3.csv: Column 'x5' of"),
     ],
 )
 def test_a_bad_file_in_a_folder_is_named_and_nothing_is_written(folder, name, content, message):
@@ -364,7 +367,7 @@ def test_fit_and_compare_print_the_same_bic(simulated):
     printed = golem("fit", simulated / "data.csv", "-o", simulated / "out", "--noise", "ev").output
     compared = golem("compare", simulated / "data.csv", "--methods", "order-ev", "-o", simulated / "methods").output
     (bic,) = re.findall(
-        r"^BIC (\S+) \(for comparison: always with least-squares weights and free noise variances",
+        r"^BIC (\S+) \(least-squares weights, free noise variances; comparable across methods",
         printed,
         re.MULTILINE,
     )
@@ -381,7 +384,7 @@ def test_version_and_no_command():
     ("content", "message"),
     [
         ("a,b\n1,2\n1,3\n1,5\n", "data.csv: Column 'a' is constant"),
-        ("a,b\n1,x\n1,3\n", "Column 'b' contains numbers, except 'x' in line 2"),
+        ("a,b\n1,x\n1,3\n", "Column 'b' is numeric except for 'x' in line 2"),
         ("a\n1\n2\n", "at least 2 columns"),
         ("a,b\n1,\n2,3\n3,4\n", "Missing values (NaN) in 1 of 2 columns"),
         ("", "empty"),
@@ -483,7 +486,7 @@ def test_columns_can_be_dropped_and_a_missing_header_is_told(tmp_path, rng):
     for drop in (["--drop", "id, c"], ["--drop", "id", "--drop", "c"]):
         assert json.loads(golem("fit", path, "-o", tmp_path / "out", *drop, "--quiet", "--json").output)["d"] == 2
     path.write_text("\n".join(f"{a},{b}" for a, b in rng.normal(size=(50, 2))))
-    assert "No header line found" in golem("fit", path, "-o", tmp_path / "out").output
+    assert "Without a header line, the columns are named" in golem("fit", path, "-o", tmp_path / "out").output
 
 
 def test_graphs_over_other_variables_are_not_compared(tmp_path):
@@ -497,7 +500,7 @@ def test_graphs_over_other_variables_are_not_compared(tmp_path):
     ("options", "sentence"),
     [
         (["--threshold", "0.3"], "--threshold 0.3 cannot be used here: --solver order does not use it."),
-        (["--device", "foo"], "Unknown --device foo."),
+        (["--device", "foo"], "Unknown device 'foo'."),
         (["--certificate", "--noise", "nv"], "A certificate needs --noise ev; got --noise nv."),
         (["--noise", "foo"], "'foo' is not one of"),
     ],

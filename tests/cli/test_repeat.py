@@ -104,7 +104,7 @@ def test_weights_that_moved_are_told(finished):
     for edge in changed["edge_table"]:
         edge["weight"] *= 1.01
     record.write_text(json.dumps(changed))
-    assert "the edges are the same, but weights differ by up to" in golem("fit", "--from", record).output
+    assert "the edges are the same, but the weights differ by up to" in golem("fit", "--from", record).output
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_a_repeat_takes_no_settings(options, message, finished):
 
 
 def test_records_that_are_none_are_refused(finished):
-    assert "give the graph.json" in golem("fit", "--from", "out/edges.csv", expect=1).output
-    assert "no such file" in golem("fit", "--from", "none.json", expect=1).output
+    assert "Give the graph.json" in golem("fit", "--from", "out/edges.csv", expect=1).output
+    assert "There is no such file" in golem("fit", "--from", "none.json", expect=1).output
     record = finished / "out" / "graph.json"
     content = json.loads(record.read_text())
     record.write_text(json.dumps(content | {"data": None}))

@@ -12,6 +12,7 @@ from golem.cli.running import user_errors
 from golem.cli.terminal import out, showing_warnings
 from golem.runtime.files import require_writable
 from golem.runtime.lazy_modules import skip_slow_imports
+from golem.runtime.messages import counted
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
@@ -83,6 +84,7 @@ def _print_consensus(scores: GraphScores, truth: BoolMatrix, model: Golem) -> No
         f"{reversed_} reversed, {adjacent - right - reversed_} undecided) and {scores.edges - adjacent} are not.",
         f"Of the {edges} edges of the consensus, {edges - adjacent} are missing.",
         f"With the arrows as drawn, the SHD is {scores.shd:.0f}: edges to add, remove or reverse to get the "
-        f"consensus (empty graph: {edges}). SHD-C {scores.shd_c:.0f}, SID {scores.sid:.0f} (see docs/glossary.md).",
+        f"consensus (empty graph: {edges}). Between the equivalence classes it is {scores.shd_c:.0f} (SHD-C).",
+        f"Effects computed from this graph would be wrong for {counted(int(scores.sid), 'pair')} of variables (SID).",
     ):
         out.print(line)

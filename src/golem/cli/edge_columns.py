@@ -19,7 +19,7 @@ def edge_columns(
         texts["weight"] = lambda edge: _written(edge.weight, "+.3g")
         if bootstrap is not None:
             texts[f"{bootstrap.level:.0%} interval"] = lambda edge: (
-                "" if edge.weight_low is None else f"({edge.weight_low:+.3g}, {edge.weight_high:+.3g})"
+                "" if edge.weight_low is None else f"({_signed(edge.weight_low)}, {_signed(edge.weight_high)})"
             )
         else:
             texts["std. error"] = lambda edge: _written(edge.standard_error, ".2g")
@@ -30,6 +30,11 @@ def edge_columns(
     elif "strength" not in texts:
         texts["standardized"] = lambda edge: _written(edge.standardized_weight, "+.2f")
     return tuple(texts), lambda edge: tuple(text(edge) for text in texts.values())
+
+
+def _signed(value: float | None) -> str:
+    """Return a number with its sign; 0 has none."""
+    return f"{value:+.3g}" if value else "0"
 
 
 def _written(value: float | None, format: str) -> str:

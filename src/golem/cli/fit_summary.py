@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from golem.cli.terminal import edge_table, name_cell, out, print_files, print_table
-from golem.runtime.messages import counted, quoted, shortened
+from golem.runtime.messages import counted, shortened
+from golem.runtime.option_words import as_options
 
 if TYPE_CHECKING:
     from golem.assessment.bootstrap_result import Bootstrap
@@ -23,11 +24,17 @@ _FEW_REPLICATES = 20
 _MOST_FINDINGS = 5
 _MOST_EDGES = 50
 _DIRECTION_MEANINGS = {
-    "undecided": "have no evidence; the reverse fits equally well",
-    "by variance": "depend only on the noise variances, and so on the units of the columns",
-    "by shape": "rest on the shape of the noise, with an error rate of at most 1% if the linear model holds",
-    "by knowledge": "were given or follow from the knowledge",
-    "by intervention": "depend on the interventions",
+    "undecided": ("has no evidence; the reverse fits equally well", "have no evidence; the reverse fits equally well"),
+    "by variance": (
+        "depends only on the noise variances, and so on the units of the columns",
+        "depend only on the noise variances, and so on the units of the columns",
+    ),
+    "by shape": (
+        "is based on the shape of the noise, with an error rate of at most 1% if the linear model holds",
+        "are based on the shape of the noise, with an error rate of at most 1% if the linear model holds",
+    ),
+    "by knowledge": ("follows from your knowledge", "follow from your knowledge"),
+    "by intervention": ("is decided by experiments", "are decided by experiments"),
 }
 
 
@@ -41,11 +48,11 @@ def print_fit(result: FitResult) -> None:
     proof = result.certificate
     if proof is not None:
         out.print(
-            "Certificate: started from this graph, the paper's score (l1 and DAG penalties) decreases to "
-            f"{proof.score:.6g}. Its optimality conditions hold there up to {proof.stationarity:.1e}.",
+            f"Certificate: minimizing the paper's score (l1 and DAG penalties) from this graph gives "
+            f"{proof.score:.6g}; the optimality conditions hold to within {proof.stationarity:.1e}.",
         )
     if result.repeat is not None:
-        out.print(result.repeat.sentence)
+        out.print(as_options(result.repeat.sentence))
     print_next_experiment(result.document)
     print_findings(result.diagnosis)
     print_saved(result.output, () if result.selection is None else ("path.csv", "path.png"))
@@ -97,8 +104,9 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
         _print_bootstrap(supplement.bootstrap, has_intervals=any(edge.weight is not None for edge in found))
         if document.confidence_overstated:
             out.print(
-                f"The frequencies and intervals are overstated, because the rows depend on the rows before them: they "
-                f"carry as much information as about {document.effective_rows} independent rows.\n",
+                f"Neighbouring rows are similar, so the {about['n']} rows carry as much information as about "
+                f"{document.effective_rows} independent ones. The frequencies are too high and the intervals too "
+                "narrow.\n",
                 soft_wrap=True,
             )
     if found:
@@ -106,7 +114,7 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
         _print_noise_choice(model)
     if about["cut_edges"]:
         out.print(f"{counted(about['cut_edges'], 'edge')} removed to break cycles.")
-    _print_score(model, about["objective"])
+    _print_score(model, about["objective"], about["bic"])
     step = "perturbed order" if model.solver == "order" else "iteration"
     steps = f" {counted(about['iterations'], step)}," if about["iterations"] else ""
     out.print(f"{about['status']['message']}{steps} {about['seconds']:.1f} s")
@@ -127,20 +135,24 @@ def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
     print_table(table)
     if len(found) > len(shown):
         out.print(f"... and {len(found) - len(shown)} more in edges.csv")
+    if bootstrap is not None and "strength" not in headings:
+        out.print("sorted by standardized weight, which is in edges.csv")
     if bootstrap is None and any(edge.standard_error is not None for edge in found):
         standardized = "" if "strength" in headings else "; standardized: weight in SDs"
-        out.print(f"std. error: of the weight if the graph is right and the rows are independent{standardized}")
+        assumed = "assuming the graph is right and the rows are independent"
+        out.print(f"std. error: standard error of the weight, {assumed}{standardized}")
     if "strength" in headings:
         out.print(
-            "strength: log-likelihood that the edge gains. Edges with a category have no weight; coefficients.csv has "
-            "their coefficients per level"
+            "strength: gain in log-likelihood from the edge. Edges with a category have no weight; coefficients.csv "
+            "has their coefficients per level"
         )
-    for word, meaning in _DIRECTION_MEANINGS.items():
+    total = counted(len(found), "direction")
+    for word, (one, many) in _DIRECTION_MEANINGS.items():
         if count := words.count(word):
-            out.print(f"{word}: {count} of {len(found)} directions {meaning}")
+            out.print(f"{word}: {count} of {total} {one if count == 1 else many}")
     if any(words) and (count := sum(edge.direction_from == "structure" for edge in found)):
-        same = "are the same in all graphs of the equivalence class"
-        out.print(f"no entry (by structure): {count} of {len(found)} directions {same}")
+        same = f"{'is' if count == 1 else 'are'} the same in all graphs of the equivalence class"
+        out.print(f"no entry (by structure): {count} of {total} {same}")
 
 
 def _print_r2(names: list[str], r2: list[float | None], kind: str) -> None:
@@ -148,8 +160,13 @@ def _print_r2(names: list[str], r2: list[float | None], kind: str) -> None:
     known = sorted((value, name) for name, value in zip(names, r2, strict=True) if value)
     if known:
         median, (highest, best) = known[len(known) // 2][0], known[-1]
-        few = f"the {counted(len(known), f'{kind}variable')} with parents"
-        out.print(f"R2 (explained by the parents): median {median:.2f} of {few}, highest {highest:.2f} ({best!r})")
+        if len(known) == 1:
+            out.print(f"R2 of {best!r} (variance explained by its parents): {highest:.2f}")
+            return
+        few = f"{len(known)} {kind}variables with parents"
+        out.print(
+            f"R2 (variance explained by the parents): median {median:.2f} of {few}, highest {highest:.2f} ({best!r})"
+        )
 
 
 def _knowledge_sentence(knowledge: dict[str, list[list[str]]]) -> str:
@@ -160,7 +177,7 @@ def _knowledge_sentence(knowledge: dict[str, list[list[str]]]) -> str:
         if edges:
             parts.append(f"{key} {shortened(edges, 3)}")
     if tiers := knowledge.get("tiers"):
-        parts.append(f"{counted(len(tiers), 'tier')} " + ", then ".join(quoted(tier, 3) for tier in tiers))
+        parts += [f"tier {number}: {shortened(tier, 3)}" for number, tier in enumerate(tiers, start=1)]
     return f"Knowledge used: {'; '.join(parts)}"
 
 
@@ -178,7 +195,8 @@ def _print_bootstrap(bootstrap: Bootstrap, has_intervals: bool) -> None:
         "  connected  share of the graphs that connect the two variables",
         "  directed   share of the graphs with this direction (undecided edges count half)",
         f"The consensus (pairs that most of these graphs connect) has {consensus}; see graph.json.",
-        "The numbers show how stable an edge is, not errors that all graphs share, e.g. from hidden common causes.\n",
+        "These numbers measure stability. They cannot reveal errors that all the graphs share, e.g. from hidden common "
+        "causes.\n",
     ):
         out.print(line)
 
@@ -191,7 +209,7 @@ def _print_noise_choice(model: Golem) -> None:
         out.print(model.noise_choice_.reason)
 
 
-def _print_score(model: Golem, terms: dict[str, float | None]) -> None:
+def _print_score(model: Golem, terms: dict[str, float | None], bic: float | None) -> None:
     """Print the score with its terms, and the BIC as `golem compare` prints it."""
     if model.score_ != "gaussian":
         from golem.output.document import SCORES
@@ -203,13 +221,8 @@ def _print_score(model: Golem, terms: dict[str, float | None]) -> None:
         f"Score per row {_number(terms['score'])} = likelihood term {_number(terms['likelihood'])} + penalty on edges "
         f"{_number(terms['sparsity'])}{cycles} (lower is better)",
     )
-    graph, moments = model.adjacency_, model.moments_
-    # A node with as many parents as rows has no residual variance; environments have no common covariance.
-    if model.environments_ is None and hasattr(model, "sem_") and graph.sum(axis=0).max() < moments.n - 1:
-        from golem.score.objective import graph_bic
-
-        bic = graph_bic(graph, moments.covariance, moments.n)
-        out.print(f"BIC {bic:.1f} (for comparison: always with least-squares weights and free noise variances)")
+    if bic is not None:
+        out.print(f"BIC {bic:.1f} (least-squares weights, free noise variances; comparable across methods)")
 
 
 def _number(value: float | None) -> str:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from golem.runtime.types import BoolMatrix
 
 _MOST_VIOLATIONS = 10
+# Metrics that are abbreviations.
+_TITLES = {"shd": "SHD", "shd_c": "SHD-C", "sid": "SID", "tpr": "TPR", "fdr": "FDR", "f1": "F1"}
 # Options that need a second graph, and options that need a table.
 _WITH_GRAPH = ("--cpdag", "--normalize", "--nodes")
 _WITH_DATA = ("--plot", "--missing", "--na", "--columns", "--drop", "--header", "--covariance", "--rows")
@@ -112,7 +114,7 @@ def _check(graph: Path, data: list[str], table: TableOptions, plot: Path | None,
     known = _graph_or_document(graph)
     if plot is not None:
         require_picture(plot)
-        require_writable(plot.parent)
+        require_writable(plot.parent, "file")
     with spooled(data) as paths, showing_warnings(quiet=False):
         source = open_source(paths, table.reading, divided=False, checked=False, scheduler=None)
         columns = source.names
@@ -177,8 +179,8 @@ def _compare(truth: Path, estimate: Path, cpdag: bool, normalize: bool, nodes: i
     out.print(f"{counts.true} true, {counts.reversed} reversed{note}, {counts.extra} extra, {counts.missing} missing")
     reasons = _reasons(E, names, cpdag)
     for name, value in values.items():
-        shown = f"undefined: {reasons[name]}" if value is None else f"{value:.4g}"
-        out.print(f"{name.replace('_', '-').upper():<10} {shown}")
+        shown = f"undefined ({reasons[name]})" if value is None else f"{value:.4g}"
+        out.print(f"{_TITLES.get(name, name):<10} {shown}")
 
 
 def _all_names(first: NamedGraph, second: NamedGraph, nodes: int | None) -> tuple[str, ...]:
@@ -226,7 +228,7 @@ def _reasons(estimate: BoolMatrix, names: tuple[str, ...], cpdag: bool) -> dict[
     none = "the estimate has no edges"
     return {
         "shd_c": cyclic,
-        "sid": "SID is not defined for an equivalence class" if cpdag else cyclic,
+        "sid": "it needs a DAG, not an equivalence class" if cpdag else cyclic,
         "tpr": "the truth has no edges",
         "fdr": none,
         "precision": none,

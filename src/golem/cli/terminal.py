@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from golem.runtime.messages import printable
+from golem.runtime.option_words import as_options
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,7 +47,7 @@ def showing_warnings(quiet: bool) -> Iterator[None]:
 
     def show(message: Warning | str, *about: Any) -> None:
         if not quiet:
-            err.print(f"Warning: {message}", style="yellow")
+            err.print(f"Warning: {as_options(str(message))}", style="yellow")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -89,8 +90,7 @@ def print_table(table: Table) -> None:
     out.print(table, crop=False)
 
 
-def print_files(output: Path, files: Sequence[str], report: bool = True) -> None:
-    """Print which results are in a folder."""
+def print_files(output: Path, files: Sequence[str]) -> None:
+    """Print which results are in a folder, besides the report."""
     out.print(f"\nSaved in {output}: {', '.join(files)}")
-    if report:
-        out.print(f"Open the report in a browser: {output / 'report.html'}")
+    out.print(f"Open the report in a browser: {output / 'report.html'}")

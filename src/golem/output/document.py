@@ -43,7 +43,7 @@ from golem.output.settings_document import plain, settings, versions
 from golem.runtime.messages import quoted
 from golem.runtime.types import BoolVector
 from golem.runtime.version import __version__
-from golem.score.likelihood import GaussianEV
+from golem.score.objective import graph_bic
 from golem.score.regression import Regressions, weighted_edges
 from golem.solvers import Status, TracePoint
 from golem.solvers.paper_recipe import NOISE_MODELS
@@ -99,10 +99,10 @@ DIRECTIONS = {
 
 # What each score is, in the words of tables and pages.
 SCORES = {
-    "gaussian": "Gaussian score of numbers",
-    "mixed": "degenerate Gaussian score of numbers and categories",
-    "bdeu": "BDeu score of categories, with an equivalent sample size of 1",
-    "discrete-bic": "BIC of categories",
+    "gaussian": "Gaussian score for numbers",
+    "mixed": "score for mixed tables (degenerate Gaussian)",
+    "bdeu": "BDeu score for categories, with an equivalent sample size of 1",
+    "discrete-bic": "BIC for categories",
 }
 
 
@@ -207,6 +207,17 @@ def _confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, Any]:
     return dict(zip(FROM_BOOTSTRAP, map(_number, numbers), strict=True))
 
 
+def _bic(model: Golem) -> float | None:
+    """Return the BIC with least-squares weights and free noise variances, as `golem compare` reports it.
+
+    A node with as many parents as rows has no residual variance, and environments have no common covariance.
+    """
+    graph, moments = model.adjacency_, model.moments_
+    if model.environments_ is not None or graph.sum(axis=0).max() >= moments.n - 1:
+        return None
+    return _number(graph_bic(graph, moments.covariance, moments.n))
+
+
 def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocument:
     """Return the graph document of a fitted model."""
     supplement = supplement or Supplement()
@@ -215,7 +226,6 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
     sem, categories = getattr(model, "sem_", None), has_categories(model)
     gaps = model.missing_
     missing = None if gaps is None else dataclasses.asdict(gaps) | {"sentence": gaps.sentence}
-    equal = not categories and isinstance(model.likelihood_, GaussianEV)
     noise_variances, intercepts = _parameters(model)
     graph, raw = model.graph_, solution.raw
     same = isinstance(raw, Regressions) or np.array_equal(raw, model.weights_)
@@ -235,9 +245,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         status=StatusRecord(name=solution.status.name.lower(), message=solution.status.value),
         interrupted=solution.status is Status.INTERRUPTED,
         objective=_numbers(solution.terms),
-        bic=None
-        if sem is None or model.environments_ is not None
-        else _number(sem.bic(moments, equal_variances=equal)),
+        bic=None if sem is None else _bic(model),
         cut_edges=solution.cut_edges,
         iterations=solution.iterations,
         seconds=solution.seconds,

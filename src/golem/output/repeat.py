@@ -48,7 +48,10 @@ class Repeat:
         if not self.same_graph:
             graph = f"the graph differs: {counted(self.new_edges, 'edge')} added, {self.lost_edges} removed"
         elif self.largest_difference > _SAME_WEIGHT:
-            graph = f"the edges are the same, but weights differ by up to {self.largest_difference:.1e} of the largest"
+            share = (
+                f"{self.largest_difference:.2g}" if self.largest_difference < 1e-4 else f"{self.largest_difference:.2%}"
+            )
+            graph = f"the edges are the same, but the weights differ by up to {share} of the largest weight"
         else:
             graph = "the graph is the same"
         changed = ", ".join(f"{name} {pair}" for name, pair in self.other_versions.items())
@@ -156,7 +159,7 @@ class Run:
         """Yield remarks on settings that may not suit other data."""
         selection, n = self.document.selection, self.document.n
         if selection:
-            yield f"The choice of --select {selection.method} was kept; run golem fit with --select to choose again."
+            yield f"The choice of select={selection.method!r} was kept. To choose again, fit with select=..."
         if is_counted(model) and isinstance(model.lambda_sparsity, int | float) and n and n != model.moments_.n:
             then, now = (2 * rows * model.lambda_sparsity for rows in (n, model.moments_.n))
             yield (

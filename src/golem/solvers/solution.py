@@ -36,7 +36,7 @@ class Status(Enum):
     ACYCLIC = "Converged: the weights are acyclic within the tolerance."
     COMPLETED = "Completed: all planned steps were taken."
     EXACT = "Completed: no graph has a lower score (exact search)."
-    GRID = "Completed: the best of several exact searches with different assumptions about the noise variances."
+    GRID = "Completed: exact searches under several assumptions about the noise variances; the best graph was kept."
     AGREED = "Completed: independent starts of the search reached the same score."
     SEARCHED = "Completed: the search finished, but a better graph may exist."
     MAX_ITER = "Stopped: the iteration limit was reached before the tolerance. Increase max_iter."

@@ -81,16 +81,22 @@ class NoiseChoice:
     def reason(self) -> str:
         """The choice as a sentence for the user."""
         if self.kind == "equal":
-            return "The noise variances may all be equal. So the scales of the columns help to find directions."
+            return (
+                "The data are consistent with equal noise variances, so golem uses the scales of the columns to find "
+                "directions."
+            )
         # Two draws from N(mu, tau^2) differ by 0.95 tau in the median.
         factor = f"in the fitted model, a typical pair differs by a factor of {np.exp(0.95 * self.tau):.3g}"
         if self.kind == "tied":
-            return f"The noise variances are similar ({factor}). So the scales of the columns help to find directions."
+            return (
+                f"The noise variances are similar ({factor}), so golem uses the scales of the columns to find "
+                "directions."
+            )
         if self.standardized:
             cause = "The variances of the columns are more similar than those of the noise, as in standardized data."
         else:
             cause = f"The noise variances are far apart ({factor})."
-        return f"{cause} So the scales of the columns are not used to decide directions (free noise variances)."
+        return f"{cause} So golem does not use the scales of the columns to find directions (free noise variances)."
 
 
 class NoiseScores:
