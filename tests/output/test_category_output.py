@@ -111,7 +111,7 @@ def test_the_page_knows_types_and_coefficients(model, tmp_path):
     assert [one["kind"] for one in content["variables"]] == ["category", "numeric", "numeric", "category"]
     assert content["measure"] == "edge_strength"
     assert len(content["coefficients"]) == len(model.coefficients_)
-    assert "2 of the variables are categories, so the graph minimizes the degenerate Gaussian score" in page
+    assert "2 of the variables are categories, so golem used the score for mixed tables" in page
 
 
 def test_the_command_of_a_page_has_the_score(model):

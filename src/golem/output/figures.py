@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
 # Blue and orange are safe for colour blindness, and differ in lightness in grey print.
 POSITIVE, NEGATIVE = "#2166ac", "#d6701c"
-UNDECIDED, BY_VARIANCE = (0, (4, 2)), (0, (1, 1))
+# The lines of directions, as in the report; others are solid.
+LINES: dict[str, tuple[str, Any]] = {
+    "none": ("direction undecided", (0, (4, 2))),
+    "variances": ("direction from variances only", (0, (1, 1))),
+    "shape": ("direction from the shape of the noise", (0, (6, 1.5, 1, 1.5))),
+    "knowledge": ("direction from knowledge", (0, (12, 1.3))),
+    "interventions": ("direction from interventions", (0, (5, 1.5, 1, 1.5, 1, 1.5))),
+}
 NODE_FILL, NODE_EDGE, TEXT = "#f4f1ea", "#5b5b5b", "#1d1d1d"
 LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES = 60, 500
 # The p-values of a check that get a label, and the smallest that is drawn.
@@ -56,9 +63,10 @@ def plot_model(model: Golem, ax: Axes | Figure | None = None) -> Axes:
 def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None = None) -> Axes:
     """Draw the learned graph in layers, causes above effects.
 
-    The width of an arrow shows the size of its standardized weight, its colour the sign; an undecided edge is dashed,
-    and an edge that only the noise variances direct is dotted. In a table with categories, the width shows the edge
-    strength, categories have square boxes, and their edges, which have no sign, are grey.
+    The width of an arrow shows the size of its standardized weight, its colour the sign. An undecided edge is dashed;
+    the legend explains other lines, such as that of an edge that only the noise variances direct. In a table with
+    categories, the width shows the edge strength, categories have square boxes, and their edges, which have no sign,
+    are grey.
 
     Examples
     --------
@@ -84,7 +92,7 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
     sizes, weights = _sizes(model), model.weights_
     largest = max(float(sizes.max(initial=0)), 1e-300)
     squares = [variable.is_category for variable in getattr(model, "variables_", ())] or [False] * len(names)
-    undecided, by_variance = (getattr(model, name, np.zeros_like(adjacency)) for name in ("undecided_", "by_variance_"))
+    sources = _sources(model)
 
     for (x, y), name, square in zip(layout.positions, names, squares, strict=True):
         box = f"{'square' if square else 'round'},pad=0.35"
@@ -99,11 +107,11 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
                 path=Path(points * [1, -1], codes), arrowstyle="-|>",
                 mutation_scale=11, linewidth=0.8 + 2.6 * sizes[i, j] / largest,
                 color=POSITIVE if weights[i, j] >= 0 else NEGATIVE if weights[i, j] < 0 else NODE_EDGE,
-                linestyle=UNDECIDED if undecided[i, j] else BY_VARIANCE if by_variance[i, j] else "solid",
+                linestyle=LINES[sources[i, j]][1] if sources.get((i, j)) in LINES else "solid",
                 alpha=0.9, zorder=2, capstyle="butt", joinstyle="miter",
             )
         )  # fmt: skip
-    _explain_lines(ax, squares, bool(undecided.any()), bool(by_variance.any()))
+    _explain_lines(ax, squares, set(sources.values()))
     ax.set_title(title or _headline(adjacency), color=TEXT, fontsize=11)
     (left, top), (width, height) = (room - layout.size) / 2, layout.size
     ax.set_xlim(-left, width + left)
@@ -112,7 +120,16 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
     return ax
 
 
-def _explain_lines(ax: Axes, squares: list[bool], undecided: bool, by_variance: bool) -> None:
+def _sources(model: Golem) -> dict[tuple[int, int], str]:
+    """Return what the direction of each edge rests on; nothing for a graph with a cycle."""
+    graph = getattr(model, "graph_", None)
+    if graph is None or graph.undecided is None:
+        return {}
+    ends = zip(graph.causes.tolist(), graph.children.tolist(), strict=True)
+    return {edge: graph.direction_from(k) for k, edge in enumerate(ends)}
+
+
+def _explain_lines(ax: Axes, squares: list[bool], sources: set[str]) -> None:
     """Write the legend of a graph: the colours and the kinds of lines that it has."""
     from matplotlib.lines import Line2D
 
@@ -121,10 +138,7 @@ def _explain_lines(ax: Axes, squares: list[bool], undecided: bool, by_variance: 
         keys += [(POSITIVE, "positive", "solid"), (NEGATIVE, "negative", "solid")]
     if any(squares):
         keys.append((NODE_EDGE, "with a category", "solid"))
-    if undecided:
-        keys.append((NODE_EDGE, "direction undecided", UNDECIDED))
-    if by_variance:
-        keys.append((NODE_EDGE, "direction from variances only", BY_VARIANCE))
+    keys += [(NODE_EDGE, label, style) for source, (label, style) in LINES.items() if source in sources]
     handles = [Line2D([], [], color=color, label=label, linestyle=style) for color, label, style in keys]
     ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=9)
 

@@ -155,13 +155,13 @@ def test_settings_are_written_for_readers(tmp_path):
     assert not re.search(r"\bTrue\b|\bFalse\b|\['", text)
 
 
-def test_seeds_are_written_without_separators(tmp_path):
+def test_whole_numbers_are_written_without_separators(tmp_path):
     solver = {"type": "Adam", "seed": 98765, "max_iter": 98765}
     settings = {"random_state": 20240131, "max_iter": 100_000, "solver": solver}
     document = {"names": ["a"], "weights": [[0]], "settings": settings, "bootstrap": {"replicates": 9, "seed": 123456}}
     text = words(report_document(document_of(document), tmp_path / "r.html"))
-    for expected in ("random state 20240131", "seed 123456", "seed 98765, max iter 98 765", "max iter 100 000"):
-        assert expected in text.replace("\u202f", " ")
+    for expected in ("random state 20240131", "seed 123456", "seed 98765, max iter 98765", "max iter 100000"):
+        assert expected in text
 
 
 def test_every_edge_of_the_document_has_its_loss(model):

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from golem.output.report.page import render
 from golem.output.report.scatters import packed
 from golem.runtime.files import write_text
 from golem.runtime.version import __version__
+from golem.score.sparsity import CRITERIA, L0
 
 if TYPE_CHECKING:
     from golem.assessment.bootstrap_result import Bootstrap
@@ -110,11 +111,29 @@ def report_document(
     try:
         words = SCORES.get(document.score or "", document.score)
         page = render(
-            "model.html", content, title=title, document=document.plain(), version=__version__, score_words=words
+            "model.html",
+            content,
+            title=title,
+            document=document.plain(),
+            version=__version__,
+            score_words=words,
+            penalty=_first_penalty(document),
         )
     except RecursionError:
         raise ValueError("The settings in the graph document are nested too deeply for a page.") from None
     return write_page(Path(path), page)
+
+
+def _first_penalty(document: GraphDocument) -> float | None:
+    """Return the penalty of the first parent of a node, in units of the deviance; None if edges are not counted."""
+    edge, n, d = (document.used or {}).get("edge_penalty"), document.n or 0, len(document.names)
+    if not isinstance(edge, Mapping) or edge.get("criterion") not in CRITERIA or d < 2 or not 1 < n < 2**53:
+        return None
+    gamma = edge.get("gamma", 1.0)
+    if not isinstance(gamma, int | float):
+        return None
+    none, one = L0(edge["criterion"], gamma).penalties(n, d)[:2]
+    return float(one - none)
 
 
 def write_page(path: Path, page: str) -> Path:

@@ -23,8 +23,6 @@ SCRIPTS = ("data.js", "state.js", "geometry.js", "graph.js", "matrix.js", "knowl
            "charts.js", "export.js", "controls.js", "main.js")  # fmt: skip
 
 LONGEST_LIST = 12
-# Written without thousands separators, so that they can be copied.
-IDENTIFIERS = ("seed", "random_state")
 
 
 def render(template: str, content: Mapping[str, Any], **shown: Any) -> str:
@@ -44,7 +42,7 @@ def render(template: str, content: Mapping[str, Any], **shown: Any) -> str:
         "counted": partial(counted, written=written),
         "named_knowledge": named_knowledge,
         "worst_first": worst_first,
-        "without": lambda values, key: {name: value for name, value in values.items() if name != key},
+        "without": lambda values, *keys: {name: value for name, value in values.items() if name not in keys},
     }
     script = '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in SCRIPTS) + "})();\n"
     style = _asset("style.css")
@@ -59,28 +57,24 @@ def render(template: str, content: Mapping[str, Any], **shown: Any) -> str:
     )
 
 
-def written(value: Any, key: str = "") -> str:
-    """Format a setting or a number for readers; identifiers have no separators, and long lists are shortened.
+def written(value: Any) -> str:
+    """Format a setting or a number for readers; long lists are shortened.
 
     Examples
     --------
     >>> written(True), written([]), written(12345.678), written({"type": "L0", "criterion": "mbic", "gamma": 1})
     ('yes', 'none', '1.235e+04', 'MBIC')
-    >>> written(12345, "seed")
-    '12345'
     """
-    if key in IDENTIFIERS:
-        return str(value)
     if value is None:
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
-        return f"{value:,}".replace(",", "\u202f")
+        return str(value)
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, Mapping):
-        parts = {key.replace("_", " "): written(part, key) for key, part in value.items() if part is not None}
+        parts = {key.replace("_", " "): written(part) for key, part in value.items() if part is not None}
         kind = parts.pop("type", None)
         if kind == "L0":
             return _penalty_words(value)

@@ -58,9 +58,8 @@ function showCounts() {
   if (state.reference !== null) {
     const reference = graphs[state.reference];
     const counts = tally(graph, reference, isShown);
-    const open = visible.filter((edge) => directionOf(edge) === "none" && verdict(edge, reference) === "reversed").length;
-    const note = (kind) => (kind === "reversed" && open ? ` (${open} of them undecided)` : "");
-    parts.push(`compared with ${reference.name}: ${VERDICTS.map((kind) => `${counts[kind]} ${verdictWord(kind, reference)}${note(kind)}`).join(", ")}`);
+    const kinds = VERDICTS.filter((kind) => kind !== "open" || counts.open);
+    parts.push(`compared with ${reference.name}: ${kinds.map((kind) => `${counts[kind]} ${verdictWord(kind, reference)}`).join(", ")}`);
   }
   find("counts").textContent = parts.join(" · ");
 }
@@ -173,7 +172,7 @@ function showLegend() {
   const keys = state.reference === null
     ? [...(graph.columns.has("weight") ? [item("positive", "positive"), item("negative", "negative")] : []),
       ...(variables !== null ? [item("neutral", "with a category")] : [])]
-    : VERDICTS.map((kind) => item(kind, verdictWord(kind, graphs[state.reference])));
+    : VERDICTS.filter((kind) => kind !== "open").map((kind) => item(kind, verdictWord(kind, graphs[state.reference])));
   keys.push(...directionFilters(graph, item));
   if (graph.columns.has("undirected")) keys.push(make("span", { class: "key" }, "no arrowhead: direction undecided"));
   if (graph.columns.has("edge_strength")) keys.push(make("span", { class: "key" }, "width: strength"));

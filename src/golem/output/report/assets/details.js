@@ -47,7 +47,7 @@ function nodeDetails(node) {
       make("button", { type: "button", onclick: () => change({ centre: node, steps: Math.max(1, state.steps) }) }, "Neighbours"),
       state.steps !== 0 && !content.large ? make("button", { type: "button", onclick: () => change({ steps: 0 }) }, "Whole graph") : null,
       content.kind === "model" ? make("button", { type: "button", id: "pair", "aria-pressed": state.chosen.pairing ? "true" : "false",
-        onclick: () => change({ chosen: { node, pairing: !state.chosen.pairing } }) }, "Pair") : null),
+        onclick: () => change({ chosen: { node, pairing: !state.chosen.pairing } }) }, "Choose a second variable") : null),
     state.chosen.pairing ? make("p", { class: "hint" }, "Click the second variable of the pair.") : "",
     ...levelsOf(node),
     ...equation(node),
@@ -146,8 +146,8 @@ function pairDetails(first, second) {
 function outsideText(edge) {
   if (edge.weight_low == null || (edge.weight >= edge.weight_low && edge.weight <= edge.weight_high)) return null;
   return edge.direction_frequency <= 0.5
-    ? "The weight is outside its interval, because most of the replicates lack or reverse this edge, which counts as 0."
-    : "The weight is outside its interval, because most of the replicates have this edge but give its effect other causes, and a weight depends on the other causes.";
+    ? "The weight lies outside its interval: most replicates lack or reverse the edge, and its weight then counts as 0."
+    : "The weight lies outside its interval: most replicates have the edge, but other causes of its effect, and the weight depends on these.";
 }
 
 // The coefficients per level of an edge with a category at one of its ends.
@@ -155,11 +155,11 @@ function levelTable(edge) {
   const rows = coefficients.get(edge.id);
   if (!rows) return [];
   const [source, target] = [names[edge.source], names[edge.target]];
-  const what = isCategory(edge.target) ? `Change of the probability of each level of ${target}` : `Change of ${target}`;
-  const when = isCategory(edge.source) ? `if ${source} has another level than ${variables[edge.source].levels[0]}` : `if ${source} rises by one unit`;
+  const what = isCategory(edge.target) ? `Change in the probability of each level of ${target}` : `Change in ${target}`;
+  const when = isCategory(edge.source) ? `compared with ${source} = ${variables[edge.source].levels[0]}` : `if ${source} rises by one unit`;
   const error = (value) => (value == null ? "" : ` ± ${number(value, 2)}`);
   return [
-    make("p", { class: "prose" }, `${what}, ${when} and the other causes stay fixed (± standard error):`),
+    make("p", { class: "prose" }, `${what} ${when}, other causes held fixed (± standard error):`),
     make("table", { class: "facts" }, ...rows.slice(0, 2 * MOST_LISTED).map(([from, to, value, deviation]) => make("tr", {},
       make("th", { scope: "row" }, [from === null ? null : `${source} = ${from}`, to === null ? null : `${target} = ${to}`].filter(Boolean).join(", ")),
       make("td", {}, `${value < 0 ? "" : "+"}${number(value)}${error(deviation)}`)))),
@@ -175,11 +175,11 @@ function edgeDetails(chosen) {
   const [source, target] = [names[edge.source], names[edge.target]];
   const interval = (low, high) => (low === undefined || low === null ? null : `${number(low)} to ${number(high)}`);
   const direction = edge.undirected ? "undecided in this equivalence class" : own ? DIRECTIONS[directionOf(edge)].text : null;
-  const share = (value, way) => (value === undefined || value === null ? null : `${percent(value)} of the replicates${way}${content.overstated ? " (overstated: rows depend on each other)" : ""}`);
+  const share = (value, way) => (value === undefined || value === null ? null : `${percent(value)} of the replicates${way}${content.overstated ? " (too high: neighbouring rows depend on each other)" : ""}`);
   const facts = [
-    ["Strength", edge.edge_strength == null ? null : `${number(edge.edge_strength, 3)} (log-likelihood that the edge gains)`],
+    ["Strength", edge.edge_strength == null ? null : `${number(edge.edge_strength, 3)} (gain in log-likelihood from the edge)`],
     ["Weight (original units)", edge.weight == null ? null : number(edge.weight, 4)],
-    ["Standard error (original units)", edge.standard_error == null ? null : `${number(edge.standard_error, 2)} ${content.overstated ? "(too small: rows depend on each other)" : "if the graph is right and rows are independent"}`],
+    ["Standard error (original units)", edge.standard_error == null ? null : `${number(edge.standard_error, 2)} ${content.overstated ? "(too small: neighbouring rows depend on each other)" : "assuming the graph is right and the rows are independent"}`],
     ["Interval of the weight (original units)", interval(edge.weight_low, edge.weight_high)],
     ["", outsideText(edge)],
     ["Weight (standardized)", edge.standardized_weight == null ? null : number(edge.standardized_weight, 3)],
@@ -202,8 +202,8 @@ function edgeDetails(chosen) {
     make("table", { class: "facts" }, ...facts.map(([key, value, tag]) => make("tr", {}, make("th", { scope: "row" }, key), make("td", {}, value, tag ? " " : null, tag)))),
     ...(own ? scatterCharts(edge) : []),
     make("div", { class: "buttons" },
-      make("button", { type: "button", onclick: () => chooseNode(edge.source) }, "Cause"),
-      make("button", { type: "button", onclick: () => chooseNode(edge.target) }, "Effect")),
+      make("button", { type: "button", onclick: () => chooseNode(edge.source) }, "Go to cause"),
+      make("button", { type: "button", onclick: () => chooseNode(edge.target) }, "Go to effect")),
     ...knowledgeButtons(edge.source, edge.target),
   ].filter(Boolean);
 }

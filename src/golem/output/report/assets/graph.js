@@ -34,7 +34,7 @@ function drawGraph({ keepCamera = false } = {}) {
     edges.push(...missing.map((edge) => ({ ...edge, missing: true })).filter(inView));
   }
   // Correct edges lie on top of the others.
-  const layers = ["missing", "extra", "reversed", "true"];
+  const layers = ["missing", "extra", "open", "reversed", "true"];
   const depth = (edge) => (state.reference === null ? 0 : edge.missing ? 0 : layers.indexOf(verdict(edge, graphs[state.reference])));
   edges.sort((a, b) => depth(a) - depth(b));
   drawn = edges.map((edge) => edgeElement(edge));
@@ -231,7 +231,7 @@ function startDrag(event, node) {
   }, () => { if (!moved) clickNode(node, event.shiftKey); });
 }
 
-// A second variable, with Shift or after "Pair", makes a pair.
+// A second variable, with Shift or after "Choose a second variable", makes a pair.
 function clickNode(node, second) {
   const first = state.chosen && (state.chosen.node ?? null);
   if (content.kind === "model" && first !== null && first !== node && (second || state.chosen.pairing)) change({ chosen: { pair: [first, node] } });

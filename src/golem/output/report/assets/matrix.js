@@ -25,7 +25,7 @@ function sizeMatrix() {
 function colours() {
   const style = getComputedStyle(document.documentElement);
   const read = (name) => style.getPropertyValue("--" + name).trim();
-  return Object.fromEntries(["positive", "negative", "neutral", "true", "reversed", "extra", "missing", "ink", "soft", "line", "cell", "focus"].map((name) => [name, read(name)]));
+  return Object.fromEntries(["positive", "negative", "neutral", "true", "reversed", "open", "extra", "missing", "ink", "soft", "line", "cell", "focus"].map((name) => [name, read(name)]));
 }
 
 function paintMatrix() {

@@ -42,20 +42,22 @@ function isVisible(edge) {
   return strong && (frequency(edge) ?? 1) >= state.frequency;
 }
 
-// Words for an edge compared with the truth (true, reversed, extra, missing) or with another graph.
-const OTHER_WORDS = { true: "same", reversed: "reversed", extra: "only here", missing: "only there" };
-const verdictWord = (kind, reference) => (reference === graphs[content.truth] ? kind : OTHER_WORDS[kind]);
+// Words for an edge compared with the truth or with another graph; an open edge is in both graphs, but undecided.
+const TRUTH_WORDS = { true: "true", reversed: "reversed", open: "undecided", extra: "extra", missing: "missing" };
+const OTHER_WORDS = { true: "same", reversed: "reversed", open: "undecided", extra: "only here", missing: "only there" };
+const verdictWord = (kind, reference) => (reference === graphs[content.truth] ? TRUTH_WORDS : OTHER_WORDS)[kind];
 
 // An edge without an arrowhead: undirected, or undecided where such edges are drawn as lines.
 const isLine = (edge) => Boolean(edge.undirected || (state.lines && directionOf(edge) === "none"));
 const arrowSign = (edge) => (isLine(edge) ? "–" : "→");
 
-// Edges count as drawn, in `golem score` as well: an arrow has one direction, a line agrees with both.
+// A line agrees with both directions. The arrowhead of an undecided edge is arbitrary, so it is neither right nor wrong.
 function verdict(edge, reference) {
-  const same = reference.byId.get(edge.id);
-  const turned = reference.byId.get(edgeId(edge.target, edge.source));
-  if ((same && !same.candidate) || (turned && !turned.candidate && (isLine(edge) || isLine(turned)))) return "true";
-  return turned && !turned.candidate ? "reversed" : "extra";
+  const [same, turned] = [edge.id, edgeId(edge.target, edge.source)].map((id) => reference.byId.get(id)).map((found) => Boolean(found && !found.candidate) && found);
+  if (!same && !turned) return "extra";
+  if (isLine(edge) || isLine(same || turned)) return "true";
+  if (directionOf(edge) === "none") return "open";
+  return same ? "true" : "reversed";
 }
 
 function missingEdges(graph, reference, present = () => true) {
@@ -66,9 +68,9 @@ function missingEdges(graph, reference, present = () => true) {
   });
 }
 
-// Count true, reversed, extra and missing edges, among the visible ones or among all.
+// Count true, reversed, undecided, extra and missing edges, among the visible ones or among all.
 function tally(graph, reference, visible = (edge) => !edge.candidate) {
-  const counts = { true: 0, reversed: 0, extra: 0, missing: missingEdges(graph, reference, visible).length };
+  const counts = { true: 0, reversed: 0, open: 0, extra: 0, missing: missingEdges(graph, reference, visible).length };
   for (const edge of graph.edges) if (visible(edge)) counts[verdict(edge, reference)] += 1;
   return counts;
 }

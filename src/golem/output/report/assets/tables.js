@@ -57,9 +57,9 @@ function edgeTable(edges) {
   const columns = [
     { title: "cause", text: true, value: (edge) => names[edge.source] },
     { title: "effect", text: true, value: (edge) => names[edge.target] },
-    has("edge_strength") && { title: "strength", hint: "log-likelihood that the edge gains", value: (edge) => edge.edge_strength, show: (edge) => number(edge.edge_strength) },
+    has("edge_strength") && { title: "strength", hint: "gain in log-likelihood from the edge", value: (edge) => edge.edge_strength, show: (edge) => number(edge.edge_strength) },
     (has("weight") || variables === null) && { title: "weight (original units)", hint: "in the units of the columns", value: (edge) => edge.weight, show: (edge) => orEmpty(edge.weight) },
-    has("standard_error") && { title: "std. error (original units)", hint: "of the weight, if the graph is right and the rows are independent", value: (edge) => edge.standard_error, show: (edge) => orEmpty(edge.standard_error, 2) },
+    has("standard_error") && { title: "std. error (original units)", hint: "of the weight, assuming the graph is right and the rows are independent", value: (edge) => edge.standard_error, show: (edge) => orEmpty(edge.standard_error, 2) },
     has("standardized_weight") && { title: "weight (standardized)", hint: "in standard deviations of both columns", value: (edge) => (edge.standardized_weight == null ? null : Math.abs(edge.standardized_weight)), show: (edge) => orEmpty(edge.standardized_weight) },
     has("weight_low") && { title: "interval (original units)", hint: "range of the weight in the bootstrap", value: (edge) => edge.weight_low, show: (edge) => (edge.weight_low == null ? "" : `${number(edge.weight_low)} to ${number(edge.weight_high)}`) },
     has("drop_loss") && { title: "loss of score (deviance)", hint: "how much the score gets worse without the edge", value: (edge) => edge.drop_loss, show: (edge) => number(edge.drop_loss) },
@@ -84,7 +84,7 @@ function summaryColumns() {
   const has = (key) => table.some((column) => column && column[key]);
   return [
     has("missing") && { title: "missing", hint: "missing values", value: (node) => table[node]?.missing ?? null },
-    has("values") && { title: "values", hint: "different values", value: (node) => table[node]?.values ?? null },
+    has("values") && { title: "distinct", hint: "number of distinct values", value: (node) => table[node]?.values ?? null },
     has("content") && { title: "range or levels", hint: "smallest and largest number, or the most frequent levels with their rows", text: true, value: (node) => table[node]?.content ?? null },
   ].filter(Boolean);
 }
@@ -111,10 +111,10 @@ function variableTable() {
 function comparedTable() {
   const rows = graphs.slice(1).map((graph) => ({ name: graph.name, ...tally(graphs[0], graph, isVisible) }));
   fillTable(find("compared"), [{ title: "compared with", text: true, value: (row) => row.name },
-    ...VERDICTS.map((kind) => ({ title: verdictWord(kind, graphs.at(-1)), value: (row) => row[kind] }))], rows);
+    ...VERDICTS.filter((kind) => kind !== "open" || rows.some((row) => row.open)).map((kind) => ({ title: verdictWord(kind, graphs.at(-1)), value: (row) => row[kind] }))], rows);
 }
 
-const VERDICTS = ["true", "reversed", "extra", "missing"];
+const VERDICTS = ["true", "reversed", "open", "extra", "missing"];
 
 const SCORES = {
   shd: ["SHD", "edges to add, remove or reverse to get the true graph"],
@@ -135,7 +135,7 @@ function methodsTable() {
   const columns = [
     { title: "method", text: true, value: (row) => row.method },
     { title: "edges", value: (row) => row.edges },
-    ...(truth ? VERDICTS.map((kind) => ({ title: kind, value: (row) => counts.get(row.method)?.[kind] ?? null })) : []),
+    ...(truth ? VERDICTS.filter((kind) => kind !== "open").map((kind) => ({ title: kind, value: (row) => counts.get(row.method)?.[kind] ?? null })) : []),
     ...Object.entries(SCORES).filter(([key]) => given(key)).map(([key, [title, hint]]) =>
       ({ title, hint, value: (row) => row[key], show: (row) => (row[key] === null ? "" : number(row[key])) })),
     { title: "status", text: true, value: (row) => (row.message ? `${row.status}: ${row.message}` : row.status) },
