@@ -86,7 +86,7 @@ def drop_them(names: Sequence[str], them: str = "", choose: str = "use") -> str:
 
 def no_values(names: Sequence[str]) -> str:
     """Say which columns are empty."""
-    return f"Column {names[0]!r} has no values." if len(names) == 1 else f"Columns {quoted(names)} have no values."
+    return f"Column {quoted(names)} has no values." if len(names) == 1 else f"Columns {quoted(names)} have no values."
 
 
 def constant_sentence(names: Sequence[str]) -> str:
@@ -103,7 +103,7 @@ def too_few_rows(n: int, dropped: int = 0) -> ValueError:
 
 def too_few_columns(names: Sequence[str]) -> ValueError:
     """Return the error for a table with fewer than two columns."""
-    got = f"{names[0]!r} (n_features = 1)" if names else "none"  # scikit-learn's word, for its checks
+    got = f"{quoted(names)} (n_features = 1)" if names else "none"  # scikit-learn's word, for its checks
     return ValueError(f"golem needs at least 2 columns; got {got}.")
 
 

@@ -105,9 +105,9 @@ class TableSummary:
         --------
         >>> print(TableSummary.of(Coding.numeric(["a", "b"]), 2, np.array([[1.0, 2.0], [3.5, np.nan]])).text())
         Table: 2 rows, 2 columns (2 numbers)
-        column  type    missing  values  range
-        a       number        0       2  1 to 3.5
-        b       number        1       1  2 to 2
+        column  type    missing  distinct  range
+        a       number        0         2  1 to 3.5
+        b       number        1         1  2 to 2
         """
         columns = []
         for j, variable in enumerate(coding.variables):

@@ -34,9 +34,9 @@ def no_targets(labels: Sequence[str], known: Sequence[str], source: str, place: 
     """Return the error for environments that have rows, but no targets; `place` is where the first row is."""
     if len(labels) == 1:
         near = nearest(labels[0], known)
-        add = "Add it" if near is None else f"Did you mean {near!r}? Otherwise add it"
+        add = "Add it" if near is None else f"Did you mean {quoted([near])}? Otherwise add it"
         return ValueError(
-            f"{source} lists no targets for environment {labels[0]!r}{place}. {add}, with [] for observational data."
+            f"{source} lists no targets for environment {quoted(labels)}{place}. {add}, with [] for observational data."
         )
     return ValueError(
         f"{source} lists no targets for {len(labels)} environments: {quoted(labels)}{place}. Add them, with [] for "
