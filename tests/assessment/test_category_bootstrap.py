@@ -47,7 +47,7 @@ def test_discrete_tables_have_replicates(table):
 
 def test_rare_levels_may_be_missing_in_a_half(table):
     rare = table.assign(kind=np.where(np.arange(300) < 3, "rare", table["kind"]))
-    with pytest.warns(DataWarning, match="fewer than 5 rows in 'kind'"):
+    with pytest.warns(DataWarning, match="levels with fewer than 5 rows"):
         model = Golem().fit(rare)
     found = bootstrap(model, rare, 8, n_jobs=1)
     assert found.replicates == 8

@@ -168,7 +168,7 @@ def test_the_experiments_are_listed_with_their_claims(arguments):
             "--workers 9 starts workers on this machine, but the scheduler at tcp://x:1 has its own",
         ),
         (["sachs", "--sizes", "5"], 1, "'sachs' has no sizes to choose from"),
-        (["identifiable", "--quick", "--device", "nonsense"], 1, "--device nonsense"),
+        (["identifiable", "--quick", "--device", "nonsense"], 1, "Unknown device 'nonsense'"),
     ],
 )
 def test_mistakes_are_sentences(arguments, code, sentence, tmp_path, monkeypatch):

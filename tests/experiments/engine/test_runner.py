@@ -117,10 +117,10 @@ def test_the_summary_tells_failures_of_earlier_runs_from_new_ones(tmp_path):
 
 def test_a_device_that_cannot_be_used_is_told_before_any_task_and_leaves_no_row(tmp_path):
     grid = Grid(tiny=True, methods=("square", "slow"))
-    with pytest.raises(ValueError, match="device='nonsense'"):
+    with pytest.raises(ValueError, match="Unknown device 'nonsense'"):
         run(load(TOY), grid, tmp_path, Options(Local(1), device="nonsense"))
     assert not Store(tmp_path).keys()
-    with contextlib.closing(Child(1)) as child, pytest.raises(ValueError, match="device='nonsense'"):
+    with contextlib.closing(Child(1)) as child, pytest.raises(ValueError, match="Unknown device 'nonsense'"):
         child.run(Batch((load(TOY).tasks(grid)[0],), None, "nonsense"))  # as a worker of a cluster does
 
 
