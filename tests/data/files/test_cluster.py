@@ -108,7 +108,7 @@ def test_markers_of_missing_values_are_found_and_counted_on_workers(client, fold
     assert_identical(here, there)
     assert here.missing == there.missing
     assert there.missing.markers == {"x0": {"*": 1, "?": 1, "gone": 1}}
-    with pytest.raises(ValueError, match="The marker 'x1=gone'"):
+    with pytest.raises(ValueError, match="No value of the columns used is 'x1=gone'"):
         moments_from_file(folder, na=["x0=gone", "x1=gone"], missing="drop", scheduler=client)
 
 
