@@ -27,7 +27,7 @@ LARGEST_ERROR_RATE = 0.01
 _ALONG, _AGAINST = 0.05, 1e-4
 # If the linear model holds at all edges, the mean of -log p is 1. A few wrong edges may have very small p-values.
 _SMALLEST_P, _MISFIT, _ERRORS = 0.01, 1.2, 1.64
-_MISFIT_REASON = "residuals depend on regressors, so the linear model with independent noise does not hold"
+_MISFIT_REASON = "residuals depend on regressors: the linear model with independent noise does not hold"
 
 
 class Support(NamedTuple):
