@@ -795,7 +795,7 @@ def test_a_weight_outside_its_interval_is_explained(open_page, chain, tmp_path):
     chain["edge_table"][1] |= {"weight_low": 0.0, "weight_high": 0.1, "direction_frequency": 0.9}  # A -> C, 0.2
     chain["edge_table"][2] |= {"weight_low": -2.0, "weight_high": 0.0, "direction_frequency": 0.9}
     page = open_page(write_report(chain, tmp_path / "r.html"))
-    for ends, text in (("AB", "lack or reverse this edge"), ("AC", "other causes"), ("BC", None)):
+    for ends, text in (("AB", "lack or reverse the edge"), ("AC", "other causes"), ("BC", None)):
         choose_edge(page, *ends)
         shown = page.locator("#details").inner_text()
         assert ("outside its interval" in shown) == (text is not None)
