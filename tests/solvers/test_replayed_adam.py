@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from golem import Moments
-from golem.runtime.gpu import LARGE
+from golem.runtime.gpu import LARGE, planned_functions
 from golem.score.acyclicity import Expm, LogDet, Polynomial
 from golem.score.likelihood import GaussianEV, GaussianNV
 from golem.score.objective import Objective
@@ -180,3 +180,12 @@ def test_memory_is_asked_for_by_the_rule_that_decides_on_replaying(acyclicity, l
     asked = Adam().peak_matrices(acyclicity, lambda_dag, d)
     assert asked == (48 if replayed_adam.pays_to_replay(objective) else 24)
     assert Adam(batch_size=5).peak_matrices(acyclicity, lambda_dag, d) == 24
+
+
+def test_updated_inverses_lead_to_the_weights_of_single_steps(monkeypatch, replayed):
+    monkeypatch.setattr(planned_functions, "_SMALLEST_UPDATED", 2)
+    objective = problem(GaussianEV(), True, lambda_sparsity=0.02, lambda_dag=5.0)
+    many = Adam(max_iter=450).solve(objective)
+    assert 450 <= len(replayed) < 900  # fewer steps are repeated than taken
+    monkeypatch.setattr(replayed_adam, "can_replay", lambda array: False)
+    np.testing.assert_allclose(many.weights, Adam(max_iter=450).solve(objective).weights, atol=1e-7)

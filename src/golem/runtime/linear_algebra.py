@@ -53,7 +53,7 @@ def orthonormal(W: Array) -> Array:
         factor, _ = torch.linalg.cholesky_ex(gram, upper=True)
         return torch.linalg.solve_triangular(factor, W, upper=True, left=False)
     try:
-        return W @ xp.linalg.inv(xp.linalg.cholesky(gram)).T
+        return W @ transpose(xp.linalg.inv(xp.linalg.cholesky(gram)))
     except np.linalg.LinAlgError:
         return W * xp.nan
 

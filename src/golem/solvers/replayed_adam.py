@@ -16,13 +16,13 @@ from array_api_compat import device
 from golem.runtime.arrays import namespace
 from golem.runtime.gpu import LARGE
 from golem.runtime.gpu.cuda_graphs import ReplayedStep, can_replay
-from golem.runtime.gpu.planned_exponential import PlannedExponential
+from golem.runtime.gpu.planned_functions import PlannedFunctions
 from golem.runtime.matrix_functions import using
 from golem.runtime.types import Array
 from golem.score.acyclicity import Acyclicity, Expm
 from golem.score.objective import Objective
 
-_TRIES = 3
+_TRIES = 4
 _LONGEST_PAUSE = 64
 _FIRST_STEPS = 25
 # Longest time in seconds without checking the clock, Ctrl-C and the numbers.
@@ -46,9 +46,9 @@ class ReplayedAdam:
 
     At d = 100 a step consists of about eighty small operations, and launching them takes longer than running them.
     A replayed step is launched as one operation. But then the host cannot choose in each step how many products an
-    exponential needs. So it plans a few more, and checks the recorded norms after all steps. If the plan was too short,
-    the steps are discarded and repeated with a better plan. If numbers are not finite, the solver takes some steps
-    itself, more each time this happens. `moved` is `Adam._moved`.
+    inverse or an exponential needs. So it plans a few more, and checks the recorded norms after all steps. If the plan
+    was too short, the steps are discarded and repeated with a better plan. If numbers are not finite, the solver takes
+    some steps itself, more each time this happens. `moved` is `Adam._moved`.
     """
 
     def __init__(self, objective: Objective, moved: Moved, beta1: float, beta2: float) -> None:
@@ -57,7 +57,7 @@ class ReplayedAdam:
         # A replayed step works on fixed addresses: B, the two moments, and the powers of the betas.
         self._B, self._m, self._v = (xp.zeros_like(S) for _ in range(3))
         self._decays = tuple(xp.zeros((1, 1), dtype=xp.float64, device=device(S)) for _ in range(2))
-        self._functions: PlannedExponential | None = None
+        self._functions: PlannedFunctions | None = None
         self._step: Callable[[], None] | None = None
         self._pause, self._resume, self._affordable = 0, 0, _FIRST_STEPS
 
@@ -74,7 +74,7 @@ class ReplayedAdam:
                 ours[...] = given
             for decay, beta in zip(self._decays, self._betas, strict=True):
                 decay[...] = beta**done
-            began = time.perf_counter()
+            began, recorded = time.perf_counter(), self._step is not None
             try:
                 enough = self._try(count)
             except RuntimeError:  # something in the score cannot be recorded
@@ -84,8 +84,9 @@ class ReplayedAdam:
                 break
             if enough:
                 self._pause //= 2
-                each = (time.perf_counter() - began) / count
-                self._affordable = max(1, min(2 * self._affordable, int(_LONGEST_BLINDNESS / each)))
+                if recorded:  # the time of a recording says nothing about later steps
+                    each = (time.perf_counter() - began) / count
+                    self._affordable = max(1, min(2 * self._affordable, int(_LONGEST_BLINDNESS / each)))
                 return count, tuple(xp.asarray(ours, copy=True) for ours in kept)
         self._pause = min(max(2 * self._pause, count), _LONGEST_PAUSE * count)
         self._resume = done + self._pause
@@ -98,17 +99,18 @@ class ReplayedAdam:
     def _try(self, count: int) -> bool:
         """Take steps and return whether the plan was long enough; replace a plan that is too short or too long."""
         if self._functions is None:
-            self._functions = PlannedExponential(self._B * self._B)
+            self._functions = PlannedFunctions(self._B)
         if self._step is None:
             self._step = ReplayedStep(partial(self._advance, self._functions), device(self._B))
+        self._functions.start(self._B)
         for _ in range(count):
             self._step()
-        enough, better = self._functions.review()
-        if not enough or better.products < self._functions.plan.products:
-            self._functions.plan, self._step = better, None
-        return enough
+        review = self._functions.review()
+        if review.replanned:
+            self._step = None
+        return review.exact
 
-    def _advance(self, functions: PlannedExponential) -> None:
+    def _advance(self, functions: PlannedFunctions) -> None:
         """Take one step, in place."""
         with using(functions):
             _, grad = self._objective.value_and_grad(self._B)

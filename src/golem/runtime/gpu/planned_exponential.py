@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 
 from golem.runtime.arrays import namespace
 from golem.runtime.expm import ExpmPlan, cheapest_plan, epsilon_of, expm_by_plan, power_norms, suffices
-from golem.runtime.matrix_functions import MatrixFunctions
+from golem.runtime.gpu.review import PATIENCE, Review
 from golem.runtime.types import Array
 
 # Allowed growth of norms until the next review: the plan suffices up to this factor. One more squaring would allow a
@@ -14,16 +15,17 @@ from golem.runtime.types import Array
 _GROWTH = 8.0
 
 
-class PlannedExponential(MatrixFunctions):
+class PlannedExponential:
     """exp by a plan that does not read norms on the host.
 
     The plan is made for matrices A of shape (..., d, d). While they change, the largest norms are kept on their device.
-    `review` reads them: were all results exact to rounding, and which plan should be used next?
+    `review` reads them: were all results exact to rounding, and which plan is the cheapest from now on?
     """
 
     def __init__(self, A: Array) -> None:
         norms = power_norms(A, A @ A)
         self._largest, self._epsilon = namespace(A).zeros_like(norms), epsilon_of(A)
+        self._recent: deque[list[float]] = deque(maxlen=PATIENCE)
         self.plan = self._plan(norms.tolist())
 
     def exponentiate(self, A: Array) -> Array:
@@ -32,13 +34,21 @@ class PlannedExponential(MatrixFunctions):
         self._largest[...] = namespace(A).maximum(self._largest, power_norms(A, square))  # keeps NaN
         return expm_by_plan([A, square], self.plan)
 
-    def review(self) -> tuple[bool, ExpmPlan]:
-        """Return whether the plan was exact to rounding since the last review, and the plan to use next."""
+    def review(self) -> Review:
+        """Return whether the plan was exact to rounding since the last review, and plan for the next matrices."""
         norms = self._largest.tolist()
         self._largest[...] = 0.0
         if not math.isfinite(sum(norms)):
-            return False, self.plan
-        return suffices(self.plan, norms, self._epsilon), self._plan(norms)
+            return Review(False, False)
+        self._recent.append(norms)
+        exact, better = suffices(self.plan, norms, self._epsilon), self._plan(norms)
+        if exact and len(self._recent) == PATIENCE:
+            better = self._plan([max(sizes) for sizes in zip(*self._recent, strict=True)])
+        replanned = not exact or (len(self._recent) == PATIENCE and better.products < self.plan.products)
+        if replanned:
+            self.plan = better
+            self._recent.clear()
+        return Review(exact, replanned)
 
     def _plan(self, norms: list[float]) -> ExpmPlan:
         # No plan suffices for infinite norms; `review` reports them if such matrices are exponentiated.

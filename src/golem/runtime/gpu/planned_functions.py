@@ -1,0 +1,42 @@
+"""Both matrix functions of a score by plans that need no decision on the host."""
+
+from __future__ import annotations
+
+from golem.runtime.arrays import namespace
+from golem.runtime.gpu.planned_exponential import PlannedExponential
+from golem.runtime.gpu.planned_inverse import PlannedInverse
+from golem.runtime.gpu.review import Review
+from golem.runtime.in_place import identity_minus
+from golem.runtime.matrix_functions import MatrixFunctions
+from golem.runtime.types import Array
+
+# Below this size LU takes less time than the many small operations of an update.
+_SMALLEST_UPDATED = 128
+
+
+class PlannedFunctions(MatrixFunctions):
+    """exp(B * B) and (I - B)^-T for weights B of shape (..., d, d) that change in small steps."""
+
+    def __init__(self, B: Array) -> None:
+        self.exponential = PlannedExponential(B * B)
+        self.inverse = PlannedInverse(B) if B.shape[-1] >= _SMALLEST_UPDATED else None
+
+    def start(self, B: Array) -> None:
+        """Start a series of small steps from B."""
+        if self.inverse is not None:
+            self.inverse.start(identity_minus(B))
+
+    def invert(self, M: Array) -> tuple[Array, Array]:
+        """Return log|det M|, or NaN if M^-T is updated, because a gradient does not need it; and M^-T."""
+        if self.inverse is None:
+            return super().invert(M)
+        return M[..., 0, 0] * namespace(M).nan, self.inverse.follow(M)
+
+    def exponentiate(self, A: Array) -> Array:
+        """Return exp(A)."""
+        return self.exponential.exponentiate(A)
+
+    def review(self) -> Review:
+        """Return whether all results since the last review were exact to rounding, and plan for the next ones."""
+        reviews = [self.exponential.review()] + ([] if self.inverse is None else [self.inverse.review()])
+        return Review(all(one.exact for one in reviews), any(one.replanned for one in reviews))
