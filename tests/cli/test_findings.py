@@ -52,7 +52,10 @@ def test_checks_can_be_left_out(chain):
 
 def test_rows_that_do_not_fit_are_not_read_again(chain, monkeypatch):
     monkeypatch.setattr(table_source, "MOST_NUMBERS", 1999)
-    assert "Note: Not checked without the rows" in golem("fit", chain / "data.csv", "-o", chain / "out").stdout
+    assert (
+        "Note: Not checked, because the rows were not available"
+        in golem("fit", chain / "data.csv", "-o", chain / "out").stdout
+    )
     monkeypatch.setattr(table_source, "MOST_NUMBERS", 2000)
     assert "Not checked" not in golem("fit", chain / "data.csv", "-o", chain / "out").stdout
 
@@ -65,7 +68,7 @@ def test_a_table_without_complete_rows_is_checked_as_far_as_it_goes(chain):
         lines[k] = ",".join(cells)
     (chain / "holes.csv").write_text("\n".join(lines) + "\n")
     printed = golem("fit", chain / "holes.csv", "-o", chain / "out", "--missing", "em").stdout
-    assert "Not checked because no row is complete" in " ".join(printed.split())
+    assert "Not checked, because no row is complete" in " ".join(printed.split())
     assert "golem.diagnose" not in printed
 
 

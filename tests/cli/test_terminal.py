@@ -58,6 +58,25 @@ def test_a_narrow_terminal_shows_edges_with_their_numbers(fit, name, monkeypatch
     assert any({line[0], line[2]} == start and float(line[3]) for line in lines if line[1:2] == ["->"])
 
 
+def test_a_narrow_terminal_marks_undecided_edges_in_the_arrow(tmp_path, monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(200, 2))
+    rows[:, 1] += 2 * rows[:, 0]
+    np.savetxt(tmp_path / "data.csv", rows / rows.std(axis=0), delimiter=",", header="v0,v1", comments="")
+    arguments = ["fit", str(tmp_path / "data.csv"), "-o", str(tmp_path / "out"), "--bootstrap", "2"]
+    monkeypatch.setattr(terminal.out, "_force_terminal", True)
+    for width, arrow, mark in (
+        (62, "--", "-- (undecided): 1 of 1 direction"),
+        (200, "->", "undecided: 1 of 1 direction"),
+    ):
+        monkeypatch.setattr(terminal.out, "_width", width)
+        shown = run.invoke(app, arguments).output.splitlines()
+        [edge] = [line for line in shown if line.startswith("v") and "%" in line]
+        assert arrow in edge.split()
+        assert ("undecided" in edge) == (arrow == "->")
+        assert any(line.startswith(mark) for line in shown)
+        assert all(len(line) <= width for line in shown if "%" in line and line.startswith(("v", "edge")))
+
+
 def test_redirected_output_is_neither_wrapped_nor_truncated(tmp_path, monkeypatch):
     d = 61  # a chain with more edges than a terminal shows
     names = [f"the measurement of the quantity with the number {k:02d}" for k in range(d)]

@@ -168,7 +168,7 @@ def test_targets_are_read_from_json(tmp_path):
         ('{"x": [], "x": ["A"]}', "'x' occurs twice"),
         ("[1]", "must list the target columns"),
         ('{"x": 1}', "must list the target columns"),
-        ("{", "not JSON"),
+        ("{", "not valid JSON"),
     ):
         path.write_text(text)
         with pytest.raises(ValueError, match=message):

@@ -329,7 +329,7 @@ def test_pandas_numbers_of_columns_are_names(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('"a","b"\n"1,5",10\n"2,5",30\n"0,5",80\n', "'a' .'1,5' in line 2.*write all of them with a point"),
+        ('"a","b"\n"1,5",10\n"2,5",30\n"0,5",80\n', "'a' .'1,5' in line 2.*numbers need a decimal point"),
         ("age\tincome\n21\t10 500\n35\t20 100\n48\t30 900\n", "'income' .'10 500' in line 2"),
         (
             "income\trent\n1,250\t980\n900\t450\n2,100\t1,050\n",

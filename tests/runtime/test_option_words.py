@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from golem.runtime.option_words import as_categories, as_missing, as_options, dropping, for_files
+from golem.runtime.option_words import SCATTER_PLOTS, as_categories, as_missing, as_options, dropping, for_files
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,8 @@ from golem.runtime.option_words import as_categories, as_missing, as_options, dr
         ("Use effort=... or noise='nv'.", "Use effort=... or noise='nv'.", "Use --effort or --noise nv."),
         ("Use (columns=[...]).", "Use (columns=[...]).", "Use (--columns)."),
         ("Remove header=False.", "Remove header=False.", "Remove --no-header."),
+        ("Use golem.fit_file(..., drop_dependent=True).", "Use drop_dependent=True.", "Use --drop-dependent."),
+        (f"Look at it: {SCATTER_PLOTS}.", "Look at it: scatter=True.", "Look at it: --scatter."),
     ],
 )
 def test_a_message_names_what_applies_to_the_caller(message: str, files: str, options: str) -> None:

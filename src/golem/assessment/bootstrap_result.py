@@ -109,6 +109,9 @@ def summarize(
     adjacency = (shown + shown.T) / count
     tails = (1 - level) / 2, (1 + level) / 2
     weights, effects = _weight_interval(done, d, tails), _effect_interval(done, d, tails)
+    if source.moments.coding is not None:
+        categories = [variable.is_category for variable in source.moments.coding.variables]
+        weights[:, categories, :] = weights[:, :, categories] = np.nan
     consensus, em = ranked_pairs(adjacency, direction, shown), source.is_incomplete
     names, unit = source.moments.variables, "halves" if isinstance(source, CodedRows) else source.unit
     return Bootstrap(names, count, requested, unit, seed, level, adjacency, direction, weights, effects, consensus, em)

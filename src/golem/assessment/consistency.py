@@ -18,6 +18,7 @@ from golem.data.checks import DataWarning, require_learnable
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.table_input import eager_frame, is_table, rows_and_names
+from golem.data.unusable import unusable_columns, unusable_sentence
 from golem.data.variables import Coding
 from golem.estimator.learned_graph import has_categories
 from golem.graphs.dag import as_adjacency, cycle_text, find_cycle, member_of_class
@@ -193,7 +194,7 @@ def check(graph: Any, data: Any, *, missing: MissingChoice = "error") -> Consist
     moments = moments.selected(names)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # few rows make a graph uncertain, not these tests
-        require_learnable(moments, uses_scale=False)
+        _require_testable(moments)
     dag = _directed(given, names)
     zeros = implied_zeros(dag, moments)
     return Consistency(
@@ -266,6 +267,18 @@ def _needs_numbers(categories: Sequence[str]) -> ValueError:
     return ValueError(
         f"This test needs numbers, and is not available for graphs with categories: {quoted(categories)}."
     )
+
+
+def _require_testable(moments: Moments) -> None:
+    """Raise a ValueError if a column is constant or determined by others: its partial correlations are undefined."""
+    try:
+        require_learnable(moments, uses_scale=False)
+    except ValueError:
+        found = unusable_columns(moments)
+        if not found:
+            raise
+        columns = quoted([column.name for column in found])
+        raise ValueError(f"{unusable_sentence(found)} Test a graph without {columns}.") from None
 
 
 def _require_columns(graph: BoolMatrix, names: tuple[str, ...], columns: tuple[str, ...]) -> None:

@@ -50,7 +50,7 @@ def compare(
     require: options.Require = [],  # noqa: B006
     knowledge: options.KnowledgeFile = None,
     truth: Annotated[
-        Path | None, options.data(help="True graph: graph.json, CSV, or any format of `golem export`.")
+        Path | None, options.data(metavar="FILE", help="True graph: graph.json, CSV, or any format of `golem export`.")
     ] = None,
     table: TableOptions = TableOptions(),  # noqa: B008
     environment: options.EnvironmentColumn = None,

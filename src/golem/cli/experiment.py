@@ -51,10 +51,12 @@ def experiment(
         ),
     ] = None,
     sizes: Annotated[
-        str | None, task_option(help="Numbers of variables, e.g. 10,20.  [default: those of the paper]")
+        str | None,
+        task_option(metavar="NUMBERS", help="Numbers of variables, e.g. 10,20.  [default: those of the paper]"),
     ] = None,
     methods: Annotated[
-        str | None, task_option(help="Methods, e.g. order,notears-l1.  [default: all of the experiment]")
+        str | None,
+        task_option(metavar="METHODS", help="Methods, e.g. order,notears-l1.  [default: all of the experiment]"),
     ] = None,
     time_limit: Annotated[
         float | None,
@@ -63,7 +65,10 @@ def experiment(
     output: Annotated[
         Path | None,
         options.output(
-            "--output", "-o", help="Folder for the results.  [default: golem-experiments/NAME, or NAME-quick]"
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Folder for the results.  [default: golem-experiments/NAME, or NAME-quick]",
         ),
     ] = None,
     batch: Annotated[
@@ -71,7 +76,7 @@ def experiment(
         worker_option(help="Tasks of the paper's recipe to solve together; more is faster.", min=1),
     ] = 1,
     device: Annotated[
-        str, worker_option(help="Device for the paper's recipe: cpu or cuda. Use cuda with --batch.")
+        str, worker_option(metavar="DEVICE", help="Device for the paper's recipe: cpu or cuda. Use cuda with --batch.")
     ] = "cpu",
     executor: Annotated[
         Literal["local", "dask"], worker_option(help="Run on processes of this machine or on Dask workers.")

@@ -23,7 +23,9 @@ Format = Literal[
 
 def export(
     graph: Annotated[Path, typer.Argument(help="The graph.json of `golem fit`, or a graph in any of the formats.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; `-` is standard output.")] = Path("-"),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="File to write; `-` is standard output.")
+    ] = Path("-"),
     to: Annotated[Format | None, typer.Option(help="Format.  [default: from the file extension]")] = None,
     cpdag: Annotated[
         bool,

@@ -52,9 +52,9 @@ def fit(
         str | None,
         options.model(
             metavar="PENALTY",
-            help="Penalty per edge: mbic, ebic, bic, or a number (the penalty divided by 2n, for n rows). With "
-            "--solver lbfgs or adam: weight of the l1 norm.  [default: mbic; with --solver lbfgs or adam 0.002, or "
-            "0.02 if --noise is ev]",
+            help="Penalty per edge: mbic, ebic, bic, or a number (the penalty in deviance, divided by 2n for n rows). "
+            "With --solver lbfgs or adam: weight of the l1 norm.  [default: mbic; with --solver lbfgs or adam 0.002, "
+            "or 0.02 if --noise is ev]",
         ),
     ] = None,
     select: Annotated[
@@ -70,8 +70,9 @@ def fit(
     threshold: Annotated[
         str | None,
         options.model(
+            metavar="NUMBER|lr",
             help="Smallest absolute weight to keep, or `lr`: keep edges whose likelihood ratio exceeds the penalty per "
-            "edge (needs --solver lbfgs or adam).  [default: 0.3; lr with --select]"
+            "edge (needs --solver lbfgs or adam).  [default: 0.3; lr with --select]",
         ),
     ] = None,
     shape: Annotated[

@@ -123,36 +123,42 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
 def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
     """Print the table of edges."""
     from golem.cli.edge_columns import edge_columns
+    from golem.cli.terminal import width_of
     from golem.output.document import DIRECTIONS
 
     words = [DIRECTIONS.get(edge.direction_from or "", "") for edge in found]
     headings, cells = edge_columns(found, bootstrap)
-    table = edge_table(*headings)
-    table.add_column("direction" if any(words) else "")
     shown = found[: out.most(_MOST_EDGES)]
+    table, narrow = edge_table(*headings), edge_table(*headings)
+    table.add_column("direction" if any(words) else "")
     for edge, word in zip(shown, words, strict=False):
         table.add_row(name_cell(edge.source), "->", name_cell(edge.target), *cells(edge), word)
-    print_table(table)
+        arrow = "--" if edge.undecided else "->"
+        narrow.add_row(name_cell(edge.source), arrow, name_cell(edge.target), *cells(edge))
+    is_narrow = out.is_terminal and width_of(table) > out.width
+    print_table(narrow if is_narrow else table)
     if len(found) > len(shown):
         out.print(f"... and {len(found) - len(shown)} more in edges.csv")
+    has_categories = found[0].edge_strength is not None
     if bootstrap is not None and "strength" not in headings:
-        out.print("sorted by standardized weight, which is in edges.csv")
+        out.print(f"sorted by {'strength' if has_categories else 'standardized weight'}, which is in edges.csv")
     if bootstrap is None and any(edge.standard_error is not None for edge in found):
-        standardized = "" if "strength" in headings else "; standardized: weight in SDs"
-        assumed = "assuming the graph is right and the rows are independent"
-        out.print(f"std. error: standard error of the weight, {assumed}{standardized}")
-    if "strength" in headings:
-        out.print(
-            "strength: gain in log-likelihood from the edge. Edges with a category have no weight; coefficients.csv "
-            "has their coefficients per level"
-        )
+        out.print("std. error: standard error of the weight, assuming the graph is right and the rows are independent")
+        if "standardized" in headings:
+            out.print("standardized: weight in standard deviations of both columns")
+    if has_categories:
+        out.print("strength: gain in log-likelihood from the edge")
+        out.print("Edges with a category have no weight; their coefficients per level are in coefficients.csv.")
     total = counted(len(found), "direction")
     for word, (one, many) in _DIRECTION_MEANINGS.items():
         if count := words.count(word):
-            out.print(f"{word}: {count} of {total} {one if count == 1 else many}")
+            mark = "-- (undecided)" if is_narrow and word == "undecided" else word
+            out.print(f"{mark}: {count} of {total} {one if count == 1 else many}")
     if any(words) and (count := sum(edge.direction_from == "structure" for edge in found)):
         same = f"{'is' if count == 1 else 'are'} the same in all graphs of the equivalence class"
-        out.print(f"no entry (by structure): {count} of {total} {same}")
+        out.print(f"{'by structure' if is_narrow else 'empty (by structure)'}: {count} of {total} {same}")
+    if is_narrow and any(words):
+        out.print("edges.csv says what each direction is based on")
 
 
 def _print_r2(names: list[str], r2: list[float | None], kind: str) -> None:

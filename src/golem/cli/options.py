@@ -25,7 +25,7 @@ knowledge = partial(typer.Option, rich_help_panel="Knowledge")
 experiment = partial(typer.Option, rich_help_panel="Experiments")
 data = partial(typer.Option, rich_help_panel="Data")
 
-OutputFolder = Annotated[Path, output("--output", "-o", help="Folder for the results.")]
+OutputFolder = Annotated[Path, output("--output", "-o", metavar="FOLDER", help="Folder for the results.")]
 Quiet = Annotated[bool, output("--quiet", "-q", help="Print only errors.")]
 Json = Annotated[bool, output("--json", help="Print the summary as JSON.")]
 Forbid = Annotated[list[str], knowledge(metavar="EDGE", help="Forbidden edge, e.g. 'A->B'; may be repeated.")]
@@ -42,9 +42,9 @@ KnowledgeFile = Annotated[
 Missing = Annotated[
     Literal["error", "drop", "em"],
     data(
-        help="Treatment of missing values (empty cells, NA, NaN, null, and the marks * ? . - unless the column "
-        "contains both + and -): stop (error), drop their rows (drop), or estimate means and covariances by Gaussian "
-        "EM (em)."
+        help="Treatment of missing values: stop (error), drop their rows (drop), or estimate means and covariances by "
+        "Gaussian EM (em). Missing are empty cells, NA, NaN, null and the marks * ? . - (but - is a value in a column "
+        "that also contains +)."
     ),
 ]
 NotAvailable = Annotated[

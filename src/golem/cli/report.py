@@ -17,14 +17,17 @@ from golem.runtime.interrupts import keep
 def report(
     graph: Annotated[Path, typer.Argument(help="The graph.json of `golem fit`.")],
     truth: Annotated[
-        Path | None, typer.Option(help="True graph: graph.json, CSV, or any format of `golem export`.")
+        Path | None, typer.Option(metavar="FILE", help="True graph: graph.json, CSV, or any format of `golem export`.")
     ] = None,
     compare: Annotated[
         Path | None, typer.Option(help="Another graph to compare with, in the same formats.", metavar="OTHER")
     ] = None,
-    output: Annotated[Path, options.output("--output", "-o", help="HTML file to write.")] = Path("report.html"),
+    output: Annotated[Path, options.output("--output", "-o", metavar="FILE", help="HTML file to write.")] = Path(
+        "report.html"
+    ),
     title: Annotated[
-        str | None, options.output(help="Title of the page.  [default: name of the folder of the graph]")
+        str | None,
+        options.output(metavar="TEXT", help="Title of the page.  [default: name of the folder of the graph]"),
     ] = None,
     quiet: options.Quiet = False,
 ) -> None:

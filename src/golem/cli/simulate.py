@@ -27,7 +27,10 @@ def simulate(
     force: Annotated[bool, options.output("--force", help="Overwrite existing files.")] = False,
     quiet: options.Quiet = False,
     graph: Annotated[
-        str, typer.Option(help="Random graph: ER (Erdos-Renyi) or SF (scale-free); `ER4` also sets the degree.")
+        str,
+        typer.Option(
+            metavar="GRAPH", help="Random graph: ER (Erdos-Renyi) or SF (scale-free); `ER4` also sets the degree."
+        ),
     ] = "ER",
     degree: Annotated[int | None, typer.Option(help="Edges per node.  [default: 2]", min=1)] = None,
     d: Annotated[int, typer.Option("--d", "-d", help="Number of variables.", min=1)] = 20,
@@ -36,10 +39,12 @@ def simulate(
         Literal["gaussian-ev", "gaussian-nv", "exponential", "gumbel"],
         typer.Option(help="Noise distribution; Gaussian with equal (ev) or different (nv) variances."),
     ] = "gaussian-ev",
-    weight_scale: Annotated[float, typer.Option(help="Factor for the weights, which are 0.5 to 2 in size.")] = 1.0,
+    weight_scale: Annotated[
+        float, typer.Option(metavar="NUMBER", help="Factor for the weights, which are 0.5 to 2 in size.")
+    ] = 1.0,
     noise_std: Annotated[
         tuple[float, float] | None,
-        typer.Option(help="Range LOW HIGH of the standard deviations of the noise, drawn log-uniformly."),
+        typer.Option(metavar="LOW HIGH", help="Range of the standard deviations of the noise, drawn log-uniformly."),
     ] = None,
     standardize: Annotated[bool, typer.Option("--standardize", help="Scale the columns to variance 1.")] = False,
     interventions: Annotated[
@@ -63,7 +68,7 @@ def simulate(
     ] = None,
     levels: Annotated[
         tuple[int, int] | None,
-        typer.Option(help="Range LOW HIGH of the numbers of levels (--categories).  [default: 2 4]"),
+        typer.Option(metavar="LOW HIGH", help="Range of the number of levels (--categories).  [default: 2 4]"),
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed.", min=0)] = 0,
 ) -> None:

@@ -74,17 +74,23 @@ def name_cell(text: str) -> Text:
     return Text(printable(text).replace("\n", "\\n"))
 
 
-def print_table(table: Table) -> None:
-    """Print a table. A narrow terminal folds names down to 12 characters, and wraps lines that are still too long.
-
-    Redirected output has no width, so nothing is folded.
-    """
+def width_of(table: Table) -> int:
+    """Return the width that a table needs, with names folded to 12 characters in a terminal."""
     from rich.cells import cell_len
 
     needed = 2 * (len(table.columns) - 1)
     for column in table.columns:
         width = max(cell_len(str(cell)) for cell in (column.header, *column.cells))
         needed += min(width, _NAME_WIDTH) if column.overflow == "fold" and out.is_terminal else width
+    return needed
+
+
+def print_table(table: Table) -> None:
+    """Print a table. A narrow terminal folds names, and wraps lines that are still too long.
+
+    Redirected output has no width, so nothing is folded.
+    """
+    needed = width_of(table)
     if needed > out.width:
         table.width = needed
     out.print(table, crop=False)

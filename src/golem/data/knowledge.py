@@ -58,7 +58,8 @@ class Knowledge:
             given = np.asarray(getattr(self, name))
             if given.dtype.kind in "US":
                 raise ValueError(
-                    f"Knowledge(...) takes masks. For {name} edges by name, use Knowledge.named({name}=...)."
+                    f"Knowledge(...) takes boolean matrices. For {name} edges by name, use "
+                    f"Knowledge.named({name}=[('A', 'B')])."
                 )
             if given.dtype != bool and not np.isin(given, (0, 1)).all():
                 raise ValueError(f"The mask of {name} edges must contain only true and false, or 1 and 0.")

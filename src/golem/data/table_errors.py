@@ -81,7 +81,7 @@ def constant(names: Sequence[str]) -> ValueError:
 def drop_them(names: Sequence[str], them: str = "", choose: str = "use") -> str:
     """Return how to drop columns from which no graph can be learned."""
     them = them or ("it" if len(names) == 1 else "them")
-    return f"Drop {them}: {dropping(names)}, or {choose} fit_file with drop_dependent=True."
+    return f"Drop {them}: {dropping(names)}, or {choose} golem.fit_file(..., drop_dependent=True)."
 
 
 def no_values(names: Sequence[str]) -> str:

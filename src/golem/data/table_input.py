@@ -166,7 +166,7 @@ def real_matrix(data: Any) -> Array:
     except OverflowError:
         raise ValueError(TOO_LARGE) from None
     except (TypeError, ValueError) as error:
-        reason = str(error).removesuffix(".")
+        reason = "its rows have different lengths" if "inhomogeneous" in str(error) else str(error).removesuffix(".")
         kind = NotNumbersError if isinstance(error, TypeError) else ValueError
         raise kind(f"The data must be a table of numbers: {reason}.") from None
     _require_two_axes(values.shape, data)

@@ -137,7 +137,7 @@ def _has_environments(reading: Reading, targets: Targets | None) -> bool:
         )
     given = reading.environment is not None or reading.environments
     if given and targets is None:
-        raise ValueError(f"Environments need targets=..., for example a JSON file with {EXAMPLE}")
+        raise ValueError(f"Environments need targets=..., for example a JSON file with {EXAMPLE}.")
     if targets is not None and not given:
         raise ValueError(
             "targets=... needs environments: add environment=... for a column that names them, or environments=True if "

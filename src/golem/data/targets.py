@@ -126,12 +126,12 @@ def read_targets(path: str | Path) -> dict[str, list[str]]:
         content: Any = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=unique)
     except FileNotFoundError:
         raise ValueError(
-            f"{file}: There is no such file. It lists the targets of each environment: {EXAMPLE}"
+            f"{file}: There is no such file. It must list the targets of each environment, such as {EXAMPLE}."
         ) from None
     except OSError as error:
         raise ValueError(f"{file}: The file cannot be read ({error.strerror}).") from None
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"{file}: The file is not JSON ({str(error)[:100]}). Expected: {EXAMPLE}") from None
+        raise ValueError(f"{file}: The file is not valid JSON ({str(error)[:100]}). Expected: {EXAMPLE}.") from None
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from None
     is_table = isinstance(content, dict) and all(

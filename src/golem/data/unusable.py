@@ -86,6 +86,15 @@ def unusable_in_rows(X: Matrix, names: tuple[str, ...]) -> list[Unusable]:
 
 def unusable_error(found: list[Unusable]) -> ValueError:
     """Return the error that lists all columns that cannot be used, and says how to drop them."""
+    copies = any(len(column.determined_by) == 1 for column in found)
+    combined = any(len(column.determined_by) > 1 for column in found)
+    them = "them" if len(found) > 1 else "one" if copies else "it"
+    choose = "let golem choose:" if copies or combined else "use"
+    return ValueError(f"{unusable_sentence(found)} {drop_them([column.name for column in found], them, choose)}")
+
+
+def unusable_sentence(found: list[Unusable]) -> str:
+    """Say which columns cannot be used, and why."""
     empty = [column.name for column in found if column.is_empty]
     constants = [column.name for column in found if not column.determined_by and not column.is_empty]
     copies = [f"{c.determined_by[0]!r} and {c.name!r}" for c in found if len(c.determined_by) == 1]
@@ -102,10 +111,7 @@ def unusable_error(found: list[Unusable]) -> ValueError:
         listed = [f"{column.name!r} (of {quoted(column.determined_by, 3)})" for column in combined]
         parts.append(f"{len(combined)} columns are linear combinations of others: {shortened(listed, 3)}.")
     parts += ["This often happens when a table contains both a total and its parts."] if combined else []
-    them = "them" if len(found) > 1 else "one" if copies else "it"
-    choose = "let golem choose:" if copies or combined else "use"
-    parts.append(drop_them([column.name for column in found], them, choose))
-    return ValueError(" ".join(parts))
+    return " ".join(parts)
 
 
 def _copies(R: Matrix) -> dict[int, tuple[int, ...]]:

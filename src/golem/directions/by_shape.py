@@ -96,7 +96,7 @@ def directions_by_shape(
         scored = [ComponentScores(component, Z, n) for component in found if not coarse[component.nodes].any()]
         scored = [one for one in scored if len(one.members) > 1]
         if not scored:
-            return ShapeEvidence(reason="the columns of the open edges have few distinct values", rows=len(Z))
+            return ShapeEvidence(reason="the columns of the undecided edges have too few distinct values", rows=len(Z))
         return replace(_claims(scored, _Gate(Z, n, coarse, rank), parent_lists(edges)), rows=len(Z))
 
 

@@ -34,7 +34,7 @@ from golem.solvers.order.local_search import LocalResult, search_local
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
 
-_NO_SHAPE = "golem cannot use the shape of the noise in tables with categories."
+_NO_SHAPE = "In tables with categories, golem cannot use the shape of the noise to find directions."
 
 
 class LevelCoefficient(NamedTuple):

@@ -169,7 +169,7 @@ def _note(decisions: Decisions, shape: ShapeEvidence) -> str:
     if not (shape.rows or shape.reason):
         return ""
     if shape.reason:
-        return f"golem cannot use the shape of the noise, because {shape.reason}."
+        return f"golem cannot use the shape of the noise to find directions, because {shape.reason}."
     left_open = int((decisions.undecided | decisions.by_variance | decisions.by_shape).sum())
     given = int(decisions.by_shape.sum())
     decides = f"decides {given or 'none'} of the {left_open} directions"

@@ -32,6 +32,7 @@ from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.order_fit import checks_independence, run_search
 from golem.estimator.settings import checkpoint_path, chosen_solver, edge_penalty, named
 from golem.estimator.settings import is_counted as is_counted
+from golem.runtime.option_words import array_words
 from golem.runtime.types import Array
 from golem.score.acyclicity import Acyclicity
 from golem.score.objective import graph_scores
@@ -287,11 +288,12 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
             self._forget()
             fit_categories(self, coded[0], given_rows(coded[1], rows), solver)
             return self._warned()
-        own_rows = self._prepare(X, solver)
-        rows = given_rows(own_rows, rows)
-        if isinstance(solver, Order):
-            return self._conclude(*run_search(self, solver, noise), rows)
-        return self._conclude(*run_recipe(self, solver, noise, own_rows, file))
+        with array_words(isinstance(X, np.ndarray)):
+            own_rows = self._prepare(X, solver)
+            rows = given_rows(own_rows, rows)
+            if isinstance(solver, Order):
+                return self._conclude(*run_search(self, solver, noise), rows)
+            return self._conclude(*run_recipe(self, solver, noise, own_rows, file))
 
     def _prepare(self, X: Any, solver: Order | Adam | LBFGS) -> Array | None:
         """Read and check the data; return the rows if there are any."""

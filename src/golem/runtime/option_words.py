@@ -7,9 +7,10 @@ files, such as `drop=['a']`.
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from golem.runtime.messages import typed_names
 
@@ -29,7 +30,9 @@ _SETTING = re.compile(
     rf"time_limit)=({_TEXT}|[\w.:+-]*\w|[.]+)"
 )
 _QUOTES = ("'", '"')
-_ONLY_FILES = "fit_file with "
+_ONLY_FILES = re.compile(r"golem\.fit_file\(\.\.\., ([^()]*)\)")
+# How to get a report with a scatter plot per edge.
+SCATTER_PLOTS = "model.report('report.html', rows=X)"
 _OTHER_NAMES = {"random_state": "seed", "score_function": "score", "environments": "environment"}
 
 
@@ -82,13 +85,36 @@ def for_files(message: str) -> str:
 
     Examples
     --------
-    >>> for_files("Drop it: X.drop(columns=['a']), or use fit_file with drop_dependent=True.")
+    >>> for_files("Drop it: X.drop(columns=['a']), or use golem.fit_file(..., drop_dependent=True).")
     "Drop it: drop=['a'], or use drop_dependent=True."
     """
     text = _DROPPED.sub(lambda match: f"drop={match[1]}", message)
     text = _TYPED.sub(lambda match: setting("categorical", _texts(_CATEGORY.findall(match[0]))), text)
     text = _REPLACED.sub(lambda match: setting("na", [f"{name}={code}" for name, code in _codes(match[0])]), text)
-    return text.replace(_ONLY_FILES, "")
+    return _ONLY_FILES.sub(r"\1", text).replace(SCATTER_PLOTS, "scatter=True")
+
+
+@contextlib.contextmanager
+def array_words(is_array: bool) -> Iterator[None]:
+    """Turn what a ValueError says about dropping columns of a table into words for an array, with columns x0, x1...
+
+    Examples
+    --------
+    >>> with array_words(is_array=True):
+    ...     raise ValueError(f"Drop it: {dropping(['x3'])}.")
+    Traceback (most recent call last):
+    ValueError: Drop it: np.delete(X, [3], axis=1).
+    """
+    try:
+        yield
+    except ValueError as error:
+        if is_array:
+            error.args = (_DROPPED.sub(_deleted, str(error)), *error.args[1:])
+        raise
+
+
+def _deleted(match: re.Match[str]) -> str:
+    return f"np.delete(X, {[int(name[1:]) for name in ast.literal_eval(match[1])]}, axis=1)"
 
 
 def as_options(message: str) -> str:
@@ -96,7 +122,7 @@ def as_options(message: str) -> str:
 
     Examples
     --------
-    >>> as_options("Drop it: X.drop(columns=['blood pressure']), or use fit_file with drop_dependent=True.")
+    >>> as_options("Drop it: X.drop(columns=['blood pressure']), or use golem.fit_file(..., drop_dependent=True).")
     "Drop it: --drop 'blood pressure', or use --drop-dependent."
     >>> as_options("Use X.replace({'a': {-9: nan}, 'b': {0: nan}}) and missing='em', or noise='nv' (columns=[...]).")
     'Use --na a=-9 --na b=0 and --missing em, or --noise nv (--columns).'

@@ -129,7 +129,7 @@ def test_rows_that_all_miss_a_value_are_no_rows(frame):
     assert "golem.diagnose(model, X)" in without["rows-needed"].remedy
     # That was just done, so it is not a remedy.
     assert "golem.diagnose" not in missing["rows-needed"].remedy
-    assert missing["rows-needed"].finding.startswith("Not checked because no row is complete: dependent rows")
+    assert missing["rows-needed"].finding.startswith("Not checked, because no row is complete: dependent rows")
     one = frame.assign(a=frame["a"].iloc[:1])
     assert "only one row is complete" in diagnose(model, one)["rows-needed"].finding
 

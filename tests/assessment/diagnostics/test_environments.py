@@ -35,7 +35,7 @@ def test_good_experiments_have_no_findings(intervention):
     if intervention == "hard":
         assert found["hard-targets"].level == "ok"
     assert "not used with environments" not in found["directions"].finding
-    assert found["rows-needed"].finding.startswith("Not checked with environments")
+    assert found["rows-needed"].finding.startswith("Not checked, because the rows come from several environments")
 
 
 def test_a_target_without_an_effect():

@@ -69,9 +69,9 @@ def find_outside_intervals(model: Golem, bootstrap: Bootstrap) -> Finding:
     rare = outside & (bootstrap.direction_frequency <= 0.5)
     parts = []
     for edges, reason in (
-        (rare, "most replicates lack or reverse the edge, and its weight then counts as 0"),
-        (outside & ~rare, "most replicates have the edge, but other parents of its effect, and the weight depends on "
-         "these"),
+        (rare, "most graphs of the bootstrap lack or reverse the edge, and its weight then counts as 0"),
+        (outside & ~rare, "most graphs of the bootstrap have the edge, but other parents of its effect, and the weight "
+         "depends on these parents"),
     ):  # fmt: skip
         listed = [f"{names[i]!r} -> {names[j]!r}" for i, j in np.argwhere(edges)]
         if listed:

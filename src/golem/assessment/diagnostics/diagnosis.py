@@ -141,13 +141,18 @@ def _rows_needed(model: Golem, complete: NDArray[np.intp] | None) -> Finding:
     """Name the checks that were left out: without rows, with too few complete ones, or with several environments."""
     if model.environments_ is not None:
         remedy = "To run these checks, fit one environment at a time."
-        return Finding("rows-needed", "note", f"Not checked with environments: {_FROM_ROWS}.", remedy)
-    reason = "without the rows"
-    remedy = "These checks need the rows, not only means and covariances (in Python: golem.diagnose(model, X))."
+        return Finding(
+            "rows-needed",
+            "note",
+            f"Not checked, because the rows come from several environments: {_FROM_ROWS}.",
+            remedy,
+        )
+    reason = "because the rows were not available"
+    remedy = "To run these checks in Python, pass the rows, or a sample of them: golem.diagnose(model, X)."
     if complete is not None:
         reason = f"because {'only one' if len(complete) else 'no'} row is complete"
         remedy = "Impute the missing values, or drop columns with many missing values."
-    return Finding("rows-needed", "note", f"Not checked {reason}: {_FROM_ROWS}.", remedy)
+    return Finding("rows-needed", "note", f"Not checked, {reason}: {_FROM_ROWS}.", remedy)
 
 
 def complete_rows(X: Any, names: tuple[str, ...]) -> tuple[Matrix, NDArray[np.intp]]:

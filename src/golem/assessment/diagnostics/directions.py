@@ -44,7 +44,8 @@ def find_directions(model: Golem) -> Finding:
         "note",
         f"{undecided} of {counted(total, 'edge')} {have} no evidence for {'its' if undecided == 1 else 'their'} "
         f"direction ({shortened(examples, 2)}).{tie_break if broken else ''}",
-        "Add knowledge (required or forbidden edges, tiers), or do an experiment (next_experiment ranks them).",
+        "Add knowledge (required or forbidden edges, tiers), or do an experiment: golem.next_experiment(model) and the "
+        "report rank the variables to intervene on.",
     )
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from golem.runtime.html_text import leveled_list, paragraph
+from golem.runtime.option_words import SCATTER_PLOTS
 
 Level = Literal["ok", "note", "warning"]
 # What to do where a test is not possible.
-LOOK = "Look at a scatter plot per edge: fit_file with scatter=True."
+LOOK = f"Look at a scatter plot per edge in the report: {SCATTER_PLOTS}."
 
 
 @dataclass(frozen=True)

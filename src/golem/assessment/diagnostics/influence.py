@@ -119,14 +119,15 @@ def find_influence(
     if not found:
         return Finding("influential-rows", "ok", "No edge depends on a few rows.")
     worst = found[0]
-    rows = f"row{'s' * (len(worst.rows) > 1)} {', '.join(str(numbers[row] + 1) for row in worst.rows)}"
+    *others, last = [str(numbers[row] + 1) for row in worst.rows]
+    rows = f"rows {', '.join(others)} and {last}" if others else f"row {last}"
     edge = f"{names[worst.source]!r} -> {names[worst.target]!r}"
     return Finding(
         "influential-rows",
         "warning",
-        f"{len(found)} of {graph.sum()} edges depend{'s' * (len(found) == 1)} on a few rows. Without {rows}, {edge} "
-        f"improves the fit by {worst.gain_without:.1f} instead of {worst.gain:.1f} (deviance). An edge needs more than "
-        f"its penalty, {worst.penalty:.1f}.",
+        f"{len(found)} of {graph.sum()} edges depend{'s' * (len(found) == 1)} on a few rows. Without {rows}, the edge "
+        f"{edge} improves the fit by {worst.gain_without:.1f} instead of {worst.gain:.1f} (deviance). An edge needs "
+        f"more than its penalty, {worst.penalty:.1f}.",
         "Check these rows (row 1 is the first row of data). Fit without them, or take logarithms of skewed columns.",
     )
 

@@ -270,14 +270,14 @@ class GolemCV(NotebookDisplay, TableEstimator):
     def check_settings(self) -> None:
         """Raise a ValueError if settings contradict each other."""
         if self.select not in METHODS:
-            raise ValueError(f"select must be one of {', '.join(METHODS)}; got {self.select!r}")
+            raise ValueError(f"select must be one of {', '.join(METHODS)}; got {self.select!r}.")
         for name, (method, _) in _OF_METHOD.items():
             if getattr(self, name) is not None and self.select != method:
-                raise ValueError(f"{name}={getattr(self, name)!r} needs select={method!r}; got {self.select!r}")
+                raise ValueError(f"{name}={getattr(self, name)!r} needs select={method!r}; got {self.select!r}.")
         L0(self._own("criterion"))
         for name, least in (("cv", 2), ("pairs", 1)):
             if not (isinstance(self._own(name), int | np.integer) and self._own(name) >= least):
-                raise ValueError(f"{name} must be an integer of at least {least}; got {self._own(name)!r}")
+                raise ValueError(f"{name} must be an integer of at least {least}; got {self._own(name)!r}.")
         if not 0.5 < self._own("stable") <= 1:
             raise ValueError(f"stable must be above 0.5 and at most 1; got {self._own('stable')!r}")
         model = self._template()

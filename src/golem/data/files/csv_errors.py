@@ -102,6 +102,8 @@ def _remedy(file: CsvFile, text: dict[int, list[tuple[int, str]]], among_numbers
     if all(is_number(cell, decimal_comma=True) for cell in cells):
         if not file.form.decimal_comma and all(THOUSANDS.fullmatch(cell) for cell in cells):
             return f"{THOUSANDS_REMEDY}."
+        if file.form.separator == ",":
+            return "Commas separate the columns of this file, so numbers need a decimal point: write 1.5, not 1,5."
         mark = "comma" if file.form.decimal_comma else "point"
         return f"Numbers in this file have a decimal {mark}: write all of them with a {mark}."
     if among_numbers and all(cell == file.names[j] for j, found in text.items() for _, cell in found):

@@ -86,8 +86,8 @@ function number(value, digits = 3) {
   if (value === 0) return "0";
   const size = Math.abs(value);
   const text = size >= 1e9 || size < 1e-3 ? value.toExponential(digits - 1)
-    : size >= 10 ** digits ? String(Math.round(value)) : String(+value.toPrecision(digits));
-  return text.replace("-", "−");
+    : size >= 10 ** digits ? String(Math.round(value)) : value.toPrecision(digits);
+  return text;
 }
 
 // Round halves to even, as Python's format does, so that the terminal and the page show the same share.

@@ -73,7 +73,7 @@ function levelsOf(node) {
 
 // The terms of an equation: a number has one, a category one per level but the reference.
 function termsOf(edge) {
-  const term = (weight, ...name) => make("span", { class: "term" }, `${weight < 0 ? "−" : "+"} ${number(Math.abs(weight))} · `, ...name);
+  const term = (weight, ...name) => make("span", { class: "term" }, `${weight < 0 ? "-" : "+"} ${number(Math.abs(weight))} · `, ...name);
   if (!isCategory(edge.source)) return [term(edge.weight, make("var", {}, names[edge.source]))];
   const rows = coefficients.get(edge.id) ?? [];
   return rows.slice(0, MOST_LISTED).map(([level, , value]) => term(value, "[", make("var", {}, names[edge.source]), ` = ${level}]`));
@@ -146,8 +146,8 @@ function pairDetails(first, second) {
 function outsideText(edge) {
   if (edge.weight_low == null || (edge.weight >= edge.weight_low && edge.weight <= edge.weight_high)) return null;
   return edge.direction_frequency <= 0.5
-    ? "The weight lies outside its interval: most replicates lack or reverse the edge, and its weight then counts as 0."
-    : "The weight lies outside its interval: most replicates have the edge, but other causes of its effect, and the weight depends on these.";
+    ? "The weight lies outside its interval: most graphs of the bootstrap lack or reverse the edge, and its weight then counts as 0."
+    : "The weight lies outside its interval: most graphs of the bootstrap have the edge, but other causes of its effect, and the weight depends on these causes.";
 }
 
 // The coefficients per level of an edge with a category at one of its ends.
@@ -155,7 +155,7 @@ function levelTable(edge) {
   const rows = coefficients.get(edge.id);
   if (!rows) return [];
   const [source, target] = [names[edge.source], names[edge.target]];
-  const what = isCategory(edge.target) ? `Change in the probability of each level of ${target}` : `Change in ${target}`;
+  const what = isCategory(edge.target) ? `Change in the probability of each level of ${target} except ${variables[edge.target].levels[0]} (the changes of all levels sum to 0)` : `Change in ${target}`;
   const when = isCategory(edge.source) ? `compared with ${source} = ${variables[edge.source].levels[0]}` : `if ${source} rises by one unit`;
   const error = (value) => (value == null ? "" : ` ± ${number(value, 2)}`);
   return [
