@@ -88,7 +88,7 @@ class DirectLiNGAM(Baseline):
             return
         names = quoted([self.moments_.names[j] for j in suspects])
         found = (
-            f"the noise of {len(suspects)} of {d} columns looks Gaussian (not rejected at level {_LEVEL:.0%}): {names}"
+            f"The noise of {len(suspects)} of {d} columns looks Gaussian (not rejected at level {_LEVEL:.0%}): {names}"
             if enough
             else f"n = {n} rows cannot show that the noise is not Gaussian"
         )

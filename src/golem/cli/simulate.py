@@ -44,7 +44,9 @@ def simulate(
     ] = 1.0,
     noise_std: Annotated[
         tuple[float, float] | None,
-        typer.Option(metavar="LOW HIGH", help="Range of the standard deviations of the noise, drawn log-uniformly."),
+        typer.Option(
+            metavar="LOW HIGH", help="Lowest and highest standard deviation of the noise, drawn log-uniformly."
+        ),
     ] = None,
     standardize: Annotated[bool, typer.Option("--standardize", help="Scale the columns to variance 1.")] = False,
     interventions: Annotated[
@@ -68,7 +70,7 @@ def simulate(
     ] = None,
     levels: Annotated[
         tuple[int, int] | None,
-        typer.Option(metavar="LOW HIGH", help="Range of the number of levels (--categories).  [default: 2 4]"),
+        typer.Option(metavar="LOW HIGH", help="Lowest and highest number of levels (--categories).  [default: 2 4]"),
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed.", min=0)] = 0,
 ) -> None:

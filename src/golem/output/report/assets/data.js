@@ -83,11 +83,10 @@ const find = (id) => document.getElementById(id);
 
 function number(value, digits = 3) {
   if (value === null || value === undefined) return "–";
-  if (value === 0) return "0";
+  if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value);
   const size = Math.abs(value);
-  const text = size >= 1e9 || size < 1e-3 ? value.toExponential(digits - 1)
+  return size >= 1e9 || size < 1e-3 ? value.toExponential(digits - 1)
     : size >= 10 ** digits ? String(Math.round(value)) : value.toPrecision(digits);
-  return text;
 }
 
 // Round halves to even, as Python's format does, so that the terminal and the page show the same share.
