@@ -260,7 +260,7 @@ def test_what_was_done_is_in_the_result(rng, rows, tmp_path):
         (
             {},
             (slice(0, 496), 0),
-            r"Constant columns: 'x1', .* Drop them: X\.drop\(columns=\['x1', 'x2', 'x3', 'x4', 'x5'\]\), or",
+            r"Constant columns: 'x1', .* Drop them: np\.delete\(X, \[1, 2, 3, 4, 5\], axis=1\), or",
         ),
         (
             {"missing": "drop"},
@@ -281,7 +281,9 @@ def test_hopeless_tables_are_refused(change, missing, message, rows):
 def test_infinite_and_collinear_values_are_no_missing_ones(rng, rows):
     X = with_holes(rng, rows, 0.05)
     copy = np.column_stack([X, 2 * rows[:, 0] - rows[:, 1]])
-    with pytest.raises(ValueError, match=r"'x6' is a linear combination of 'x0', 'x1'\.* .*columns=\['x6'\]\), or"):
+    with pytest.raises(
+        ValueError, match=r"'x6' is a linear combination of 'x0', 'x1'\.* .*np\.delete\(X, \[6\], axis=1\), or"
+    ):
         Golem(missing="em").fit(copy)
     copy[::3, 2] = copy[1::3, 3] = copy[2::3, 4] = np.nan  # no complete row to find it in
     with pytest.raises(ValueError, match="covariance is singular"):

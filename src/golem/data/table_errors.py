@@ -148,6 +148,8 @@ def require_finite(
         if len(empty) == len(found):
             raise ValueError(f"{no_values(empty)} {drop}")
         remedy = f"{no_values(empty)} {drop} For the others: {remedy}"
+    if levels := sorted({cell for cells in unusual.values() for cell in cells if cell.lower() == "none"}):
+        remedy += f" If {quoted(levels)} is a value, rename it in the file."
     first = place(int(wrong.any(axis=1).argmax()))
     raise ValueError(
         f"{what} in {len(found)} of {len(names)} columns: {shortened(found)}. The first is in {first}. {remedy}"

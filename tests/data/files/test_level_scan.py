@@ -178,3 +178,9 @@ def test_compressed_blocks_of_one_line_have_the_same_levels(tmp_path, monkeypatc
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text))
     monkeypatch.setattr(batches, "_BYTES", 8)
     assert_same(moments_from_file(tmp_path / "a.csv.gz"), CodedTable.read(table).moments())
+
+
+def test_a_level_with_the_name_none_is_missing_and_the_error_says_so(tmp_path):
+    path = written(frame().replace({"site": {"x": "none"}}), tmp_path / "a.csv")
+    with pytest.raises(ValueError, match=r"values, written 'none'\).* If 'none' is a value, rename it in the file"):
+        moments_from_file(path)

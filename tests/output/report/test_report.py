@@ -18,7 +18,7 @@ from golem.graphs.graph_document import document_of
 from golem.graphs.named_graph import NamedGraph
 from golem.output.document import describe
 from golem.output.report import report_document
-from golem.output.report.content import model_content, shortened
+from golem.output.report.content import graph_entry, model_content, shortened
 from golem.output.result_files import save
 from golem.simulate import random_dag, simulate
 
@@ -259,3 +259,11 @@ def test_labels_fit_their_boxes(name):
     label = shortened(name)
     assert len(label) <= 18
     assert label == name or "…" in label
+
+
+def test_a_column_of_zeros_has_values():
+    """An interval can begin at 0 for every edge, and is shown all the same."""
+    rows = [
+        {"source": "a", "target": "b", "weight_low": 0.0, "weight_high": 1.0, "undecided": False, "drop_loss": None}
+    ]
+    assert graph_entry("learned", rows, ("a", "b"))["columns"] == ["source", "target", "weight_low", "weight_high"]

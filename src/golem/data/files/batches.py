@@ -147,7 +147,9 @@ def with_texts(
         columns.append(np.array(codes, dtype=float)[rows])
         counts = np.bincount(rows, minlength=len(cells)).tolist()
         found = {cell: n for cell, n in zip(cells, counts, strict=True) if cell is not None and cell not in code and n}
-        if marked := {cell: n for cell, n in found.items() if cell not in MISSING_WORDS}:
+        # The word "none" may have been meant as a level.
+        marked = {cell: n for cell, n in found.items() if cell not in MISSING_WORDS or cell.lower() == "none"}
+        if marked:
             markers = add_markers(markers, {name: marked})
     return dataclasses.replace(batch, columns=columns, markers=markers)
 

@@ -241,7 +241,9 @@ def graph_entry(name: str, rows: Sequence[Mapping[str, Any]], names: tuple[str, 
     """Return a table of edges with the columns that have values."""
     index = {variable: k for k, variable in enumerate(names)}
     columns = [
-        column for column in ("undirected", *EDGE_COLUMNS) if any(row.get(column) not in (None, False) for row in rows)
+        column
+        for column in ("undirected", *EDGE_COLUMNS)
+        if any(row.get(column) is not None and row.get(column) is not False for row in rows)
     ]
     packed = [
         [index[row["source"]], index[row["target"]], *(rounded(row.get(column)) for column in columns)] for row in rows

@@ -155,7 +155,7 @@ function levelTable(edge) {
   const rows = coefficients.get(edge.id);
   if (!rows) return [];
   const [source, target] = [names[edge.source], names[edge.target]];
-  const what = isCategory(edge.target) ? `Change in the probability of each level of ${target} except ${variables[edge.target].levels[0]} (the changes of all levels sum to 0)` : `Change in ${target}`;
+  const what = isCategory(edge.target) ? `Change in the probability of a level of ${target}` : `Change in ${target}`;
   const when = isCategory(edge.source) ? `compared with ${source} = ${variables[edge.source].levels[0]}` : `if ${source} rises by one unit`;
   const error = (value) => (value == null ? "" : ` ± ${number(value, 2)}`);
   return [
@@ -164,6 +164,7 @@ function levelTable(edge) {
       make("th", { scope: "row" }, [from === null ? null : `${source} = ${from}`, to === null ? null : `${target} = ${to}`].filter(Boolean).join(", ")),
       make("td", {}, `${value < 0 ? "" : "+"}${number(value)}${error(deviation)}`)))),
     rows.length > 2 * MOST_LISTED ? make("p", { class: "hint" }, `and ${rows.length - 2 * MOST_LISTED} more in coefficients.csv`) : null,
+    isCategory(edge.target) ? make("p", { class: "hint" }, `The reference level of ${target}, ${variables[edge.target].levels[0]}, is left out: the changes of all levels sum to 0.`) : null,
   ];
 }
 
