@@ -147,11 +147,11 @@ class Knowledge:
             except UnicodeDecodeError:
                 raise ValueError("The file is not text in UTF-8.") from None
             except RecursionError:
-                raise ValueError(f"The lists of the file are nested too deeply. Example: {_EXAMPLE}") from None
+                raise ValueError(f"The lists of the file are nested too deeply. Example: {_EXAMPLE}.") from None
             except json.JSONDecodeError as error:
-                raise ValueError(f"The file is not valid JSON ({error}). Example: {_EXAMPLE}") from None
+                raise ValueError(f"The file is not valid JSON ({error}). Example: {_EXAMPLE}.") from None
             if not isinstance(content, dict):
-                raise ValueError(f"Expected a JSON object, got a {type(content).__name__}. Example: {_EXAMPLE}")
+                raise ValueError(f"Expected a JSON object, got a {type(content).__name__}. Example: {_EXAMPLE}.")
             unknown = [key for key in content if key not in _KEYS]
             if unknown:
                 raise ValueError(f"Unknown key {quoted(unknown[:1])}. {suggestion(unknown[0], _KEYS, 'keys')}")

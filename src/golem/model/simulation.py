@@ -96,7 +96,9 @@ def parse_graph(graph: str) -> tuple[str, float]:
     """Split the name of a graph model into "ER" or "SF" and the number of edges per node."""
     match = re.fullmatch(r"(ER|SF)(\d+(?:\.\d+)?)", graph.upper())
     if not match or float(match[2]) == 0:
-        raise ValueError(f"A graph model is ER or SF and the edges per node, such as 'ER2' or 'SF4'; got {graph!r}.")
+        raise ValueError(
+            f"Unknown random graph {graph!r}. Use ER or SF with the edges per node, such as 'ER2' or 'SF4'."
+        )
     if match[1] == "SF" and float(match[2]) != int(float(match[2])):
         raise ValueError(f"The degree of a scale-free graph must be a whole number, such as 'SF4'; got {graph!r}.")
     return match[1], float(match[2])

@@ -128,7 +128,7 @@ def as_options(message: str) -> str:
     'Use --na a=-9 --na b=0 and --missing em, or --noise nv (--columns).'
     """
     text = _COLUMNS.sub(lambda match: _listed(match[1], match[2]), for_files(message))
-    text = _FLAG.sub(lambda match: f"--{'' if match[2] == 'True' else 'no-'}{_dashed(match[1])}", text)
+    text = _FLAG.sub(lambda match: f"--{'' if match[2] == 'True' else 'no-'}{match[1].replace('_', '-')}", text)
     return _SETTING.sub(lambda match: f"--{_dashed(match[1])}{_value(match)}", text)
 
 

@@ -145,8 +145,8 @@ def find_units(model: Golem, refit: bool | None, largest: int) -> Finding:
         return Finding(
             "units",
             "note",
-            f"Not checked, because {reason}: whether the graph depends on the units, although "
-            f"{int(model.by_variance_.sum())} of {int(graph.sum())} directions depend only on the noise variances.",
+            f"Not checked, because {reason}: whether the graph depends on the units. Of its {int(graph.sum())} "
+            f"directions, {int(model.by_variance_.sum())} depend only on the noise variances.",
             "Check it in Python: golem.diagnose(model, X, refit=True).",
         )
     # Directions by shape do not depend on the units, and the refit has no rows to find them.
