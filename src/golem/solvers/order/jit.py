@@ -11,6 +11,7 @@ Numba compiles a kernel into each entry that calls it. These rules keep that sho
 - A short function that calls many others, and is called in one or two places, is `inlined`. All others are `kernel`.
 - A loop that is needed twice is a kernel of its own. It takes arrays rather than the tuples that contain them, because
   LLVM handles a call with hundreds of arguments more slowly than another copy of the loop.
+- A kernel with several loops that is called in several places is `outlined`: LLVM would copy it into each of them.
 - No kernel is called with a literal, as numba would compile it again for the literal's type.
 
 Kernels, and the constants compiled into them, are in files with "kernel" in their names: a change in one of these
@@ -33,6 +34,8 @@ from numba import njit
 from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.targetconfig import ConfigStack
+from numba.core.types.functions import BaseFunction
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -49,7 +52,13 @@ def entry(function: Function, **options: Any) -> Function:
 
 def kernel(function: Function, **options: Any) -> Function:
     """Compile a kernel that other kernels call."""
-    return _compiled(function, no_cpython_wrapper=True, pipeline_class=_KernelCompiler, **options)
+    chosen: dict[str, Any] = {"no_cpython_wrapper": True, "pipeline_class": _KernelCompiler} | options
+    return _compiled(function, **chosen)
+
+
+def outlined(function: Function) -> Function:
+    """Compile a kernel once per entry, and not into its callers."""
+    return kernel(function, pipeline_class=_OutlinedCompiler)
 
 
 def inlined(function: Function) -> Function:
@@ -72,23 +81,6 @@ def _compiled(function: Function, **options: Any) -> Function:
     return cast(Function, njit(**chosen)(function))
 
 
-class _EntryCompiler(Compiler):
-    """Numba's compiler, without the garbage collector, which would look for cycles among millions of objects."""
-
-    def compile_extra(self, func: Callable[..., Any]) -> Any:
-        with _paused_collection():
-            return super().compile_extra(func)
-
-
-class _KernelCompiler(Compiler):
-    """Numba's compiler, without machine code: that of the entries contains the kernel."""
-
-    def define_pipelines(self) -> Any:
-        state = self.state
-        state.library = _LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        return super().define_pipelines()
-
-
 class _LinkedLibrary(JITCodeLibrary):
     """LLVM code of a kernel, to be linked with that of its callers; it has no address."""
 
@@ -107,6 +99,51 @@ class _LinkedLibrary(JITCodeLibrary):
 
     def set_env(self, name: str, environment: Any) -> None:
         """Do nothing, as kernels do not use Python objects."""
+
+
+class _OutlinedLibrary(_LinkedLibrary):
+    """LLVM code of a kernel that is not copied into its callers."""
+
+    def add_llvm_module(self, ll_module: Any) -> None:
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                function.add_function_attribute("noinline")
+        super().add_llvm_module(ll_module)
+
+
+class _EntryLibrary(JITCodeLibrary):
+    """LLVM code of an entry. It is optimized once, together with its kernels, and not also before it is linked."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+
+class _KernelCompiler(Compiler):
+    """Numba's compiler, without machine code: that of the entries contains the kernel."""
+
+    library: type[JITCodeLibrary] = _LinkedLibrary
+
+    def define_pipelines(self) -> Any:
+        state = self.state
+        state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return super().define_pipelines()
+
+
+class _OutlinedCompiler(_KernelCompiler):
+    """The compiler of `outlined` kernels."""
+
+    library = _OutlinedLibrary
+
+
+class _EntryCompiler(_KernelCompiler):
+    """Numba's compiler, faster where it compiles an entry with all its kernels."""
+
+    library = _EntryLibrary
+
+    def compile_extra(self, func: Callable[..., Any]) -> Any:
+        with _paused_collection(), _remembered_types():
+            return super().compile_extra(func)
 
 
 class _EntryCache(FunctionCache):
@@ -132,8 +169,30 @@ def _kernel_stamps(folder: Path) -> list[tuple[str, float, int]]:
 
 
 @contextlib.contextmanager
+def _remembered_types() -> Iterator[None]:
+    """Remember the types of results: numba would go through all versions of an operator wherever it is used.
+
+    Only the thread that compiles is concerned, as numba lets one compile at a time.
+    """
+    resolve, known = BaseFunction.get_call_type, {}
+
+    def remembered(function: Any, context: Any, args: Any, kws: Any) -> Any:
+        # Of the options that an operator takes over from its kernel, those of one entry differ in this one only.
+        key = id(function), args, tuple(kws.items()), ConfigStack.top_or_none().nrt
+        if key not in known:
+            known[key] = resolve(function, context, args, kws), function
+        return known[key][0]
+
+    BaseFunction.get_call_type = remembered
+    try:
+        yield
+    finally:
+        BaseFunction.get_call_type = resolve
+
+
+@contextlib.contextmanager
 def _paused_collection() -> Iterator[None]:
-    """Pause the garbage collector."""
+    """Pause the garbage collector, which would look for cycles among millions of objects."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

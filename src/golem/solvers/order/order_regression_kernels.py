@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from golem.solvers.order.jit import inlined, kernel
+from golem.solvers.order.jit import inlined, kernel, outlined
 from golem.solvers.order.order_kernel_arrays import (
     INSIDE,
     OPEN,
@@ -69,7 +69,7 @@ def refine(R: Any, P: Any, k: int, K: Any, residual: Any, x: Any) -> None:
         x[i] += s
 
 
-@kernel
+@outlined
 def solve(R: Any, P: Any, k: int, K: Any, target: Any, residual: Any, x: Any) -> None:
     """Solve R_PP x = target_P for the coefficients x on P of a node, of which `target` are the correlations."""
     for i in range(k):
@@ -81,7 +81,7 @@ def solve(R: Any, P: Any, k: int, K: Any, target: Any, residual: Any, x: Any) ->
     refine(R, P, k, K, residual, x)
 
 
-@kernel
+@outlined
 def cholesky(R: Any, P: Any, k: int, L: Any) -> None:
     """Factor R_PP = L L' for the first k of P."""
     for i in range(k):
@@ -92,7 +92,7 @@ def cholesky(R: Any, P: Any, k: int, L: Any) -> None:
             L[i, a] = s / L[a, a] if a < i else np.sqrt(max(s, TINY))
 
 
-@kernel
+@outlined
 def invert(R: Any, P: Any, k: int, K: Any, L: Any, row: Any) -> None:
     """Compute K = R_PP^-1 for the first k of P; L and row are scratch space."""
     cholesky(R, P, k, L)
@@ -114,7 +114,7 @@ def invert(R: Any, P: Any, k: int, K: Any, L: Any, row: Any) -> None:
         add_outer(K, L[m], L[m], m + 1)
 
 
-@kernel
+@outlined
 def whiten(R: Any, P: Any, k: int, target: Any, W: Any, x: Any, g: Any, h: Any) -> Any:
     """Compute g and h given the first k of P, for a node with the correlations `target`; return r.
 
@@ -142,7 +142,7 @@ def whiten(R: Any, P: Any, k: int, target: Any, W: Any, x: Any, g: Any, h: Any) 
     return max(r, TINY)
 
 
-@kernel
+@outlined
 def has_drifted(R: Any, P: Any, k: int, target: Any, L: Any, x: Any, r: float) -> Any:
     """Tell whether the residual variance given the first k of P differs from the updated one, r."""
     cholesky(R, P, k, L)
