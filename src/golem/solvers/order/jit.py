@@ -30,6 +30,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from llvmlite.binding import Linkage
 from numba import njit
 from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
@@ -116,6 +117,13 @@ class _EntryLibrary(JITCodeLibrary):
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if function.linkage == Linkage.linkonce_odr:
+                # Kernels are called from here only, so that LLVM may leave out the arguments that they do not use.
+                function.linkage = "internal"
+        super()._optimize_final_module()
 
 
 class _KernelCompiler(Compiler):
