@@ -1,10 +1,8 @@
-"""Progress of long computations: the interface to which functions report, and a line in the log for slow ones."""
+"""Progress of long computations: the interface to which functions report."""
 
 from __future__ import annotations
 
 import contextlib
-import logging
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,18 +10,6 @@ from golem.runtime.option_words import for_files
 
 # Called with the number done and the total.
 Counter = Callable[[int, int], None]
-
-
-@contextlib.contextmanager
-def logged_if_slow(sentence: str, seconds: float = 2.0) -> Iterator[None]:
-    """Log a sentence, as a warning of the logger "golem", if the enclosed work takes longer than some seconds."""
-    timer = threading.Timer(seconds, logging.getLogger("golem").warning, [sentence])
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 class Progress:

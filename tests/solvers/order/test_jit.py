@@ -2,6 +2,7 @@
 
 import errno
 import gc
+import logging
 import os
 import pickle
 import shutil
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from numba.core import caching
 from numba.core.runtime import _nrt_python, rtsys
+from numba.core.types.functions import BaseFunction
 
 import golem
 from golem.data.moments import Moments
@@ -166,3 +168,22 @@ def test_the_garbage_collector_is_as_before_after_compiling(enabled):
         assert gc.isenabled() == enabled
     finally:
         gc.enable()
+
+
+def test_compiling_is_logged_once_and_reading_the_cache_is_not(monkeypatch, tmp_path, caplog):
+    monkeypatch.setattr(caching.config, "CACHE_DIR", str(tmp_path))
+
+    def twice(x):
+        return 2 * x
+
+    for _ in range(2):  # the second entry has nothing compiled and finds all in the cache
+        compiled = jit.entry(twice)
+        with caplog.at_level(logging.WARNING, logger="golem"), jit.logged_if_compiled("compiling"):
+            assert [compiled(21), compiled(0.5)] == [42, 1.0]
+    assert caplog.messages == ["compiling"]
+
+
+def test_operators_are_typed_by_numba_again_after_compiling():
+    before = BaseFunction.get_call_type
+    assert jit.entry(lambda x: 2 * x)(21) == 42
+    assert BaseFunction.get_call_type is before

@@ -24,14 +24,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import logging
 import pickle
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from llvmlite.binding import Linkage
 from numba import njit
+from numba.core import event
 from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
@@ -77,6 +78,28 @@ def allocating_kernel(function: Function) -> Function:
     return kernel(function, _nrt=True)
 
 
+@contextlib.contextmanager
+def logged_if_compiled(sentence: str) -> Iterator[None]:
+    """Log a sentence, as a warning of the logger "golem", if numba compiles something and not only reads its cache."""
+    with event.install_listener("numba:compile", _Announcement(sentence)):
+        yield
+
+
+class _Announcement(event.Listener):
+    """A sentence that is logged once."""
+
+    def __init__(self, sentence: str) -> None:
+        self._sentence: str | None = sentence
+
+    def on_start(self, event: Any) -> None:
+        if self._sentence is not None:
+            logging.getLogger("golem").warning(self._sentence)
+        self._sentence = None
+
+    def on_end(self, event: Any) -> None:
+        """Do nothing."""
+
+
 def _compiled(function: Function, **options: Any) -> Function:
     chosen: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False} | options
     return cast(Function, njit(**chosen)(function))
@@ -120,7 +143,7 @@ class _EntryLibrary(JITCodeLibrary):
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
-            if function.linkage == Linkage.linkonce_odr:
+            if function.linkage.name == "linkonce_odr":
                 # Kernels are called from here only, so that LLVM may leave out the arguments that they do not use.
                 function.linkage = "internal"
         super()._optimize_final_module()
@@ -182,7 +205,8 @@ def _remembered_types() -> Iterator[None]:
 
     Only the thread that compiles is concerned, as numba lets one compile at a time.
     """
-    resolve, known = BaseFunction.get_call_type, {}
+    functions: Any = BaseFunction
+    resolve, known = functions.get_call_type, {}
 
     def remembered(function: Any, context: Any, args: Any, kws: Any) -> Any:
         # Of the options that an operator takes over from its kernel, those of one entry differ in this one only.
@@ -191,11 +215,11 @@ def _remembered_types() -> Iterator[None]:
             known[key] = resolve(function, context, args, kws), function
         return known[key][0]
 
-    BaseFunction.get_call_type = remembered
+    functions.get_call_type = remembered
     try:
         yield
     finally:
-        BaseFunction.get_call_type = resolve
+        functions.get_call_type = resolve
 
 
 @contextlib.contextmanager

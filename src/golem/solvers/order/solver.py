@@ -20,7 +20,6 @@ from golem.data.moments import Moments
 from golem.graphs.dag import is_dag, topological_order
 from golem.runtime.devices import Placement
 from golem.runtime.interrupts import losing_interrupts
-from golem.runtime.progress import logged_if_slow
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianTied, Likelihood
 from golem.score.regression import Regressions
@@ -162,12 +161,14 @@ class Order:
 def compile_search(likelihood: Likelihood, d: int, announce: bool = False) -> None:
     """Compile the kernels that a search needs, or load them from numba's cache, by solving tiny problems.
 
-    This happens once per process. With `announce`, a line in the log says so if it takes long.
+    This happens once per process. With `announce`, a line in the log says so if they are compiled.
     """
     equal_variances = isinstance(likelihood, GaussianEV)
     if equal_variances in _COMPILED or (d <= LARGEST_EXACT and not equal_variances):
         return
-    with losing_interrupts(), logged_if_slow(_COMPILING) if announce else contextlib.nullcontext():
+    from golem.solvers.order import jit  # imports numba
+
+    with losing_interrupts(), jit.logged_if_compiled(_COMPILING) if announce else contextlib.nullcontext():
         if equal_variances:
             from golem.solvers.order.equal_variances import fit_equal_variances
 
