@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from golem.graphs.edges import Edges
 from golem.score.sparsity import L0
 from golem.simulate import simulate
 from golem.solvers.order import candidates, chains, order_search
@@ -46,10 +47,11 @@ def test_residual_variances_are_accurate_near_collinearity():
     # With all nodes as a start, dozens of nearly collinear parents are added and dropped.
     drawn = simulate(50, 1000, "ER10", "gaussian-nv", random_state=1, standardize=True)
     search = order_search.OrderSearch(np.cov(drawn.data.T, bias=True), 1000, L0().penalties(1000, 50))
-    chosen, r = candidates.choose_parents(search.problem, [np.delete(np.arange(50), j) for j in range(50)], False)
+    children, causes = np.nonzero(~np.eye(50, dtype=bool))
+    chosen, r = candidates.choose_parents(search.problem, Edges(causes, children, 50), False)
     Z = drawn.data - drawn.data.mean(axis=0)
     Z /= Z.std(axis=0)
-    for j, row in enumerate(chosen):
-        parents = Z[:, row[row >= 0]]
+    for j in range(50):
+        parents = Z[:, chosen.causes[chosen.children == j]]
         residual = Z[:, j] - parents @ np.linalg.lstsq(parents, Z[:, j], rcond=None)[0]
         np.testing.assert_allclose(r[j], np.mean(residual**2), rtol=1e-3)

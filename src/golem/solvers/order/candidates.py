@@ -8,12 +8,12 @@ by backward elimination, which also finds hubs. The search adds candidates that 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
+from golem.graphs.edges import Edges
 from golem.runtime.machine import available_cores
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.solvers.order import order_kernel_arrays as kernels
@@ -29,6 +29,8 @@ _LEAST_T_SQUARED = 4.0
 # With few rows: the ridge, and the number of nodes with which backward elimination begins.
 _RIDGE = 0.1
 _RANKED = 60
+# Columns that are copied at a time, so that they stay in the CPU cache.
+_PANEL = 128
 # Candidates of each node by their correlation with it.
 _CORRELATED = 20
 
@@ -41,25 +43,53 @@ def markov_blankets(problem: kernels.Problem) -> tuple[BoolMatrix, Vector]:
     """
     d = len(problem.S)
     chosen, _ = choose_parents(problem, _largest_partial_correlations(problem), True)
-    chosen, r = choose_parents(problem, [row[row >= 0].astype(np.int64) for row in chosen], False)
+    chosen, r = choose_parents(problem, chosen, False)
     likely = np.zeros((d, d), dtype=bool)
-    rows, columns = np.nonzero(chosen >= 0)
-    likely[rows, chosen[rows, columns]] = True
+    likely[chosen.children, chosen.causes] = True
     return likely, 1 - r
 
 
-def _largest_partial_correlations(problem: kernels.Problem) -> list[NDArray[np.int64]]:
-    """Return the nodes with large partial correlations with each node, strong ones first."""
+def _largest_partial_correlations(problem: kernels.Problem) -> Edges:
+    """Return edges from the nodes with large partial correlations to each node, strong ones first."""
     d, n, R = len(problem.S), problem.n, problem.S
     # Regressions on all others need more rows than columns. With few rows, a ridge is enough to rank the nodes.
     enough = n >= 1.2 * d + 10
-    precision = np.linalg.inv(R + (1e-12 if enough else _RIDGE) * np.eye(d))
-    diagonal = np.diagonal(precision)
-    rho2 = np.minimum(precision**2 / np.outer(diagonal, diagonal), 1 - 1e-12)
+    rho2 = _inverse(R, 1e-12 if enough else _RIDGE)
+    scale = 1 / np.sqrt(np.abs(np.diagonal(rho2)))
+    rho2 *= scale
+    rho2 *= scale[:, None]
+    rho2 *= rho2
     np.fill_diagonal(rho2, 0.0)
-    t2 = (n - d) * rho2 / (1 - rho2)
-    large = t2 > _LEAST_T_SQUARED if enough else _largest(rho2, int(min(_RANKED, n // 4)))
-    return [nodes[np.argsort(-rho2[j, nodes])] for j, nodes in enumerate(map(np.flatnonzero, large))]
+    if enough:
+        # t^2 = (n - d) rho^2 / (1 - rho^2)
+        large = rho2 > _LEAST_T_SQUARED / (n - d + _LEAST_T_SQUARED)
+    else:
+        large = _largest(rho2, int(min(_RANKED, n // 4)))
+    children, causes = np.nonzero(large)
+    strongest = np.lexsort((-rho2[children, causes], children))
+    return Edges(causes[strongest], children, d)
+
+
+def _inverse(R: Matrix, ridge: float) -> Matrix:
+    """Return the inverse of a correlation matrix with a ridge, by Cholesky, which needs half as much work as LU."""
+    from scipy.linalg.lapack import dpotrf, dpotri
+
+    shifted = R + 0.0
+    np.fill_diagonal(shifted, 1 + ridge)
+    factor, fails = dpotrf(shifted.T, lower=True, overwrite_a=True, clean=False)
+    if fails:  # nearly collinear columns
+        np.copyto(shifted, R)
+        np.fill_diagonal(shifted, 1 + ridge)
+        return np.asarray(np.linalg.inv(shifted))
+    inverse, _ = dpotri(factor, lower=True, overwrite_c=True)
+    # The result is in the lower triangle, in Fortran order: in the upper one of its transpose.
+    half: Matrix = inverse.T
+    for start in range(0, len(R), _PANEL):
+        stop = min(start + _PANEL, len(R))
+        half[stop:, start:stop] = half[start:stop, stop:].T
+        corner = np.triu(half[start:stop, start:stop])
+        half[start:stop, start:stop] = corner + np.triu(corner, 1).T
+    return half
 
 
 def _largest(values: Matrix, number: int) -> BoolMatrix:
@@ -85,25 +115,26 @@ def most_correlated(S: Matrix) -> BoolMatrix:
 
 def choose_parents(
     problem: kernels.Problem,
-    starts: Sequence[NDArray[np.int64]],
+    starts: Edges,
     within: bool,
     position: NDArray[np.int64] | None = None,
     known: NDArray[np.uint8] | None = None,
-) -> tuple[NDArray[np.int32], Vector]:
+) -> tuple[Edges, Vector]:
     """Choose parents of every node, from the given ones, either within them or among all (preceding) nodes.
 
-    Row j of `known` has the kinds of the edges to j, by default all allowed. Returns the parents in rows, followed by
-    -1, and the residual variances.
+    Edges are grouped by child. Row j of `known` has the kinds of the edges to j, by default all allowed. Returns the
+    edges and the residual variances.
     """
     d, most = len(problem.S), problem.most_parents
     place = np.zeros(0, dtype=np.int64) if position is None else position
     kinds = np.zeros((0, 0), dtype=np.uint8) if known is None else known
     workers = min(available_cores(), d) if d >= _THREADS_PAY_FROM else 1
-    longest = max(map(len, starts))
+    number = np.bincount(starts.children, minlength=d)
+    longest = int(number.max(initial=0))
 
     def choose(k: int) -> tuple[NDArray[np.int32], Vector]:
-        nodes, listed = np.arange(k, d, workers), starts[k::workers]
-        first = np.cumsum([0, *map(len, listed)])
+        nodes = np.arange(k, d, workers)
+        first = np.append(0, np.cumsum(number[nodes]))
         work = scratch(longest if within else d, most, longest if within else 0)
         rows, r = np.full((len(nodes), most), -1, dtype=np.int32), np.ones(len(nodes))
         order_parent_kernels.choose_parents(
@@ -111,7 +142,7 @@ def choose_parents(
             work,
             nodes,
             first,
-            np.concatenate(listed),
+            starts.causes[starts.children % workers == k],
             within,
             place,
             kinds,
@@ -128,7 +159,8 @@ def choose_parents(
         parts = (pool.map if workers > 1 else map)(choose, range(workers))
         for k, (rows, r) in enumerate(parts):
             chosen[k::workers], residuals[k::workers] = rows, r
-    return chosen, residuals
+    children, places = np.nonzero(chosen >= 0)
+    return Edges(chosen[children, places].astype(np.int64), children, d), residuals
 
 
 def candidate_lists(

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from golem.graphs.edges import Edges
 from golem.runtime.machine import available_cores
 from golem.runtime.types import BoolVector, Matrix
 from golem.score.regression import Regressions, regress_edges
 from golem.solvers.order import order_kernel_arrays as kernels
-from golem.solvers.order.better_parts import CostedGraph, take_better_parts
+from golem.solvers.order.better_parts import CostedGraph, differing_nodes, take_better_parts
 from golem.solvers.order.candidates import choose_parents, scratch
 from golem.solvers.order.chain_run import ChainRun
 from golem.solvers.order.order_kernels import advance
@@ -44,10 +45,10 @@ _THREADS_PAY_FROM = 50
 
 
 class Start(NamedTuple):
-    """An order, and the parents of every node with which the choice begins."""
+    """An order, and edges to the parents with which the choice begins, grouped by child."""
 
     order: NDArray[np.int64]
-    parents: Sequence[NDArray[np.int64]]
+    edges: Edges
 
 
 class Chain:
@@ -79,14 +80,17 @@ class Chain:
 
     def begin(self, problem: kernels.Problem) -> None:
         """Begin with the order of the start, and with those of its parents that are candidates."""
-        (order, parents), nodes, (first, slots) = self.start, self.state.nodes, self.candidates[:2]
+        (order, edges), nodes, (first, slots) = self.start, self.state.nodes, self.candidates[:2]
         d, owners = len(order), np.repeat(np.arange(len(order)), np.diff(first))
         self.state.hashes[:] = 0
         nodes[kernels.ORDER], nodes[kernels.POSITION, order] = order, np.arange(d)
-        for j in range(d):
-            chosen = np.flatnonzero(np.isin(slots[kernels.NODE, first[j] : first[j + 1]], parents[j]))
-            nodes[kernels.COUNT, j] = len(chosen)
-            self.state.parents[first[j] : first[j] + len(chosen)] = chosen
+        # Slots are sorted by node and candidate.
+        keys = np.unique(edges.children * d + edges.causes)
+        _, chosen, _ = np.intersect1d(owners * d + slots[kernels.NODE], keys, assume_unique=True, return_indices=True)
+        children = owners[chosen]
+        nodes[kernels.COUNT] = count = np.bincount(children, minlength=d)
+        places = np.arange(len(chosen)) - (np.cumsum(count) - count)[children]
+        self.state.parents[first[children] + places] = chosen - first[children]
         position, keys = nodes[kernels.POSITION], self.candidates.keys[0, slots[kernels.NODE]]
         precedes = position[slots[kernels.NODE]] < position[owners]
         np.add.at(self.state.hashes[kernels.BEFORE], owners[precedes], keys[precedes])
@@ -131,20 +135,24 @@ class Chain:
         """Number of nodes in the queue."""
         return int(self.agenda.counts[WAITING])
 
-    def parents(self) -> list[NDArray[np.int64]]:
-        """Return the parents of every node in the best state."""
-        first, slots, best = self.candidates.first, self.candidates.slots[kernels.NODE], self.best
-        return [slots[a + best.parents[a : a + k]] for a, k in zip(first, best.nodes[kernels.COUNT], strict=False)]
+    @property
+    def edges(self) -> Edges:
+        """The edges of the best state, sorted by child, then cause."""
+        count, d = self.best.nodes[kernels.COUNT], len(self.candidates.corner)
+        children = np.repeat(np.arange(d), count)
+        corner = self.candidates.first[children]
+        places = corner + np.arange(len(children)) - (np.cumsum(count) - count)[children]
+        return Edges(self.candidates.slots[kernels.NODE, corner + self.best.parents[places]], children, d)
 
     @property
     def found(self) -> CostedGraph:
         """The best state as a graph."""
-        return CostedGraph(self.best.nodes[kernels.ORDER], self.parents(), self.best.values[kernels.COST])
+        return CostedGraph(self.best.nodes[kernels.ORDER], self.edges, self.best.values[kernels.COST])
 
     def regressions(self, S: Matrix) -> Regressions:
         """Fit the best state to a covariance."""
-        causes = np.concatenate(self.parents())
-        return regress_edges(np.repeat(np.arange(len(S)), self.best.nodes[kernels.COUNT]), causes, S)
+        edges = self.edges
+        return regress_edges(edges.children, edges.causes, S)
 
 
 class Run(ChainRun[Chain]):
@@ -188,13 +196,14 @@ class Run(ChainRun[Chain]):
             self.chains, seeds = [chain for chain, _ in best], [seed for _, seed in best]
             if complete:
                 break
-            found = [Start(chain.best.nodes[kernels.ORDER], chain.parents()) for chain in self.chains]
+            found = [Start(chain.best.nodes[kernels.ORDER], chain.edges) for chain in self.chains]
             starts = self._among_all(found)
             # Poor graphs have large families. Their candidates would make the search slow.
             new = self._connect(starts[: self.kept], families=True) | self._connect(starts)
             if not new.any():
                 break
-            awake = [np.flatnonzero(new | _differ(*pair)) for pair in zip(found, starts, strict=True)]
+            moved = [differing_nodes(one.edges, other.edges) for one, other in zip(found, starts, strict=True)]
+            awake = [np.union1d(np.flatnonzero(new), nodes) for nodes in moved]
         self._combine()
         self.chains = self.chains[: self.kept]
 
@@ -213,9 +222,9 @@ class Run(ChainRun[Chain]):
         To reverse an edge w -> v, v must be able to take over the parents of w, and w the other parents of v.
         """
         new = np.zeros(len(self.owner.S), dtype=bool)
-        for order, parents in starts:
-            d, ends = len(order), np.cumsum([0, *map(len, parents)])
-            edges = sparse.csr_array((np.ones(ends[-1]), np.concatenate(parents), ends), shape=(d, d))
+        for order, listed in starts:
+            d = len(order)
+            edges = sparse.csr_array((np.ones(len(listed)), (listed.children, listed.causes)), shape=(d, d))
             linked = edges + edges @ edges + edges.T @ edges if families else edges
             new |= self.owner.connect(*linked.nonzero())
         return new
@@ -223,9 +232,9 @@ class Run(ChainRun[Chain]):
     def _among_all(self, starts: Sequence[Start]) -> list[Start]:
         """Improve the parents in some orders by a choice among all predecessors."""
         improved = []
-        for order, parents in starts:
-            chosen, _ = choose_parents(self.problem, parents, False, np.argsort(order), self.owner.known)
-            improved.append(Start(order.copy(), [row[row >= 0].astype(np.int64) for row in chosen]))
+        for order, edges in starts:
+            chosen, _ = choose_parents(self.problem, edges, False, np.argsort(order), self.owner.known)
+            improved.append(Start(order.copy(), chosen))
         return improved
 
     def _combine(self) -> None:
@@ -237,7 +246,7 @@ class Run(ChainRun[Chain]):
                 combined, differ = take_better_parts(combined, chain.found)
                 self.contested |= differ
         if combined.costs.sum() < leader.score - _AGREEMENT:
-            leader.start = Start(combined.order, combined.parents)
+            leader.start = Start(combined.order, combined.edges)
             leader.begin(self.problem)
         for chain in self.chains:
             if chain is not leader:
@@ -279,12 +288,6 @@ class Run(ChainRun[Chain]):
             self._each(block, self.chains)
             self._combine()
         return Status.SEARCHED if self.contested.any() or len(self.chains) == 1 else Status.AGREED
-
-
-def _differ(one: Start, other: Start) -> BoolVector:
-    """Return which nodes have different parents, shape (d,)."""
-    pairs = zip(one.parents, other.parents, strict=True)
-    return np.array([not np.array_equal(np.sort(mine), np.sort(theirs)) for mine, theirs in pairs])
 
 
 def _empty_state(d: int, total: int) -> kernels.State:

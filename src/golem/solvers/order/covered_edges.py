@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from golem.graphs.dag import cpdag, meek_closure, member_of_class
@@ -40,15 +38,24 @@ def prefer_equal_variances(
         fixed |= required
     graph = _first_member(adjacency, fixed)
     r = regressions(graph, S).residual_variances
+    parents = [set(np.flatnonzero(row).tolist()) for row in np.ascontiguousarray(graph.T)]
+    awake = set(range(len(graph)))
     for _ in range(_MOST_ROUNDS):
-        changed = False
-        for i, j, first, second in _covered_edges(graph, S, fixed):
+        # An edge between nodes that kept their parents was tested in the round before.
+        edges = [(i, j) for i, j in np.argwhere(graph & ~fixed).tolist() if i in awake or j in awake]
+        awake = set()
+        for i, j in edges:
+            if parents[j] != parents[i] | {i}:
+                continue
+            first = residual_variance(S, j, np.array(sorted(parents[i]), dtype=np.intp))
+            second = residual_variance(S, i, np.array(sorted(parents[i] | {j}), dtype=np.intp))
             if first + second < (r[i] + r[j]) * (1 - TIE):
-                graph[:, j] = graph[:, i]
-                graph[j, i] = True
+                parents[j] = set(parents[i])
+                parents[i].add(j)
+                graph[i, j], graph[j, i] = False, True
                 r[i], r[j] = second, first
-                changed = True
-        if not changed:
+                awake |= {i, j}
+        if not awake:
             break
     return graph
 
@@ -61,18 +68,3 @@ def _first_member(adjacency: BoolMatrix, fixed: BoolMatrix) -> BoolMatrix:
         pdag = meek_closure(pdag & ~known.T)
     # `member_of_class` makes the first nodes sinks.
     return np.ascontiguousarray(member_of_class(pdag[::-1, ::-1])[::-1, ::-1])
-
-
-def _covered_edges(graph: BoolMatrix, S: Matrix, fixed: BoolMatrix) -> Iterator[tuple[int, int, float, float]]:
-    """Yield the covered edges i -> j with the residual variances that j and i would have after the reversal.
-
-    The caller may reverse an edge before it takes the next.
-    """
-    for i, j in np.argwhere(graph & ~fixed):
-        parents = graph[:, i].copy()
-        parents[i] = True
-        if np.array_equal(parents, graph[:, j]):
-            parents[i] = False
-            first = residual_variance(S, j, np.nonzero(parents)[0])
-            parents[j] = True
-            yield int(i), int(j), first, residual_variance(S, i, np.nonzero(parents)[0])

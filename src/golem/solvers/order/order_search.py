@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from golem.data.checks import most_parents
 from golem.graphs.dag import is_dag, topological_order
+from golem.graphs.edges import Edges
 from golem.runtime.threads import blas_threads_for
-from golem.runtime.types import BoolVector
+from golem.runtime.types import BoolMatrix, BoolVector
 from golem.solvers.order import order_kernel_arrays as kernels
 from golem.solvers.order.candidates import candidate_lists, markov_blankets, most_correlated
 from golem.solvers.order.chains import Run, Start
@@ -128,7 +129,7 @@ class OrderSearch:
         )
         with blas_threads_for(d):
             self.likely, self.r2 = markov_blankets(self.problem)
-        self.blankets = [np.flatnonzero(row) for row in self.likely]
+        self.blankets = edges_by_child(self.likely.T)
         # Pairs of candidates. Every search adds those that it missed, so that later ones begin with them.
         self._connected = self.likely | most_correlated(R)
         if self.required is not None:
@@ -188,18 +189,28 @@ class OrderSearch:
 
     def start(self, start: str | ArrayLike, rng: np.random.Generator) -> Start:
         """Convert a start to an order that the required edges allow."""
-        parents = self.blankets
+        edges = self.blankets
         if isinstance(start, str):
             order = np.argsort(self.r2.round(9), kind="stable") if start == "r2" else rng.permutation(len(self.S))
         else:
             given = np.asarray(start)
             if given.ndim == 2:
-                parents = [np.flatnonzero(column) for column in given.T]
+                edges = edges_by_child(given)
             order = topological_order(given) if given.ndim == 2 else given
         if self.required is not None:
             rank = np.argsort(order)
             if np.any(self.required & (rank[:, None] > rank)):
                 order = topological_order(self.required, order)
         if self.required is not None:
-            parents = [np.append(np.flatnonzero(row), own) for row, own in zip(self.required.T, parents, strict=True)]
-        return Start(order.astype(np.int64), parents)
+            # Required parents come first.
+            must = edges_by_child(self.required)
+            children = np.concatenate([must.children, edges.children])
+            by_child = np.argsort(children, kind="stable")
+            edges = Edges(np.concatenate([must.causes, edges.causes])[by_child], children[by_child], edges.d)
+        return Start(order.astype(np.int64), edges)
+
+
+def edges_by_child(adjacency: BoolMatrix) -> Edges:
+    """Return the edges of a graph, sorted by child, then cause."""
+    children, causes = np.nonzero(np.ascontiguousarray(adjacency.T))
+    return Edges(causes, children, len(adjacency))
