@@ -7,7 +7,6 @@ by backward elimination, which also finds hubs. The search adds candidates that 
 
 from __future__ import annotations
 
-import math
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -21,8 +20,9 @@ from golem.solvers.order import order_parent_kernels
 
 # Up to this number of nodes, all nodes are candidates of each other.
 _FEW = 64
-# A node with more than this times sqrt(d) candidates has all nodes as candidates. It bounds the memory to 16 d^2.
-_MANY = 4.0
+# The correlations of candidates are stored for every node, up to this times d^2 numbers. The nodes with the longest
+# lists then have all nodes as candidates, and share one matrix.
+_MOST_NUMBERS = 16.0
 # From this number of nodes on, threads share the regressions.
 _THREADS_PAY_FROM = 100
 _LEAST_T_SQUARED = 4.0
@@ -170,12 +170,15 @@ def candidate_lists(
     d = len(S)
     near = connected | connected.T
     np.fill_diagonal(near, False)
+    complete = np.full(d, d <= _FEW)
     while True:
-        number = near.sum(axis=1)
-        complete = np.full(d, True) if d <= _FEW else number > _MANY * math.sqrt(d)
-        if np.all(number[complete] == d):
-            break
         near[complete], near[:, complete] = True, True
+        number = near.sum(axis=1)
+        by_number = np.argsort(number + d * complete, kind="stable")
+        small = np.cumsum(number[by_number].astype(float) ** 2) <= _MOST_NUMBERS * d**2
+        if np.all(small | complete[by_number]):
+            break
+        complete[by_number[~small]] = True
     np.fill_diagonal(near, complete)
     nodes, others = np.nonzero(near)
     first = np.append(0, np.cumsum(near.sum(axis=1)))
@@ -188,19 +191,20 @@ def candidate_lists(
     kinds = np.full(len(nodes), kernels.ALLOWED) if known is None else known[nodes, others].astype(np.int64)
     kinds[nodes == others] = 0
     kinds[likely[nodes, others]] |= kernels.LIKELY
-    blocks, corner, end = [], np.zeros(d, dtype=np.int64), 0
-    if complete.any():
-        blocks.append(S.ravel())
-        end = d * d
+    flat, shared = S.ravel(), d * d if complete.any() else 0
+    sizes = np.where(complete, 0, np.diff(first) ** 2)
+    corner = np.where(complete, 0, shared + np.cumsum(sizes) - sizes)
+    blocks = np.empty(shared + int(sizes.sum()))
+    blocks[:shared] = flat[:shared]
     for j in np.flatnonzero(~complete):
-        inside = others[first[j] : first[j + 1]]
-        blocks.append(S[np.ix_(inside, inside)].ravel())
-        corner[j], end = end, end + len(inside) ** 2
+        inside, block = others[first[j] : first[j + 1]], blocks[corner[j] : corner[j] + sizes[j]]
+        # With mode="clip", `take` writes to `out` without a copy.
+        np.take(flat, inside[:, None] * d + inside, out=block.reshape(len(inside), -1), mode="clip")
     return kernels.Candidates(
         first=first,
         slots=np.stack([others, back, ranked, kinds]),
         corner=corner,
-        blocks=np.concatenate(blocks),
+        blocks=blocks,
         keys=np.random.default_rng(0).integers(1, 2**63, size=(2, d), dtype=np.uint64),
     )
 
