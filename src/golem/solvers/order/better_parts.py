@@ -93,7 +93,9 @@ def _parts(own: Edges, other: Edges) -> tuple[NDArray[np.int64], int]:
     """Return the part of every node, or -1 if its parents are the same in both graphs, and the number of parts."""
     nodes, part = differing_nodes(own, other), np.full(own.d, -1, dtype=np.int64)
     part[nodes] = np.arange(len(nodes))
-    children, causes = (part[np.concatenate(ends)] for ends in ((own.children, other.children), (own.causes, other.causes)))
+    children, causes = (
+        part[np.concatenate(ends)] for ends in ((own.children, other.children), (own.causes, other.causes))
+    )
     both = (children >= 0) & (causes >= 0)
     links = sparse.csr_array((np.ones(both.sum()), (children[both], causes[both])), shape=(len(nodes), len(nodes)))
     number, labels = connected_components(links, directed=False)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from golem.graphs.edges import Edges
 from golem.runtime.machine import available_cores
-from golem.runtime.types import BoolMatrix, Matrix, Vector
+from golem.runtime.types import BoolMatrix, BoolVector, Matrix, Vector
 from golem.solvers.order import order_kernel_arrays as kernels
 from golem.solvers.order import order_parent_kernels
 
@@ -29,7 +29,7 @@ _LEAST_T_SQUARED = 4.0
 # With few rows: the ridge, and the number of nodes with which backward elimination begins.
 _RIDGE = 0.1
 _RANKED = 60
-# Columns that are copied at a time, so that they stay in the CPU cache.
+# Rows that are treated at a time, so that they stay in the CPU cache.
 _PANEL = 128
 # Candidates of each node by their correlation with it.
 _CORRELATED = 20
@@ -93,12 +93,12 @@ def _inverse(R: Matrix, ridge: float) -> Matrix:
 
 
 def _largest(values: Matrix, number: int) -> BoolMatrix:
-    """Return where the largest values of each row are."""
-    number = min(number, len(values) - 1)
-    large = np.zeros(values.shape, dtype=bool)
-    if number > 0:
-        columns = np.argpartition(-values, number - 1, axis=1)[:, :number]
-        large[np.arange(len(values))[:, None], columns] = True
+    """Return where the largest values of each row are; of equal ones, all are."""
+    d = len(values)
+    number, large = min(number, d - 1), np.zeros(values.shape, dtype=bool)
+    for start in range(0, d if number > 0 else 0, _PANEL):
+        rows = values[start : start + _PANEL]
+        large[start : start + _PANEL] = rows >= np.partition(rows, d - number, axis=1)[:, d - number, None]
     return large
 
 
@@ -164,24 +164,19 @@ def choose_parents(
 
 
 def candidate_lists(
-    S: Matrix, connected: BoolMatrix, likely: BoolMatrix, known: NDArray[np.uint8] | None
+    S: Matrix,
+    connected: BoolMatrix,
+    likely: BoolMatrix,
+    known: NDArray[np.uint8] | None,
+    before: kernels.Candidates | None = None,
 ) -> kernels.Candidates:
-    """Return the candidates of every node: those connected to it, in either direction."""
+    """Return the candidates of every node: those connected to it, in either direction.
+
+    Correlations of nodes with the same candidates as `before`, if that is given, are copied from it.
+    """
     d = len(S)
-    near = connected | connected.T
-    np.fill_diagonal(near, False)
-    complete = np.full(d, d <= _FEW)
-    while True:
-        near[complete], near[:, complete] = True, True
-        number = near.sum(axis=1)
-        by_number = np.argsort(number + d * complete, kind="stable")
-        small = np.cumsum(number[by_number].astype(float) ** 2) <= _MOST_NUMBERS * d**2
-        if np.all(small | complete[by_number]):
-            break
-        complete[by_number[~small]] = True
-    np.fill_diagonal(near, complete)
-    nodes, others = np.nonzero(near)
-    first = np.append(0, np.cumsum(near.sum(axis=1)))
+    nodes, others, complete = _pairs(connected)
+    first = np.append(0, np.cumsum(np.bincount(nodes, minlength=d)))
     # Pairs are sorted by node and candidate, so that the reverse of a pair is found by bisection.
     back = np.searchsorted(nodes * d + others, others * d + nodes) - first[others]
     ranked = np.arange(len(nodes)) - first[nodes]
@@ -191,15 +186,7 @@ def candidate_lists(
     kinds = np.full(len(nodes), kernels.ALLOWED) if known is None else known[nodes, others].astype(np.int64)
     kinds[nodes == others] = 0
     kinds[likely[nodes, others]] |= kernels.LIKELY
-    flat, shared = S.ravel(), d * d if complete.any() else 0
-    sizes = np.where(complete, 0, np.diff(first) ** 2)
-    corner = np.where(complete, 0, shared + np.cumsum(sizes) - sizes)
-    blocks = np.empty(shared + int(sizes.sum()))
-    blocks[:shared] = flat[:shared]
-    for j in np.flatnonzero(~complete):
-        inside, block = others[first[j] : first[j + 1]], blocks[corner[j] : corner[j] + sizes[j]]
-        # With mode="clip", `take` writes to `out` without a copy.
-        np.take(flat, inside[:, None] * d + inside, out=block.reshape(len(inside), -1), mode="clip")
+    blocks, corner = _blocks(S, first, others, complete, before)
     return kernels.Candidates(
         first=first,
         slots=np.stack([others, back, ranked, kinds]),
@@ -207,6 +194,62 @@ def candidate_lists(
         blocks=blocks,
         keys=np.random.default_rng(0).integers(1, 2**63, size=(2, d), dtype=np.uint64),
     )
+
+
+def _pairs(connected: BoolMatrix) -> tuple[NDArray[np.int64], NDArray[np.int64], BoolVector]:
+    """Return the pairs of candidates in both directions, sorted, and which nodes have all nodes as candidates."""
+    d = len(connected)
+    complete, everyone = np.full(d, d <= _FEW), np.arange(d)
+    one, other = np.nonzero(connected)
+    keys = np.concatenate([one * d + other, other * d + one])[np.tile(one != other, 2)]
+    while True:
+        hubs = np.flatnonzero(complete)
+        keys = np.unique(
+            np.concatenate([keys, np.add.outer(hubs * d, everyone).ravel(), np.add.outer(everyone * d, hubs).ravel()])
+        )
+        number = np.bincount(keys // d, minlength=d)
+        by_number = np.argsort(number + d * complete, kind="stable")
+        small = np.cumsum(number[by_number].astype(float) ** 2) <= _MOST_NUMBERS * d**2
+        if np.all(small | complete[by_number]):
+            return keys // d, keys % d, complete
+        complete[by_number[~small]] = True
+
+
+def _blocks(
+    S: Matrix,
+    first: NDArray[np.int64],
+    others: NDArray[np.int64],
+    complete: BoolVector,
+    before: kernels.Candidates | None,
+) -> tuple[Vector, NDArray[np.int64]]:
+    """Return the correlations of the candidates of all nodes, and where those of each node begin."""
+    d, flat, shared = len(S), S.ravel(), len(S) ** 2 if complete.any() else 0
+    sizes = np.where(complete, 0, np.diff(first) ** 2)
+    corner = np.where(complete, 0, shared + np.cumsum(sizes) - sizes)
+    blocks = np.empty(shared + int(sizes.sum()))
+    blocks[:shared] = flat[:shared]
+    new = ~complete
+    if before is not None and not shared:
+        new = _changed(first, others, before)
+        # The blocks of neighbouring nodes lie next to each other.
+        for start, stop in np.flatnonzero(np.diff(np.concatenate([[True], new, [True]]))).reshape(-1, 2):
+            width, old = int(sizes[start:stop].sum()), before.corner[start]
+            blocks[corner[start] : corner[start] + width] = before.blocks[old : old + width]
+    for j in np.flatnonzero(new):
+        inside, block = others[first[j] : first[j + 1]], blocks[corner[j] : corner[j] + sizes[j]]
+        # With mode="clip", `take` writes to `out` without a copy.
+        np.take(flat, inside[:, None] * d + inside, out=block.reshape(len(inside), -1), mode="clip")
+    return blocks, corner
+
+
+def _changed(first: NDArray[np.int64], others: NDArray[np.int64], before: kernels.Candidates) -> BoolVector:
+    """Return which nodes have other candidates than before, when no node had all nodes as candidates."""
+    d, same = len(first) - 1, np.diff(first) == np.diff(before.first)
+    owners = np.repeat(np.arange(d), np.diff(first))
+    known = same[owners]
+    places = (np.arange(len(others)) - first[owners] + before.first[owners])[known]
+    differs = before.slots[kernels.NODE, places] != others[known]
+    return np.asarray(~same | (np.bincount(owners[known], weights=differs, minlength=d) > 0))
 
 
 def scratch(m: int, most_parents: int, block: int = 0) -> kernels.Work:

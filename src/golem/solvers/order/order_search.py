@@ -135,11 +135,13 @@ class OrderSearch:
         if self.required is not None:
             self._connected |= self.required
         self._candidates: kernels.Candidates | None = None
+        self._is_stale = True
 
     def candidates(self) -> kernels.Candidates:
         """Return the candidates of every node."""
-        if self._candidates is None:
-            self._candidates = candidate_lists(self.problem.S, self._connected, self.likely, self.known)
+        if self._candidates is None or self._is_stale:
+            lists = candidate_lists(self.problem.S, self._connected, self.likely, self.known, self._candidates)
+            self._candidates, self._is_stale = lists, False
         return self._candidates
 
     def connect(self, one: NDArray[Any], other: NDArray[Any]) -> BoolVector:
@@ -148,8 +150,7 @@ class OrderSearch:
         self._connected[one[added], other[added]] = True
         new = np.zeros(len(self.S), dtype=bool)
         new[one[added]] = new[other[added]] = True
-        if new.any():
-            self._candidates = None
+        self._is_stale = self._is_stale or bool(new.any())
         return new
 
     def search(
