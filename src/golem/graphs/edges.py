@@ -34,6 +34,11 @@ class Edges:
         causes, children = np.nonzero(adjacency)
         return cls(causes, children, len(adjacency))
 
+    def by_child(self) -> Edges:
+        """Return the edges grouped by child, otherwise in the same order."""
+        order = np.argsort(self.children, kind="stable")
+        return Edges(self.causes[order], self.children[order], self.d)
+
     def __len__(self) -> int:
         return len(self.causes)
 

@@ -142,8 +142,8 @@ def residual_variances(B: Matrix, S: Matrix) -> Vector:
 
 def _edges(adjacency: BoolMatrix) -> tuple[Indices, Indices]:
     """Return the children and causes of the edges, grouped by child."""
-    children, causes = np.nonzero(np.ascontiguousarray(adjacency.T))
-    return children, causes
+    edges = Edges.from_matrix(adjacency).by_child()
+    return edges.children, edges.causes
 
 
 def _stacks(children: Indices, d: int) -> Iterator[tuple[Indices, Indices]]:

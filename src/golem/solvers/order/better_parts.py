@@ -85,8 +85,7 @@ def _joined(own: Edges, other: Edges, taken: BoolVector) -> Edges:
     mine, theirs = ~taken[own.children], taken[other.children]
     causes = np.concatenate([own.causes[mine], other.causes[theirs]])
     children = np.concatenate([own.children[mine], other.children[theirs]])
-    by_child = np.argsort(children, kind="stable")
-    return Edges(causes[by_child], children[by_child], own.d)
+    return Edges(causes, children, own.d).by_child()
 
 
 def _parts(own: Edges, other: Edges) -> tuple[NDArray[np.int64], int]:

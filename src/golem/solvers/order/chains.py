@@ -231,11 +231,13 @@ class Run(ChainRun[Chain]):
 
     def _among_all(self, starts: Sequence[Start]) -> list[Start]:
         """Improve the parents in some orders by a choice among all predecessors."""
-        improved = []
-        for order, edges in starts:
-            chosen, _ = choose_parents(self.problem, edges, False, np.argsort(order), self.owner.known)
-            improved.append(Start(order.copy(), chosen))
-        return improved
+        improved: dict[tuple[bytes, ...], Start] = {}
+        keys = [tuple(part.tobytes() for part in (order, edges.causes, edges.children)) for order, edges in starts]
+        for key, (order, edges) in zip(keys, starts, strict=True):
+            if key not in improved:  # starts can be equal
+                chosen, _ = choose_parents(self.problem, edges, False, np.argsort(order), self.owner.known)
+                improved[key] = Start(order.copy(), chosen)
+        return [improved[key] for key in keys]
 
     def _combine(self) -> None:
         """Give the best chain the better parts of the others, which then follow it; note where they differed."""

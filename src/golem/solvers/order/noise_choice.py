@@ -109,13 +109,15 @@ class NoiseScores:
 
     def residuals(self, graph: BoolMatrix) -> Vector:
         """Return the residual variances of a graph, positive even if n <= d."""
-        if graph.tobytes() not in self._residuals:
+        key = np.packbits(graph).tobytes()
+        if key not in self._residuals:
             self.remember(regressions(graph, self.moments.covariance))
-        return self._residuals[graph.tobytes()]
+        return self._residuals[key]
 
     def remember(self, fitted: Regressions) -> None:
         """Keep the residual variances of a graph, so that they are not computed again."""
-        self._residuals.setdefault(fitted.graph.tobytes(), np.maximum(fitted.residual_variances, self._floor))
+        key = np.packbits(fitted.graph).tobytes()
+        self._residuals.setdefault(key, np.maximum(fitted.residual_variances, self._floor))
 
     def equal(self, graph: BoolMatrix) -> float:
         """Return the score with tau = 0."""

@@ -21,7 +21,7 @@ from golem.data.checks import most_parents
 from golem.graphs.dag import is_dag, topological_order
 from golem.graphs.edges import Edges
 from golem.runtime.threads import blas_threads_for
-from golem.runtime.types import BoolMatrix, BoolVector
+from golem.runtime.types import BoolVector
 from golem.solvers.order import order_kernel_arrays as kernels
 from golem.solvers.order.candidates import candidate_lists, markov_blankets, most_correlated
 from golem.solvers.order.chains import Run, Start
@@ -115,8 +115,10 @@ class OrderSearch:
             self.known = np.ascontiguousarray(kinds)
         variances = np.diagonal(S)
         self.variances = np.where(variances > 0, variances, 1.0)
-        R = S / np.sqrt(np.outer(self.variances, self.variances))
-        R = (R + R.T) / 2
+        R = np.outer(self.variances, self.variances)
+        np.divide(S, np.sqrt(R, out=R), out=R)
+        R = R + R.T
+        R /= 2
         np.fill_diagonal(R, 1.0)
         self.problem = kernels.Problem(
             S=np.ascontiguousarray(R),
@@ -129,7 +131,8 @@ class OrderSearch:
         )
         with blas_threads_for(d):
             self.likely, self.r2 = markov_blankets(self.problem)
-        self.blankets = edges_by_child(self.likely.T)
+        children, causes = np.nonzero(self.likely)
+        self.blankets = Edges(causes, children, d)
         # Pairs of candidates. Every search adds those that it missed, so that later ones begin with them.
         self._connected = self.likely | most_correlated(R)
         if self.required is not None:
@@ -196,7 +199,7 @@ class OrderSearch:
         else:
             given = np.asarray(start)
             if given.ndim == 2:
-                edges = edges_by_child(given)
+                edges = Edges.from_matrix(given != 0).by_child()
             order = topological_order(given) if given.ndim == 2 else given
         if self.required is not None:
             rank = np.argsort(order)
@@ -204,14 +207,7 @@ class OrderSearch:
                 order = topological_order(self.required, order)
         if self.required is not None:
             # Required parents come first.
-            must = edges_by_child(self.required)
-            children = np.concatenate([must.children, edges.children])
-            by_child = np.argsort(children, kind="stable")
-            edges = Edges(np.concatenate([must.causes, edges.causes])[by_child], children[by_child], edges.d)
+            must = Edges.from_matrix(self.required)
+            causes, children = np.append(must.causes, edges.causes), np.append(must.children, edges.children)
+            edges = Edges(causes, children, edges.d).by_child()
         return Start(order.astype(np.int64), edges)
-
-
-def edges_by_child(adjacency: BoolMatrix) -> Edges:
-    """Return the edges of a graph, sorted by child, then cause."""
-    children, causes = np.nonzero(np.ascontiguousarray(adjacency.T))
-    return Edges(causes, children, len(adjacency))
