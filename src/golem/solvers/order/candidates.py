@@ -204,9 +204,9 @@ def _pairs(connected: BoolMatrix) -> tuple[NDArray[np.int64], NDArray[np.int64],
     keys = np.concatenate([one * d + other, other * d + one])[np.tile(one != other, 2)]
     while True:
         hubs = np.flatnonzero(complete)
-        keys = np.unique(
-            np.concatenate([keys, np.add.outer(hubs * d, everyone).ravel(), np.add.outer(everyone * d, hubs).ravel()])
-        )
+        keys = np.concatenate([keys, np.add.outer(hubs * d, everyone).ravel(), np.add.outer(everyone * d, hubs).ravel()])
+        keys.sort()
+        keys = keys[np.diff(keys, prepend=-1) > 0]
         number = np.bincount(keys // d, minlength=d)
         by_number = np.argsort(number + d * complete, kind="stable")
         small = np.cumsum(number[by_number].astype(float) ** 2) <= _MOST_NUMBERS * d**2

@@ -32,6 +32,8 @@ from golem.solvers.solution import Callback
 
 # From this number of nodes on, every named start is tried twice. With fewer, perturbations find more in the same time.
 _TRIED_TWICE_FROM = 150
+# Rows of a matrix that are treated at a time, so that they stay in the CPU cache.
+_ROWS = 128
 
 
 def search_orders(
@@ -117,11 +119,13 @@ class OrderSearch:
         self.variances = np.where(variances > 0, variances, 1.0)
         R = np.outer(self.variances, self.variances)
         np.divide(S, np.sqrt(R, out=R), out=R)
-        R = R + R.T
-        R /= 2
+        for start in range(0, d, _ROWS):  # a covariance can be asymmetric by rounding
+            rows, rest = slice(start, start + _ROWS), slice(start, d)
+            R[rows, rest] = (R[rows, rest] + R[rest, rows].T) / 2
+            R[rest, rows] = R[rows, rest].T
         np.fill_diagonal(R, 1.0)
         self.problem = kernels.Problem(
-            S=np.ascontiguousarray(R),
+            S=R,
             n=float(n),
             penalty=penalties,
             threshold=-np.expm1(-np.append(np.diff(penalties), np.inf) / n),
@@ -197,10 +201,10 @@ class OrderSearch:
         if isinstance(start, str):
             order = np.argsort(self.r2.round(9), kind="stable") if start == "r2" else rng.permutation(len(self.S))
         else:
-            given = np.asarray(start)
-            if given.ndim == 2:
-                edges = Edges.from_matrix(given != 0).by_child()
-            order = topological_order(given) if given.ndim == 2 else given
+            order = np.asarray(start)
+            if order.ndim == 2:
+                edges = Edges.from_matrix(order != 0).by_child()
+                order = edges.order()
         if self.required is not None:
             rank = np.argsort(order)
             if np.any(self.required & (rank[:, None] > rank)):

@@ -100,7 +100,7 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
     follows = None if before is None else xp.asarray(before, dtype=S.dtype, device=device(S))
     # `nodes` are those not yet placed, ascending. T is their covariance given the placed ones.
     nodes, T = xp.arange(d, device=device(S)), S
-    panels, pieces = [], []
+    panels, pieces, scratch = [], [], xp.empty(d * d, dtype=S.dtype, device=device(S))
     while nodes.shape[0]:
         panel, picked, pivots = _factor_panel(T, min(_PANEL, nodes.shape[0]), follows)
         if not bool(xp.all(pivots > xp.take(floor, picked))):
@@ -111,9 +111,7 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
         nodes, floor = xp.take(nodes, kept), xp.take(floor, kept)
         if follows is not None:
             follows = xp.take(xp.take(follows, kept, axis=0), kept, axis=1)
-        T = xp.take(xp.take(T, kept, axis=0), kept, axis=1)
-        tail = xp.take(panel, kept, axis=1)
-        T -= tail.T @ tail
+        T = _given(T, kept, xp.take(panel, kept, axis=1), scratch)
     order = xp.concat(pieces)
     factor = xp.zeros((d, d), dtype=S.dtype, device=device(S))
     start = 0
@@ -124,6 +122,19 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
         factor[start:stop, start:] = xp.triu(xp.take(panel, columns, axis=1))
         start = stop
     return order, factor
+
+
+def _given(T: Array, kept: Array, tail: Array, scratch: Array) -> Array:
+    """Return the covariance of the nodes kept, given those just placed; `tail` are the rows of the factor."""
+    xp, m = namespace(T), kept.shape[0]
+    if type(T) is np.ndarray:
+        # New memory for the product would take longer than the product.
+        T = T[kept[:, None], kept]
+        T -= np.matmul(tail.T, tail, out=scratch[: m * m].reshape(m, m))
+        return T
+    T = xp.take(xp.take(T, kept, axis=0), kept, axis=1)
+    T -= tail.T @ tail
+    return T
 
 
 def _factor_panel(T: Array, size: int, follows: Array | None) -> tuple[Array, Array, Array]:
