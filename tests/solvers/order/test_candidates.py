@@ -30,6 +30,42 @@ def test_lists_contain_the_connected_nodes_and_their_correlations(d):
         np.testing.assert_array_equal(block, S[np.ix_(nodes, nodes)])
 
 
+def test_lists_made_from_earlier_ones_are_the_same_as_new_ones():
+    rng = np.random.default_rng(1)
+    d = 70
+    S = np.corrcoef(rng.normal(size=(d, 2 * d)))
+    connected = rng.random((d, d)) < 0.03
+    before = candidate_lists(S, connected, connected, None)
+    for hub in (False, True):
+        connected[5, 9] = connected[40, 60] = True
+        connected[12] |= hub
+        found, expected = (candidate_lists(S, connected, connected, None, given) for given in (before, None))
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+        before = found
+
+
+def test_hubs_do_not_make_all_nodes_candidates(monkeypatch):
+    d = 300
+    S, connected = np.eye(d), np.eye(d, k=1, dtype=bool)
+    connected[:3, :200] = True
+    lists = candidate_lists(S, connected, connected, None)
+    assert np.median(np.diff(lists.first)) == 5
+    # Where the memory is bounded, some hubs share one matrix.
+    monkeypatch.setattr(candidates, "_MOST_NUMBERS", 1.0)
+    lists = candidate_lists(S, connected, connected, None)
+    assert (np.diff(lists.first) == d).sum() in (1, 2, 3)
+    assert len(lists.blocks) <= 2 * d**2
+
+
+@pytest.mark.parametrize("ridge", [1e-12, 0.1])
+def test_inverses_are_symmetric_and_accurate(ridge):
+    R = np.corrcoef(np.random.default_rng(2).normal(size=(300, 600)))
+    inverse = candidates._inverse(R, ridge)
+    np.testing.assert_allclose(inverse @ (R + ridge * np.eye(300)), np.eye(300), atol=1e-9)
+    np.testing.assert_array_equal(inverse, inverse.T)
+
+
 def test_the_number_of_threads_does_not_change_the_answer(monkeypatch):
     n, d = 300, 100
     S = np.cov(simulate(d, n, "ER2", "gaussian-nv", random_state=0).data.T, bias=True)

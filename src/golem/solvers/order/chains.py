@@ -45,10 +45,14 @@ _THREADS_PAY_FROM = 50
 
 
 class Start(NamedTuple):
-    """An order, and edges to the parents with which the choice begins, grouped by child."""
+    """An order, and edges to the parents with which the choice begins, grouped by child.
+
+    The edges form a graph in this order, or they come from Markov blankets.
+    """
 
     order: NDArray[np.int64]
     edges: Edges
+    is_graph: bool = True
 
 
 class Chain:
@@ -80,7 +84,7 @@ class Chain:
 
     def begin(self, problem: kernels.Problem) -> None:
         """Begin with the order of the start, and with those of its parents that are candidates."""
-        (order, edges), nodes, (first, slots) = self.start, self.state.nodes, self.candidates[:2]
+        (order, edges, _), nodes, (first, slots) = self.start, self.state.nodes, self.candidates[:2]
         d, owners = len(order), np.repeat(np.arange(len(order)), np.diff(first))
         self.state.hashes[:] = 0
         nodes[kernels.ORDER], nodes[kernels.POSITION, order] = order, np.arange(d)
@@ -188,7 +192,9 @@ class Run(ChainRun[Chain]):
         """Begin the chains, and let them climb until no candidates are missing; most of the best ones go on."""
         seeds = [int(seed) for seed in self.rng.integers(2**63, size=len(starts))]
         self._connect(starts)
-        starts, awake = self._among_all(starts), [np.arange(len(self.owner.S))] * len(starts)
+        improved = iter(self._among_all([start for start in starts if not start.is_graph]))
+        starts = [start if start.is_graph else next(improved) for start in starts]
+        awake = [np.arange(len(self.owner.S))] * len(starts)
         for _ in range(_MOST_EXTENSIONS):
             complete = self._begin_round(starts, seeds, awake)
             best = sorted(zip(self.chains, seeds, strict=True), key=lambda pair: round(pair[0].score, 3))
@@ -222,7 +228,7 @@ class Run(ChainRun[Chain]):
         To reverse an edge w -> v, v must be able to take over the parents of w, and w the other parents of v.
         """
         new = np.zeros(len(self.owner.S), dtype=bool)
-        for order, listed in starts:
+        for order, listed, _ in starts:
             d = len(order)
             edges = sparse.csr_array((np.ones(len(listed)), (listed.children, listed.causes)), shape=(d, d))
             linked = edges + edges @ edges + edges.T @ edges if families else edges
@@ -232,8 +238,8 @@ class Run(ChainRun[Chain]):
     def _among_all(self, starts: Sequence[Start]) -> list[Start]:
         """Improve the parents in some orders by a choice among all predecessors."""
         improved: dict[tuple[bytes, ...], Start] = {}
-        keys = [tuple(part.tobytes() for part in (order, edges.causes, edges.children)) for order, edges in starts]
-        for key, (order, edges) in zip(keys, starts, strict=True):
+        keys = [tuple(part.tobytes() for part in (order, edges.causes, edges.children)) for order, edges, _ in starts]
+        for key, (order, edges, _) in zip(keys, starts, strict=True):
             if key not in improved:  # starts can be equal
                 chosen, _ = choose_parents(self.problem, edges, False, np.argsort(order), self.owner.known)
                 improved[key] = Start(order.copy(), chosen)

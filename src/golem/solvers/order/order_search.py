@@ -197,12 +197,13 @@ class OrderSearch:
 
     def start(self, start: str | ArrayLike, rng: np.random.Generator) -> Start:
         """Convert a start to an order that the required edges allow."""
-        edges = self.blankets
+        edges, is_graph = self.blankets, False
         if isinstance(start, str):
             order = np.argsort(self.r2.round(9), kind="stable") if start == "r2" else rng.permutation(len(self.S))
         else:
             order = np.asarray(start)
-            if order.ndim == 2:
+            is_graph = order.ndim == 2
+            if is_graph:
                 edges = Edges.from_matrix(order != 0).by_child()
                 order = edges.order()
         if self.required is not None:
@@ -214,4 +215,4 @@ class OrderSearch:
             must = Edges.from_matrix(self.required)
             causes, children = np.append(must.causes, edges.causes), np.append(must.children, edges.children)
             edges = Edges(causes, children, edges.d).by_child()
-        return Start(order.astype(np.int64), edges)
+        return Start(order.astype(np.int64), edges, is_graph)

@@ -40,8 +40,11 @@ def robust_variance_order(S: Matrix, n: int, before: BoolMatrix | None = None) -
     The ridge is 0.3 times the smallest variance, which is close to the common noise variance. This suffices to rank the
     nodes.
     """
-    ridge = 0.0 if n > len(S) else 0.3 * float(np.diagonal(S).min())
-    return variance_order(S + ridge * np.eye(len(S)) if ridge else S, before)
+    if n <= len(S):
+        variances = np.diagonal(S)
+        S = np.array(S)
+        np.fill_diagonal(S, variances + 0.3 * float(variances.min()))
+    return variance_order(S, before)
 
 
 def precedence(d: int, allowed: BoolMatrix | None, required: BoolMatrix | None) -> BoolMatrix | None:
