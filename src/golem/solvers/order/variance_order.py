@@ -103,7 +103,8 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
     follows = None if before is None else xp.asarray(before, dtype=S.dtype, device=device(S))
     # `nodes` are those not yet placed, ascending. T is their covariance given the placed ones.
     nodes, T = xp.arange(d, device=device(S)), S
-    panels, pieces, scratch = [], [], xp.empty(d * d, dtype=S.dtype, device=device(S))
+    panels, pieces = [], []
+    scratch = np.empty(d * d, dtype=S.dtype) if type(S) is np.ndarray else None
     while nodes.shape[0]:
         panel, picked, pivots = _factor_panel(T, min(_PANEL, nodes.shape[0]), follows)
         if not bool(xp.all(pivots > xp.take(floor, picked))):
@@ -127,10 +128,10 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
     return order, factor
 
 
-def _given(T: Array, kept: Array, tail: Array, scratch: Array) -> Array:
+def _given(T: Array, kept: Array, tail: Array, scratch: Array | None) -> Array:
     """Return the covariance of the nodes kept, given those just placed; `tail` are the rows of the factor."""
     xp, m = namespace(T), kept.shape[0]
-    if type(T) is np.ndarray:
+    if scratch is not None:
         # New memory for the product would take longer than the product.
         T = T[kept[:, None], kept]
         T -= np.matmul(tail.T, tail, out=scratch[: m * m].reshape(m, m))
