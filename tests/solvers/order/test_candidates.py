@@ -53,6 +53,7 @@ def test_hubs_do_not_make_all_nodes_candidates(monkeypatch):
     assert np.median(np.diff(lists.first)) == 5
     # Where the memory is bounded, some hubs share one matrix.
     monkeypatch.setattr(candidates, "_MOST_NUMBERS", 1.0)
+    monkeypatch.setattr(candidates, "_FEW_NUMBERS", 0.0)
     lists = candidate_lists(S, connected, connected, None)
     assert (np.diff(lists.first) == d).sum() in (1, 2, 3)
     assert len(lists.blocks) <= 2 * d**2

@@ -20,9 +20,10 @@ from golem.solvers.order import order_parent_kernels
 
 # Up to this number of nodes, all nodes are candidates of each other.
 _FEW = 64
-# The correlations of candidates are stored for every node, up to this times d^2 numbers. The nodes with the longest
-# lists then have all nodes as candidates, and share one matrix.
+# The correlations of candidates are stored for every node, up to this times d^2 numbers, or 240 MB. The nodes with the
+# longest lists then have all nodes as candidates, and share one matrix. That makes all lists longer, so it is rare.
 _MOST_NUMBERS = 16.0
+_FEW_NUMBERS = 3e7
 # From this number of nodes on, threads share the regressions.
 _THREADS_PAY_FROM = 100
 _LEAST_T_SQUARED = 4.0
@@ -211,7 +212,7 @@ def _pairs(connected: BoolMatrix) -> tuple[NDArray[np.int64], NDArray[np.int64],
         keys = keys[np.diff(keys, prepend=-1) > 0]
         number = np.bincount(keys // d, minlength=d)
         by_number = np.argsort(number + d * complete, kind="stable")
-        small = np.cumsum(number[by_number].astype(float) ** 2) <= _MOST_NUMBERS * d**2
+        small = np.cumsum(number[by_number].astype(float) ** 2) <= max(_MOST_NUMBERS * d**2, _FEW_NUMBERS)
         if np.all(small | complete[by_number]):
             return keys // d, keys % d, complete
         complete[by_number[~small]] = True
