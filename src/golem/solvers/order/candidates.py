@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from golem.graphs.edges import Edges
 from golem.runtime.machine import available_cores
+from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import BoolMatrix, BoolVector, Matrix, Vector
 from golem.solvers.order import order_kernel_arrays as kernels
 from golem.solvers.order import order_parent_kernels
@@ -82,7 +83,8 @@ def _inverse(R: Matrix, ridge: float) -> Matrix:
         np.copyto(shifted, R)
         np.fill_diagonal(shifted, 1 + ridge)
         return np.asarray(np.linalg.inv(shifted))
-    inverse, _ = dpotri(factor, lower=True, overwrite_c=True)
+    with blas_threads_for(0):  # its threads wait for each other so much that one is faster on a busy machine
+        inverse, _ = dpotri(factor, lower=True, overwrite_c=True)
     # The result is in the lower triangle, in Fortran order: in the upper one of its transpose.
     half: Matrix = inverse.T
     for start in range(0, len(R), _PANEL):
