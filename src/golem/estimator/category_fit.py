@@ -157,7 +157,7 @@ def fit_categories(model: Golem, moments: Moments, rows: RowSource, solver: Orde
     coding = moments.coding
     assert coding is not None
     require_observational(model)
-    model.score_ = choose_score(model, solver, coding, rows is not None)
+    model.score_ = choose_score(model, solver, moments, rows is not None)
     assert isinstance(solver, Order)  # other solvers are refused
     if len(coding.names) < 2:
         raise too_few_columns(coding.names)
@@ -181,7 +181,7 @@ def automatic_table_score(moments: Moments, rows: Matrix | None) -> tuple[ScoreN
     """Return the score that "auto" chooses for a table with categories, with the default penalty, and its name."""
     coding = moments.coding
     assert coding is not None
-    name = automatic_score(coding, rows is not None)
+    name = automatic_score(moments, rows is not None)
     codes = _all_codes(rows, moments, coding) if name in DISCRETE else None
     return name, _score(name, moments, codes, L0())
 

@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Literal
 
 from golem.data.checks import DataWarning
-from golem.data.variables import Coding
+from golem.data.moments import Moments
 from golem.runtime.messages import counted, quoted, shown
 from golem.runtime.option_words import as_categories, dropping
 from golem.solvers import LBFGS, Adam, Order
@@ -40,11 +40,13 @@ def require_numbers(model: Golem) -> None:
         )
 
 
-def choose_score(model: Golem, solver: Order | Adam | LBFGS, coding: Coding, has_rows: bool) -> ScoreName:
+def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, has_rows: bool) -> ScoreName:
     """Return the score of a table with categories; raise a ValueError if it does not suit the table or the settings.
 
     Discrete scores count complete rows; without these, "auto" is "mixed".
     """
+    coding = moments.coding
+    assert coding is not None
     categories = [variable.name for variable in coding.variables if variable.is_category]
     numbers = [variable.name for variable in coding.variables if not variable.is_category]
     score = model.score_function
@@ -60,7 +62,7 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, coding: Coding, has
             f"{'is a number' if len(numbers) == 1 else 'are numbers'}: {quoted(numbers)}. Use "
             f"score_function='mixed', or declare categories: {as_categories(numbers)}."
         )
-    chosen = automatic_score(coding, has_rows) if score == "auto" else score
+    chosen = automatic_score(moments, has_rows) if score == "auto" else score
     if score == "auto" and model.missing == "em" and chosen != "mixed":
         warnings.warn(
             f"Gaussian EM (missing='em') needs score_function='mixed'. missing='drop' would use the score {chosen!r}, "
@@ -73,9 +75,10 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, coding: Coding, has
     return chosen
 
 
-def automatic_score(coding: Coding, has_rows: bool) -> ScoreName:
+def automatic_score(moments: Moments, has_rows: bool) -> ScoreName:
     """Return the score that "auto" chooses for a table with categories."""
-    return choose_category_score(coding.levels) if coding.is_discrete and has_rows else "mixed"
+    is_discrete = moments.coding is not None and moments.coding.is_discrete
+    return choose_category_score(moments) if is_discrete and has_rows else "mixed"
 
 
 def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str) -> None:
