@@ -36,6 +36,8 @@ _RESTARTS: dict[Effort, tuple[int, int, int]] = {
     "thorough": (160, 24, 80_000),
 }
 _NEARLY_ALL = 0.9
+# Counting so many rows of a table of categories is worth a record.
+_ROWS_PER_RECORD = 10_000
 # From this number of nodes on, threads share the chains, unless the chains share their records, which saves as much.
 _THREADS_PAY_FROM = 30
 
@@ -64,8 +66,10 @@ class Run(ChainRun[Chain]):
 
     @property
     def records(self) -> int:
-        """Number of records that all chains have made."""
-        return sum(records.count for records in {chain.records for chain in self.chains})
+        """Number of records that all chains have made, and the rows that they have counted, in units of records."""
+        made = {chain.records for chain in self.chains}
+        values = max((int(records.memo.value_used[0]) for records in made), default=0)  # shared
+        return sum(records.count for records in made) + int(values * self.problem.rows.max()) // _ROWS_PER_RECORD
 
     def result(self) -> tuple[NDArray[np.int64], list[NDArray[np.int64]], Vector]:
         """Return the best order, the parents of every node, and the costs; the required edges if none has begun."""
