@@ -16,67 +16,36 @@ from __future__ import annotations
 
 import argparse
 import functools
-import importlib.util
 import logging
 import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from golem import Golem, metrics
-from golem.comparison.other_packages import of_end_marks
+from golem.comparison.other_packages import CATEGORY_PACKAGES, Estimate
 from golem.comparison.registry import prepare
+from golem.experiments.discrete import NETWORKS, table_of
 from golem.experiments.discrete_networks import DiscreteNetwork, read_bif
 from parallel_tasks import Row, add_options, make_tasks, print_comparison, run_tasks, serve_tasks, timed
 
-NETWORKS = ("asia", "child", "insurance", "alarm", "hailfinder")
-# Which parameter of golem, or which search and score of another package, a method is.
+# Scores of golem by the names of its methods; the others are those of the experiment `discrete`.
 SCORES = {f"golem {score}": score for score in ("auto", "bdeu", "discrete-bic", "mixed")}
-PGMPY = {
-    "pgmpy hill climbing, BDeu": ("HillClimbSearch", "bdeu"),
-    "pgmpy hill climbing, BIC": ("HillClimbSearch", "bic-d"),
-    "pgmpy GES, BIC": ("GES", "bic-d"),
-}
-CAUSAL_LEARN = "causal-learn GES, BDeu"
 # Roughly how slow methods and networks are, for the order of the tasks.
 _SLOWNESS = {"asia": 1, "child": 5, "insurance": 20, "alarm": 50, "hailfinder": 100}
 
 
-def by_golem(codes: np.ndarray, score: str) -> tuple[Callable[[], np.ndarray], bool]:
-    """Return a function that learns a DAG; levels have letters before them, so that none looks like a number."""
-    table = pd.DataFrame({f"x{j:03d}": [f"level {code}" for code in codes[:, j]] for j in range(codes.shape[1])})
-    return lambda: Golem(score_function=score).fit(table).adjacency_, False
+def by_golem(codes: np.ndarray, score: str) -> Callable[[], Estimate]:
+    """Return a function that learns a DAG."""
+    table = table_of(codes)
 
+    def learn() -> Estimate:
+        graph = Golem(score_function=score).fit(table).adjacency_
+        return Estimate(graph, False, graph)
 
-def by_pgmpy(codes: np.ndarray, search: str, score: str) -> tuple[Callable[[], np.ndarray], bool]:
-    """Return a function that learns a DAG (hill climbing) or a class (GES)."""
-    from pgmpy import causal_discovery
-
-    table = pd.DataFrame(codes, columns=[str(j) for j in range(codes.shape[1])]).astype("category")
-    is_class = search == "GES"
-    more: dict[str, Any] = {} if is_class else {"return_type": "dag", "show_progress": False}
-
-    def learn() -> np.ndarray:
-        found = getattr(causal_discovery, search)(scoring_method=score, **more).fit(table).causal_graph_
-        graph = np.zeros((codes.shape[1],) * 2, dtype=bool)
-        lines = list(found.undirected_edges) if is_class else []
-        arrows = found.directed_edges if is_class else found.edges()
-        for cause, child in [*arrows, *lines, *((b, a) for a, b in lines)]:
-            graph[int(cause), int(child)] = True
-        return graph
-
-    return learn, is_class
-
-
-def by_causal_learn(codes: np.ndarray) -> tuple[Callable[[], np.ndarray], bool]:
-    """Return a function that learns a class."""
-    from causallearn.search.ScoreBased.GES import ges
-
-    return lambda: of_end_marks(ges(codes, score_func="local_score_BDeu")["G"].graph), True
+    return learn
 
 
 @functools.cache
@@ -91,16 +60,11 @@ def measure(task: Row, folder: str) -> tuple[float, float]:
     codes = network.sample(task["cell"]["n"], random_state=task["seed"])
     kept = np.array([j for j in range(codes.shape[1]) if len(np.unique(codes[:, j])) > 1])
     codes = codes[:, kept]
-    if method in SCORES:
-        learn, is_class = by_golem(codes, SCORES[method])
-    elif method in PGMPY:
-        learn, is_class = by_pgmpy(codes, *PGMPY[method])
-    else:
-        learn, is_class = by_causal_learn(codes)
+    learn = by_golem(codes, SCORES[method]) if method in SCORES else lambda: CATEGORY_PACKAGES[method].learn(codes)
     found, seconds = timed(learn)
     graph = np.zeros_like(network.adjacency)
-    graph[np.ix_(kept, kept)] = found
-    return metrics.shd_c(network.adjacency, graph, cpdag=is_class), seconds
+    graph[np.ix_(kept, kept)] = found.graph
+    return metrics.shd_c(network.adjacency, graph, cpdag=found.is_class), seconds
 
 
 def prepare_method(method: str) -> None:
@@ -109,23 +73,20 @@ def prepare_method(method: str) -> None:
     logging.disable(logging.CRITICAL)
     if method in SCORES:
         prepare("order-bdeu")
-    elif method in PGMPY:
-        import pgmpy.causal_discovery  # noqa: F401
     else:
-        import causallearn.search.ScoreBased.GES  # noqa: F401
+        CATEGORY_PACKAGES[method].load()
 
 
 def installed() -> list[str]:
     """Return the methods whose packages are installed."""
-    pgmpy = PGMPY if importlib.util.find_spec("pgmpy") else []
-    return [*SCORES, *pgmpy, *([CAUSAL_LEARN] if importlib.util.find_spec("causallearn") else [])]
+    return [*SCORES, *(name for name, other in CATEGORY_PACKAGES.items() if other.is_installed)]
 
 
 def cost(task: Row) -> float:
     """Return roughly how slow a task is."""
     if task["method"] in SCORES:
         return 0.0
-    slow_search = 5.0 if "GES" in task["method"] else 1.0
+    slow_search = 5.0 if "ges" in task["method"] else 1.0
     return slow_search * _SLOWNESS.get(task["cell"]["network"], 100) * (2.0 if task["cell"]["n"] > 1000 else 1.0)
 
 

@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from golem.comparison.other_packages import OTHER_PACKAGES, of_end_marks
+from golem.comparison.other_packages import CATEGORY_PACKAGES, OTHER_PACKAGES, of_end_marks
 from golem.comparison.registry import METHODS
 from golem.score.sparsity import L0
 
@@ -129,6 +129,37 @@ def test_causal_learn_has_a_tail_where_an_edge_begins(install):
     estimate = learned("causal-learn-pc")
     np.testing.assert_array_equal(estimate.graph, mixed)
     np.testing.assert_array_equal(estimate.member, COLLIDER)
+
+
+def test_learners_of_categories_get_codes_and_their_names_come_back_as_numbers(install):
+    asked = []
+
+    def search(name, **edges):
+        class Search:
+            def __init__(self, scoring_method, **options):
+                asked.append((name, scoring_method))
+
+            def fit(self, table):
+                assert [str(kind) for kind in table.dtypes] == ["category"] * 4
+                self.causal_graph_ = SimpleNamespace(**edges)
+                return self
+
+        return Search
+
+    hill_climbing = search("HC", edges=lambda: [("0", "2"), ("1", "2"), ("2", "3")])
+    ges = search("GES", directed_edges=[("0", "2"), ("1", "2")], undirected_edges=[("2", "3")])
+    install("pgmpy.causal_discovery", HillClimbSearch=hill_climbing, GES=ges)
+    marks = SimpleNamespace(graph=end_marks(COLLIDER))
+    install("causallearn.search.ScoreBased.GES", ges=lambda X, score_func: asked.append(score_func) or {"G": marks})
+    found = {name: other.learn(np.eye(4, dtype=np.intp)) for name, other in CATEGORY_PACKAGES.items()}
+    assert asked == [("HC", "bdeu"), ("HC", "bic-d"), ("GES", "bic-d"), "local_score_BDeu"]
+    for name in ("pgmpy-hc-bdeu", "pgmpy-hc-bic", "causal-learn-ges-bdeu"):
+        np.testing.assert_array_equal(found[name].graph, COLLIDER)
+        assert found[name].is_class == ("ges" in name)
+    undirected = COLLIDER.copy()
+    undirected[3, 2] = True
+    np.testing.assert_array_equal(found["pgmpy-ges-bic"].graph, undirected)
+    assert found["pgmpy-ges-bic"].is_class
 
 
 def test_installing_is_explained():

@@ -1,15 +1,47 @@
 """Small networks under the names of the real ones, which are not shipped."""
 
+import gzip
 import json
 
 import numpy as np
 import pytest
 
+from golem.experiments.discrete import NETWORKS as DISCRETE_NETWORKS
 from golem.experiments.network_files import FOLDER_VARIABLE
 from golem.experiments.networks import NETWORKS
 from golem.simulate import random_sem
 
 collect_ignore = ["toys"]  # modules of experiments that tests import by name
+
+
+SPRINKLER = """network lawn {
+}
+variable wet {
+  type discrete [ 2 ] { yes, no };
+}
+variable rain {
+  type discrete [ 3 ] { none, some, much };
+}
+variable sprinkler {
+  type discrete [ 2 ] { on, off };
+}
+probability ( rain ) {
+  table 0.7, 0.2, 0.1;
+}
+probability ( sprinkler | rain ) {
+  (none) 0.4, 0.6;
+  (some) 0.1, 0.9;
+  (much) 0.0, 1.0;
+}
+probability ( wet | sprinkler, rain ) {
+  (on, none) 0.8, 0.2;
+  (off, none) 0.0, 1.0;
+  (on, some) 0.95, 0.05;
+  (off, some) 0.6, 0.4;
+  (on, much) 1.0, 0.0;
+  (off, much) 0.9, 0.1;
+}
+"""
 
 
 def write_network(path, sem):
@@ -29,6 +61,8 @@ def network_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("networks")
     for k, name in enumerate(NETWORKS):
         write_network(folder / f"{name}.json", random_sem(6 + k, "ER1", "gaussian-nv", random_state=k))
+    for name in DISCRETE_NETWORKS:
+        (folder / f"{name}.bif.gz").write_bytes(gzip.compress(SPRINKLER.encode()))
     return folder
 
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from golem.graphs.dag import is_dag, member_of_class
 from golem.runtime.types import BoolMatrix, Matrix
@@ -48,13 +50,18 @@ class OtherPackage:
 
     module: str
     package: str
-    learn: Callable[[Matrix], Estimate]
+    learn: Callable[[NDArray[Any]], Estimate]
     learn_environments: Callable[[list[Matrix], list[list[int]]], Estimate] | None = None
+    imports: str = ""  # what `learn` imports, if that takes long
 
     @property
     def is_installed(self) -> bool:
         """Whether the package can be imported."""
         return importlib.util.find_spec(self.module) is not None
+
+    def load(self) -> None:
+        """Import what the method needs, so that this is not timed."""
+        importlib.import_module(self.imports or self.module)
 
     @property
     def install(self) -> str:
@@ -123,6 +130,44 @@ def _gnies(tables: list[Matrix], targets: list[list[int]]) -> Estimate:
     return of_class(np.asarray(gnies.fit(tables, known_targets={node for some in targets for node in some})[1]) != 0)
 
 
+def _pgmpy_hill_climbing(codes: NDArray[np.intp], score: str) -> Estimate:
+    from pgmpy.causal_discovery import HillClimbSearch
+
+    search = HillClimbSearch(scoring_method=score, return_type="dag", show_progress=False)
+    found = search.fit(_category_frame(codes)).causal_graph_
+    graph = _of_pairs(found.edges(), codes.shape[1])
+    return Estimate(graph, False, graph)
+
+
+def _pgmpy_ges(codes: NDArray[np.intp]) -> Estimate:
+    from pgmpy.causal_discovery import GES
+
+    found, d = GES(scoring_method="bic-d").fit(_category_frame(codes)).causal_graph_, codes.shape[1]
+    undirected = _of_pairs(found.undirected_edges, d)
+    return of_class(_of_pairs(found.directed_edges, d) | undirected | undirected.T)
+
+
+def _causal_learn_ges_bdeu(codes: NDArray[np.intp]) -> Estimate:
+    from causallearn.search.ScoreBased.GES import ges
+
+    return of_class(of_end_marks(ges(codes, score_func="local_score_BDeu")["G"].graph))
+
+
+def _category_frame(codes: NDArray[np.intp]) -> Any:
+    """Return codes as a pandas table of categories, whose columns are named by their numbers."""
+    import pandas as pd
+
+    return pd.DataFrame(codes, columns=[str(j) for j in range(codes.shape[1])]).astype("category")
+
+
+def _of_pairs(pairs: Iterable[tuple[str, str]], d: int) -> BoolMatrix:
+    """Return the matrix of edges between columns that are named by their numbers."""
+    graph = np.zeros((d, d), dtype=bool)
+    for cause, child in pairs:
+        graph[int(cause), int(child)] = True
+    return graph
+
+
 def of_weights(weights: Any) -> Estimate:
     """Return the estimate of a method that learns the weights of a directed graph."""
     B = np.array(weights, dtype=float)
@@ -156,4 +201,14 @@ OTHER_PACKAGES: dict[str, OtherPackage] = {
     "flopsearch-mbic": OtherPackage("flopsearch", "flopsearch", _flopsearch_mbic),
     "gies": OtherPackage("gies", "gies", lambda X: _gies([X], [[]]), _gies),
     "gnies": OtherPackage("gnies", "gnies", lambda X: _gnies([X], [[]]), _gnies),
+}
+# Methods for tables of categories; their rows are codes of levels.
+CATEGORY_PACKAGES: dict[str, OtherPackage] = {
+    name: OtherPackage(imports.split(".")[0], package, learn, imports=imports)
+    for name, package, imports, learn in (
+        ("pgmpy-hc-bdeu", "pgmpy", "pgmpy.causal_discovery", partial(_pgmpy_hill_climbing, score="bdeu")),
+        ("pgmpy-hc-bic", "pgmpy", "pgmpy.causal_discovery", partial(_pgmpy_hill_climbing, score="bic-d")),
+        ("pgmpy-ges-bic", "pgmpy", "pgmpy.causal_discovery", _pgmpy_ges),
+        ("causal-learn-ges-bdeu", "causal-learn", "causallearn.search.ScoreBased.GES", _causal_learn_ges_bdeu),
+    )
 }

@@ -1,4 +1,4 @@
-"""Linear Gaussian networks from applications, in the files of the package pgmpy: JSON with nodes and coefficients.
+"""Networks from applications, in the files of the package pgmpy: linear Gaussian ones are JSON, discrete ones BIF.
 
 They come from the Bayesian network repository of bnlearn and are not shipped with golem. They are read from the folder
 in the environment variable GOLEM_NETWORKS, or else from an installed pgmpy, which is not imported. To get only them:
@@ -21,7 +21,7 @@ from golem.model.linear_sem import LinearSEM
 FOLDER_VARIABLE = "GOLEM_NETWORKS"
 
 
-def network_file(name: str) -> Path:
+def network_file(name: str, ending: str = ".json") -> Path:
     """Return the file of a network.
 
     Raises
@@ -36,12 +36,12 @@ def network_file(name: str) -> Path:
         roots = [] if package is None else package.submodule_search_locations or []
         places = [Path(root) / "utils" / "example_models" for root in roots]
     for folder in places:
-        if (folder / f"{name}.json").exists():
-            return folder / f"{name}.json"
+        if (folder / f"{name}{ending}").exists():
+            return folder / f"{name}{ending}"
     looked = f" (looked in {places[0]})" if places else ""
     raise ValueError(
-        f"The file {name}.json of the network {name!r} was not found{looked}; it is not shipped with golem. Run `pip "
-        f"install --no-deps pgmpy==1.1.2`, or set {FOLDER_VARIABLE} to the folder that contains it."
+        f"The file {name}{ending} of the network {name!r} was not found{looked}; it is not shipped with golem. Run "
+        f"`pip install --no-deps pgmpy==1.1.2`, or set {FOLDER_VARIABLE} to the folder that contains it."
     )
 
 

@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from golem.comparison.other_packages import OTHER_PACKAGES
 from golem.data.moments import Moments
 from golem.experiments import sweep
 from golem.experiments.analysis.claims import Finding, finished, judge, lower
@@ -46,7 +45,7 @@ def tasks(grid: Grid) -> list[Task]:
         If the file of a network or a package that was asked for is missing.
     """
     found = []
-    methods = [name for name in METHODS if _is_installed(name, grid)]
+    methods = [name for name in METHODS if sweep.is_installed(name, grid)]
     for name in grid.pick(NETWORKS, NETWORKS[:2], NETWORKS[:1]):
         path = network_file(name)
         d = read_network(path).d
@@ -57,16 +56,6 @@ def tasks(grid: Grid) -> list[Task]:
                 steps=grid.pick(sweep.PAPER_STEPS, 2_000, 100), file=digest(path),
             )  # fmt: skip
     return found
-
-
-def _is_installed(name: str, grid: Grid) -> bool:
-    """Return whether a method can run; raise a ValueError if it cannot and was asked for."""
-    other = OTHER_PACKAGES.get(name)
-    if other is None or other.is_installed:
-        return True
-    if grid.methods is not None and name in grid.methods:
-        raise ValueError(f"The method {name!r} needs another package. Install it with {other.install}.")
-    return False
 
 
 def draw(task: Task) -> tuple[BoolMatrix, Matrix]:

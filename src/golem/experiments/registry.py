@@ -21,6 +21,7 @@ EXPERIMENTS = (
     "standardized",
     "penalties",
     "networks",
+    "discrete",
     "robustness",
     "interventions",
 )

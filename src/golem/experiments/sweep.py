@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from golem.comparison.other_packages import CATEGORY_PACKAGES, OTHER_PACKAGES
 from golem.comparison.registry import prepare
 from golem.experiments.analysis.claims import Judge, verdicts
 from golem.experiments.engine.task import Grid, Row, Task
@@ -44,6 +45,16 @@ def tasks(name: str, grid: Grid, methods: Sequence[str], *, seeds: Sequence[int]
     cells = [dict(zip(columns, combination, strict=True)) for combination in values]
     chosen = grid.choose_methods(methods)
     return [Task(name, cell, seed, method) for cell in cells for seed in seeds for method in chosen]
+
+
+def is_installed(name: str, grid: Grid) -> bool:
+    """Return whether a method can run; raise a ValueError if it needs another package and was asked for."""
+    other = (OTHER_PACKAGES | CATEGORY_PACKAGES).get(name)
+    if other is None or other.is_installed:
+        return True
+    if grid.methods is not None and name in grid.methods:
+        raise ValueError(f"The method {name!r} needs another package. Install it with {other.install}.")
+    return False
 
 
 def draw(task: Task) -> Simulation:

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from golem.data.moments import Moments
-from golem.runtime.types import Matrix, Vector
+from golem.runtime.types import Indices, Matrix
 
 # Averages of the number of levels between which the scores change. They were chosen on tables of 300 to 10000 rows from
 # ten networks of the bnlearn repository, by the distance between the learned and the true equivalence class.
@@ -63,7 +63,7 @@ def _pair_counts(moments: Moments) -> Matrix:
     return np.maximum(np.rint(moments.n * (parts @ products @ parts.T)), 0.0)
 
 
-def _bic(counts: Matrix, levels: Vector) -> Matrix:
+def _bic(counts: Matrix, levels: Indices) -> Matrix:
     """Return minus twice the log-likelihood plus log n per parameter of all pairs; on the diagonal, of single ones."""
     from scipy.special import xlogy
 
@@ -71,10 +71,10 @@ def _bic(counts: Matrix, levels: Vector) -> Matrix:
     single = np.eye(len(levels), dtype=bool)
     parameters = np.where(single, levels, np.outer(levels, levels)) - 1
     likelihood = xlogy(counts, counts) - xlogy(counts, n)
-    return -2.0 * _sums(likelihood, levels) + np.log(max(n, 1.0)) * parameters
+    return np.asarray(-2.0 * _sums(likelihood, levels) + np.log(max(n, 1.0)) * parameters)
 
 
-def _bdeu(counts: Matrix, levels: Vector) -> Matrix:
+def _bdeu(counts: Matrix, levels: Indices) -> Matrix:
     """Return minus twice the log marginal likelihood under a uniform Dirichlet prior worth one row, likewise."""
     from scipy.special import gammaln
 
@@ -83,10 +83,10 @@ def _bdeu(counts: Matrix, levels: Vector) -> Matrix:
     share = 1.0 / np.where(
         of_level[:, None] == of_level, levels[of_level], np.outer(levels, levels)[of_level][:, of_level]
     )
-    return -2.0 * (_sums(gammaln(counts + share) - gammaln(share), levels) - gammaln(n + 1.0))
+    return np.asarray(-2.0 * (_sums(gammaln(counts + share) - gammaln(share), levels) - gammaln(n + 1.0)))
 
 
-def _sums(cells: Matrix, levels: Vector) -> Matrix:
+def _sums(cells: Matrix, levels: Indices) -> Matrix:
     """Return the sums over the levels of each pair of variables."""
     begin = np.append(0, np.cumsum(levels)[:-1])
     return np.asarray(np.add.reduceat(np.add.reduceat(cells, begin, axis=0), begin, axis=1))
