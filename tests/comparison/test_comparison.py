@@ -415,7 +415,7 @@ def test_tables_with_categories_are_compared_by_their_scores():
     discrete, mixed = pd.DataFrame({"a": a, "b": b}), pd.DataFrame({"a": a, "c": (a == "y") + rng.normal(size=200)})
     truth = np.array([[0, 1], [0, 0]])
     for table, methods in (
-        (discrete, ["order", "order-mixed", "order-discrete-bic"]),
+        (discrete, ["order", "order-mixed", "order-bdeu"]),
         (mixed, ["order"]),
     ):
         found = compare(table, truth=truth)

@@ -131,6 +131,8 @@ def test_auto_chooses_the_score_by_the_types_of_the_columns():
     discrete = discrete_table()
     assert Golem().fit(discrete).score_ == "discrete-bic"  # 2.25 levels on average
     discrete["b"] = np.random.default_rng(0).choice(["l", "m", "r", "s"], len(discrete))
+    assert Golem().fit(discrete).score_ == "discrete-bic"  # all pairs of levels occur
+    discrete["b"] = discrete["c"].astype(str) + discrete["d"].astype(str)
     assert Golem().fit(discrete).score_ == "bdeu"
     discrete["d"] = np.random.default_rng(0).choice([f"level {i}" for i in range(9)], len(discrete))
     assert Golem().fit(discrete).score_ == "mixed"
