@@ -76,6 +76,12 @@ def test_accuracy_and_speed_are_judged_per_network_and_package(ours, seconds, ho
     assert [verdicts[k].holds for k in (1, 2)] == holds
 
 
+def test_a_network_without_other_packages_leaves_the_claims_open():
+    verdicts = load("discrete").verdicts(made("order", 4) + ALL_PACKAGES + made("order", 4, n=10_000))
+    assert [verdicts[k].holds for k in (1, 2)] == [None, None]
+    assert "asia, n = 10000: pgmpy-ges-bic" in verdicts[1].measured
+
+
 def test_a_package_that_was_not_run_leaves_the_claims_open_and_a_stopped_one_counts_its_time():
     table = made("order", 4) + [row for row in ALL_PACKAGES if row["method"] != "pgmpy-hc-bic"]
     assert [load("discrete").verdicts(table)[k].holds for k in (1, 2)] == [None, None]

@@ -127,15 +127,27 @@ def _cells(table: Table) -> Iterable[tuple[str, Table]]:
     "order", *PACKAGES, title="SHD-C / d, order - other", criterion="at most two standard errors above 0", partial=True
 )
 def _as_accurate(table: Table) -> Iterable[Finding]:
+    missing = []
     for place, rows in _cells(table):
         for name in PACKAGES:
             more = paired(rows, "shd_c", "order", name)
             if more.count:
                 yield f"{place}: {name} {more.signed()}", more.value <= 2 * more.error if more.count > 1 else None
+            else:
+                missing.append(f"{place}: {name}")
+    yield from _not_compared(missing)
+
+
+def _not_compared(missing: list[str]) -> Iterable[Finding]:
+    """Yield that some comparisons were not made, which leaves a claim about all of them undecided."""
+    if missing:
+        reason = f"{len(missing)} comparisons were not run or did not finish."
+        yield f"not run or not finished: {'; '.join(missing)}", None, reason
 
 
 @judge("order", *PACKAGES, title="Seconds / seconds of order", criterion=f"at least {_TIMES_FASTER}", partial=True)
 def _faster(table: Table) -> Iterable[Finding]:
+    missing = []
     for place, rows in _cells(table):
         ours = _seconds(where(rows, method="order"))
         for name in PACKAGES:
@@ -144,6 +156,9 @@ def _faster(table: Table) -> Iterable[Finding]:
                 ratio = float(np.mean(theirs) / np.mean(ours))
                 stopped = " or more (stopped)" if where(rows, method=name, status="timeout") else ""
                 yield f"{place}: {name} {ratio:.0f}{stopped}", ratio >= _TIMES_FASTER
+            else:
+                missing.append(f"{place}: {name}")
+    yield from _not_compared(missing)
 
 
 def _seconds(table: Table) -> list[float]:
