@@ -20,6 +20,7 @@ from golem.runtime.option_words import SCATTER_PLOTS, as_categories, as_missing,
         ("Use environments='a'.", "Use environments='a'.", "Use --environment a."),
         ("Remove header=False.", "Remove header=False.", "Remove --no-header."),
         ("Use golem.fit_file(..., drop_dependent=True).", "Use drop_dependent=True.", "Use --drop-dependent."),
+        ("noise_std must be low.", "noise_std must be low.", "--noise-std must be low."),
         (f"Look at it: {SCATTER_PLOTS}.", "Look at it: scatter=True.", "Look at it: --scatter."),
     ],
 )

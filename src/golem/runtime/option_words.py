@@ -24,11 +24,13 @@ _CODE = re.compile(rf"({_TEXT}): {{([^{{}}]+): nan}}")
 _REPLACED = re.compile(rf"{_BEGIN}X\.replace\({{{_CODE.pattern}(?:, {_CODE.pattern})*}}\)")
 _COLUMNS = re.compile(rf"{_BEGIN}(drop|columns|categorical|numeric|na)=({_LIST})")
 _FLAG = re.compile(rf"{_BEGIN}(cpdag|covariance|drop_dependent|environments|header|scatter)=(True|False)")
-_SETTING = re.compile(
-    rf"{_BEGIN}(bootstrap|device|effort|environment|environments|intercepts|intervention|lambda_dag|lambda_sparsity|"
-    r"max_iter|missing|noise|output|random_state|rows|scheduler|score_function|select|shape|solver|targets|threshold|"
-    rf"time_limit)=({_TEXT}|[\w.:+-]*\w|[.]+)"
+_NAMES = (
+    "bootstrap|device|effort|environment|environments|intercepts|intervention|lambda_dag|lambda_sparsity|levels|"
+    "max_iter|missing|noise|noise_std|output|random_state|rows|scheduler|score_function|select|shape|solver|targets|"
+    "threshold|time_limit|weight_scale"
 )
+_SETTING = re.compile(rf"{_BEGIN}({_NAMES})=({_TEXT}|[\w.:+-]*\w|[.]+)")
+_SUBJECT = re.compile(rf"^({_NAMES})(?= must be )")
 _QUOTES = ("'", '"')
 _ONLY_FILES = re.compile(r"golem\.fit_file\(\.\.\., ([^()]*)\)")
 # How to get a report with a scatter plot per edge.
@@ -126,8 +128,11 @@ def as_options(message: str) -> str:
     "Drop it: --drop 'blood pressure', or use --drop-dependent."
     >>> as_options("Use X.replace({'a': {-9: nan}, 'b': {0: nan}}) and missing='em', or noise='nv' (columns=[...]).")
     'Use --na a=-9 --na b=0 and --missing em, or --noise nv (--columns).'
+    >>> as_options("weight_scale must be positive; got 0.")
+    '--weight-scale must be positive; got 0.'
     """
     text = _COLUMNS.sub(lambda match: _listed(match[1], match[2]), for_files(message))
+    text = _SUBJECT.sub(lambda match: f"--{_dashed(match[1])}", text)
     text = _FLAG.sub(lambda match: f"--{'' if match[2] == 'True' else 'no-'}{match[1].replace('_', '-')}", text)
     return _SETTING.sub(lambda match: f"--{_dashed(match[1])}{_value(match)}", text)
 
