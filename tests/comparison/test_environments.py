@@ -27,6 +27,7 @@ def test_methods_learn_from_environments_and_others_say_that_they_cannot(drawn):
     assert (found.estimates["order"].graph == found.estimates["order-soft"].graph).all()
     assert "fgs cannot use environments. The methods that can are order, order-soft" in found.rows[2].message
     assert found.rows[0].bic is None
+    assert str(found).split()[:3] == ["method", "edges", "seconds"]
     assert found.settings["targets"]["control"] == []
     alone = compare(drawn.data, "order-hard")
     assert alone.rows[0].message == "order-hard needs environments and their targets."

@@ -171,7 +171,10 @@ class Comparison:
 
     def _table(self) -> list[list[str]]:
         """Return the headings, and the numbers of each method as text."""
-        headings = ["method", "edges", "score" if self.settings.get("score") else "BIC", "seconds"]
+        measure = "score" if self.settings.get("score") else "BIC"
+        # Rows from several environments have no BIC.
+        given = any(getattr(row, measure.lower()) is not None for row in self.rows)
+        headings = ["method", "edges", *([measure] if given else []), "seconds"]
         headings += [] if self.truth is None else ["SHD", "SHD-C", "SID", "TPR"]
         columns = [heading.lower().replace("-", "_") for heading in headings]
         return [headings, *([_shown(row, column) for column in columns] for row in self.rows)]
