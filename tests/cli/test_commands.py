@@ -493,7 +493,7 @@ def test_graphs_over_other_variables_are_not_compared(tmp_path):
     for name, edge in (("one", "a,b"), ("other", "x,y")):
         (tmp_path / f"{name}.csv").write_text(f"source,target\n{edge}\n")
     result = golem("score", tmp_path / "one.csv", tmp_path / "other.csv", expect=1)
-    assert "share no variable" in result.output
+    assert "no variable in common" in result.output
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,10 @@ def _all_names(first: NamedGraph, second: NamedGraph, nodes: int | None) -> tupl
             "Neither graph names a variable. Add --nodes, or use graph.json, which lists isolated variables."
         )
     if first.names and second.names and not set(first.names) & set(second.names):
-        raise ValueError(f"The graphs share no variable: {quoted(first.names)} and {quoted(second.names)}.")
+        raise ValueError(
+            f"The graphs have no variable in common. The first graph has {quoted(first.names)}; the second has "
+            f"{quoted(second.names)}. Check that both files are of the same table and spell its columns alike."
+        )
     if nodes is not None and nodes < len(names):
         raise ValueError(f"--nodes is {nodes}, but the graphs name {len(names)} variables.")
     # Isolated variables count only in normalized metrics, so any unused names will do.

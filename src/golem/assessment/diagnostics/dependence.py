@@ -84,7 +84,10 @@ def find_dependence(names: tuple[str, ...], rows: Matrix) -> tuple[Finding | Non
         f"the autocorrelation of {found.column!r} at lag 1 is {found.lag1:.2f}). The {found.rows} rows carry as much "
         f"information as about {found.effective_rows} independent ones."
     )
-    sentence += "" if is_harmless else " Frequencies are therefore too high, and intervals too narrow."
+    if not is_harmless:
+        sentence += (
+            " Standard errors are therefore too small. Bootstrap intervals are too narrow and frequencies too high."
+        )
     remedy = (
         "If the rows are a time series or come in groups, trust only strong edges, or use rows that are further apart. "
         "If the rows were only sorted, shuffle them and run again."

@@ -12,7 +12,7 @@ from golem.runtime.option_words import SCATTER_PLOTS
 
 Level = Literal["ok", "note", "warning"]
 # What to do where a test is not possible.
-LOOK = f"Look at a scatter plot per edge in the report: {SCATTER_PLOTS}."
+LOOK = f"Click an edge in the report to see its scatter plot. If there is none, use {SCATTER_PLOTS}."
 
 
 @dataclass(frozen=True)

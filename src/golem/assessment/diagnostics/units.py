@@ -179,6 +179,5 @@ def _sorting(model: Golem, decided: BoolMatrix) -> str:
         return ""
     variances = model.moments_.variances
     rising = int((decided & (variances[:, None] < variances)).sum())
-    go = "goes" if rising == 1 else "go"
     directions = counted(int(decided.sum()), "direction")
-    return f" {rising} of {directions} {go} from the column with the smaller variance to the one with the larger."
+    return f" In the original units, sorting the columns by variance would already give {rising} of {directions}."

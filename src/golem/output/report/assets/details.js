@@ -147,7 +147,7 @@ function outsideText(edge) {
   if (edge.weight_low == null || (edge.weight >= edge.weight_low && edge.weight <= edge.weight_high)) return null;
   return edge.direction_frequency <= 0.5
     ? "The weight lies outside its interval: most graphs of the bootstrap lack or reverse the edge, and its weight then counts as 0."
-    : "The weight lies outside its interval: most graphs of the bootstrap have the edge, but other causes of its effect, and the weight depends on these causes.";
+    : "The weight lies outside its interval: most graphs of the bootstrap have the edge, but not the same other causes of its effect. The weight depends on these causes.";
 }
 
 // The coefficients per level of an edge with a category at one of its ends.
