@@ -3,7 +3,7 @@
 The Python blocks of a page run in order in one empty folder; the text block after a Python block is its output. A block
 after a comment `<!-- needs pgmpy -->` runs only if that package is installed and is otherwise left unchanged. One after
 `<!-- not run: needs a GPU -->` never runs, and the lines of a comment `<!-- setup` run before its block. Pictures that
-the code saves and the page shows are copied to docs/images. tests/test_docs.py fails if a page is out of date.
+the code saves and the page shows are copied to docs/images. tests/site/test_pages.py fails if a page is out of date.
 """
 
 from __future__ import annotations
