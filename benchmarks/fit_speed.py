@@ -147,14 +147,16 @@ def growth(options: argparse.Namespace) -> None:
             np.save(f"{folder}/X.npy", X)
             for noise in ("auto", "nv", "ev"):
                 lines = run(sys.executable, FIT, [noise, "1", f"{folder}/out", f"{folder}/X.npy"])
-                series.setdefault(f"{noise}, CPU", {})[d] = lines[0][1]
+                series.setdefault(f"{noise}, {os.cpu_count()} cores", {})[d] = lines[0][1]
             if options.flopsearch and d <= 1000:
-                series.setdefault("flopsearch", {})[d] = run(options.flopsearch, FLOPSEARCH, [f"{folder}/X.npy"])[0][1]
+                series.setdefault("flopsearch, 10 restarts", {})[d] = run(options.flopsearch, FLOPSEARCH, [f"{folder}/X.npy"])[0][1]
         print(d, {name: round(values[d], 3) for name, values in series.items() if d in values}, flush=True)
     for name, values in series.items():
         first, last = min(values), max(values)
         exponent = np.log(values[last] / values[first]) / np.log(last / first)
         print(f"{name}: exponent {exponent:.2f} from d = {first} to {last}")
+    if options.on_gpu:
+        series["ev, H200 (n = 5000 to 60 000)"] = dict(options.on_gpu)
     if options.plot:
         plot(series, options.plot)
 
@@ -268,7 +270,7 @@ def plot(series: dict[str, dict[int, float]], path: Path) -> None:
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
     for name, values in series.items():
         axes.loglog(list(values), list(values.values()), marker="o", label=name)
-    axes.set(xlabel="variables d (ER2, n = 1000)", ylabel="seconds of Golem(...).fit(X)")
+    axes.set(xlabel="variables d (ER2, n = 1000 unless stated)", ylabel="seconds of a whole fit")
     axes.grid(alpha=0.3)
     axes.legend()
     figure.savefig(path, dpi=150)
@@ -283,6 +285,11 @@ PARTS = {
     "command": command,
     "first": first,
 }
+
+
+def _pairs(text: str) -> list[tuple[int, float]]:
+    """Read sizes and seconds."""
+    return [(int(d), float(seconds)) for d, seconds in (pair.split(":") for pair in text.split(","))]
 
 
 def main() -> None:
@@ -301,6 +308,9 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=5, help="Tables per setting of the part fit.")
     parser.add_argument("--seed", type=int, default=1000, help="First seed; those below 1000 were used for tuning.")
     parser.add_argument("--plot", type=Path, help="Picture of the part growth.")
+    parser.add_argument(
+        "--on-gpu", type=_pairs, help="Times of the part gpu for the picture, e.g. 3200:0.49,10000:1.91 (d:seconds)."
+    )
     parser.add_argument("--quick", action="store_true", help="Small sizes, under a minute.")
     options = parser.parse_args()
     if options.quick:

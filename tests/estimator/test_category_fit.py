@@ -142,7 +142,7 @@ def test_auto_chooses_the_score_by_the_types_of_the_columns():
 
 
 def test_shapes_of_noise_are_mentioned_only_if_there_are_numbers():
-    assert "in tables with categories" in Golem().fit(mixed_table()).graph_.shape_note
+    assert "tables with categories" in Golem().fit(mixed_table()).graph_.shape_note
     assert Golem(shape="off").fit(mixed_table()).graph_.shape_note == ""
     undecided = Golem().fit(discrete_table()[["c", "d"]])
     assert undecided.undecided_.any()
