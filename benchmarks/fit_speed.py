@@ -149,7 +149,8 @@ def growth(options: argparse.Namespace) -> None:
                 lines = run(sys.executable, FIT, [noise, "1", f"{folder}/out", f"{folder}/X.npy"])
                 series.setdefault(f"{noise}, {os.cpu_count()} cores", {})[d] = lines[0][1]
             if options.flopsearch and d <= 1000:
-                series.setdefault("flopsearch, 10 restarts", {})[d] = run(options.flopsearch, FLOPSEARCH, [f"{folder}/X.npy"])[0][1]
+                line = run(options.flopsearch, FLOPSEARCH, [f"{folder}/X.npy"])[0]
+                series.setdefault("flopsearch, 10 restarts", {})[d] = line[1]
         print(d, {name: round(values[d], 3) for name, values in series.items() if d in values}, flush=True)
     for name, values in series.items():
         first, last = min(values), max(values)
