@@ -128,11 +128,11 @@ class _LinkedLibrary(JITCodeLibrary):
 class _OutlinedLibrary(_LinkedLibrary):
     """LLVM code of a kernel that is not copied into its callers."""
 
-    def add_llvm_module(self, ll_module: Any) -> None:
-        for function in ll_module.functions:
+    def add_ir_module(self, module: Any) -> None:
+        for function in module.functions:
             if not function.is_declaration:
-                function.add_function_attribute("noinline")
-        super().add_llvm_module(ll_module)
+                function.attributes.add("noinline")
+        super().add_ir_module(module)
 
 
 class _EntryLibrary(JITCodeLibrary):
