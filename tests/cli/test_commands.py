@@ -115,6 +115,7 @@ def test_demo_learns_from_sachs(tmp_path):
     result = golem("demo", "-o", tmp_path)
     assert "11 variables, from 853 rows" in result.output
     assert re.search(r"Of the \d+ learned edges, \d+ are in the consensus", result.output)
+    assert re.search(r"wrong for \d+ of 110 ordered pairs", " ".join(result.output.split()))
     assert (tmp_path / "graph.png").exists()
     assert result.output.splitlines()[-1] == f"Open the report in a browser: {tmp_path / 'report.html'}"
 

@@ -12,7 +12,6 @@ from golem.cli.running import user_errors
 from golem.cli.terminal import out, showing_warnings
 from golem.runtime.files import require_writable
 from golem.runtime.lazy_modules import skip_slow_imports
-from golem.runtime.messages import counted
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
@@ -75,7 +74,7 @@ def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_js
 
 def _print_consensus(scores: GraphScores, truth: BoolMatrix, model: Golem) -> None:
     """Print how the graph of the demo compares with the consensus."""
-    found, edges = model.adjacency_, int(truth.sum())
+    found, edges, d = model.adjacency_, int(truth.sum()), len(truth)
     adjacent = int((found & (truth | truth.T)).sum())
     decided = found & ~model.undecided_
     right, reversed_ = int((truth & decided).sum()), int((truth.T & decided).sum())
@@ -85,6 +84,7 @@ def _print_consensus(scores: GraphScores, truth: BoolMatrix, model: Golem) -> No
         f"Of the {edges} edges of the consensus, {edges - adjacent} are missing.",
         f"With the arrows as drawn, the SHD is {scores.shd:.0f}: edges to add, remove or reverse to get the "
         f"consensus (empty graph: {edges}). Between the equivalence classes it is {scores.shd_c:.0f} (SHD-C).",
-        f"Effects computed from this graph would be wrong for {counted(int(scores.sid), 'pair')} of variables (SID).",
+        f"Effects computed from this graph would be wrong for {scores.sid:.0f} of {d * (d - 1)} ordered pairs of "
+        "variables (SID).",
     ):
         out.print(line)

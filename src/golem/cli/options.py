@@ -43,8 +43,8 @@ Missing = Annotated[
     Literal["error", "drop", "em"],
     data(
         help="Treatment of missing values: stop (error), drop their rows (drop), or estimate means and covariances by "
-        "Gaussian EM (em). Missing are empty cells, NA, N/A, NaN, null, none and the marks * ? . - (but - is a value "
-        "in a column that also contains +)."
+        "Gaussian EM (em). Empty cells, NA, N/A, NaN, null, none and the marks * ? . - count as missing (but - is a "
+        "value in a column that also contains +)."
     ),
 ]
 NotAvailable = Annotated[

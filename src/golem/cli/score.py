@@ -80,7 +80,7 @@ def score(
 
     - true, reversed, extra and missing edges; a variable missing from one graph is treated as isolated there
     - SHD: edges to add, remove or reverse; SHD-C: the same between the equivalence classes
-    - SID: pairs of variables whose causal effect would be wrong if computed from the estimated graph
+    - SID: ordered pairs of variables whose causal effect would be wrong if computed from the estimated graph
     - TPR: share of the true edges that were found; FDR: share of the found edges that are wrong
     - precision (1 - FDR) and F1, the harmonic mean of precision and TPR
 

@@ -54,6 +54,14 @@ def test_everything_is_listed_with_and_without_rows(frame):
     assert "compared with its mean" in without["near-constant"].finding  # the rest needs rows
 
 
+def test_only_a_graph_with_edges_has_edges_to_click():
+    rows = np.random.default_rng(0).normal(size=(15, 2))
+    empty, edge = (diagnose(Golem("nv", lambda_sparsity=penalty).fit(rows), rows) for penalty in (1e6, 0.0))
+    for name in ("outliers", "normal-residuals"):  # which need more rows
+        assert empty[name].remedy == "Look at a histogram of each column."
+        assert edge[name].remedy.startswith("Click an edge")
+
+
 def test_findings_are_sorted_by_level_and_importance(frame):
     clean = diagnose(Golem().fit(frame), frame)
     codes = frame.mask(np.random.default_rng(0).random(frame.shape) < 0.05, -999.0)

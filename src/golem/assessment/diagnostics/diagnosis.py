@@ -36,8 +36,8 @@ from golem.score.regression import Regressions, regressions
 # With more columns the graph is not fitted again.
 LARGEST_REFIT = 500
 _FROM_ROWS = (
-    "dependent rows, odd values, influential rows, outliers, linearity, independence of residuals, normal residuals, "
-    "columns with one value in nearly all rows"
+    "dependent rows, codes for missing values, row numbers, columns with many zeros, influential rows, outliers, "
+    "linearity, independence of residuals, normal residuals, columns with one value in nearly all rows"
 )
 
 

@@ -91,7 +91,8 @@ def find_noise_choice(model: Golem) -> Finding:
         return Finding(
             name,
             "note",
-            f"If the noise variances were {variances}, which is nearly as likely (score {behind:.1f} higher), "
+            f"If the noise variances were {variances}, which is nearly as likely (the penalized deviance is "
+            f"{behind:.1f} higher; a difference of {_CLOSE:.0f} would be strong evidence), "
             f"{names[i]!r} -> {names[j]!r} would be {fate}{others}.",
             "Compare with noise='ev' and noise='nv', and rely on the arrows that all fits share.",
         )

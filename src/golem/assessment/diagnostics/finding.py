@@ -9,10 +9,16 @@ from typing import Literal
 
 from golem.runtime.html_text import leveled_list, paragraph
 from golem.runtime.option_words import SCATTER_PLOTS
+from golem.runtime.types import BoolMatrix
 
 Level = Literal["ok", "note", "warning"]
-# What to do where a test is not possible.
-LOOK = f"Click an edge in the report to see its scatter plot. If there is none, use {SCATTER_PLOTS}."
+
+
+def look_at(graph: BoolMatrix) -> str:
+    """Return which plot to look at where a test is not possible or not enough."""
+    if not graph.any():
+        return "Look at a histogram of each column."
+    return f"Click an edge in the report to see its scatter plot. If there is none, use {SCATTER_PLOTS}."
 
 
 @dataclass(frozen=True)

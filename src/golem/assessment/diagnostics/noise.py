@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from golem.assessment.diagnostics.finding import LOOK, Finding
+from golem.assessment.diagnostics.finding import Finding, look_at
 from golem.assessment.diagnostics.normality import normality_test, standardized_moments
 from golem.assessment.p_values import holm
 from golem.data.moments import Moments
@@ -127,7 +127,9 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix, independent: b
     checked = np.nonzero(np.ptp(residuals, axis=0) > 0)[0]
     if n < _FEWEST_ROWS or not len(checked):
         reason = f"the test needs {_FEWEST_ROWS} rows, and there are {n}" if n < _FEWEST_ROWS else "none of them varies"
-        return Finding(name, "note", f"Normality of the residuals was not checked: {reason}.", LOOK)
+        return Finding(
+            name, "note", f"Normality of the residuals was not checked: {reason}.", look_at(model.adjacency_)
+        )
     z = residuals[:, checked] / residuals[:, checked].std(axis=0)  # squares of large units would overflow
     adjusted = holm(normality_test(z))
     bad = checked[adjusted < LEVEL]
@@ -158,7 +160,7 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix, independent: b
         "note",
         f"The residuals of {len(bad)} of {len(names)} variables are not normal (most of all {names[worst]!r}: skewness "
         f"{skewness[worst]:.1f}, excess kurtosis {kurtosis[worst]:.1f}).",
-        " ".join([*logs, *(_use_of_shapes(model) if independent else [])]) or LOOK,
+        " ".join([*logs, *(_use_of_shapes(model) if independent else [])]) or look_at(model.adjacency_),
     )
 
 

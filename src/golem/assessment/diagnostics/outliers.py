@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.assessment.diagnostics.finding import LOOK, Finding
+from golem.assessment.diagnostics.finding import Finding, look_at
 from golem.runtime.messages import shortened
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.regression import regressions
@@ -54,7 +54,7 @@ def find_outliers(
     """Find outlying rows, and say how much the weights depend on them; rows have their numbers in the table."""
     if len(rows) < _FEWEST_ROWS:
         sentence = f"Outliers were not checked: this needs {_FEWEST_ROWS} complete rows, and there are {len(rows)}."
-        return Finding("outliers", "note", sentence, LOOK)
+        return Finding("outliers", "note", sentence, look_at(graph))
     found = outlying_rows(residuals)
     if not len(found):
         return Finding("outliers", "ok", "No row is far beyond the tails of the others.")

@@ -127,8 +127,8 @@ def _best_separator(numbered: dict[int, str], separators: Sequence[str], na: Seq
     no_table = one_column and any(len(split_line(line, mark)) > 1 for line in lines for mark in separators[:-1])
     if no_table or _quality(lines, separator, na)[0] < 0:
         raise ValueError(
-            f"The lines have different numbers of fields: {_difference(numbered, separators)}. Look for a comment or "
-            f"title above the table, {_open_quotes(numbered)}or a truncated file."
+            f"The lines have different numbers of fields: {_difference(numbered, separators)}. Look for a missing "
+            f"or additional value, a comment or title above the table, {_open_quotes(numbered)}or a truncated file."
         )
     return separator
 
