@@ -156,7 +156,7 @@ CASES = [
     (
         "time-series.csv",
         "",
-        Fits(rows=None, says="\nWarning: Neighbouring rows depend on each other in 3 of 3 columns"),
+        Fits(rows=None, says="\nWarning: Neighbouring rows depend on each other in 3 of 3 numeric columns"),
     ),
     ("families.csv", "", Fits("father|mother|height", None, "\nWarning: Neighbouring rows depend on")),
     ("sorted.csv", "", Fits(rows=None)),

@@ -79,8 +79,9 @@ def _print_consensus(scores: GraphScores, truth: BoolMatrix, model: Golem) -> No
     decided = found & ~model.undecided_
     right, reversed_ = int((truth & decided).sum()), int((truth.T & decided).sum())
     for line in (
-        f"\nOf the {scores.edges} learned edges, {adjacent} are in the consensus ({right} in the same direction, "
-        f"{reversed_} reversed, {adjacent - right - reversed_} undecided) and {scores.edges - adjacent} are not.",
+        f"\nOf the {scores.edges} learned edges, {adjacent} are in the consensus of biologists ({right} in the same "
+        f"direction, {reversed_} reversed, {adjacent - right - reversed_} undecided) and "
+        f"{scores.edges - adjacent} are not.",
         f"Of the {edges} edges of the consensus, {edges - adjacent} are missing.",
         f"With the arrows as drawn, the SHD is {scores.shd:.0f}: edges to add, remove or reverse to get the "
         f"consensus (empty graph: {edges}). Between the equivalence classes it is {scores.shd_c:.0f} (SHD-C).",

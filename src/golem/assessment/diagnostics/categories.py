@@ -116,8 +116,8 @@ def find_determined(moments: Moments) -> Finding:
         name,
         "warning",
         f"{counted(len(found), 'variable')} {'is' if len(found) == 1 else 'are'} determined by others: "
-        f"{shortened(listed, 4)}. The strength of such an edge is meaningless, and golem cannot tell which of the two "
-        "variables the other edges belong to.",
+        f"{shortened(listed, 4)}. The strength of an edge between these variables is meaningless, and their edges to "
+        "other variables may be attached to the wrong one of them.",
         f"Drop columns that repeat others, e.g. {dropping(list(dict.fromkeys(drop))[:4])}.",
     )
 

@@ -80,9 +80,9 @@ def find_dependence(names: tuple[str, ...], rows: Matrix) -> tuple[Finding | Non
     is_harmless = found.effective_rows >= _HARMLESS * found.rows
     p = "p < 1e-16" if found.p_value < 1e-16 else f"p = {found.p_value:.0e}"
     sentence = (
-        f"Neighbouring rows depend on each other in {found.columns} of {len(names)} columns (portmanteau test, {p}; "
-        f"the autocorrelation of {found.column!r} at lag 1 is {found.lag1:.2f}). The {found.rows} rows carry as much "
-        f"information as about {found.effective_rows} independent ones."
+        f"Neighbouring rows depend on each other in {found.columns} of {len(names)} numeric columns (portmanteau test, "
+        f"{p}; the autocorrelation of {found.column!r} at lag 1 is {found.lag1:.2f}). The {found.rows} rows carry as "
+        f"much information as about {found.effective_rows} independent ones."
     )
     if not is_harmless:
         sentence += (
