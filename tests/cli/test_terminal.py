@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -75,6 +77,18 @@ def test_a_narrow_terminal_marks_undecided_edges_in_the_arrow(tmp_path, monkeypa
         assert ("undecided" in edge) == (arrow == "->")
         assert any(line.startswith(mark) for line in shown)
         assert all(len(line) <= width for line in shown if "%" in line and line.startswith(("v", "edge")))
+
+
+def test_the_summary_says_that_the_structure_gives_all_directions(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(500, 6))
+    rows[:, 2] += rows[:, 0] + rows[:, 1]
+    rows[:, 5] += 3 * (rows[:, 3] + rows[:, 4])
+    np.savetxt(tmp_path / "data.csv", rows, delimiter=",", header="a,b,c,d,e,f", comments="")
+    shown = run.invoke(app, ["fit", str(tmp_path / "data.csv"), "-o", str(tmp_path / "out"), "--noise", "nv"]).output
+    assert "\nby structure: 4 of 4 directions are the same in all graphs of the equivalence class\n" in shown
+    content = json.loads((tmp_path / "out" / "graph.json").read_text())
+    low, high = sorted(value for value in content["r2"] if value)
+    assert f"median {(low + high) / 2:.2f} of 2 variables with parents, highest {high:.2f} ('f')" in shown
 
 
 def test_redirected_output_is_neither_wrapped_nor_truncated(tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from golem.cli.terminal import edge_table, name_cell, out, print_files, print_table
@@ -154,9 +155,10 @@ def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
         if count := words.count(word):
             mark = "-- (undecided)" if is_narrow and word == "undecided" else word
             out.print(f"{mark}: {count} of {total} {one if count == 1 else many}")
-    if any(words) and (count := sum(edge.direction_from == "structure" for edge in found)):
+    if count := sum(edge.direction_from == "structure" for edge in found):
+        mark = "empty (by structure)" if any(words) and not is_narrow else "by structure"
         same = f"{'is' if count == 1 else 'are'} the same in all graphs of the equivalence class"
-        out.print(f"{'by structure' if is_narrow else 'empty (by structure)'}: {count} of {total} {same}")
+        out.print(f"{mark}: {count} of {total} {same}")
     if is_narrow and any(words):
         out.print("edges.csv says what each direction is based on")
 
@@ -165,13 +167,13 @@ def _print_r2(names: list[str], r2: list[float | None], kind: str) -> None:
     """Print how much of the variables of a kind their parents explain; a category has no R2."""
     known = sorted((value, name) for name, value in zip(names, r2, strict=True) if value)
     if known:
-        median, (highest, best) = known[len(known) // 2][0], known[-1]
+        middle, (highest, best) = median(value for value, _ in known), known[-1]
         if len(known) == 1:
             out.print(f"R2 of {best!r} (variance explained by its parents): {highest:.2f}")
             return
         few = f"{len(known)} {kind}variables with parents"
         out.print(
-            f"R2 (variance explained by the parents): median {median:.2f} of {few}, highest {highest:.2f} ({best!r})"
+            f"R2 (variance explained by the parents): median {middle:.2f} of {few}, highest {highest:.2f} ({best!r})"
         )
 
 
