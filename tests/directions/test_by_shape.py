@@ -116,7 +116,8 @@ def test_confounded_pairs_are_not_claimed():
 def test_unsuitable_rows_give_a_reason():
     X = draw(CHAIN, 500, 0)
     assert "100 complete rows" in evidence(CHAIN, X[:50]).reason
-    assert "few distinct values" in evidence(CHAIN, np.round(X / X.std(axis=0))).reason
+    assert "fewer than 30 distinct values" in evidence(CHAIN, np.round(X / X.std(axis=0))).reason
+    assert "one value in more than 10% of the rows" in evidence(CHAIN, np.maximum(X, np.quantile(X, 0.3))).reason
     walk = X + np.cumsum(np.random.default_rng(0).normal(size=(500, 1)), axis=0)
     assert "neighbouring rows depend on each other" in evidence(CHAIN, walk).reason
     assert evidence(CHAIN, X).claimed == evidence(CHAIN, np.vstack([X, np.full((5, 4), np.nan)])).claimed

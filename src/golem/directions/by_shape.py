@@ -14,7 +14,7 @@ import numpy as np
 
 from golem.directions.independence import dependence
 from golem.directions.members import Component, parent_lists
-from golem.directions.shape_rows import coarse_columns, standardized_rows, why_unusable
+from golem.directions.shape_rows import COARSE_REASON, coarse_columns, standardized_rows, why_unusable
 from golem.directions.shape_scores import ComponentScores
 from golem.graphs.edges import Edges
 from golem.runtime.threads import blas_threads_for
@@ -98,7 +98,7 @@ def directions_by_shape(
         scored = [ComponentScores(component, Z, n) for component in found if not coarse[component.nodes].any()]
         scored = [one for one in scored if len(one.members) > 1]
         if not scored:
-            return ShapeEvidence(reason="the columns of the undecided edges have too few distinct values", rows=len(Z))
+            return ShapeEvidence(reason=COARSE_REASON, rows=len(Z))
         return replace(_claims(scored, _Gate(Z, n, coarse, rank), parent_lists(edges)), rows=len(Z))
 
 

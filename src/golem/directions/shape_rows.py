@@ -8,8 +8,12 @@ from numpy.typing import NDArray
 from golem.runtime.types import Matrix
 
 FEWEST_ROWS = 100
-# A column has few distinct values below this number, or if one of them has more than this share of the rows.
+# A column is coarse if it has fewer distinct values, or if one of them has more than this share of the rows.
 _FEWEST_VALUES, _LARGEST_SHARE = 30, 0.1
+COARSE_REASON = (
+    f"the undecided edges involve columns with fewer than {_FEWEST_VALUES} distinct values, or with one value in more "
+    f"than {_LARGEST_SHARE:.0%} of the rows"
+)
 # A larger correlation of a column with itself one row later means that the rows depend on each other.
 _LARGEST_LAG, _LAG_ERRORS = 0.2, 5.0
 
@@ -27,7 +31,7 @@ def standardized_rows(rows: Matrix) -> Matrix:
 
 
 def coarse_columns(Z: Matrix) -> NDArray[np.bool_]:
-    """Return which columns have too few distinct values for the shape of a continuous noise, shape (d,)."""
+    """Return which columns repeat values too often for the shape of a continuous noise, shape (d,)."""
     coarse = np.zeros(Z.shape[1], dtype=bool)
     for j, column in enumerate(np.sort(Z, axis=0).T):
         ends = np.flatnonzero(np.diff(column, append=np.inf))
