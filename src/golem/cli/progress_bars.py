@@ -66,13 +66,13 @@ class ProgressBars(Progress):
 
     @contextlib.contextmanager
     def solving(self) -> Iterator[Callable[[Any], None] | None]:
-        """Show a bar with the score, the acyclicity h and the time left for every stage of a solve."""
+        """Show a bar with the score, h unless it is zero, and the time left for every stage of a solve."""
         from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
         columns = (
             TextColumn("{task.description}"),
             BarColumn(bar_width=30),
-            TextColumn("score {task.fields[score]:.4f}  cycles (h) {task.fields[h]:.1e}"),
+            TextColumn("{task.fields[state]}"),
             TimeRemainingColumn(),
         )
         with self._bar(*columns) as bar:
@@ -80,10 +80,9 @@ class ProgressBars(Progress):
 
             def show(state: Any) -> None:
                 if state.stage not in tasks:
-                    tasks[state.stage] = bar.add_task(state.stage, total=state.max_iter, score=0.0, h=0.0)
-                bar.update(
-                    tasks[state.stage], completed=state.iteration, total=state.max_iter, score=state.score, h=state.h
-                )
+                    tasks[state.stage] = bar.add_task(state.stage, total=state.max_iter, state="")
+                text = f"score {state.score:.4f}{f'  cycles (h) {state.h:.1e}' if state.h else ''}"
+                bar.update(tasks[state.stage], completed=state.iteration, total=state.max_iter, state=text)
 
             yield None if bar is None else show
 
