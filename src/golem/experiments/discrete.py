@@ -26,7 +26,7 @@ from golem.experiments import sweep
 from golem.experiments.analysis.claims import Finding, finished, judge, lower, verdicts
 from golem.experiments.analysis.figures import Panels
 from golem.experiments.analysis.inference import is_lower, within
-from golem.experiments.analysis.tables import average, contrast, distinct, paired, where
+from golem.experiments.analysis.tables import average, contrast, distinct, paired, time_ratio, where
 from golem.experiments.discrete_networks import DiscreteNetwork, read_bif
 from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table
@@ -149,22 +149,14 @@ def _not_compared(missing: list[str]) -> Iterable[Finding]:
 def _faster(table: Table) -> Iterable[Finding]:
     missing = []
     for place, rows in _cells(table):
-        ours = _seconds(where(rows, method="order"))
         for name in PACKAGES:
-            theirs = _seconds(where(rows, method=name))
-            if ours and theirs:
-                ratio = float(np.mean(theirs) / np.mean(ours))
-                stopped = " or more (stopped)" if where(rows, method=name, status="timeout") else ""
-                yield f"{place}: {name} {ratio:.0f}{stopped}", ratio >= _TIMES_FASTER
-            else:
+            found = time_ratio(rows, "order", name)
+            if found is None:
                 missing.append(f"{place}: {name}")
+            else:
+                ratio, stopped = found
+                yield f"{place}: {name} {ratio:.3g}{' or more (stopped)' if stopped else ''}", ratio >= _TIMES_FASTER
     yield from _not_compared(missing)
-
-
-def _seconds(table: Table) -> list[float]:
-    """Return the times of runs; of those that were stopped, the time until then."""
-    done = [float(row["fit_seconds"] or 0) for row in where(table, status="done")]
-    return done + [float(row["seconds"] or 0) for row in where(table, status="timeout")]
 
 
 @judge("order", *SCORES, title="SHD-C / d, order - score", criterion=f"at most {_SAME}", select=_DONE)

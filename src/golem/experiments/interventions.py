@@ -26,7 +26,7 @@ from golem.experiments import sweep
 from golem.experiments.analysis.claims import Finding, finished, judge, verdicts
 from golem.experiments.analysis.figures import Panels
 from golem.experiments.analysis.inference import Mean, within
-from golem.experiments.analysis.tables import average, paired, where
+from golem.experiments.analysis.tables import average, paired, time_ratio, where
 from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table
 from golem.experiments.learners import build
@@ -224,21 +224,14 @@ def _as_accurate_as_gies(table: Table) -> Iterable[Finding]:
 def _faster_than_gies(table: Table) -> Iterable[Finding]:
     missing = []
     for name, rows in _seen(where(table, change="hard", design="er", d=50), "targets", "n"):
-        ours, theirs = (_seconds(where(rows, method=method)) for method in ("order-hard", "gies"))
-        if ours and theirs:
-            ratio = float(np.mean(theirs) / np.mean(ours))
-            stopped = " or more (stopped)" if where(rows, method="gies", status="timeout") else ""
-            yield f"{name}: {ratio:.0f}{stopped}", ratio >= _TIMES_FASTER
-        else:
+        found = time_ratio(rows, "order-hard", "gies")
+        if found is None:
             missing.append(name)
+        else:
+            ratio, stopped = found
+            yield f"{name}: {ratio:.3g}{' or more (stopped)' if stopped else ''}", ratio >= _TIMES_FASTER
     if missing:
         yield f"gies was not run: {'; '.join(missing)}", None, f"gies was not run in {len(missing)} cells."
-
-
-def _seconds(table: Table) -> list[float]:
-    """Return the times of runs; of those that were stopped, the time until then."""
-    done = [float(row["fit_seconds"] or 0) for row in where(table, status="done")]
-    return done + [float(row["seconds"] or 0) for row in where(table, status="timeout")]
 
 
 @judge("order-soft", "order-hard", title="SHD-I / d", criterion="at most 0.02 above that of hard interventions")

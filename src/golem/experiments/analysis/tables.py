@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from golem.experiments.analysis.inference import Mean, mean_over_seeds
-from golem.experiments.engine.store import DONE, Store, flat
+from golem.experiments.engine.store import DONE, TIMEOUT, Store, flat
 from golem.experiments.engine.task import Row, Task, Value
 from golem.experiments.experiment import Table
 from golem.runtime.files import csv_text, write_text
@@ -166,6 +166,24 @@ def contrast(
 def paired(table: Table, name: str, first: str, second: str, **values: Any) -> Mean:
     """Return the mean over seeds of first method minus second, on the data sets that both have completed."""
     return contrast(where(table, **values), name, {"method": first}, {"method": second})
+
+
+def time_ratio(table: Table, first: str, second: str) -> tuple[float, bool] | None:
+    """Return the time of the second method over that of the first, on the data sets of one cell that both have tried.
+
+    Stopped runs count with the time until then. The other number says whether there are any, so that the ratio is a
+    lower bound. None if there is no such data set.
+    """
+    times: dict[str, dict[Any, float]] = {first: {}, second: {}}
+    stopped = where(table, method=second, status=TIMEOUT)
+    for name, seconds in times.items():
+        for row in where(table, method=name, status=DONE):
+            seconds[row["seed"]] = float(row["fit_seconds"] or 0)
+    times[second] |= {row["seed"]: float(row["seconds"] or 0) for row in stopped}
+    both = [seed for seed in times[first] if seed in times[second]]
+    if not both:
+        return None
+    return sum(times[second][k] for k in both) / sum(times[first][k] for k in both), bool(stopped)
 
 
 def interaction(

@@ -1,0 +1,16 @@
+"""Numbers from tables of rows."""
+
+from golem.experiments.analysis.tables import time_ratio
+
+
+def row(method, seed, seconds, status="done"):
+    return {"method": method, "seed": seed, "status": status, "fit_seconds": seconds, "seconds": seconds}
+
+
+def test_times_are_compared_on_the_data_sets_that_both_methods_tried():
+    table = [row("ours", 0, 1.0), row("ours", 1, 2.0), row("ours", 2, 100.0), row("theirs", 0, 10.0)]
+    assert time_ratio(table, "ours", "theirs") == (10.0, False)
+    table.append(row("theirs", 1, 50.0, "timeout"))
+    assert time_ratio(table, "ours", "theirs") == (20.0, True)
+    assert time_ratio(table, "ours", "others") is None
+    assert time_ratio([row("ours", 0, 1.0), row("theirs", 1, 5.0)], "ours", "theirs") is None
