@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from golem import Moments
-from golem.runtime.gpu import LARGE, planned_functions
+from golem.runtime.gpu import LARGE, elimination, planned_functions
 from golem.score.acyclicity import Expm, LogDet, Polynomial
 from golem.score.likelihood import GaussianEV, GaussianNV
 from golem.score.objective import Objective
@@ -182,8 +182,9 @@ def test_memory_is_asked_for_by_the_rule_that_decides_on_replaying(acyclicity, l
     assert Adam(batch_size=5).peak_matrices(acyclicity, lambda_dag, d) == 24
 
 
-def test_updated_inverses_lead_to_the_weights_of_single_steps(monkeypatch, replayed):
-    monkeypatch.setattr(planned_functions, "_SMALLEST_UPDATED", 2)
+def test_inverses_by_halves_lead_to_the_weights_of_single_steps(monkeypatch, replayed):
+    monkeypatch.setattr(planned_functions, "_SMALLEST_BY_HALVES", 2)
+    monkeypatch.setattr(elimination, "_SMALLEST_BLOCK", 2)
     objective = problem(GaussianEV(), True, lambda_sparsity=0.02, lambda_dag=5.0)
     many = Adam(max_iter=450).solve(objective)
     assert 450 <= len(replayed) < 900  # fewer steps are repeated than taken

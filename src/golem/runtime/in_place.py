@@ -117,10 +117,11 @@ def minus_ratio(A: Array, B: Array, C: Array, factor: Any) -> Array:
 
 
 def product(B: Array, C: Array, factor: float) -> Array:
-    """Return factor times the matrix product B C, for square matrices."""
+    """Return factor times the matrix product B C."""
     if is_tensor(B) and B.ndim in (2, 3):
-        add = B.addmm if B.ndim == 2 else B.baddbmm
-        return add(B, C, beta=0, alpha=factor)
+        result = B.new_empty((*B.shape[:-1], C.shape[-1]))
+        add_product(result, B, C, 0.0, factor)
+        return result
     result = B @ C
     result *= factor
     return result

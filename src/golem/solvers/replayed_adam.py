@@ -102,7 +102,6 @@ class ReplayedAdam:
             self._functions = PlannedFunctions(self._B)
         if self._step is None:
             self._step = ReplayedStep(partial(self._advance, self._functions), device(self._B))
-        self._functions.start(self._B)
         for _ in range(count):
             self._step()
         review = self._functions.review()

@@ -6,12 +6,11 @@ from golem.runtime.arrays import namespace
 from golem.runtime.gpu.planned_exponential import PlannedExponential
 from golem.runtime.gpu.planned_inverse import PlannedInverse
 from golem.runtime.gpu.review import Review
-from golem.runtime.in_place import identity_minus
 from golem.runtime.matrix_functions import MatrixFunctions
 from golem.runtime.types import Array
 
-# Below this size LU takes less time than the many small operations of an update.
-_SMALLEST_UPDATED = 128
+# Below this size LU takes less time than the many small operations of an elimination by halves.
+_SMALLEST_BY_HALVES = 128
 
 
 class PlannedFunctions(MatrixFunctions):
@@ -19,18 +18,13 @@ class PlannedFunctions(MatrixFunctions):
 
     def __init__(self, B: Array) -> None:
         self.exponential = PlannedExponential(B * B)
-        self.inverse = PlannedInverse(B) if B.shape[-1] >= _SMALLEST_UPDATED else None
-
-    def start(self, B: Array) -> None:
-        """Start a series of small steps from B."""
-        if self.inverse is not None:
-            self.inverse.start(identity_minus(B))
+        self.inverse = PlannedInverse(B) if B.shape[-1] >= _SMALLEST_BY_HALVES else None
 
     def invert(self, M: Array) -> tuple[Array, Array]:
-        """Return log|det M|, or NaN if M^-T is updated, because a gradient does not need it; and M^-T."""
+        """Return log|det M|, or NaN for large matrices, because a gradient does not need it; and M^-T."""
         if self.inverse is None:
             return super().invert(M)
-        return M[..., 0, 0] * namespace(M).nan, self.inverse.follow(M)
+        return M[..., 0, 0] * namespace(M).nan, self.inverse.transposed_inverse(M)
 
     def exponentiate(self, A: Array) -> Array:
         """Return exp(A)."""
