@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from golem import Moments
-from golem.runtime.gpu import LARGE, elimination, planned_functions
+from golem.runtime.gpu import elimination
 from golem.score.acyclicity import Expm, LogDet, Polynomial
 from golem.score.likelihood import GaussianEV, GaussianNV
 from golem.score.objective import Objective
@@ -173,18 +173,24 @@ def test_nothing_is_held_after_a_solve(replayed, monkeypatch):
 
 @pytest.mark.parametrize("acyclicity", [Expm(), Polynomial()])
 @pytest.mark.parametrize("lambda_dag", [0.0, 5.0])
-@pytest.mark.parametrize("d", [10, LARGE])
+@pytest.mark.parametrize("d", [10, 30])
 def test_memory_is_asked_for_by_the_rule_that_decides_on_replaying(acyclicity, lambda_dag, d, monkeypatch):
     monkeypatch.setattr(replayed_adam, "can_replay", lambda array: True)
+    monkeypatch.setattr(replayed_adam, "_LARGEST", 20)
     objective = Objective(np.eye(d), GaussianEV(), acyclicity=acyclicity, lambda_dag=lambda_dag)
     asked = Adam().peak_matrices(acyclicity, lambda_dag, d)
     assert asked == (48 if replayed_adam.pays_to_replay(objective) else 24)
     assert Adam(batch_size=5).peak_matrices(acyclicity, lambda_dag, d) == 24
 
 
+def test_accelerated_steps_are_not_replayed_and_need_less_memory():
+    assert Adam().peak_matrices(Expm(), 5.0, 2000) == 48
+    assert Adam(accelerate=True).peak_matrices(Expm(), 5.0, 2000) == 24
+    assert Adam(accelerate=True).peak_matrices(Expm(), 5.0, 500) == 48  # small problems use the exact functions
+
+
 def test_inverses_by_halves_lead_to_the_weights_of_single_steps(monkeypatch, replayed):
-    monkeypatch.setattr(planned_functions, "_SMALLEST_BY_HALVES", 2)
-    monkeypatch.setattr(elimination, "_SMALLEST_BLOCK", 2)
+    monkeypatch.setattr(elimination, "LARGEST_BLOCK", 2)
     objective = problem(GaussianEV(), True, lambda_sparsity=0.02, lambda_dag=5.0)
     many = Adam(max_iter=450).solve(objective)
     assert 450 <= len(replayed) < 900  # fewer steps are repeated than taken

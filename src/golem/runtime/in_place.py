@@ -128,16 +128,19 @@ def product(B: Array, C: Array, factor: float) -> Array:
 
 
 def add_product(A: Array, B: Array, C: Array, share: float = 1.0, factor: float = 1.0) -> None:
-    """Replace A by share A + factor B C with the matrix product of B and C, in place."""
+    """Replace A by share A + factor B C with the matrix product of B and C, in place; with share = 0, A is not read."""
     if is_tensor(A) and A.ndim in (2, 3):
         add = A.addmm_ if A.ndim == 2 else A.baddbmm_
         add(B, C, beta=share, alpha=factor)
         return
-    if share != 1:
-        A *= share
     added = B @ C
     if factor != 1:
         added *= factor
+    if not share:
+        A[...] = added
+        return
+    if share != 1:
+        A *= share
     A += added
 
 

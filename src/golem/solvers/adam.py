@@ -12,6 +12,7 @@ from array_api_compat import device
 from numpy.typing import NDArray
 
 from golem.runtime.arrays import namespace, to_numpy
+from golem.runtime.gpu import LARGE
 from golem.runtime.gpu.accelerated import accelerated_functions
 from golem.runtime.gpu.host_copy import HostCopy
 from golem.runtime.in_place import add_squares, minus_ratio, move_towards
@@ -90,7 +91,8 @@ class Adam:
 
     def peak_matrices(self, acyclicity: Acyclicity, lambda_dag: float, d: int, on_cpu: bool = False) -> int:
         """Return the largest number of (d, d) matrices that a solve holds (measured, rounded up)."""
-        replayed = not on_cpu and self.batch_size is None and is_replayable(acyclicity, lambda_dag, d)
+        exact = not self.accelerate or d < LARGE
+        replayed = not on_cpu and self.batch_size is None and exact and is_replayable(acyclicity, lambda_dag, d)
         return 48 if replayed else 24
 
     def solve(
@@ -137,7 +139,7 @@ class Adam:
         last = B
         functions = accelerated_functions(B) if self.accelerate else EXACT
         replayed = None
-        if self.batch_size is None and pays_to_replay(objective):
+        if self.batch_size is None and functions is EXACT and pays_to_replay(objective):
             replayed = ReplayedAdam(objective, self._moved, self.beta1, self.beta2)
         status = Status.MAX_ITER if self.tolerance else Status.COMPLETED
 

@@ -14,7 +14,6 @@ from typing import Any
 from array_api_compat import device
 
 from golem.runtime.arrays import namespace
-from golem.runtime.gpu import LARGE
 from golem.runtime.gpu.cuda_graphs import ReplayedStep, can_replay
 from golem.runtime.gpu.planned_functions import PlannedFunctions
 from golem.runtime.matrix_functions import using
@@ -22,6 +21,8 @@ from golem.runtime.types import Array
 from golem.score.acyclicity import Acyclicity, Expm
 from golem.score.objective import Objective
 
+# Replayed steps need twice the memory of single ones, and beyond this size gain little.
+_LARGEST = 4096
 _TRIES = 4
 _LONGEST_PAUSE = 64
 _FIRST_STEPS = 25
@@ -38,7 +39,7 @@ def pays_to_replay(objective: Objective) -> bool:
 
 def is_replayable(acyclicity: Acyclicity, lambda_dag: float, d: int) -> bool:
     """Return whether steps on d variables need no decision on the host, so that a device can replay them."""
-    return (isinstance(acyclicity, Expm) or not lambda_dag) and d < LARGE
+    return (isinstance(acyclicity, Expm) or not lambda_dag) and d <= _LARGEST
 
 
 class ReplayedAdam:

@@ -9,7 +9,7 @@ from golem.runtime.gpu.elimination import inverse_by_halves
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(elimination, "_SMALLEST_BLOCK", 4)
+    monkeypatch.setattr(elimination, "LARGEST_BLOCK", 4)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (4, 4), (5, 5), (23, 23), (3, 16, 16), (2, 3, 9, 9)])
@@ -43,3 +43,13 @@ def test_a_singular_block_gives_a_residual_that_a_caller_sees():
     with np.errstate(all="ignore"):
         residual = np.linalg.norm(np.eye(8) - M @ inverse_by_halves(M))
     assert not residual < 1e-3
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shape", [(7, 7), (64, 64), (3, 50, 50), (3, 200, 200), (2, 2, 70, 70)])
+def test_a_gpu_has_the_same_inverses(shape, rng, monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.undo()  # the kernel needs its own size
+    M = np.eye(shape[-1]) + 0.02 * rng.normal(size=shape)
+    found = inverse_by_halves(torch.asarray(M, device="cuda").mT)
+    np.testing.assert_allclose(found.cpu().numpy(), np.linalg.inv(M).mT, rtol=0, atol=1e-13)

@@ -9,7 +9,7 @@ from golem.runtime.gpu.planned_inverse import PlannedInverse
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(elimination, "_SMALLEST_BLOCK", 4)
+    monkeypatch.setattr(elimination, "LARGEST_BLOCK", 4)
 
 
 def matrices(rng, stacked):

@@ -9,21 +9,16 @@ from golem.runtime.gpu.review import Review
 from golem.runtime.matrix_functions import MatrixFunctions
 from golem.runtime.types import Array
 
-# Below this size LU takes less time than the many small operations of an elimination by halves.
-_SMALLEST_BY_HALVES = 128
-
 
 class PlannedFunctions(MatrixFunctions):
     """exp(B * B) and (I - B)^-T for weights B of shape (..., d, d) that change in small steps."""
 
     def __init__(self, B: Array) -> None:
         self.exponential = PlannedExponential(B * B)
-        self.inverse = PlannedInverse(B) if B.shape[-1] >= _SMALLEST_BY_HALVES else None
+        self.inverse = PlannedInverse(B)
 
     def invert(self, M: Array) -> tuple[Array, Array]:
-        """Return log|det M|, or NaN for large matrices, because a gradient does not need it; and M^-T."""
-        if self.inverse is None:
-            return super().invert(M)
+        """Return NaN in place of log|det M|, which a gradient does not need, and M^-T."""
         return M[..., 0, 0] * namespace(M).nan, self.inverse.transposed_inverse(M)
 
     def exponentiate(self, A: Array) -> Array:
@@ -32,5 +27,5 @@ class PlannedFunctions(MatrixFunctions):
 
     def review(self) -> Review:
         """Return whether all results since the last review were exact to rounding, and plan for the next ones."""
-        reviews = [self.exponential.review()] + ([] if self.inverse is None else [self.inverse.review()])
+        reviews = (self.exponential.review(), self.inverse.review())
         return Review(all(one.exact for one in reviews), any(one.replanned for one in reviews))

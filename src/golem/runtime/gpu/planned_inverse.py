@@ -22,10 +22,10 @@ _GROWTH = 100.0
 class PlannedInverse:
     """Transposed inverses by elimination without pivoting, refined by a number of iterations that is fixed in advance.
 
-    Let Y be an approximate M^-T, and E = I - M'Y its residual. A Newton-Schulz iteration, Y + Y E, squares the residual.
-    If it is at most the square root of the rounding error before the last iteration, the result is exact to rounding.
-    `review` checks this for all matrices since the last review. All large operations are products, which on a GPU take
-    a small part of the time of LU, above all for stacks.
+    Let Y be an approximate M^-T, and E = I - M'Y its residual. A Newton-Schulz iteration, Y + Y E, squares the
+    residual. If it is at most the square root of the rounding error before the last iteration, the result is exact to
+    rounding. `review` checks this for all matrices since the last review. Nearly all operations are products, which on
+    a GPU take a small part of the time of LU, above all for stacks.
 
     Attributes
     ----------
