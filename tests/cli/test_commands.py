@@ -14,6 +14,7 @@ import sys
 
 import numpy as np
 import pytest
+import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -553,3 +554,13 @@ def test_score_checks_a_graph_against_a_table(simulated):
 def test_score_takes_a_graph_or_a_table(tmp_path, extra, message):
     (tmp_path / "t.csv").write_text("source,target\na,b\n")
     assert message in golem("score", tmp_path / "t.csv", *extra, expect=1).output.replace("\n", " ")
+
+
+def test_options_are_in_lower_case():
+    # Typer 0.27 names an option after its metavar if the two differ only in case and no name is given.
+    def names(command):
+        yield from (name for option in command.params for name in option.opts if name.startswith("-"))
+        for part in getattr(command, "commands", {}).values():
+            yield from names(part)
+
+    assert [name for name in names(typer.main.get_command(app)) if name != name.lower()] == []

@@ -37,6 +37,7 @@ def compare(
     methods: Annotated[
         list[str],
         options.search(
+            "--methods",
             metavar="METHODS",
             help="Methods, e.g. order,pc; may be repeated.  [default: all that are installed except the paper's "
             "recipe]",

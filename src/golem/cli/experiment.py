@@ -56,7 +56,9 @@ def experiment(
     ] = None,
     methods: Annotated[
         str | None,
-        task_option(metavar="METHODS", help="Methods, e.g. order,notears-l1.  [default: all of the experiment]"),
+        task_option(
+            "--methods", metavar="METHODS", help="Methods, e.g. order,notears-l1.  [default: all of the experiment]"
+        ),
     ] = None,
     time_limit: Annotated[
         float | None,
@@ -76,7 +78,10 @@ def experiment(
         worker_option(help="Tasks of the paper's recipe to solve together; more is faster.", min=1),
     ] = 1,
     device: Annotated[
-        str, worker_option(metavar="DEVICE", help="Device for the paper's recipe: cpu or cuda. Use cuda with --batch.")
+        str,
+        worker_option(
+            "--device", metavar="DEVICE", help="Device for the paper's recipe: cpu or cuda. Use cuda with --batch."
+        ),
     ] = "cpu",
     executor: Annotated[
         Literal["local", "dask"], worker_option(help="Run on processes of this machine or on Dask workers.")

@@ -119,6 +119,7 @@ def fit(
     device: Annotated[
         str,
         options.search(
+            "--device",
             metavar="DEVICE",
             help="cpu, cuda, or auto (use a GPU if that is faster). A GPU needs --solver adam, or --solver order with "
             "--noise ev.",

@@ -72,7 +72,7 @@ Numeric = Annotated[
     ),
 ]
 Columns = Annotated[
-    str | None, data(metavar="COLUMNS", help="Columns to use, in this order, e.g. a,b,c.  [default: all]")
+    str | None, data("--columns", metavar="COLUMNS", help="Columns to use, in this order, e.g. a,b,c.  [default: all]")
 ]
 DropDependent = Annotated[
     bool,

@@ -29,7 +29,9 @@ def simulate(
     graph: Annotated[
         str,
         typer.Option(
-            metavar="GRAPH", help="Random graph: ER (Erdos-Renyi) or SF (scale-free); `ER4` also sets the degree."
+            "--graph",
+            metavar="GRAPH",
+            help="Random graph: ER (Erdos-Renyi) or SF (scale-free); `ER4` also sets the degree.",
         ),
     ] = "ER",
     degree: Annotated[int | None, typer.Option(help="Edges per node.  [default: 2]", min=1)] = None,
