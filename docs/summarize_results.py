@@ -39,10 +39,10 @@ def summary() -> str:
         found = judge(load(name), table)
         counts = [sum(one.holds is holds for one in found) for holds in (True, False, None)]
         lines.append(f"| [{name}]({name}/verdict.md) | {' | '.join(map(str, counts))} | {what_was_run(table)} |")
-        refuted += [f"- **{name}**: {one.claim} {one.why} {one.measured}." for one in found if one.holds is False]
+        refuted += [f"- **{name}**: {one.claim} {one.why}" for one in found if one.holds is False]
         undecided += [f"- **{name}**: {one.claim} {one.why}" for one in found if one.holds is None]
     parts = [TITLE + "\n".join(lines), "## Claims that do not hold", "\n".join(refuted)]
-    parts += ["## Undecided claims", "The pages of the experiments have the numbers.", "\n".join(undecided), FILES]
+    parts += ["## Undecided claims", "\n".join(undecided), FILES]
     return "\n\n".join(parts) + "\n"
 
 

@@ -73,6 +73,12 @@ def test_the_verdicts_follow_the_errors(claim, change, holds):
     assert judged(TRUE | change)[claim] is holds
 
 
+def test_a_refuted_claim_quotes_the_comparison_that_refutes_it():
+    verdict = load("constraints").verdicts(table(TRUE | {"golem-nv-l1": (1, 6)}))[2]
+    assert verdict.holds is False
+    assert "contradict it: n = 100: TPR, golem-nv-l1 - golem-nv: +" in verdict.why
+
+
 def test_an_h_beyond_all_numbers_is_not_low():
     assert judged(TRUE, h={"golem-ev": None})[4] is False
     assert judged(TRUE, h={"golem-ev": 0.5})[4] is False

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from golem.experiments import sweep
 from golem.experiments.analysis.claims import Finding, Judge, judge
-from golem.experiments.analysis.comparisons import VISIBLE, means
+from golem.experiments.analysis.comparisons import VISIBLE
 from golem.experiments.analysis.figures import Panels
 from golem.experiments.analysis.inference import MIN_SEEDS, Mean, is_higher, mean, within
 from golem.experiments.analysis.tables import average, contrast, distinct, done, paired, timed_alone, where
@@ -83,12 +83,13 @@ def _faster(table: Table, first: str, second: str, ratio: float, large: int = 0)
     parts, outcome, table = [], None, timed_alone(table)
     for d in distinct(table, "d"):
         rows = where(table, d=d, method=(first, second))
-        known, stopped = _log_ratios(rows, first, second)
+        known, stopped = _matched_times(rows, first, second)
         if known:
             slow = ", ".join(f"{name} past its limit in {count}" for name, count in stopped.items() if count)
-            seconds = means(table, "fit_seconds", (first, second), d=d)
-            found = mean(known)
-            parts.append(f"d = {d}: {seconds}{f' ({slow})' if slow else ''}, ratio {2**found.value:.3g}")
+            seconds = ", ".join(f"{name} {mean(pair[name] for pair in known)}" for name in (first, second))
+            found = mean(math.log2(pair[second] / pair[first]) for pair in known)
+            seeds = "1 seed" if found.count == 1 else f"{found.count} seeds"
+            parts.append(f"d = {d} ({seeds}): {seconds}{f' ({slow})' if slow else ''}, ratio {2**found.value:.3g}")
             if found.count >= MIN_SEEDS and int(d) >= large:
                 outcome = within(found, math.log2(ratio), math.inf)
                 if (outcome and stopped[first]) or (outcome is False and stopped[second]):
@@ -111,21 +112,21 @@ def _times(rows: Table) -> str:
     return f"{time if time.count else stopped} ({'; '.join(map(str, distinct(rows, 'hardware')))})"
 
 
-def _log_ratios(table: Table, first: str, second: str) -> tuple[list[float], dict[str, int]]:
-    """Return the binary logarithms of second's time over first's by seed, and how many tasks of each were stopped.
+def _matched_times(table: Table, first: str, second: str) -> tuple[list[dict[str, float]], dict[str, int]]:
+    """Return the times of both methods by seed, and how many tasks of each were stopped.
 
-    Only times on the same hardware are compared.
+    Only seeds that both have run on the same hardware are returned.
     """
     rows = {name: {row["seed"]: row for row in where(table, method=name)} for name in (first, second)}
-    known, stopped = [], {first: 0, second: 0}
+    known: list[dict[str, float]] = []
+    stopped = {first: 0, second: 0}
     for seed in rows[first]:
         pair = {name: rows[name][seed] for name in rows if seed in rows[name]}
         states = [row["status"] for row in pair.values()]
         alike = len({row.get("hardware") for row in pair.values()}) == 1
         if len(pair) < 2 or not alike or not set(states) <= {DONE, TIMEOUT} or DONE not in states:
             continue
-        times = {name: _seconds(row) for name, row in pair.items()}
-        known.append(math.log2(times[second] / times[first]))
+        known.append({name: _seconds(row) for name, row in pair.items()})
         for name, row in pair.items():
             stopped[name] += row["status"] == TIMEOUT
     return known, stopped

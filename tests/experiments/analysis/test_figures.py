@@ -169,3 +169,15 @@ def test_a_panel_without_rows_says_so(log_x):
 def test_least_squares_alone_at_another_ratio_are_drawn():
     drawn = bivariate_figure([bivariate_row("least-squares", "none") | {"ratio": 4.0}])
     assert [axes.get_title() for axes in drawn.axes] == ["none"]
+
+
+def test_hollow_marks_compare_methods_on_the_data_that_all_have_completed():
+    draw = figures.Panels(("tpr",), "d", ("graph",), ("a", "b"))
+    table = [row | {"seed": seed, "tpr": 1.0 - seed / 10} for seed in range(5) for row in rows("a", [0.0], x=(10,))[:1]]
+    table += [row | {"method": "b"} if row["seed"] < 3 else row | {"method": "b", "status": "timeout"} for row in table]
+    (axes,) = draw(table).axes
+    hollow = [line.get_ydata()[0] for line in axes.lines if line.get_gid() == "common"]
+    # b solved the three easy tables; the mean of a over all five is 0.8.
+    assert hollow == [pytest.approx(0.9)]
+    complete = [row | {"status": "done"} for row in table]
+    assert not [line for line in draw(complete).axes[0].lines if line.get_gid() == "common"]

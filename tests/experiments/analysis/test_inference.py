@@ -81,7 +81,9 @@ def test_a_setting_is_decided_on_common_seeds():
     table += [row("b", seed, 50) if seed < 3 else stopped("b", seed) for seed in range(6)]
     table += [row("c", seed, 50) if seed >= 3 else stopped("c", seed) for seed in range(6)]
     assert count_settings(table, "shd", ["a"], ["b"], ("graph",)).better == 1
-    assert count_settings(table, "shd", ["a"], ["b", "c"], ("graph",)).open == 1
+    nobody = count_settings(table, "shd", ["a"], ["b", "c"], ("graph",))
+    assert (nobody.open, nobody.few) == (1, 1)
+    assert nobody.reason == "1 of 1 settings have fewer than 3 seeds."
 
 
 def test_seeds_count_only_if_their_runs_were_completed():

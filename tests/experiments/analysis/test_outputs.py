@@ -46,6 +46,21 @@ def test_the_tasks_that_were_not_run_are_counted_by_method(tmp_path):
     assert f"Incomplete: {count} tasks without results, see verdict.md" in figure
 
 
+def test_seeds_that_a_method_was_not_run_with_are_counted(tmp_path):
+    tasks = [task for task in TASKS if task.method != "pc" or task.seed == 0]
+    count = len(TASKS) - len(tasks)
+    assert count
+    text, _ = published(table_of(tasks), tmp_path)
+    assert f"The table is incomplete: {count} tasks not run ({count} of pc).\n" in text
+
+
+def test_rows_of_a_changed_source_tree_are_counted(tmp_path):
+    table = table_of(TASKS)
+    assert "source tree" not in published(table, tmp_path)[0]
+    table[0]["commit"] = "0123456789ab+"
+    assert "1 row with a + after the commit ran on a source tree with later changes." in published(table, tmp_path)[0]
+
+
 def test_values_without_any_row_are_named(tmp_path):
     text, _ = published(table_of([task for task in TASKS if task.cell["graph"] == "ER1"]), tmp_path)
     assert "No row has graph = ER4." in text

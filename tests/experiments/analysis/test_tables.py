@@ -3,8 +3,9 @@
 from golem.experiments.analysis.tables import time_ratio
 
 
-def row(method, seed, seconds, status="done"):
-    return {"method": method, "seed": seed, "status": status, "fit_seconds": seconds, "seconds": seconds}
+def row(method, seed, seconds, status="done", hardware="here"):
+    times = {"fit_seconds": seconds, "seconds": seconds}
+    return {"method": method, "seed": seed, "status": status, "hardware": hardware} | times
 
 
 def test_times_are_compared_on_the_data_sets_that_both_methods_tried():
@@ -14,3 +15,10 @@ def test_times_are_compared_on_the_data_sets_that_both_methods_tried():
     assert time_ratio(table, "ours", "theirs") == (20.0, True)
     assert time_ratio(table, "ours", "others") is None
     assert time_ratio([row("ours", 0, 1.0), row("theirs", 1, 5.0)], "ours", "theirs") is None
+
+
+def test_times_on_different_hardware_are_not_compared():
+    table = [row("ours", 0, 1.0), row("theirs", 0, 10.0, hardware="there")]
+    assert time_ratio(table, "ours", "theirs") is None
+    table += [row("ours", 1, 1.0), row("theirs", 1, 3.0)]
+    assert time_ratio(table, "ours", "theirs") == (3.0, False)

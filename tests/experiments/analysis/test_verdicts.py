@@ -205,6 +205,14 @@ def test_times_on_different_hardware_are_stated_and_not_judged():
     assert verdicts(on("GPU", faster))[3].holds is True
 
 
+def test_stated_times_are_those_of_the_seeds_that_are_compared():
+    golem = [row | {"hardware": "GPU" if row["seed"] < 2 else "CPU"} for row in large("golem-ev", lambda d: 10, 10.0)]
+    golem = [row | {"fit_seconds": 1.0} if row["hardware"] == "GPU" else row for row in golem]
+    notears = [row | {"hardware": "CPU"} for row in large("notears-l1", lambda d: 10, 50.0)]
+    found = load("scalability").verdicts(golem + notears)[2]
+    assert "d = 400 (3 seeds): golem-ev 10 ± 0, notears-l1 50 ± 0, ratio 5" in found.measured
+
+
 def test_times_in_batches_are_not_compared():
     verdicts = load("scalability").verdicts
     golem, notears = large("golem-ev", lambda d: d // 10, 10.0), large("notears-l1", lambda d: d * d // 100, 50.0)

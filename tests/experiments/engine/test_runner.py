@@ -274,6 +274,17 @@ def test_the_table_is_remade_from_the_rows_of_a_run_that_was_killed(tmp_path):
     assert read_csv(tmp_path / "table.csv") == read_store(tmp_path, experiment.tasks(Grid()))
 
 
+def test_a_table_remade_from_new_rows_keeps_those_that_only_the_table_has(tmp_path):
+    experiment = load(TOY)
+    run(experiment, Grid(quick=True, methods=("square",)), tmp_path, Options(Local(1)))
+    publish(experiment, tmp_path)
+    before = read_csv(tmp_path / "table.csv")
+    lost = next((tmp_path / "rows").iterdir())
+    lost.unlink()
+    republish(experiment, tmp_path)
+    assert read_csv(tmp_path / "table.csv") == before
+
+
 def test_a_row_is_whole_json_and_the_table_has_its_key(tmp_path):
     run(load(TOY), Grid(tiny=True, methods=("square",)), tmp_path, Options(Local(1)))
     (path,) = (tmp_path / "rows").iterdir()

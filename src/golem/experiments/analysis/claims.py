@@ -18,6 +18,10 @@ from golem.experiments.experiment import Table, Verdict
 Finding = tuple[str, bool | None] | tuple[str, bool | None, str]
 
 
+# Most findings that the reason of a verdict quotes.
+_MOST_QUOTED = 2
+
+
 @dataclass(frozen=True)
 class Judge:
     """Decides a claim, which holds if all findings agree with it. One finding that contradicts the claim refutes it.
@@ -91,7 +95,10 @@ def _reason(findings: list[Finding], holds: bool | None, not_run: str, seeds: in
             if count == 1
             else f"{decisive} of {count} comparisons {one if decisive == 1 else some}"
         )
-        return " ".join([f"{text} it.", *stated])
+        # The numbers that refute a claim of several comparisons; without them a reader has to search.
+        which = [] if holds or count == 1 else [one[0] for one in findings if one[1] is False]
+        intro = "" if not which else ", for example: " if len(which) > _MOST_QUOTED else ": "
+        return " ".join([f"{text} it{intro}{'; '.join(which[:_MOST_QUOTED])}.", *stated])
     parts = [f"{not_run}."] if not_run else []
     if unclear and not stated:
         text = (

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from golem.experiments.analysis.inference import is_lower
-from golem.experiments.analysis.tables import average, paired, shared, where
+from golem.experiments.analysis.inference import MIN_SEEDS, is_lower
+from golem.experiments.analysis.tables import average, distinct, paired, shared, where
 from golem.experiments.experiment import Table
 
 # Errors per node: a difference that is visible in the figures of the paper, where SHDs reach several, and a large one.
@@ -38,17 +38,23 @@ def better(table: Table, metric: str, first: str, second: str, *, higher: bool =
 
 @dataclass(frozen=True)
 class Settings:
-    """Numbers of settings in which a method is better, is worse, or in which the data do not decide."""
+    """Numbers of settings in which a method is better, is worse, or in which the data do not decide.
+
+    `few` of the undecided settings have fewer seeds than any decision needs.
+    """
 
     better: int
     worse: int
     open: int
+    few: int = 0
 
     @classmethod
-    def count(cls, outcomes: Iterable[bool | None]) -> Settings:
-        """Count outcomes, one per setting."""
-        found = list(outcomes)
-        return cls(found.count(True), found.count(False), found.count(None))
+    def count(cls, outcomes: Iterable[tuple[bool | None, int]]) -> Settings:
+        """Count outcomes and their numbers of seeds, one pair per setting."""
+        pairs = list(outcomes)
+        found = [outcome for outcome, _ in pairs]
+        few = sum(seeds < MIN_SEEDS for _, seeds in pairs)
+        return cls(found.count(True), found.count(False), found.count(None), few)
 
     @property
     def total(self) -> int:
@@ -61,7 +67,9 @@ class Settings:
     @property
     def reason(self) -> str:
         """Why a claim about settings is undecided, if it is."""
-        return f"{self.open} of {self.total} settings are too close to decide."
+        few = f"{self.few} of {self.total} settings have fewer than {MIN_SEEDS} seeds." if self.few else ""
+        close = f"{self.open - self.few} of {self.total} settings are too close to decide."
+        return " ".join([close] * (self.open > self.few) + [few] * bool(few))
 
     def judge(self, share: float) -> bool | None:
         """Return whether more than a share is better; False if too many are worse for the undecided ones to matter."""
@@ -78,17 +86,18 @@ def count_settings(
     A setting is decided on the data sets that all methods have completed.
     """
     rows = shared(table, [*ours, *others])
-    return Settings.count(_one_beats_all(where(rows, **cell), metric, ours, others) for cell in _settings(table, by))
+    found = [where(rows, **cell) for cell in _settings(table, by)]
+    return Settings.count((_one_beats_all(some, metric, ours, others), len(distinct(some, "seed"))) for some in found)
 
 
 def count_pairs(table: Table, metric: str, ours: Sequence[str], others: Sequence[str], by: Sequence[str]) -> Settings:
     """Count settings and pairs of one of our methods and another one, by which of the two has the lower metric."""
     return Settings.count(
-        better(table, metric, first, second, **cell)
+        (better(table, metric, first, second, **cell), seeds)
         for cell in _settings(table, by)
         for first in ours
         for second in others
-        if paired(table, metric, first, second, **cell).count
+        if (seeds := paired(table, metric, first, second, **cell).count)
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from golem.experiments.analysis.line_panels import (
     BREAK,
+    COMMON,
     FEW,
     FEW_SIZE,
     GPU,
@@ -29,6 +30,10 @@ _LEGEND_WIDTH = 2.1
 # How the legend explains marks, by their names.
 _MARKS: dict[str, tuple[str, dict[str, Any]]] = {
     FEW: ("small: fewer seeds", {"marker": "o", "markersize": FEW_SIZE, "color": GREY}),
+    COMMON: (
+        "hollow: data sets that all completed",
+        {"marker": "o", "markersize": 5, "markerfacecolor": "none", "color": GREY},
+    ),
     STOPPED: ("runs stopped or failed", {"marker": "x", "markersize": 4.5, "color": GREY}),
     GPU: ("on a GPU", {"marker": "o", "markersize": 8, "markerfacecolor": "none", "color": BLACK}),
     BREAK: ("separate lines: other hardware", {}),

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from golem.experiments.analysis.inference import MIN_SEEDS
 from golem.experiments.analysis.styles import BLACK, GREY, style_of
-from golem.experiments.analysis.tables import average, distinct, done, metric, timed_alone, where
+from golem.experiments.analysis.tables import average, distinct, done, metric, shared, timed_alone, where
 from golem.experiments.engine.store import DONE
 from golem.experiments.experiment import Table
 
@@ -25,7 +26,7 @@ _SHARES = ("tpr", "cyclic")
 # Size of the markers of points with fewer seeds than others.
 FEW_SIZE = 2.2
 # Names of artists that the legend explains.
-FEW, STOPPED, GPU, BREAK = "few", "stopped", "gpu", "break"
+FEW, COMMON, STOPPED, GPU, BREAK = "few", "common", "stopped", "gpu", "break"
 # The smallest number on a logarithmic axis with zeros, as a share of the lower quartile.
 _DEEPEST = 1e-6
 # An axis is logarithmic if its largest number is this many times the lower quartile.
@@ -81,7 +82,8 @@ class Lines:
         """Draw the panel; words are equally spaced. `settle` then sets the vertical axis.
 
         Methods are shifted a little, so that equal numbers do not hide each other. A small marker has fewer seeds than
-        that of another method. Runs that were stopped or failed are counted.
+        that of another method; hollow markers are then means over the data sets of all methods. Runs that were stopped
+        or failed are counted.
         """
         values = distinct(table, self.x)
         found = {name: list(self._points(where(table, method=name), values)) for name in self.methods}
@@ -92,6 +94,7 @@ class Lines:
         for number, name in enumerate(drawn):
             places = _places(values, _DODGE * (number - (len(drawn) - 1) / 2), self.log_x)
             self._draw_method(axes, name, found[name], places, most)
+            self._mark_common(axes, table, name, places)
         self._mark_stopped(axes, table, _places(values, 0.0, self.log_x))
         self._set_ticks(axes, values)
 
@@ -138,6 +141,23 @@ class Lines:
             if piece[0].on_gpu:
                 ring: dict[str, Any] = {"marker": "o", "markersize": 8, "markerfacecolor": "none", "linestyle": ""}
                 axes.plot(across, heights, color=BLACK, markeredgewidth=0.8, gid=GPU, **ring)
+
+    def _mark_common(self, axes: Axes, table: Table, name: str, places: dict[Any, float]) -> None:
+        """Mark the means over the data sets that all methods have completed, where these are fewer than a method has.
+
+        The mean of a method whose runs on hard data were stopped would look too good next to the others. Methods with
+        too few seeds to be compared do not count.
+        """
+        if self.y.endswith("seconds") or self.median or self.by_device:
+            return
+        for value, place in places.items():
+            rows = done(where(table, method=tuple(self.methods), **{self.x: value}))
+            compared = [one for one in self.methods if len(distinct(where(rows, method=one), "seed")) >= MIN_SEEDS]
+            common, own = shared(rows, compared), where(rows, method=name)
+            mean = average(common, self.y, method=name)
+            if name in compared and mean.count >= MIN_SEEDS and len(where(common, method=name)) < len(own):
+                look = style_of(name).options() | {"markerfacecolor": "none", "linestyle": "", "markersize": 5}
+                axes.plot(place, mean.value, gid=COMMON, **look)
 
     def _mark_stopped(self, axes: Axes, table: Table, places: dict[Any, float]) -> None:
         """Mark how many runs were not completed at the edge of a panel, in the colours of their methods."""

@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from golem.experiments.analysis.inference import MIN_SEEDS
-from golem.experiments.analysis.tables import cell_columns, distinct, done, read_csv, read_store, where, write_csv
+from golem.experiments.analysis.tables import (
+    cell_columns,
+    distinct,
+    done,
+    read_csv,
+    read_store,
+    restore_store,
+    where,
+    write_csv,
+)
 from golem.experiments.engine.store import DONE, Store
 from golem.experiments.engine.task import Grid
 from golem.experiments.experiment import Experiment, Table, Verdict
@@ -52,9 +61,11 @@ def publish(experiment: Experiment, folder: Path, command: str = "") -> Publishe
 def republish(experiment: Experiment, folder: Path) -> Published:
     """Remake the figure and the verdicts without running anything: from the rows, or from table.csv.
 
-    If there are rows the table is remade too, because a killed run left an old one or none.
+    If there are rows the table is remade too, because a killed run left an old one or none. Rows that only the table
+    has are kept.
     """
     if Store(folder).keys():
+        restore_store(folder)
         return publish(experiment, folder)
     path = folder / "table.csv"
     table = read_csv(path)
@@ -120,7 +131,7 @@ def verdict_text(experiment: Experiment, table: Table, verdicts: list[Verdict], 
     lines += [*_what_is_missing(experiment, table), "", "![figure](figure.png)", ""]
     if experiment.all_methods is not None:
         lines += ["All methods:", "", "![figure](figure-all.png)", ""]
-    if not experiment.reproduces.startswith("Beyond"):
+    if any("The paper: " in line for one in verdicts for line in one.details):
         lines += ["The paper shows most of its results only in figures. The numbers of its text are quoted below.", ""]
     for one in verdicts:
         lines += [f"## {one.claim}", "", f"**{one.word.capitalize()}.** {one.why}".rstrip(), ""]
@@ -157,6 +168,8 @@ def _what_was_run(table: Table) -> list[str]:
         f"golem {', '.join(distinct(ended, 'version'))}, commit {', '.join(distinct(ended, 'commit'))}; "
         f"{'; '.join(distinct(ended, 'hardware'))}; {seconds:.0f} s of work in total.",
     ]
+    if changed := sum(str(row.get("commit") or "").endswith("+") for row in table):
+        lines.append(f"{counted(changed, 'row')} with a + after the commit ran on a source tree with later changes.")
     if partial := _partly(table):
         lines.insert(
             1,
@@ -172,15 +185,15 @@ def _what_was_run(table: Table) -> list[str]:
 
 
 def _not_run(experiment: Experiment, table: Table) -> Table:
-    """Return the cells and methods of tasks without a row, of methods, sizes and seeds that have rows."""
+    """Return the cells and methods of tasks without a row, of methods and sizes that have rows."""
     mode, names, sizes = table[0].get("mode"), cell_columns(table[0]), tuple(distinct(table, "d"))
-    ran = {(row["method"], row["seed"], row.get("d")) for row in table}
+    ran = {(row["method"], row.get("d")) for row in table}
     known = {(row["method"], row["seed"], *(row[name] for name in names)) for row in table}
     try:
         tasks = experiment.tasks(Grid(mode == "quick", mode == "tiny", max(distinct(table, "seed")) + 1, sizes or None))
     except ValueError:  # the networks are not on this machine
         return []
-    tasks = [task for task in tasks if (task.method, task.seed, task.cell.get("d")) in ran]
+    tasks = [task for task in tasks if (task.method, task.cell.get("d")) in ran]
     absent = [task for task in tasks if (task.method, task.seed, *map(task.cell.get, names)) not in known]
     return [{**task.cell, "method": task.method} for task in absent]
 

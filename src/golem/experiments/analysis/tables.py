@@ -171,19 +171,22 @@ def paired(table: Table, name: str, first: str, second: str, **values: Any) -> M
 def time_ratio(table: Table, first: str, second: str) -> tuple[float, bool] | None:
     """Return the time of the second method over that of the first, on the data sets of one cell that both have tried.
 
-    Stopped runs count with the time until then. The other number says whether there are any, so that the ratio is a
-    lower bound. None if there is no such data set.
+    Only times on the same hardware are compared. Stopped runs count with the time until then. The other number says
+    whether there are any, so that the ratio is a lower bound. None if there is no such data set.
     """
     times: dict[str, dict[Any, float]] = {first: {}, second: {}}
-    stopped = where(table, method=second, status=TIMEOUT)
     for name, seconds in times.items():
         for row in where(table, method=name, status=DONE):
-            seconds[row["seed"]] = float(row["fit_seconds"] or 0)
-    times[second] |= {row["seed"]: float(row["seconds"] or 0) for row in stopped}
-    both = [seed for seed in times[first] if seed in times[second]]
+            seconds[row["seed"], row.get("hardware")] = float(row["fit_seconds"] or 0)
+    stopped = {
+        (row["seed"], row.get("hardware")): float(row["seconds"] or 0)
+        for row in where(table, method=second, status=TIMEOUT)
+    }
+    times[second] |= stopped
+    both = [place for place in times[first] if place in times[second]]
     if not both:
         return None
-    return sum(times[second][k] for k in both) / sum(times[first][k] for k in both), bool(stopped)
+    return sum(times[second][k] for k in both) / sum(times[first][k] for k in both), any(k in stopped for k in both)
 
 
 def interaction(
