@@ -189,10 +189,13 @@ def candidate_lists(
     kinds = np.full(len(nodes), kernels.ALLOWED) if known is None else known[nodes, others].astype(np.int64)
     kinds[nodes == others] = 0
     kinds[likely[nodes, others]] |= kernels.LIKELY
+    if known is not None:
+        kinds[known[others, nodes] & kernels.REQUIRED > 0] |= kernels.REQUIRED_BACK
     blocks, corner = _blocks(S, first, others, complete, before)
     return kernels.Candidates(
         first=first,
         slots=np.stack([others, back, ranked, kinds]),
+        targets=S[nodes, others],
         corner=corner,
         blocks=blocks,
         keys=np.random.default_rng(0).integers(1, 2**63, size=(2, d), dtype=np.uint64),

@@ -306,4 +306,5 @@ def _empty_state(d: int, total: int) -> kernels.State:
         hashes=np.zeros((2, d), dtype=np.uint64),
         parents=np.zeros(total, dtype=np.int64),
         vectors=np.zeros((2, total)),
+        marks=np.zeros(total, dtype=np.uint8),
     )
