@@ -32,9 +32,12 @@ def standardized_rows(rows: Matrix) -> Matrix:
 
 def coarse_columns(Z: Matrix) -> NDArray[np.bool_]:
     """Return which columns repeat values too often for the shape of a continuous noise, shape (d,)."""
-    coarse = np.zeros(Z.shape[1], dtype=bool)
-    for j, column in enumerate(np.sort(Z, axis=0).T):
-        ends = np.flatnonzero(np.diff(column, append=np.inf))
+    ordered = np.sort(np.ascontiguousarray(Z.T), axis=1)
+    coarse = np.zeros(len(ordered), dtype=bool)
+    # Most columns of a table of measurements repeat no value.
+    repeats = np.any(ordered[:, 1:] == ordered[:, :-1], axis=1)
+    for j in np.flatnonzero(repeats | (ordered.shape[1] < max(_FEWEST_VALUES, 1 / _LARGEST_SHARE))):
+        ends = np.flatnonzero(np.diff(ordered[j], append=np.inf))
         counts = np.diff(ends, prepend=-1)
         coarse[j] = len(counts) < _FEWEST_VALUES or counts.max() > _LARGEST_SHARE * len(Z)
     return coarse

@@ -23,6 +23,7 @@ from golem.score.sparsity import L0
 from golem.simulate import simulate
 from golem.solvers import Order
 from golem.solvers.order import (
+    candidate_kernels,
     jit,
     order_kernels,
     order_move_kernels,
@@ -38,6 +39,7 @@ from golem.solvers.order import (
 
 EQUAL_VARIANCES = (regression_kernels, variance_kernels, reversal_kernels)
 FREE_VARIANCES = (
+    candidate_kernels,
     shared_kernels,
     queue_kernels,
     order_regression_kernels,

@@ -18,6 +18,7 @@ from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import BoolMatrix, BoolVector, Matrix, Vector
 from golem.solvers.order import order_kernel_arrays as kernels
 from golem.solvers.order import order_parent_kernels
+from golem.solvers.order.candidate_kernels import fill_blocks
 
 # Up to this number of nodes, all nodes are candidates of each other.
 _FEW = 64
@@ -189,10 +190,13 @@ def candidate_lists(
     kinds = np.full(len(nodes), kernels.ALLOWED) if known is None else known[nodes, others].astype(np.int64)
     kinds[nodes == others] = 0
     kinds[likely[nodes, others]] |= kernels.LIKELY
+    if known is not None:
+        kinds[known[others, nodes] & kernels.REQUIRED > 0] |= kernels.REQUIRED_BACK
     blocks, corner = _blocks(S, first, others, complete, before)
     return kernels.Candidates(
         first=first,
         slots=np.stack([others, back, ranked, kinds]),
+        targets=S[nodes, others],
         corner=corner,
         blocks=blocks,
         keys=np.random.default_rng(0).integers(1, 2**63, size=(2, d), dtype=np.uint64),
@@ -228,11 +232,11 @@ def _blocks(
     before: kernels.Candidates | None,
 ) -> tuple[Vector, NDArray[np.int64]]:
     """Return the correlations of the candidates of all nodes, and where those of each node begin."""
-    d, flat, shared = len(S), S.ravel(), len(S) ** 2 if complete.any() else 0
+    shared = len(S) ** 2 if complete.any() else 0
     sizes = np.where(complete, 0, np.diff(first) ** 2)
     corner = np.where(complete, 0, shared + np.cumsum(sizes) - sizes)
     blocks = np.empty(shared + int(sizes.sum()))
-    blocks[:shared] = flat[:shared]
+    blocks[:shared] = S.ravel()[:shared]
     new = ~complete
     if before is not None and not shared:
         new = _changed(first, others, before)
@@ -240,10 +244,7 @@ def _blocks(
         for start, stop in np.flatnonzero(np.diff(np.concatenate([[True], new, [True]]))).reshape(-1, 2):
             width, old = int(sizes[start:stop].sum()), before.corner[start]
             blocks[corner[start] : corner[start] + width] = before.blocks[old : old + width]
-    for j in np.flatnonzero(new):
-        inside, block = others[first[j] : first[j + 1]], blocks[corner[j] : corner[j] + sizes[j]]
-        # With mode="clip", `take` writes to `out` without a copy.
-        np.take(flat, inside[:, None] * d + inside, out=block.reshape(len(inside), len(inside)), mode="clip")
+    fill_blocks(S, first, others, corner, np.flatnonzero(new), blocks)
     return blocks, corner
 
 

@@ -40,6 +40,9 @@ _MOST_EXTENSIONS = 4
 _GO_ON = 0.75
 # Perturbations at least, and per node at which starts differed.
 _LEAST, _PER_CONTESTED = 60, 3
+# Beyond these, perturbations go on as long as so many of them bring at least the penalty of an edge. The second number
+# is for starts from earlier searches, which differ at few nodes.
+_PATIENCE, _PATIENCE_WITH_GRAPHS = 100, 200
 # From this number of nodes on, threads share the chains.
 _THREADS_PAY_FROM = 50
 
@@ -173,8 +176,9 @@ class Run(ChainRun[Chain]):
     ) -> None:
         self.owner, self.problem, self.starts, self.rng = owner, problem, starts, rng
         d, penalty = len(owner.S), problem.penalty
+        self.edge_penalty = float(penalty[1] - penalty[0]) if d > 1 else 0.0
         # A walk that raises the score by the penalty of several edges seldom ends lower. Perturbations stop there.
-        self.barrier = 6.0 * float(penalty[1] - penalty[0]) if d > 1 else 0.0
+        self.barrier = 6.0 * self.edge_penalty
         # Nodes that have different parents, at a different cost, in graphs from different starts.
         self.contested = np.zeros(d, dtype=bool)
         self.kept = wanted
@@ -198,7 +202,7 @@ class Run(ChainRun[Chain]):
         for _ in range(_MOST_EXTENSIONS):
             complete = self._begin_round(starts, seeds, awake)
             best = sorted(zip(self.chains, seeds, strict=True), key=lambda pair: round(pair[0].score, 3))
-            best = best[: max(self.kept, math.ceil(_GO_ON * len(best)))]
+            best = best[: max(self.kept, int(_GO_ON * len(best)))]
             self.chains, seeds = [chain for chain, _ in best], [seed for _, seed in best]
             if complete:
                 break
@@ -284,10 +288,15 @@ class Run(ChainRun[Chain]):
             chain.advance(self.problem, amount, _MOST_VISITS, self.barrier)
 
         d = len(self.owner.S)
+        # The last gain that was worthwhile: the score then, and the number of perturbations.
+        before, since = self.leader().score, -perturbations
+        patience = _PATIENCE_WITH_GRAPHS if any(start.is_graph for start in self.starts) else _PATIENCE
+        patience = min(patience, d // 4)
         while (done := self.chains[0].perturbations) < perturbations:
             # Two starts can share a local optimum. So each must also survive some perturbations, and those of many
             # nodes must reach a good share of them.
-            if len(self.chains) > 1 and done >= max(_LEAST, d // 4, _PER_CONTESTED * self.contested.sum()):
+            enough = done >= max(_LEAST, d // 4, _PER_CONTESTED * self.contested.sum())
+            if len(self.chains) > 1 and enough and done >= since + patience:
                 break
             nodes = np.flatnonzero(self.contested)
             pool = np.concatenate([np.arange(d), *[nodes] * (d // max(len(nodes), 1))])
@@ -295,6 +304,8 @@ class Run(ChainRun[Chain]):
                 chain.agenda = chain.agenda._replace(pool=pool)
             self._each(block, self.chains)
             self._combine()
+            if (score := self.leader().score) < before - self.edge_penalty:
+                before, since = score, self.chains[0].perturbations
         return Status.SEARCHED if self.contested.any() or len(self.chains) == 1 else Status.AGREED
 
 
@@ -306,4 +317,5 @@ def _empty_state(d: int, total: int) -> kernels.State:
         hashes=np.zeros((2, d), dtype=np.uint64),
         parents=np.zeros(total, dtype=np.int64),
         vectors=np.zeros((2, total)),
+        marks=np.zeros(total, dtype=np.uint8),
     )

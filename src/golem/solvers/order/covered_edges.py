@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from golem.graphs.dag import cpdag, meek_closure, member_of_class
+from golem.graphs.edges import Edges
+from golem.graphs.pdag import Pdag, bits_to_columns
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.regression import regressions, residual_variance
 from golem.solvers.order.found_graph import TIE
@@ -62,9 +63,14 @@ def prefer_equal_variances(
 
 def _first_member(adjacency: BoolMatrix, fixed: BoolMatrix) -> BoolMatrix:
     """Return the member of the class in which earlier nodes are causes where possible, and fixed edges are kept."""
-    pdag = cpdag(adjacency)
-    known = adjacency & fixed & pdag.T
+    edges = Edges.from_matrix(adjacency)
+    reversible = edges.find_reversible()
+    known = reversible & fixed[edges.causes, edges.children]
+    # `extension` makes the first nodes sinks, so that the nodes are numbered from the end.
+    last = edges.d - 1
+    pdag = Pdag.from_edges(Edges(last - edges.causes, last - edges.children, edges.d), reversible & ~known)
     if known.any():
-        pdag = meek_closure(pdag & ~known.T)
-    # `member_of_class` makes the first nodes sinks.
-    return np.ascontiguousarray(member_of_class(pdag[::-1, ::-1])[::-1, ::-1])
+        pdag.close(fourth=True)
+    parents = pdag.extension()
+    assert parents is not None, "the class of a DAG has a member"
+    return np.ascontiguousarray(bits_to_columns(parents)[::-1, ::-1])

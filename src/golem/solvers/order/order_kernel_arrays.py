@@ -19,12 +19,13 @@ DO: Any = np.bool_(True)
 
 # Rows of `Candidates.slots`, and bits of its kinds.
 NODE, BACK, RANKED, KIND = 0, 1, 2, 3
-ALLOWED, REQUIRED, LIKELY = 1, 2, 4
-# Rows of `State.nodes`, `State.values`, `State.hashes` and `State.vectors`.
+ALLOWED, REQUIRED, LIKELY, REQUIRED_BACK = 1, 2, 4, 8
+# Rows of `State.nodes`, `State.values`, `State.hashes` and `State.vectors`, and values of `State.marks`.
 ORDER, POSITION, COUNT = 0, 1, 2
 COST, RESIDUAL = 0, 1
 BEFORE, CHOSEN = 0, 1
 G, H = 0, 1
+NEITHER, USEFUL, PARENT = 0, 1, 2
 # Rows of `Agenda.lists`, and entries of `Agenda.counts`, after those of `queue_kernels`.
 TOUCHED, IS_TOUCHED = 2, 3
 CHANGED, LOW, HIGH, KICKS = 2, 3, 4, 5
@@ -55,13 +56,14 @@ class Candidates(NamedTuple):
     """The candidates of every node, and their correlations.
 
     Those of node j are `slots[:, first[j] : first[j + 1]]`: the node in each slot, the slot of j among that node's
-    candidates, slots by position, and whether the edge to j is allowed, required and likely. The matrix R of node j
-    starts at `corner[j]` of `blocks`. A node with very many candidates has all nodes in its list, itself included, so
-    that R is S.
+    candidates, slots by position, and whether the edge to j is allowed, required and likely, and the reverse one
+    required. `targets` has their correlations with j. The matrix R of node j starts at `corner[j]` of `blocks`. A node
+    with very many candidates has all nodes in its list, itself included, so that R is S.
     """
 
     first: Any
     slots: Any
+    targets: Any
     corner: Any
     blocks: Any
     # Random 64-bit keys of the nodes, to hash sets of predecessors and of parents.
@@ -77,6 +79,9 @@ class State(NamedTuple):
     hashes: Any
     parents: Any
     vectors: Any
+    # Whether each candidate is a parent, would lower the cost as another parent, or neither. Most tests end with a look
+    # at these bytes, which fit into the CPU cache.
+    marks: Any
 
 
 class Agenda(NamedTuple):

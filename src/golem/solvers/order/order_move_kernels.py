@@ -28,6 +28,7 @@ from golem.solvers.order.order_kernel_arrays import (
     POSITION,
     RANKED,
     REQUIRED,
+    REQUIRED_BACK,
     REST,
     ROLE,
     SIZE,
@@ -99,14 +100,16 @@ def best_place(
     best, place, size = present, NO_NODE, NO_NODE
     shift[here] = 0.0
     left, right = here, here
+    low, high = 0.0, 0.0
     for walk in range(3 if deep else 2):
         step = 1 if walk == 0 else -1
         at, end, cost, count, drop = here, others if walk == 0 else here - here, present, ONE - 1, NO_NODE
         if walk < 2:
-            load(problem, candidates, state, own, v)
+            load(candidates, state, own, v)
+            low, high = gain_window(problem, v, own.vectors[REST, 0], own.nodes[SIZE, 0])
         else:
             at, end = right, left
-            begin(problem.S[v], nodes, own)
+            begin(candidates.targets[first : first + R.shape[0]], own)
             for i in range(others):
                 own.nodes[ROLE, ranked[i]] = OPEN if i < right and kinds[ranked[i]] & ALLOWED else CLOSED
             count = likely_parents(kinds, own)
@@ -116,8 +119,7 @@ def best_place(
                 c = ranked[at if walk == 0 else at - 1]
                 u, back = nodes[c], candidates.slots[BACK, first + c]
                 if walk < 2:
-                    kind = candidates.slots[KIND, candidates.first[u] + back] if walk == 0 else kinds[c]
-                    if kind & REQUIRED:
+                    if kinds[c] & (REQUIRED_BACK if walk == 0 else REQUIRED):
                         break
                     moved = change(problem, candidates, state, agenda, work, u, back, walk == 1, TRY)
                     shift[at + step] = shift[at] + moved
@@ -126,7 +128,6 @@ def best_place(
                 if walk == 0 and kinds[c] & ALLOWED:
                     own.nodes[ROLE, c] = OPEN
                     g, h = own.vectors[G, c], own.vectors[H, c]
-                    low, high = gain_window(problem, v, own.vectors[REST, 0], own.nodes[SIZE, 0])
                     own.nodes[GIVEN, 0] = c
                     count = ONE if low * h < g * g < high * h and h > COLLINEAR else ONE - 1
                 elif walk > 0 and own.nodes[ROLE, c] == INSIDE:
@@ -135,6 +136,7 @@ def best_place(
                     own.nodes[ROLE, c] = CLOSED
             if fresh or count > 0 or drop != NO_NODE:
                 cost = adjust(problem, kinds, R, own, v, count, drop)
+                low, high = gain_window(problem, v, own.vectors[REST, 0], own.nodes[SIZE, 0])
             fresh = False
             total = cost + shift[at]
             if total < best - EPSILON:
@@ -164,15 +166,13 @@ def forced_parents(problem: Problem, candidates: Candidates, state: State, own: 
     here, place, count = position[v], position[past], ONE - 1
     ranked = candidates.slots[RANKED, first : first + R.shape[0]]
     rank_candidates(position, nodes, ranked, v)
-    begin(problem.S[v], nodes, own)
+    begin(candidates.targets[first : first + R.shape[0]], own)
     for c in range(nodes.size):
         u = nodes[c]
-        if u != v and min(here, place) <= position[u] <= max(here, place):
-            slot = candidates.first[u] + candidates.slots[BACK, first + c] if place > here else first + c
-            kind = candidates.slots[KIND, slot]
-            if kind & REQUIRED:
-                place = NO_NODE
-                break
+        passed = u != v and min(here, place) <= position[u] <= max(here, place)
+        if passed and kinds[c] & (REQUIRED_BACK if place > here else REQUIRED):
+            place = NO_NODE
+            break
         precedes = position[u] < place or (u == past and place > here)
         own.nodes[ROLE, c] = OPEN if precedes and kinds[c] & ALLOWED else CLOSED
     for i in range(state.nodes[COUNT, v] if place != NO_NODE else 0):

@@ -70,7 +70,12 @@ def best_addition(problem: Problem, R: Any, work: Work, j: int) -> Any:
     g, h, role = work.vectors[G], work.vectors[H], work.nodes[ROLE]
     best = NO_NODE
     most, top = gain_window(problem, j, work.vectors[REST, 0], work.nodes[SIZE, 0])
+    useful = 0
+    # Every choice ends without a further candidate. LLVM vectorizes this loop, but not the search for the largest gain.
     for c in range(R.shape[0]):
+        gain = g[c] * g[c]
+        useful += (gain > most * h[c]) & (h[c] > COLLINEAR) & (gain < top * h[c]) & (role[c] == OPEN)
+    for c in range(R.shape[0] if useful > 0 else 0):
         gain = g[c] * g[c]
         if gain > most * h[c] and h[c] > COLLINEAR and gain < top * h[c] and role[c] == OPEN:
             best, most = c, gain / h[c]
@@ -139,14 +144,14 @@ def adjust(problem: Problem, kinds: Any, R: Any, work: Work, j: int, count: int,
 
 
 @kernel
-def begin(row: Any, nodes: Any, work: Work) -> None:
-    """Start a node with these candidates, without parents; `row` has its correlations with all nodes."""
+def begin(correlations: Any, work: Work) -> None:
+    """Start a node with these correlations with its candidates, without parents."""
     g, h, target = work.vectors[G], work.vectors[H], work.vectors[TARGET]
     work.nodes[SIZE, 0] = 0
     work.vectors[REST, 0] = 1.0
-    for c in range(nodes.size):
-        target[c] = row[nodes[c]]
-        g[c] = target[c]
+    for c in range(correlations.size):
+        target[c] = correlations[c]
+        g[c] = correlations[c]
         h[c] = 1.0
 
 
@@ -182,7 +187,9 @@ def choose_parents(
             for a in range(m):
                 for b in range(m):
                     R[a, b] = S[start[a], start[b]]
-        begin(S[j], others, work)
+        for c in range(m):
+            work.vectors[TARGET, c] = S[j, others[c]]
+        begin(work.vectors[TARGET, :m], work)
         for c in range(m):
             if known.shape[0] > 0:
                 kinds[c] = known[j, others[c]]

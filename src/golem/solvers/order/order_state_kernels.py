@@ -26,9 +26,11 @@ from golem.solvers.order.order_kernel_arrays import (
     IS_TOUCHED,
     KIND,
     LOW,
+    NEITHER,
     NODE,
     OPEN,
     ORDER,
+    PARENT,
     PARENTS,
     POSITION,
     RESIDUAL,
@@ -37,6 +39,7 @@ from golem.solvers.order.order_kernel_arrays import (
     SIZE,
     TARGET,
     TOUCHED,
+    USEFUL,
     Agenda,
     B,
     Candidates,
@@ -62,7 +65,7 @@ def block_of(first: Any, corner: Any, blocks: Any, j: int) -> Any:
 
 
 @kernel
-def load(problem: Problem, candidates: Candidates, state: State, work: Work, j: int) -> None:
+def load(candidates: Candidates, state: State, work: Work, j: int) -> None:
     """Load the present parents of j into the scratch space."""
     R = block_of(candidates.first, candidates.corner, candidates.blocks, j)
     P, k, first, m = work.nodes[PARENTS], state.nodes[COUNT, j], candidates.first[j], R.shape[0]
@@ -71,9 +74,9 @@ def load(problem: Problem, candidates: Candidates, state: State, work: Work, j: 
         work.nodes[ROLE, c] = (
             OPEN if position[nodes[c]] < position[j] and candidates.slots[KIND, first + c] & ALLOWED else CLOSED
         )
-        work.vectors[G, c] = state.vectors[G, first + c]
-        work.vectors[H, c] = state.vectors[H, first + c]
-        work.vectors[TARGET, c] = problem.S[j, nodes[c]]
+    copy(work.vectors[G], state.vectors[G, first : first + m])
+    copy(work.vectors[H], state.vectors[H, first : first + m])
+    copy(work.vectors[TARGET], candidates.targets[first : first + m])
     for i in range(k):
         P[i] = state.parents[first + i]
         work.nodes[ROLE, P[i]] = INSIDE
@@ -81,6 +84,22 @@ def load(problem: Problem, candidates: Candidates, state: State, work: Work, j: 
     work.vectors[REST, 0] = state.values[RESIDUAL, j]
     invert(R, P, k, work.K, work.W, work.vectors[T])
     solve(R, P, k, work.K, work.vectors[TARGET], work.vectors[X], work.vectors[B])
+
+
+@kernel
+def copy(target: Any, source: Any) -> None:
+    """Copy a vector to the beginning of another one."""
+    for c in range(source.size):
+        target[c] = source[c]
+
+
+@kernel
+def mark_useful(g: Any, h: Any, kinds: Any, low: float, high: float, marks: Any) -> None:
+    """Mark the candidates that lower r by an amount between `low` and `high`."""
+    for c in range(g.size):
+        gain, variance = g[c] * g[c], h[c]
+        useful = (gain > low * variance) & (gain < high * variance) & (variance > COLLINEAR)
+        marks[c] = USEFUL if useful & (kinds[c] & ALLOWED > 0) else NEITHER
 
 
 @kernel
@@ -103,9 +122,7 @@ def set_parents(
     R, first = block_of(candidates.first, candidates.corner, candidates.blocks, j), candidates.first[j]
     m = R.shape[0]
     nodes, chosen = candidates.slots[NODE, first : first + m], state.parents[first : first + m]
-    g, h, target = state.vectors[G, first : first + m], state.vectors[H, first : first + m], work.vectors[TARGET]
-    for c in range(m):
-        target[c] = problem.S[j, nodes[c]]
+    g, h, target = state.vectors[G, first : first + m], state.vectors[H, first : first + m], candidates.targets[first:]
     # Sorted, so that the result depends only on the set.
     signature = np.uint64(0)
     for i in range(k):
@@ -123,6 +140,10 @@ def set_parents(
     state.hashes[CHOSEN, j] = signature
     state.values[RESIDUAL, j] = r
     state.values[COST, j] = node_cost(problem, j, r, k)
+    low, high = gain_window(problem, j, r, k)
+    mark_useful(g, h, candidates.slots[KIND, first:], low, high, state.marks[first:])
+    for i in range(k):
+        state.marks[first + chosen[i]] = PARENT
     activate(agenda.lists, agenda.counts, j)
     touch(agenda.lists, agenda.counts, j)
 
@@ -140,18 +161,9 @@ def change(
     carry_out: bool,
 ) -> Any:
     """Return the change of the cost of j if it gains or loses its candidate c as a predecessor; carry it out or not."""
-    first, hashes, k = candidates.first[j], state.hashes, state.nodes[COUNT, j]
+    first, hashes = candidates.first[j], state.hashes
     slot = first + c
-    is_parent = False
-    for i in range(k):
-        is_parent = is_parent or state.parents[first + i] == c
-    if gains:
-        g, h = state.vectors[G, slot], state.vectors[H, slot]
-        low, high = gain_window(problem, j, state.values[RESIDUAL, j], k)
-        useful = low * h < g * g < high * h and h > COLLINEAR
-        if not useful or candidates.slots[KIND, slot] & ALLOWED == 0:
-            return 0.0
-    elif not is_parent:
+    if state.marks[slot] != (USEFUL if gains else PARENT):
         return 0.0
     key = (hashes[BEFORE, j] * MIX) ^ hashes[CHOSEN, j]
     known = agenda.key[slot] == key
@@ -159,7 +171,7 @@ def change(
     # A node that loses a parent needs others even if that costs nothing, as with collinear columns. Gains within
     # rounding are ignored. They would activate nodes and make the search depend on the units.
     if not known or (carry_out and (not gains or difference < -1e-6)):
-        load(problem, candidates, state, work, j)
+        load(candidates, state, work, j)
         work.nodes[GIVEN, 0] = c
         work.nodes[ROLE, c] = OPEN if gains else INSIDE
         R = block_of(candidates.first, candidates.corner, candidates.blocks, j)
@@ -192,6 +204,7 @@ def copy_touched(candidates_first: Any, source: State, target: State, agenda: Ag
             target.parents[q] = source.parents[q]
             target.vectors[G, q] = source.vectors[G, q]
             target.vectors[H, q] = source.vectors[H, q]
+            target.marks[q] = source.marks[q]
     counts[CHANGED] = 0
     counts[LOW] = source.nodes.shape[1]
     counts[HIGH] = -1

@@ -160,8 +160,8 @@ class _TiedSearch:
             return
         before = precedence(moments.d, *self.problem.masks)
         with blas_threads_for(moments.d):
-            order, factor = robust_variance_order(moments.covariance, moments.n, before)
-        prior = self._prior_of(np.diagonal(factor) ** 2)
+            order, variances = robust_variance_order(moments.covariance, moments.n, before)
+        prior = self._prior_of(variances)
         self._climb(self._find((order,), "fast", prior).graph)
 
     def _settle(self) -> None:

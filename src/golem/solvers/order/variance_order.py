@@ -37,6 +37,8 @@ def singular(S: Array) -> SingularCovarianceError:
 def robust_variance_order(S: Matrix, n: int, before: BoolMatrix | None = None) -> tuple[Array, Array]:
     """Order nodes as `variance_order` does, with a ridge if S is singular because there are few rows.
 
+    Returns the order and the variance of each node in it given its predecessors, without the factor.
+
     The ridge is 0.3 times the smallest variance, which is close to the common noise variance. This suffices to rank the
     nodes.
     """
@@ -44,7 +46,8 @@ def robust_variance_order(S: Matrix, n: int, before: BoolMatrix | None = None) -
         variances = np.diagonal(S)
         S = np.array(S)
         np.fill_diagonal(S, variances + 0.3 * float(variances.min()))
-    return variance_order(S, before)
+    order, _, variances = _placed(S, before)
+    return order, variances
 
 
 def precedence(d: int, allowed: BoolMatrix | None, required: BoolMatrix | None) -> BoolMatrix | None:
@@ -96,27 +99,7 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
     array([1, 0])
     """
     xp, d = namespace(S), S.shape[0]
-    # Below this, all of a pivot is rounding error. `rounding_share` finds where a larger part is.
-    floor = xp.linalg.diagonal(S) * (4 * float(xp.finfo(S.dtype).eps))
-    if not bool(xp.all(xp.isfinite(S))) or not bool(xp.all(floor > 0)):
-        raise ValueError("The covariance must be finite, and its variances must be positive.")
-    follows = None if before is None else xp.asarray(before, dtype=S.dtype, device=device(S))
-    # `nodes` are those not yet placed, ascending. T is their covariance given the placed ones.
-    nodes, T = xp.arange(d, device=device(S)), S
-    panels, pieces = [], []
-    scratch = np.empty(d * d, dtype=S.dtype) if type(S) is np.ndarray else None
-    while nodes.shape[0]:
-        panel, picked, pivots = _factor_panel(T, min(_PANEL, nodes.shape[0]), follows)
-        if not bool(xp.all(pivots > xp.take(floor, picked))):
-            raise singular(S)
-        panels.append(panel)
-        pieces.append(xp.take(nodes, picked))
-        kept = _complement(picked, nodes.shape[0])
-        nodes, floor = xp.take(nodes, kept), xp.take(floor, kept)
-        if follows is not None:
-            follows = xp.take(xp.take(follows, kept, axis=0), kept, axis=1)
-        T = _given(T, kept, xp.take(panel, kept, axis=1), scratch)
-    order = xp.concat(pieces)
+    order, panels, _ = _placed(S, before)
     factor = xp.zeros((d, d), dtype=S.dtype, device=device(S))
     start = 0
     for panel in panels:
@@ -126,6 +109,33 @@ def variance_order(S: Array, before: BoolMatrix | None = None) -> tuple[Array, A
         factor[start:stop, start:] = xp.triu(xp.take(panel, columns, axis=1))
         start = stop
     return order, factor
+
+
+def _placed(S: Array, before: BoolMatrix | None) -> tuple[Array, list[Array], Array]:
+    """Return the order of the nodes, the rows of the factor in panels, and the residual variances in this order."""
+    xp, d = namespace(S), S.shape[0]
+    # Below this, all of a pivot is rounding error. `rounding_share` finds where a larger part is.
+    floor = xp.linalg.diagonal(S) * (4 * float(xp.finfo(S.dtype).eps))
+    if not bool(xp.all(xp.isfinite(S))) or not bool(xp.all(floor > 0)):
+        raise ValueError("The covariance must be finite, and its variances must be positive.")
+    follows = None if before is None else xp.asarray(before, dtype=S.dtype, device=device(S))
+    # `nodes` are those not yet placed, ascending. T is their covariance given the placed ones.
+    nodes, T = xp.arange(d, device=device(S)), S
+    panels, pieces, variances = [], [], []
+    scratch = np.empty(d * d, dtype=S.dtype) if type(S) is np.ndarray else None
+    while nodes.shape[0]:
+        panel, picked, pivots = _factor_panel(T, min(_PANEL, nodes.shape[0]), follows)
+        if not bool(xp.all(pivots > xp.take(floor, picked))):
+            raise singular(S)
+        panels.append(panel)
+        variances.append(pivots)
+        pieces.append(xp.take(nodes, picked))
+        kept = _complement(picked, nodes.shape[0])
+        nodes, floor = xp.take(nodes, kept), xp.take(floor, kept)
+        if follows is not None:
+            follows = xp.take(xp.take(follows, kept, axis=0), kept, axis=1)
+        T = _given(T, kept, xp.take(panel, kept, axis=1), scratch)
+    return xp.concat(pieces), panels, xp.concat(variances)
 
 
 def _given(T: Array, kept: Array, tail: Array, scratch: Array | None) -> Array:
