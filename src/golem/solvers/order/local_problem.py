@@ -66,6 +66,7 @@ class LocalProblem:
         self.rows = np.full(self.d, 0.0)
         # Values of sets do not depend on the candidates. Searches of few nodes run in one thread and share them.
         self._shared: Values | None = None
+        self._work: kernels.Work | None = None  # of `choose`
         if isinstance(score, GaussianBlocks):
             self.arrays = _gaussian_arrays(score, limits)
             self.rows += [score.rows[list(own)].sum() for own in score.terms]
@@ -97,7 +98,9 @@ class LocalProblem:
             number[j] = len(parents)
             given[: len(parents)] = np.searchsorted(others, np.sort(np.asarray(parents, dtype=np.int64)))
         state = np.stack([position, position, position])
-        choose_parents(self.arrays, candidates, memo, self.scratch(candidates), state, number, given)
+        if self._work is None:
+            self._work = self.scratch(candidates)
+        choose_parents(self.arrays, candidates, memo, self._work, state, number, given)
         record = state[kernels.RECORD, j]
         first_set, chosen = memo.records[0], memo.records[record]
         at = first_set[kernels.ADDITIONS]
@@ -146,7 +149,7 @@ class LocalProblem:
         """Return the required parents of j and those of the given ones that are allowed and fit into the limit."""
         known, size, limit = self.known[j], self.arrays.values[kernels.SIZE], self.arrays.values[kernels.LIMIT, j]
         must = np.flatnonzero(known & kernels.REQUIRED)
-        may = np.setdiff1d(parents[known[parents] & kernels.ALLOWED != 0], must)
+        may = parents[known[parents] & (kernels.ALLOWED | kernels.REQUIRED) == kernels.ALLOWED]
         return np.concatenate([must, may[size[must].sum() + np.cumsum(size[may]) <= limit]])
 
     def obeying(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
