@@ -68,7 +68,7 @@ class CodedTable:
         frame = eager_frame(table)
         names = column_names(frame.columns, len(frame.columns))
         columns = list(zip(names, frame.iter_columns(), strict=True))
-        found = {name: _category_of(name, series) for name, series in columns if _is_category(series)}
+        found = {name: category for name, series in columns if (category := _category_of(name, series)) is not None}
         for name, series in columns:
             if series.dtype.is_temporal():
                 raise dates(name, str(next(iter(series.drop_nulls().to_list()), None)))
@@ -77,7 +77,8 @@ class CodedTable:
             values = rows_and_names(frame.select(numeric).to_native())[0]
             found |= _numbers(dict(zip(numeric, values.T, strict=True)), frame)
         coding = Coding(tuple(found[name][0] for name in names))
-        rows = np.column_stack([found[name][1] for name in names]) if names else np.empty((len(frame), 0))
+        # Each column is contiguous, as most of what follows goes through columns.
+        rows = np.stack([found[name][1] for name in names]).T if names else np.empty((len(frame), 0))
         warn_of_rare_levels(level_counts(coding, rows), stacklevel=4)
         return cls(coding, rows)
 
@@ -212,18 +213,27 @@ def counts_in_moments(parts: Sequence[Moments]) -> dict[str, dict[str, int]]:
     return counts
 
 
-def _is_category(series: Any) -> bool:
-    """Return whether a column of a table is a category by its type, or by its texts if it has objects."""
+def _category_of(name: str, series: Any) -> tuple[Variable, Vector] | None:
+    """Return a category and its codes, with NaN for missing values; None for a column that is not a category.
+
+    The type of the column decides, or its texts if it has texts or objects.
+    """
     import narwhals.stable.v1 as nw
 
     kind = series.dtype
-    if kind in (nw.Categorical, nw.Enum, nw.Boolean):
-        return True
-    if kind == nw.String:
-        texts = count_cells(*_cells(series))
-        return is_text(texts) or (bool(texts) and all(map(_is_plain_number, texts)))
-    if kind != nw.Object:
-        return False
+    chosen = kind in (nw.Categorical, nw.Enum)
+    if not (chosen or kind in (nw.Boolean, nw.String) or (kind == nw.Object and _has_categories(series))):
+        return None
+    cells, rows = _cells(series)
+    counts = count_cells(cells, rows)
+    if kind == nw.String and not (is_text(counts) or (bool(counts) and all(map(_is_plain_number, counts)))):
+        return None
+    variable = category(name, counts, chosen)
+    return variable, _codes(cells, variable)[rows]
+
+
+def _has_categories(series: Any) -> bool:
+    """Return whether the objects of a column are texts or Booleans."""
     values = series.drop_nulls().to_list()
     texts = CellCounter(value for value in values if isinstance(value, str))
     others = {str(value): 1 for value in values if not isinstance(value, str)}
@@ -235,16 +245,6 @@ def _is_category(series: Any) -> bool:
 def _is_plain_number(text: str) -> bool:
     """Return whether a text is a whole number, which may be a code."""
     return text.lstrip("+-").isdecimal()
-
-
-def _category_of(name: str, series: Any) -> tuple[Variable, Vector]:
-    """Return a category and its codes; missing values are NaN."""
-    import narwhals.stable.v1 as nw
-
-    cells, rows = _cells(series)
-    chosen = series.dtype in (nw.Categorical, nw.Enum)
-    variable = category(name, count_cells(cells, rows), chosen)
-    return variable, _codes(cells, variable)[rows]
 
 
 def _cells(series: Any) -> tuple[list[str | None], Indices]:

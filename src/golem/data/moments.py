@@ -26,6 +26,7 @@ from golem.runtime.arrays import divided, is_tensor, to_numpy
 from golem.runtime.messages import quoted
 from golem.runtime.names import column_names, positions
 from golem.runtime.progress import Counter
+from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Matrix, Vector
 
 _BLOCK_BYTES = 2**30
@@ -103,7 +104,9 @@ class Moments:
         centred = X - shift
         offset = centred.mean(axis=0)
         centred -= offset
-        return cls(len(X), shift, offset, centred.T @ centred, names)
+        with blas_threads_for(X.shape[1]):
+            scatter = centred.T @ centred
+        return cls(len(X), shift, offset, scatter, names)
 
     @classmethod
     def _despite_missing(

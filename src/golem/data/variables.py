@@ -195,7 +195,7 @@ class Coding:
     def expand(self, rows: Matrix) -> Matrix:
         """Return coded rows, shape (n, d), as columns of the covariance, shape (n, p); NaN stays NaN."""
         expanded = self.expand_columns(list(rows.T))
-        return np.column_stack(expanded) if expanded else np.empty((len(rows), 0))
+        return np.stack(expanded).T if expanded else np.empty((len(rows), 0))
 
     def codes(self, rows: Matrix) -> Codes:
         """Return coded rows of categories without missing values as integers from 0, shape (n, d).
@@ -214,7 +214,7 @@ class Coding:
                 f"Columns with more than {_MOST_LEVELS} levels: {quoted(large)}. Drop them ({dropping(large)}), or "
                 "group their levels."
             )
-        codes: Codes = rows.astype(np.int16)
+        codes: Codes = rows.astype(np.int16, order="F")  # counts go through columns
         return codes
 
 

@@ -65,7 +65,7 @@ def test_the_penalty_counts_the_coefficients_of_every_term():
 
 
 @pytest.mark.parametrize("size", [1.0, 7.5])
-def test_bdeu_is_the_dirichlet_marginal_likelihood(size):
+def test_bdeu_is_the_dirichlet_marginal_likelihood_with_a_prior_of_the_graph(size):
     codes, levels = random_codes(150, [2, 3, 2, 4], seed=1)
     table, score = pd.DataFrame(codes), Counts(codes, levels, "bdeu", size)
     for j, parents in [(0, []), (3, [1]), (1, [0, 2, 3])]:
@@ -74,7 +74,8 @@ def test_bdeu_is_the_dirichlet_marginal_likelihood(size):
         q, r = np.prod(levels[parents], dtype=float), levels[j]
         value = (gammaln(size / q) - gammaln(counts.sum(axis=1) + size / q)).sum()
         value += (gammaln(counts + size / (q * r)) - gammaln(size / (q * r))).sum()
-        assert score.cost(j, parents) == pytest.approx(-2 * value)
+        prior = len(parents) * np.log(1 / 3) + (3 - len(parents)) * np.log(2 / 3)  # a node has one of three parents
+        assert score.cost(j, parents) == pytest.approx(-2 * (value + prior - 3 * np.log(2 / 3)))
 
 
 def test_discrete_bic_is_the_likelihood_of_the_conditional_frequencies():

@@ -8,10 +8,17 @@ import pytest
 from golem.data.moments import Moments
 from golem.score.sparsity import L0
 from golem.simulate import simulate, simulate_table
-from golem.solvers.order import local_chain, local_cost_kernels, local_kernels, local_parent_kernels, local_search
+from golem.solvers.order import (
+    local_chain,
+    local_cost_kernels,
+    local_count_kernels,
+    local_kernels,
+    local_parent_kernels,
+    local_search,
+)
 from golem.solvers.order.free_order import OrderProblem, find_exact
-from golem.solvers.order.local_problem import empty_memo, empty_values
-from golem.solvers.order.local_scores import Counts, gaussian_blocks
+from golem.solvers.order.local_problem import LocalProblem, empty_memo, empty_values
+from golem.solvers.order.local_scores import Counts, NodePenalty, gaussian_blocks
 from golem.solvers.order.local_search import search_local
 from golem.solvers.order.order_search import search_orders
 from golem.solvers.solution import Status
@@ -157,7 +164,8 @@ def test_a_search_that_runs_out_of_room_for_records_finds_the_same(monkeypatch):
 
 def test_the_search_finds_the_lowest_score_that_is_known():
     drawn = simulate_table(20, 1000, "ER2", "discrete", random_state=9)
-    found = search_local(Counts(drawn.rows.astype(np.int64), drawn.coding.levels, "bdeu"))
+    no_prior = NodePenalty(np.zeros(20), np.zeros(20))
+    found = search_local(Counts(drawn.rows.astype(np.int64), drawn.coding.levels, "bdeu", penalty=no_prior))
     assert found.score < 29180.42  # of many searches with other seeds; most local optima are above 29200
 
 
@@ -196,10 +204,31 @@ def test_a_time_limit_and_an_interrupt_return_a_graph():
     assert found.score == pytest.approx(cost_of(score, found.graph), abs=1e-3)
 
 
+@pytest.mark.parametrize("kind", ["bdeu", "bic"])
+@pytest.mark.parametrize("n", [90, 5000])
+def test_counts_of_small_and_large_tables_give_the_costs_of_the_score(n, kind):
+    d, rng = 13, np.random.default_rng(5)
+    score = counts_score(d, n=n, seed=6, kind=kind)
+    problem = LocalProblem(score, local_search.size_limits(score, None), None, None)
+    numbers = set()
+    for j in range(d):
+        first = rng.choice(np.delete(np.arange(d), j), size=j % 4, replace=False)
+        position = np.where(np.isin(np.arange(d), [j, *first]), 0, 2)  # the first parents can only be removed
+        position[j] = 1
+        parents, cost, _ = problem.choose(j, first.tolist(), position)
+        numbers.add(len(parents))
+        assert cost == pytest.approx(score.cost(j, parents.tolist()), abs=1e-6)
+        everyone = np.full(d, -1)
+        everyone[j] = 0
+        parents, cost, _ = problem.choose(j, None, everyone)
+        assert cost == pytest.approx(score.cost(j, parents.tolist()), abs=1e-6)
+    assert len(numbers) > 1
+
+
 def test_every_kernel_is_compiled_for_one_signature():
     for score in (gaussian_score(14), counts_score(14)):
         search_local(score, effort="fast", required=np.eye(14, k=5, dtype=bool))
-    modules = (local_cost_kernels, local_parent_kernels, local_kernels)
+    modules = (local_cost_kernels, local_count_kernels, local_parent_kernels, local_kernels)
     used = {name: value for module in modules for name, value in vars(module).items()}
     compiled = {name: len(kernel.overloads) for name, kernel in used.items() if hasattr(kernel, "overloads")}
     assert compiled

@@ -8,6 +8,7 @@
 
 Interventions and categories use a second search that only asks for the cost of a node with given parents:
 `local_scores`, `local_search`, `local_chains`, `local_chain`, `local_problem`, `local_kernels` with its parts
-`local_parent_kernels`, `local_cost_kernels` and `local_kernel_arrays`. `score_choice` chooses the score of categories.
-Both searches use `chain_run`, `search_clock`, `queue_kernels` and `shared_kernels`.
+`local_parent_kernels`, `local_cost_kernels`, `local_count_kernels` and `local_kernel_arrays`.
+`score_choice` chooses the score of categories. Both searches use `chain_run`, `search_clock`, `queue_kernels` and
+`shared_kernels`.
 """

@@ -1,4 +1,4 @@
-"""Compiled costs of a node given its parents, for Gaussian columns and for tables of counts.
+"""Compiled costs of a node given its parents: those of Gaussian columns; `local_count_kernels` has those of categories.
 
 All candidates for one more parent are evaluated together: they share the regression on the parents, or the table of the
 parents' levels.
@@ -6,31 +6,27 @@ parents' levels.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from golem.solvers.order.jit import inlined, kernel
+from golem.solvers.order.local_count_kernels import count_costs
 from golem.solvers.order.local_kernel_arrays import (
     ALLOWED,
-    BIC,
     BY_PARENTS,
     COLLINEAR,
     COSTS,
     FIRST_COVARIANCE,
     GAUSSIAN,
-    INTEGER,
     KIND,
     LIMIT,
     NODE,
-    OTHER,
     OWN,
     PER_COEFFICIENT,
     SIZE,
     START,
     STRIDE,
-    UNSIGNED,
     VARIANCE,
     WIDTH,
     Candidates,
@@ -38,7 +34,7 @@ from golem.solvers.order.local_kernel_arrays import (
     Problem,
     Work,
 )
-from golem.solvers.order.shared_kernels import MIX, NO_NODE, ONE, add_multiple
+from golem.solvers.order.shared_kernels import ONE, add_multiple
 
 
 @kernel
@@ -140,160 +136,6 @@ def gaussian_costs(problem: Problem, candidates: Candidates, work: Work, j: int,
                     total += cost
                 else:
                     costs[c] += cost
-    return total
-
-
-@kernel
-def find_key(keys: Any, key: Any) -> Any:
-    """Return where a key is, or belongs, in a hash table."""
-    mask = np.uint64(keys.size - 1)
-    at = (key * MIX) >> np.uint64(20) & mask
-    while keys[at] != key and keys[at] != np.uint64(0):
-        at = at + np.uint64(1) & mask
-    return at
-
-
-@kernel
-def store_value(memo: Memo, key: Any, value: float) -> None:
-    """Store the value of a set."""
-    at = find_key(memo.value_key, key)
-    if memo.value_key[at] != key:
-        memo.value_key[at] = key
-        memo.value_used[0] += 1
-    memo.value[at] = value
-
-
-@kernel
-def combine(codes: Any, levels: Any, nodes: Any, k: int, combination: Any, table: Any) -> Any:
-    """Count the combinations of levels of some nodes that occur, and give each row the number of its combination."""
-    n, q = codes.shape[1], ONE
-    for r in range(n):
-        combination[r] = 0
-    for i in range(k):
-        column, factor = codes[nodes[i]], np.uint32(levels[nodes[i]])
-        for r in range(n):
-            combination[r] = combination[r] * factor + column[r]
-        q *= factor
-        if q > 256:
-            for a in range(q):
-                table[a] = -1
-            q = ONE - 1
-            for r in range(n):
-                at = UNSIGNED(combination[r])
-                if table[at] < 0:
-                    table[at] = q
-                    q += 1
-                combination[r] = table[at]
-    return q
-
-
-@kernel
-def cell_value(kind: int, count: int, share: float, least: float) -> Any:
-    """Return what a cell of a contingency table adds to the value of its set."""
-    if kind == BIC:
-        return -2.0 * count * np.log(count)
-    if count == 1:
-        return -2.0 * np.log(share)
-    return 2.0 * (least - math.lgamma(count + share))
-
-
-@kernel
-def count_cells(table: Any, pair: Any, other: Any, weight: Any, step: int, size: int) -> None:
-    """Count how often the pairs occur with each level of another node; a level has `step` cells of the table.
-
-    If the table is small, the second half of the rows has a table of its own: to count in one cell twice in a row takes
-    longer, as the second time waits for the first.
-    """
-    half = pair.size // 2
-    # An odd row is counted with the first half.
-    middle = pair.size - half
-    apart, factor = size if 4 * size <= half else size - size, UNSIGNED(step)
-    for a in range(size + apart):
-        table[a] = 0
-    second, later_pair, later_other = table[apart : apart + size], pair[middle:], other[middle:]
-    for i in range(half):
-        table[UNSIGNED(other[i]) * factor + UNSIGNED(pair[i])] += weight[i]
-        second[UNSIGNED(later_other[i]) * factor + UNSIGNED(later_pair[i])] += weight[middle + i]
-    for i in range(half, middle):
-        table[UNSIGNED(other[i]) * factor + UNSIGNED(pair[i])] += weight[i]
-    for a in range(apart):
-        table[a] += second[a]
-
-
-@kernel
-def tallied_value(kind: int, tally: Any, share: float, least: float) -> Any:
-    """Return what cells with small counts add to the value of their set, and empty the tally."""
-    value = 0.0
-    for count in range(ONE, tally.size):
-        if tally[count] > 0:
-            value += tally[count] * cell_value(kind, count, share, least)
-            tally[count] = 0
-    return value
-
-
-@kernel
-def tabulate(
-    problem: Problem, memo: Memo, work: Work, q: int, cells: float, key: Any, margin_key: Any, c: int, j: int
-) -> None:
-    """Store the values of the set of parents, candidate c (or NO_NODE) and j, and of the same set without j.
-
-    The parents have q combinations, which are combined with j. The larger set has `cells` combinations of levels in
-    all.
-    """
-    table, tally, kind, r = work.table, work.tally, problem.kind, problem.nodes[WIDTH, j]
-    levels, step, other = ONE, ONE - 1, problem.codes[j]
-    if c != NO_NODE:
-        levels, step, other = problem.nodes[WIDTH, c], q * r, problem.codes[c]
-    count_cells(table, work.combination, other, problem.weight, step, q * levels * r)
-    share, value, margin = problem.prior / cells, 0.0, 0.0
-    least, least_margin = math.lgamma(share), math.lgamma(share * r)
-    for a in range(q * levels):
-        total = ONE - 1
-        for b in range(a * r, a * r + r):
-            count = INTEGER(table[b])
-            total += count
-            if count >= tally.shape[1]:
-                value += cell_value(kind, count, share, least)
-            else:
-                tally[0, count] += 1
-        if total >= tally.shape[1]:
-            margin += cell_value(kind, total, share * r, least_margin)
-        else:
-            tally[1, total] += 1
-    store_value(memo, key, value + tallied_value(kind, tally[0], share, least))
-    store_value(memo, margin_key, margin + tallied_value(kind, tally[1], share * r, least_margin))
-
-
-@inlined
-def count_costs(problem: Problem, candidates: Candidates, memo: Memo, work: Work, j: int, P: Any, k: int) -> Any:
-    """Do the same as `gaussian_costs` for categories."""
-    first, m = candidates.first[j], candidates.first[j + 1] - candidates.first[j]
-    costs, levels, keys, nodes = work.vectors[COSTS], problem.nodes[WIDTH], candidates.keys[2], work.slots[OTHER]
-    # The empty set has the key 1, because 0 marks free places of the table.
-    base, cells, q, total = np.uint64(1), 1.0 * levels[j], NO_NODE, 0.0
-    for i in range(k):
-        nodes[i] = candidates.slots[NODE, first + P[i]]
-        base += keys[nodes[i]]
-        cells *= levels[nodes[i]]
-    for slot in range(-1, m):
-        if slot < 0 or costs[slot] < np.inf:
-            c = candidates.slots[NODE, first + slot] if slot >= 0 else NO_NODE
-            margin_key = base + keys[c] if slot >= 0 else base
-            key = margin_key + keys[j]
-            at, margin_at = find_key(memo.value_key, key), find_key(memo.value_key, margin_key)
-            if memo.value_key[at] != key or memo.value_key[margin_at] != margin_key:
-                if q == NO_NODE:
-                    q = combine(problem.codes, levels, nodes, k, work.combination, work.table)
-                    pair, own = work.combination, problem.codes[j]
-                    for i in range(pair.size):
-                        pair[i] = pair[i] * np.uint32(levels[j]) + own[i]
-                tabulate(problem, memo, work, q, cells * (levels[c] if slot >= 0 else 1), key, margin_key, c, j)
-                at, margin_at = find_key(memo.value_key, key), find_key(memo.value_key, margin_key)
-            cost = memo.value[at] - memo.value[margin_at]
-            if slot < 0:
-                total = cost
-            else:
-                costs[slot] += cost
     return total
 
 

@@ -16,7 +16,8 @@ WITH_MORE: Any = np.bool_(True)
 ALONE: Any = np.bool_(False)
 # Kinds of scores.
 GAUSSIAN, BDEU, BIC = 0, 1, 2
-# Rows of `Problem.nodes`: columns or levels, the first of a node's own columns in its block, the size of the block.
+# Rows of `Problem.nodes`: columns or levels, the first of a node's own columns in its block (or of its levels), the
+# size of the block.
 WIDTH, OWN, STRIDE = 0, 1, 2
 # Rows of `Problem.values`.
 PER_COEFFICIENT, SIZE, LIMIT, BY_PARENTS = 0, 1, 2, 3
@@ -27,6 +28,8 @@ ALLOWED, REQUIRED, LIKELY = 1, 2, 4
 # how many there are; the slot to remove, and the record without it.
 PARENTS, COUNT, ADDITIONS, GAINS, REMOVAL, WITHOUT = 0, 1, 2, 3, 4, 5
 NOTHING, UNKNOWN = -1, -2
+# Cells of a table with a count below this are counted by their count, as logarithms are slow.
+TALLIED = 64
 # Entries of `Memo.used`.
 RECORDS, POOL = 0, 1
 # What may be left over at the end of each, so that a step of a walk fits.
@@ -50,9 +53,11 @@ class Problem(NamedTuple):
     corner: Any
     rows: Any
     blocks: Any
-    # Counts: codes of shape (d, n), how often each row occurs, and the equivalent sample size.
+    # Counts: codes of shape (d, n); how often each row occurs, empty if all occur once; the rows of each level as bits,
+    # from those of the first level of node j at OWN; the equivalent sample size.
     codes: Any
     weight: Any
+    bits: Any
     prior: float
 
 
@@ -86,7 +91,8 @@ class Memo(NamedTuple):
 class Work(NamedTuple):
     """Scratch space: lists of slots, vectors along slots and columns, whitened parents V, a small matrix A, tables.
 
-    `tally` counts the cells of a table by their counts, those of the table and those of its margin.
+    `tally` counts the cells of a table by their counts, those of the table and those of its margin. `sets` are sets of
+    rows, as bits, and `sizes` their numbers of rows.
     """
 
     slots: Any
@@ -96,6 +102,8 @@ class Work(NamedTuple):
     combination: Any
     table: Any
     tally: Any
+    sets: Any
+    sizes: Any
 
 
 class Agenda(NamedTuple):

@@ -28,8 +28,8 @@ _RECORDS_PER_NODE, _MOST_RECORDS = 1 << 11, 1 << 19
 _POOL_PER_RECORD, _VALUES_PER_RECORD = 32, 4
 _FEW_RECORDS, _SHARED_VALUES = 1 << 12, 1 << 20
 _NOT_CHOSEN = -2
-# Cells of a table with a count below this are counted by their count, as logarithms are slow.
-_TALLIED = 64
+# Sets of rows at most, and the words that they take, so that they stay in the cache.
+_MOST_SETS, _WORDS_OF_SETS = 128, 1 << 16
 
 
 class Values(NamedTuple):
@@ -66,6 +66,7 @@ class LocalProblem:
         self.rows = np.full(self.d, 0.0)
         # Values of sets do not depend on the candidates. Searches of few nodes run in one thread and share them.
         self._shared: Values | None = None
+        self._work: kernels.Work | None = None  # of `choose`
         if isinstance(score, GaussianBlocks):
             self.arrays = _gaussian_arrays(score, limits)
             self.rows += [score.rows[list(own)].sum() for own in score.terms]
@@ -97,7 +98,9 @@ class LocalProblem:
             number[j] = len(parents)
             given[: len(parents)] = np.searchsorted(others, np.sort(np.asarray(parents, dtype=np.int64)))
         state = np.stack([position, position, position])
-        choose_parents(self.arrays, candidates, memo, self.scratch(candidates), state, number, given)
+        if self._work is None:
+            self._work = self.scratch(candidates)
+        choose_parents(self.arrays, candidates, memo, self._work, state, number, given)
         record = state[kernels.RECORD, j]
         first_set, chosen = memo.records[0], memo.records[record]
         at = first_set[kernels.ADDITIONS]
@@ -146,7 +149,7 @@ class LocalProblem:
         """Return the required parents of j and those of the given ones that are allowed and fit into the limit."""
         known, size, limit = self.known[j], self.arrays.values[kernels.SIZE], self.arrays.values[kernels.LIMIT, j]
         must = np.flatnonzero(known & kernels.REQUIRED)
-        may = np.setdiff1d(parents[known[parents] & kernels.ALLOWED != 0], must)
+        may = parents[known[parents] & (kernels.ALLOWED | kernels.REQUIRED) == kernels.ALLOWED]
         return np.concatenate([must, may[size[must].sum() + np.cumsum(size[may]) <= limit]])
 
     def obeying(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -201,6 +204,8 @@ class LocalProblem:
         """Allocate scratch space for nodes with these candidates."""
         most = int(np.diff(candidates.first).max(initial=0))
         rows, table, columns, width, depth = 0, 0, most, 0, 0
+        words = self.arrays.bits.shape[1]
+        sets = min(_MOST_SETS, _WORDS_OF_SETS // words) if words else 0
         if isinstance(self.score, GaussianBlocks):
             width = int(self.score.sizes.max())
             columns = (most + 1) * width if not self.complete else int(self.score.first[-1])
@@ -216,7 +221,9 @@ class LocalProblem:
             A=np.zeros((2 * width, 2 * width)),
             combination=np.zeros(rows, dtype=np.uint32),
             table=np.zeros(table, dtype=np.int32),
-            tally=np.zeros((2, _TALLIED), dtype=np.int64),
+            tally=np.zeros((2, kernels.TALLIED), dtype=np.int64),
+            sets=np.zeros((sets, words), dtype=np.uint64),
+            sizes=np.zeros(sets, dtype=np.int64),
         )
 
 
@@ -289,25 +296,39 @@ def _gaussian_arrays(score: GaussianBlocks, limits: Vector) -> kernels.Problem:
         blocks=np.ascontiguousarray(score.matrices).reshape(-1),
         codes=np.zeros((0, 0), dtype=np.uint32),
         weight=np.zeros(0, dtype=np.int32),
+        bits=np.zeros((0, 0), dtype=np.uint64),
         prior=1.0,
     )
 
 
 def _count_arrays(score: Counts, limits: Vector) -> kernels.Problem:
     """Return the problem of counts. Rows are merged if all combinations of levels are fewer than the rows."""
-    codes, weight = score.codes, np.ones(len(score.codes), dtype=np.intp)
-    if score.sizes.sum() < np.log(max(len(codes), 1)):
+    codes, weight = score.codes, np.zeros(0, dtype=np.intp)
+    levels, merged = score.levels.astype(np.int64), score.sizes.sum() < np.log(max(len(codes), 1))
+    if merged:
         codes, weight = np.unique(codes, axis=0, return_counts=True)
-    levels = score.levels.astype(np.int64)
+    columns = np.ascontiguousarray(codes.T, dtype=np.uint32)
     return kernels.Problem(
         kind=kernels.BDEU if score.kind == "bdeu" else kernels.BIC,
-        nodes=np.stack([levels, np.zeros_like(levels), np.zeros_like(levels)]),
+        nodes=np.stack([levels, np.cumsum(levels) - levels, np.zeros_like(levels)]),
         values=_values(score, limits),
         term_first=np.zeros(0, dtype=np.int64),
         corner=np.zeros(0, dtype=np.int64),
         rows=np.zeros(0),
         blocks=np.zeros(0),
-        codes=np.ascontiguousarray(codes.T, dtype=np.uint32),
+        codes=columns,
         weight=weight.astype(np.int32),
+        bits=np.zeros((0, 0), dtype=np.uint64) if merged else _level_bits(columns, levels),
         prior=score.equivalent_sample_size,
     )
+
+
+def _level_bits(columns: NDArray[np.uint32], levels: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the rows of every level of every node as bits of 64-bit words."""
+    bits = np.zeros((levels.sum(), -(-columns.shape[1] // 64) * 8), dtype=np.uint8)
+    rows = iter(bits)
+    for column, number in zip(columns, levels.tolist(), strict=True):
+        for level in range(number):
+            packed = np.packbits(column == level)
+            next(rows)[: len(packed)] = packed
+    return bits.view(np.uint64)
