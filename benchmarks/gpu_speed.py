@@ -5,9 +5,10 @@ Parts:
 - cores: seconds of the order solver under equal noise variances on two cores, for the speed-up; `fit_speed.py gpu` has
   the times on the device
 - same: 20 random problems, CPU and GPU, in double and in single precision
-- adam: milliseconds per step at d = 100 ... 3200, one by one with LU, and the fast way (replayed; from d = 1024 on
-  with accelerate=True), in the first 1000 steps and in the next 2000; S(B) and the graph after 1000 steps of both, and
-  of a control
+- steps: milliseconds per step of `Golem.paper("ev")`, for stacks of `--problems` and d of `--sizes`, after the first
+  third of `--count` steps
+- adam: milliseconds per step at d = 100 ... 3200: one by one with LU; replayed, in the first 1000 steps and in the next
+  2000; and from d = 1024 on with accelerate=True; S(B) and the graph after 1000 steps, and of a control
 - spread: S(B) after 1000 steps at d = 200, by LU and by warm inverses, from covariances that differ by rounding errors
 - paths: S(B) during the solve at d = 1600, with both inverses, from three covariances each
 - batch: many problems of d = 100 in one solve
@@ -33,6 +34,7 @@ import torch
 
 import golem
 from golem import Golem, Moments
+from golem.estimator import fit_stacked
 from golem.runtime.devices import Placement
 from golem.runtime.gpu import LARGE, warm_inverse
 from golem.runtime.gpu.accelerated import Accelerated, accelerated_functions
@@ -149,45 +151,60 @@ def take(functions: Accelerated | None = None, replaying: bool = True) -> None:
     adam_module.pays_to_replay = pays_to_replay if replaying else lambda objective: False
 
 
-def adam(options: argparse.Namespace) -> None:
-    """Time steps of Adam: one by one with LU, and the fast way (replayed, or from 1024 variables on accelerated).
+def steps(options: argparse.Namespace) -> None:
+    """Time steps of whole fits."""
+    print("| problems | d | ms per step |")
+    print("|---|---|---|")
+    count = 30 if options.quick else options.count
+    for d in (20,) if options.quick else options.sizes:
+        tables = [simulate(d, 2 * d, random_state=100 + seed).data for seed in range(options.problems)]
+        spent = []
+        for taken in (count // 3, count):
+            began = wait(options.device)
+            fit_stacked(Golem.paper("ev", device=options.device, max_iter=taken), tables)
+            spent.append(wait(options.device) - began)
+        each = (spent[1] - spent[0]) / (count - count // 3) * 1e3
+        print(f"| {options.problems} | {d} | {each:.2f} |", flush=True)
 
-    The control is a third run, one by one, on a covariance changed by a rounding error. If it ends at a different
+
+def adam(options: argparse.Namespace) -> None:
+    """Time steps of Adam: one by one with LU, replayed, and accelerated.
+
+    The control is another run, one by one, on a covariance changed by a rounding error. If it ends at a different
     score, so does every run whose sums are rounded differently.
     """
-    print("| d | ms per step, LU | ms per step | later | how | S(B) relative to LU's, same graph | the control's |")
+    print(
+        "| d | LU, ms per step | replayed | later | accelerated | S(B) relative to LU's, same graph | the control's |"
+    )
     print("|---|---|---|---|---|---|---|")
     steps = 30 if options.quick else 1000
     for d in (100,) if options.quick else options.sizes:
         S = Placement(options.device).put(Moments.from_rows(draw(d, 5000, 2, options.device)[1]).covariance)
         functions, found, seconds = Accelerated(), {}, {}
-        for name, fast, matrix, count in (
-            ("lu", False, S, steps),
-            ("control", False, S * (1 + 1e-15), steps),
-            ("taken", True, S, steps),
-            ("longer", True, S, 3 * steps),
-        ):
+        runs = [("lu", S, steps), ("control", S * (1 + 1e-15), steps), ("replayed", S, steps), ("later", S, 3 * steps)]
+        for name, matrix, count in runs + ([("accelerated", S, steps)] if d >= LARGE else []):
             objective = Objective(matrix, GaussianEV(), lambda_sparsity=2e-2, lambda_dag=5.0)
-            take(functions, replaying=fast)
-            accelerate = fast and d >= LARGE
+            take(functions, replaying=name not in ("lu", "control"))
+            accelerate = name == "accelerated"
             Adam(max_iter=5, accelerate=accelerate).solve(objective)
             functions.inverse = WarmInverse()
             began = wait(options.device)
             found[name] = Adam(max_iter=count, accelerate=accelerate).solve(objective)
             seconds[name] = wait(options.device) - began
-        how = "replayed"
+        each = {name: spent / steps * 1e3 for name, spent in seconds.items()}
+        fast = ""
         if d >= LARGE:
             inverse = functions.inverse
-            how = f"LU in {inverse.cold_starts} of {inverse.calls}, {inverse.checks / inverse.calls:.2f} checks"
-        each = {name: spent / steps * 1e3 for name, spent in seconds.items()}
+            checks = inverse.checks / inverse.calls
+            fast = f"{each['accelerated']:.2f} (LU in {inverse.cold_starts} of {inverse.calls}, {checks:.2f} checks)"
         ends = {name: (one.terms["score"], round_to_dag(one.weights, 0.3).weights != 0) for name, one in found.items()}
         told = [
             f"{abs(ends[name][0] / ends['lu'][0] - 1):.1e}, {np.array_equal(ends[name][1], ends['lu'][1])}"
-            for name in ("taken", "control")
+            for name in ("replayed", "control")
         ]
         print(
-            f"| {d} | {each['lu']:.2f} | {each['taken']:.2f} | {(each['longer'] - each['taken']) / 2:.2f} | {how} | "
-            f"{told[0]} | {told[1]} |",
+            f"| {d} | {each['lu']:.2f} | {each['replayed']:.2f} | {(each['later'] - each['replayed']) / 2:.2f} | "
+            f"{fast} | {told[0]} | {told[1]} |",
             flush=True,
         )
 
@@ -299,7 +316,7 @@ def products(options: argparse.Namespace) -> None:
         print(f"| {d} | {dtype} | {spent[0]:.2f} | {spent[1]:.2f} |", flush=True)
 
 
-PARTS = {part.__name__: part for part in (cores, same, adam, spread, paths, batch, stacks, products)}
+PARTS = {part.__name__: part for part in (cores, same, steps, adam, spread, paths, batch, stacks, products)}
 
 
 def main() -> None:
@@ -307,7 +324,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="+", choices=list(PARTS))
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 400, 1600, 3200], help="of adam")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 400, 1600, 3200], help="of steps, adam")
+    parser.add_argument("--problems", type=int, default=1, help="in the stack of steps")
+    parser.add_argument("--count", type=int, default=900, help="of steps")
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     name = torch.cuda.get_device_name() if options.device.startswith("cuda") else platform.machine()
