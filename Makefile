@@ -29,7 +29,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 # Any CPU build will do; TORCH can name another one.
 TORCH ?= torch==2.13.0
 $(VENV)/.installed-torch: $(VENV)/.installed-dev
-	$(BIN)/python -m pip install --quiet '$(TORCH)'
+	$(BIN)/python -m pip install --quiet '$(TORCH)' 'triton; sys_platform == "linux"'
 	@touch $@
 
 $(VENV)/.installed-distributed: $(VENV)/.installed-dev
