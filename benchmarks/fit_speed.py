@@ -101,7 +101,10 @@ def fit(options: argparse.Namespace) -> None:
         + " | ".join(f"{v}, s | {v} processor, s | {v} search, s | {v} SHD-C" for v in versions),
         end=" | ",
     )
-    print("old / new, s | processor | SHD-C, new - old (SE) | score, new - old |\n|" + "---|" * (7 + 4 * len(versions)))
+    print(
+        "old / new, s | processor | SHD-C, new - old (SE) | score, new - old (SE) |\n|"
+        + "---|" * (7 + 4 * len(versions))
+    )
     sizes = options.sizes or ((20, 100) if options.quick else (20, 100, 500, 1000))
     for kind in options.columns:
         for noise in options.noise:
@@ -130,10 +133,10 @@ def compared(found: dict[str, tuple[list[float], ...]]) -> str:
         return " | | | "
     new, old = np.array(found["new"]), np.array(found["old"])
     error, score = new[3] - old[3], new[4] - old[4]
-    deviation = error.std(ddof=1) / np.sqrt(len(error)) if len(error) > 1 else np.nan
+    deviations = [values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan for values in (error, score)]
     return (
         f"{old[0].mean() / new[0].mean():.1f} | {old[1].mean() / new[1].mean():.1f} | "
-        f"{error.mean():+.2f} ({deviation:.2f}) | {score.mean():+.4f}"
+        f"{error.mean():+.2f} ({deviations[0]:.2f}) | {score.mean():+.4f} ({deviations[1]:.4f})"
     )
 
 
