@@ -17,8 +17,9 @@ TITLE = """# Results
 
 <!-- Generated from the tables by `make docs`; do not edit. -->
 
-How many claims of each experiment hold. Its page has the verdicts, the figures and the numbers. The paper has 12 seeds
-everywhere. With fewer seeds a 95% interval is wide, and some claims stay undecided that look clear in the figures.
+How many claims of each experiment hold. Each experiment has a page with the verdicts, the figures and the numbers. The
+paper has 12 seeds everywhere. With fewer seeds a 95% interval is wide, and some claims stay undecided that look clear
+in the figures.
 
 | experiment | holds | does not hold | undecided | what was run |
 |---|---|---|---|---|

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from golem.estimator.settings import PAPER_THRESHOLD
 from golem.experiments import sweep
 from golem.experiments.analysis.claims import Finding, judge
-from golem.experiments.analysis.comparisons import better, difference
+from golem.experiments.analysis.comparisons import better, difference, settings
 from golem.experiments.analysis.figures import Panels
 from golem.experiments.analysis.inference import MIN_SEEDS, all_hold, is_higher, is_lower, within
 from golem.experiments.analysis.tables import average, distinct, done, interaction, label, metric, paired, where
@@ -126,7 +125,7 @@ def _gap(table: Table) -> Iterable[Finding]:
     elif shrinks and abs(last.value) >= abs(first.value):
         shrinks = False
     later = interaction(table, "shd", "golem-ev-l1", "golem-ev", {"n": rows[-1]}, {"n": rows[1]})
-    yield f"{listed}; last minus first {change.signed()}, last minus second {later.signed()}", shrinks
+    yield f"{listed}; last minus first {change.signed()}, last minus second n {later.signed()}", shrinks
 
 
 @judge(*METHODS[3:5], select=_with_derived)
@@ -172,29 +171,24 @@ def _acyclicity(table: Table) -> Iterable[Finding]:
         if not {full, without} <= set(distinct(table, "method")):
             continue
         rows = where(done(table), method=full)
-        highest, cyclic = max(_mean_h(where(rows, **cell)) for cell in _settings(rows)), average(rows, "cyclic")
-        # These means need no interval: they are of the graphs that were learned. Only enough of them.
+        other = where(done(table), method=without)
+        if not rows or not other:
+            continue
+        found = [where(rows, **cell) for cell in settings(rows, ("graph", "n"))]
+        # No interval is needed: these are means of the learned graphs. But there must be enough of them.
+        enough = all(len(some) >= MIN_SEEDS for some in found)
+        highest = max(math.fsum(map(_h, some)) / len(some) for some in found)
         yield (
             f"{full}: highest mean of a setting {highest:.2g}, of a single graph {max(map(_h, rows)):.2g}, share of "
-            f"cyclic graphs {cyclic}",
-            None if cyclic.count < MIN_SEEDS else highest <= _LOW_H,
+            f"cyclic graphs {average(rows, 'cyclic')}",
+            highest <= _LOW_H if enough else None,
         )
-        other = where(done(table), method=without)
         less = paired(table, "log_h", full, without)
         yield (
             f"log10 of h, {full} - {without}: {less.signed()} (without the penalty h is at most "
             f"{max(map(_h, other)):.2g}, share of cyclic graphs {average(other, 'cyclic')})",
             is_lower(less),
         )
-
-
-def _settings(table: Table) -> list[dict[str, Any]]:
-    return [{"graph": graph, "n": n} for graph in distinct(table, "graph") for n in distinct(table, "n")]
-
-
-def _mean_h(table: Table) -> float:
-    """Return the mean of h, infinity if it overflowed in one row; NaN if there is no row."""
-    return math.fsum(map(_h, table)) / len(table) if table else math.nan
 
 
 CLAIMS = {

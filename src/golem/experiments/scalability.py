@@ -89,7 +89,8 @@ def _faster(table: Table, first: str, second: str, ratio: float, large: int = 0)
             seconds = ", ".join(f"{name} {mean(pair[name] for pair in known)}" for name in (first, second))
             found = mean(math.log2(pair[second] / pair[first]) for pair in known)
             seeds = "1 seed" if found.count == 1 else f"{found.count} seeds"
-            parts.append(f"d = {d} ({seeds}): {seconds}{f' ({slow})' if slow else ''}, ratio {2**found.value:.3g}")
+            typical = f"geometric mean of the ratios {2**found.value:.3g}"
+            parts.append(f"d = {d} ({seeds}): {seconds}{f' ({slow})' if slow else ''}, {typical}")
             if found.count >= MIN_SEEDS and int(d) >= large:
                 outcome = within(found, math.log2(ratio), math.inf)
                 if (outcome and stopped[first]) or (outcome is False and stopped[second]):
@@ -101,7 +102,7 @@ def _faster(table: Table, first: str, second: str, ratio: float, large: int = 0)
     text = f"seconds, and the ratio of {second} to {first}: {sizes}"
     if outcome is not None or not large:
         return text, outcome
-    return text, None, f"At d = {large} or more no {MIN_SEEDS} seeds of both ran on the same hardware."
+    return text, None, f"No size of {large} or more has {MIN_SEEDS} seeds that both methods ran on the same hardware."
 
 
 def _times(rows: Table) -> str:

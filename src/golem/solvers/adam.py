@@ -12,8 +12,7 @@ from array_api_compat import device
 from numpy.typing import NDArray
 
 from golem.runtime.arrays import namespace, to_numpy
-from golem.runtime.gpu import LARGE
-from golem.runtime.gpu.accelerated import accelerated_functions
+from golem.runtime.gpu.accelerated import accelerated_functions, is_accelerated
 from golem.runtime.gpu.host_copy import HostCopy
 from golem.runtime.in_place import add_squares, minus_ratio, move_towards
 from golem.runtime.matrix_functions import EXACT, MatrixFunctions, using
@@ -91,7 +90,7 @@ class Adam:
 
     def peak_matrices(self, acyclicity: Acyclicity, lambda_dag: float, d: int, on_cpu: bool = False) -> int:
         """Return the largest number of (d, d) matrices that a solve holds (measured, rounded up)."""
-        exact = not self.accelerate or d < LARGE
+        exact = not (self.accelerate and is_accelerated(d))
         replayed = not on_cpu and self.batch_size is None and exact and is_replayable(acyclicity, lambda_dag, d)
         return 48 if replayed else 24
 

@@ -58,7 +58,10 @@ def test_rows_of_a_changed_source_tree_are_counted(tmp_path):
     table = table_of(TASKS)
     assert "source tree" not in published(table, tmp_path)[0]
     table[0]["commit"] = "0123456789ab+"
-    assert "1 row with a + after the commit ran on a source tree with later changes." in published(table, tmp_path)[0]
+    assert (
+        "1 row with a + after the commit ran on a source tree with uncommitted changes."
+        in published(table, tmp_path)[0]
+    )
 
 
 def test_values_without_any_row_are_named(tmp_path):

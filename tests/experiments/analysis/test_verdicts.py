@@ -210,7 +210,7 @@ def test_stated_times_are_those_of_the_seeds_that_are_compared():
     golem = [row | {"fit_seconds": 1.0} if row["hardware"] == "GPU" else row for row in golem]
     notears = [row | {"hardware": "CPU"} for row in large("notears-l1", lambda d: 10, 50.0)]
     found = load("scalability").verdicts(golem + notears)[2]
-    assert "d = 400 (3 seeds): golem-ev 10 ± 0, notears-l1 50 ± 0, ratio 5" in found.measured
+    assert "d = 400 (3 seeds): golem-ev 10 ± 0, notears-l1 50 ± 0, geometric mean of the ratios 5" in found.measured
 
 
 def test_times_in_batches_are_not_compared():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from golem.runtime.gpu import elimination
-from golem.runtime.gpu.planned_inverse import PlannedInverse
+from golem.runtime.gpu.planned_inverse import PlannedInverse, _iterations_for
 
 
 @pytest.fixture(autouse=True)
@@ -68,3 +68,8 @@ def test_lu_is_planned_for_a_singular_block_and_left_again(rng):
     np.testing.assert_allclose(planned.transposed_inverse(M), np.linalg.inv(M).T, rtol=0, atol=1e-14)
     assert planned.review() == (True, True)
     assert planned.iterations > 0
+
+
+@pytest.mark.parametrize("residuals", [[1e6, 1e12], [np.nan, np.nan], [np.inf, np.inf], [1.0, 1.0]])
+def test_residuals_that_no_iteration_makes_smaller_lead_to_lu(residuals):
+    assert _iterations_for(residuals, 1e-10) == 0

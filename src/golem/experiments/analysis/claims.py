@@ -95,10 +95,8 @@ def _reason(findings: list[Finding], holds: bool | None, not_run: str, seeds: in
             if count == 1
             else f"{decisive} of {count} comparisons {one if decisive == 1 else some}"
         )
-        # The numbers that refute a claim of several comparisons; without them a reader has to search.
-        which = [] if holds or count == 1 else [one[0] for one in findings if one[1] is False]
-        intro = "" if not which else ", for example: " if len(which) > _MOST_QUOTED else ": "
-        return " ".join([f"{text} it{intro}{'; '.join(which[:_MOST_QUOTED])}.", *stated])
+        quoted = "" if holds or count == 1 else _quoted([finding[0] for finding in findings if finding[1] is False])
+        return " ".join([f"{text} it{quoted}.", *stated])
     parts = [f"{not_run}."] if not_run else []
     if unclear and not stated:
         text = (
@@ -107,6 +105,12 @@ def _reason(findings: list[Finding], holds: bool | None, not_run: str, seeds: in
         cause = "the 95% interval contains both outcomes"
         parts.append(f"{text} open: {f'there are only {seeds} seeds' if seeds < MIN_SEEDS else cause}.")
     return " ".join(parts + stated)
+
+
+def _quoted(texts: list[str]) -> str:
+    """Write the numbers that refute a claim of several comparisons, so that a reader need not search for them."""
+    intro = ", for example: " if len(texts) > _MOST_QUOTED else ": "
+    return intro + "; ".join(texts[:_MOST_QUOTED])
 
 
 def judge(*methods: str, **options: Any) -> Callable[[Callable[[Table], Iterable[Finding]]], Judge]:

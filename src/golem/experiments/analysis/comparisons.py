@@ -67,9 +67,12 @@ class Settings:
     @property
     def reason(self) -> str:
         """Why a claim about settings is undecided, if it is."""
-        few = f"{self.few} of {self.total} settings have fewer than {MIN_SEEDS} seeds." if self.few else ""
-        close = f"{self.open - self.few} of {self.total} settings are too close to decide."
-        return " ".join([close] * (self.open > self.few) + [few] * bool(few))
+        parts = []
+        if self.open > self.few:
+            parts.append(f"{self.open - self.few} of {self.total} settings are too close to decide.")
+        if self.few:
+            parts.append(f"{self.few} of {self.total} settings have fewer than {MIN_SEEDS} seeds.")
+        return " ".join(parts)
 
     def judge(self, share: float) -> bool | None:
         """Return whether more than a share is better; False if too many are worse for the undecided ones to matter."""
@@ -86,7 +89,7 @@ def count_settings(
     A setting is decided on the data sets that all methods have completed.
     """
     rows = shared(table, [*ours, *others])
-    found = [where(rows, **cell) for cell in _settings(table, by)]
+    found = [where(rows, **cell) for cell in settings(table, by)]
     return Settings.count((_one_beats_all(some, metric, ours, others), len(distinct(some, "seed"))) for some in found)
 
 
@@ -94,7 +97,7 @@ def count_pairs(table: Table, metric: str, ours: Sequence[str], others: Sequence
     """Count settings and pairs of one of our methods and another one, by which of the two has the lower metric."""
     return Settings.count(
         (better(table, metric, first, second, **cell), seeds)
-        for cell in _settings(table, by)
+        for cell in settings(table, by)
         for first in ours
         for second in others
         if (seeds := paired(table, metric, first, second, **cell).count)
@@ -108,7 +111,7 @@ def _one_beats_all(table: Table, metric: str, ours: Sequence[str], others: Seque
     return False if any(all(outcomes[a, b] is False for a in ours) for b in others) else None
 
 
-def _settings(table: Table, by: Sequence[str]) -> list[dict[str, Any]]:
+def settings(table: Table, by: Sequence[str]) -> list[dict[str, Any]]:
     """Return the combinations of values of some columns that the table has."""
     found = dict.fromkeys(tuple(row[name] for name in by) for row in table)
     return [dict(zip(by, values, strict=True)) for values in found]

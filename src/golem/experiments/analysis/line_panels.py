@@ -91,10 +91,11 @@ class Lines:
         most: dict[Any, int] = defaultdict(int)
         for point in (point for name in drawn for point in found[name]):
             most[point.x, point.place] = max(most[point.x, point.place], point.count)
+        common = self._common(table, values)
         for number, name in enumerate(drawn):
             places = _places(values, _DODGE * (number - (len(drawn) - 1) / 2), self.log_x)
             self._draw_method(axes, name, found[name], places, most)
-            self._mark_common(axes, table, name, places)
+            self._mark_common(axes, name, common, places)
         self._mark_stopped(axes, table, _places(values, 0.0, self.log_x))
         self._set_ticks(axes, values)
 
@@ -142,22 +143,32 @@ class Lines:
                 ring: dict[str, Any] = {"marker": "o", "markersize": 8, "markerfacecolor": "none", "linestyle": ""}
                 axes.plot(across, heights, color=BLACK, markeredgewidth=0.8, gid=GPU, **ring)
 
-    def _mark_common(self, axes: Axes, table: Table, name: str, places: dict[Any, float]) -> None:
-        """Mark the means over the data sets that all methods have completed, where these are fewer than a method has.
+    def _common(self, table: Table, values: Sequence[Any]) -> dict[Any, Table]:
+        """Return the rows on the data sets that all methods have completed, at places where some have more.
 
         The mean of a method whose runs on hard data were stopped would look too good next to the others. Methods with
         too few seeds to be compared do not count.
         """
+        found: dict[Any, Table] = {}
         if self.y.endswith("seconds") or self.median or self.by_device:
-            return
-        for value, place in places.items():
+            return found
+        for value in values:
             rows = done(where(table, method=tuple(self.methods), **{self.x: value}))
-            compared = [one for one in self.methods if len(distinct(where(rows, method=one), "seed")) >= MIN_SEEDS]
-            common, own = shared(rows, compared), where(rows, method=name)
-            mean = average(common, self.y, method=name)
-            if name in compared and mean.count >= MIN_SEEDS and len(where(common, method=name)) < len(own):
+            compared = [name for name in self.methods if len(distinct(where(rows, method=name), "seed")) >= MIN_SEEDS]
+            rows = where(rows, method=tuple(compared))
+            common = shared(rows, compared)
+            # The rows of methods that have completed more than these.
+            longer = [name for name in compared if len(where(rows, method=name)) > len(common) // len(compared)]
+            found[value] = where(common, method=tuple(longer))
+        return found
+
+    def _mark_common(self, axes: Axes, name: str, common: dict[Any, Table], places: dict[Any, float]) -> None:
+        """Mark the mean over the data sets that all methods have completed."""
+        for value, rows in common.items():
+            mean = average(rows, self.y, method=name)
+            if mean.count >= MIN_SEEDS:
                 look = style_of(name).options() | {"markerfacecolor": "none", "linestyle": "", "markersize": 5}
-                axes.plot(place, mean.value, gid=COMMON, **look)
+                axes.plot(places[value], mean.value, gid=COMMON, **look)
 
     def _mark_stopped(self, axes: Axes, table: Table, places: dict[Any, float]) -> None:
         """Mark how many runs were not completed at the edge of a panel, in the colours of their methods."""

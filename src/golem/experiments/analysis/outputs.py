@@ -169,7 +169,9 @@ def _what_was_run(table: Table) -> list[str]:
         f"{'; '.join(distinct(ended, 'hardware'))}; {seconds:.0f} s of work in total.",
     ]
     if changed := sum(str(row.get("commit") or "").endswith("+") for row in table):
-        lines.append(f"{counted(changed, 'row')} with a + after the commit ran on a source tree with later changes.")
+        lines.append(
+            f"{counted(changed, 'row')} with a + after the commit ran on a source tree with uncommitted changes."
+        )
     if partial := _partly(table):
         lines.insert(
             1,

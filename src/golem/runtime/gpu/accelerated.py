@@ -55,4 +55,9 @@ def accelerated_functions(B: Array) -> MatrixFunctions:
         )
     if B.dtype != namespace(B).float64:
         raise ValueError("accelerate=True needs dtype='float64'; set it or remove accelerate")
-    return Accelerated() if B.shape[-1] >= LARGE else EXACT
+    return Accelerated() if is_accelerated(B.shape[-1]) else EXACT
+
+
+def is_accelerated(d: int) -> bool:
+    """Return whether matrices of this size are accelerated; exact functions are not slower for smaller ones."""
+    return d >= LARGE

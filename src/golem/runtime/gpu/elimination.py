@@ -21,10 +21,10 @@ def inverse_by_halves(M: Array) -> Array:
 
     A and S are inverted in the same way. In all, this has as many operations as one product of d x d matrices.
 
-    Digits are lost if a leading block A is nearly singular. For M = I - B with acyclic weights B this cannot happen:
-    all leading blocks have determinant 1, in any order of the variables. With the weights of the paper's recipe, which
-    are nearly acyclic, ||I - M M^-1|| stays below 1e-5 (checked for d = 100 and 200). The caller has to check and
-    refine the result.
+    Digits are lost if a leading block A is nearly singular. For M = I - B with acyclic weights B, every leading block
+    has determinant 1, in any order of the variables, so that none is singular, though some can be ill-conditioned. With
+    the weights of the paper's recipe, which are nearly acyclic, ||I - M M^-1|| stays below 1e-5 (checked for d = 100
+    and 200). The caller has to check and refine the result.
     """
     # In C order also if M is a transposed view: the kernel for blocks reads rows.
     inverse = namespace(M).empty(M.shape, dtype=M.dtype, device=device(M))
@@ -45,6 +45,6 @@ def _invert(M: Array) -> None:
     left, right = A @ B, C @ A
     add_product(D, C, left, factor=-1.0)
     _invert(D)
-    add_product(B, left, D, 0.0, -1.0)
-    add_product(C, D, right, 0.0, -1.0)
+    add_product(B, left, D, share=0.0, factor=-1.0)
+    add_product(C, D, right, share=0.0, factor=-1.0)
     add_product(A, left, C, factor=-1.0)

@@ -23,9 +23,9 @@ class PlannedInverse:
     """Transposed inverses by elimination without pivoting, refined by a number of iterations that is fixed in advance.
 
     Let Y be an approximate M^-T, and E = I - M'Y its residual. A Newton-Schulz iteration, Y + Y E, squares the
-    residual. If it is at most the square root of the rounding error before the last iteration, the result is exact to
-    rounding. `review` checks this for all matrices since the last review. Nearly all operations are products, which on
-    a GPU take a small part of the time of LU, above all for stacks.
+    residual. The result is exact to rounding if the residual before the last iteration is at most the square root of
+    the rounding error. `review` checks this for all matrices since the last review. Nearly all operations are products,
+    which on a GPU take a small part of the time of LU, above all for stacks.
 
     Attributes
     ----------
@@ -79,6 +79,6 @@ def _iterations_for(residuals: list[float], bound: float) -> int:
     if small is not None:
         return small + 1
     size, count = residuals[-1], len(residuals)
-    while size > bound and count <= _MOST_ITERATIONS:
+    while bound < size < 1 and count <= _MOST_ITERATIONS:
         size, count = size**2, count + 1
     return count if size <= bound and count <= _MOST_ITERATIONS else 0

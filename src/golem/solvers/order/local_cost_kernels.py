@@ -1,7 +1,6 @@
-"""Compiled costs of a node given its parents: those of Gaussian columns; `local_count_kernels` has those of categories.
+"""Compiled costs of a node given its parents, for Gaussian columns. `local_count_kernels` has those of categories.
 
-All candidates for one more parent are evaluated together: they share the regression on the parents, or the table of the
-parents' levels.
+All candidates for one more parent are evaluated together: they share the regression on the parents.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def cell_value(kind: int, count: int, share: float, least: float) -> Any:
     x = count + share
     if count < TALLIED:
         return 2.0 * (least - math.lgamma(x))
-    # Stirling's series, exact to rounding for such numbers and several times faster.
+    # Stirling's series, with an error below 1e-12 for such numbers, is several times faster.
     series = (1.0 / 12.0 - 1.0 / (360.0 * x * x)) / x
     return 2.0 * (least - ((x - 0.5) * np.log(x) - x + _HALF_LOG_2_PI + series))
 
