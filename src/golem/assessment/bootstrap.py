@@ -29,6 +29,7 @@ from golem.data.coded_sample import coded_sample
 from golem.data.environment_input import Targets, is_interventional
 from golem.data.environment_sample import EnvironmentSample, read_environment_sample
 from golem.data.inputs import read_knowledge
+from golem.data.levels import warn_of_codes
 from golem.data.moments import Moments
 from golem.data.resampling import Sample, half_of, resampler
 from golem.data.row_blocks import row_sample
@@ -142,7 +143,9 @@ def _source(model: Golem, data: Any, environments: Any, targets: Targets | None)
     names = model.moments_.variables if hasattr(model, "moments_") else None
     known = getattr(model, "environments_", None)
     if not (is_interventional(data, environments, targets) or known or isinstance(data, EnvironmentSample)):
-        return coded_sample(data, model.missing, names) or resampler(data, model.missing, names)
+        sample = coded_sample(data, model.missing, names) or resampler(data, model.missing, names)
+        warn_of_codes(data, sample.moments.coding, stacklevel=4)
+        return sample
     targets = known.named_targets if targets is None and known is not None else targets
     return read_environment_sample(data, environments, targets, model.missing, names)
 

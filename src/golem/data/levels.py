@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from golem.data.checks import DataWarning
 from golem.data.files.csv_format import is_number
 from golem.data.files.markers import USUAL_MARKERS
 from golem.data.table_errors import constant
-from golem.data.table_input import parsed
+from golem.data.table_input import eager_frame, is_table, parsed
 from golem.data.variables import FEW_VALUES, Coding, Variable
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.option_words import as_categories, dropping, setting
@@ -23,6 +24,8 @@ from golem.runtime.option_words import as_categories, dropping, setting
 Counts = Mapping[str, int]
 # Whole numbers may be codes if there are at most FEW_VALUES different ones, each in so many rows on average.
 ROWS_PER_VALUE = 10
+# Most columns with more values have more in these rows already, so that the others need not be counted.
+_FIRST_ROWS = 100
 # If at most this many cells of a numeric column contain text, the cells are at fault, not the column.
 FEW_CELLS = 3
 # Text with more levels than this, and than half of the rows, identifies rows.
@@ -35,14 +38,20 @@ _DATE = re.compile(
     r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:\d{2}.*)?"
     r"|\d{1,2}:\d{2}(:\d{2})?"
 )
+_OTHER_TYPES = "convert them to text or to the type 'category'. Otherwise convert them to floats to avoid this warning"
 _WITH_UNIT = re.compile(r"[+-]?\d[\d.,]*\s*([^\d\s.,:/-][^\d]*)")
 _OTHER_NUMBER = re.compile(r"[+-]?[$€£]?\s?\d[\d\s.,']*\s?[%$€£]?")
 
 
 def are_few_integers(counts: Counts) -> bool:
     """Return whether numbers may be codes of categories: few different whole numbers in many rows each."""
-    few = 1 < len(counts) <= FEW_VALUES and sum(counts.values()) >= ROWS_PER_VALUE * len(counts)
+    few = _are_few(len(counts), sum(counts.values()))
     return few and all(re.fullmatch(r"-?\d+", level) for level in counts)
+
+
+def _are_few(values: int, rows: int) -> bool:
+    """Return whether this many different values in this many rows may be codes."""
+    return 1 < values <= FEW_VALUES and rows >= ROWS_PER_VALUE * values
 
 
 def is_text(counts: Counts, parse: Callable[[str], float | None] = parsed) -> bool:
@@ -148,3 +157,32 @@ def note_of_codes(codes: Mapping[str, int], are_categories: bool, remedy: str = 
         f"{counted(len(codes), 'column')} {'contains' if one else 'contain'} only a few distinct whole numbers and "
         f"{'is' if one else 'are'} treated as {taken}: {listed}. If these are {other}, {remedy}."
     )
+
+
+def warn_of_codes(table: Any, coding: Coding | None = None, stacklevel: int = 3) -> None:
+    """Warn of the integer columns of a DataFrame that are used as numbers, but may be codes of categories.
+
+    Parameters
+    ----------
+    table : table
+        The data of a fit; only tables with column types are checked.
+    coding : Coding, optional
+        The variables of the table, if it has categories.
+    stacklevel : int
+        Number of calls between the warning and the user's line.
+    """
+    if not is_table(table):
+        return
+    frame, categories = eager_frame(table), set() if coding is None else set(coding.categories)
+    integers = [name for name, kind in frame.schema.items() if kind.is_integer() and str(name) not in categories]
+    codes: dict[str, int] = {}
+    for name in integers:
+        column = frame.get_column(name)
+        # Missing values count as one more.
+        if column.head(_FIRST_ROWS).n_unique() <= FEW_VALUES + 1:
+            present = column.drop_nulls()
+            values = present.n_unique()
+            codes |= {str(name): values} if _are_few(values, len(present)) else {}
+    if codes:
+        sentence = note_of_codes(codes, are_categories=False, remedy=_OTHER_TYPES)
+        warnings.warn(sentence, DataWarning, stacklevel=stacklevel)

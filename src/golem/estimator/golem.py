@@ -19,6 +19,7 @@ from golem.data.environment_input import Targets, is_interventional
 from golem.data.environments import Intercepts, Intervention
 from golem.data.inputs import TableEstimator, read_data, read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.levels import warn_of_codes
 from golem.data.missing import MissingChoice, require_choice
 from golem.estimator.category_fit import fit_categories
 from golem.estimator.category_settings import ScoreChoice, require_numbers, require_score
@@ -286,6 +287,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
             return self._conclude(*run_environments(self, solver, X, environments, targets, rows))
         if (coded := read_categories(X, self.missing)) is not None:
             self._forget()
+            warn_of_codes(X, coded[0].coding)
             fit_categories(self, coded[0], given_rows(coded[1], rows), solver)
             return self._warned()
         with array_words(isinstance(X, np.ndarray)):
@@ -303,6 +305,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         require_numbers(self)
         self.moments_, rows = read_data(self, X, incomplete=isinstance(solver, Order))
         self.missing_ = self.moments_.missing
+        warn_of_codes(X, stacklevel=4)
         bounded, checked = isinstance(solver, Order), checks_independence(self, solver)
         uses_scale = self.noise == "ev" or not bounded
         require_learnable(self.moments_, uses_scale=uses_scale, independent=checked, bounded=bounded, stacklevel=5)

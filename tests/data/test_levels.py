@@ -1,0 +1,123 @@
+"""The report about integer columns that may be codes of categories."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from golem import DataWarning, Golem, GolemCV, bootstrap
+from golem.data.coded_tables import CodedTable
+from golem.data.levels import warn_of_codes
+
+
+def frame(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({"age": rng.normal(size=n), "ward": rng.integers(1, 5, n), "stay": rng.normal(size=n)})
+
+
+def warned(call, *arguments):
+    """Return the sentences of the warnings of a call."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        call(*arguments)
+    assert {warning.category for warning in found} <= {DataWarning}
+    return [str(warning.message) for warning in found]
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda table: table,
+        lambda table: table.astype({"ward": "int8"}),
+        lambda table: table.astype({"ward": "UInt16"}),
+        lambda table: table.astype({"ward": "Int64"}).assign(ward=lambda t: t["ward"].where(t.index != 3)),
+        lambda table: table.set_axis(range(3), axis=1),
+        pl.from_pandas,
+        lambda table: pl.from_pandas(table).with_columns(pl.col("ward").cast(pl.Int128)),
+        pa.Table.from_pandas,
+        pa.RecordBatch.from_pandas,
+    ],
+)
+def test_codes_are_reported_once_per_fit_in_every_library(convert):
+    table = convert(frame())
+    (said,) = warned(Golem(missing="drop").fit, table)
+    name = "1" if 1 in getattr(table, "columns", ()) else "ward"
+    assert said == (
+        f"1 column contains only a few distinct whole numbers and is treated as numeric: '{name}' (4 values). If these "
+        "are codes of categories, convert them to text or to the type 'category'. Otherwise convert them to floats to "
+        "avoid this warning."
+    )
+
+
+def test_the_warning_names_the_line_of_the_user():
+    for table in (frame(), frame().assign(sex=["f", "m"] * 100)):
+        with pytest.warns(DataWarning, match="treated as numeric") as found:
+            Golem().fit(table)
+        assert found[0].filename == __file__
+
+
+@pytest.mark.parametrize(("kind", "is_category"), [("category", True), (str, True), (float, False), ("Float64", False)])
+def test_another_type_decides(kind, is_category):
+    table = frame().astype({"ward": kind})
+    model = Golem()
+    assert warned(model.fit, table) == []
+    assert model.variables_[1].is_category == is_category
+    as_text = pl.from_pandas(frame()).with_columns(pl.col("ward").cast(pl.String))
+    assert warned(model.fit, as_text) == []
+    assert model.variables_[1].is_category
+
+
+def test_codes_next_to_categories_and_counts_are_reported():
+    rng = np.random.default_rng(1)
+    counts = pd.DataFrame(
+        {"visits": rng.poisson(100, 200), "ward": rng.integers(4, size=200), "on": rng.choice(2, 200)}
+    )
+    for table in (counts, counts.assign(sex=rng.choice(["f", "m"], 200))):
+        (said,) = warned(Golem().fit, table)
+        assert "2 columns contain only" in said
+        assert "are treated as numeric: 'ward' (4 values), 'on' (2 values). " in said
+    # Without the counts, all columns are categories, which is what the report then says.
+    (said,) = warned(Golem().fit, counts.drop(columns="visits"))
+    assert "are treated as categories: 'ward' (4 values), 'on' (2 values). " in said
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.arange(200),
+        np.arange(200) // 15,  # 14 values in all rows, but only 7 in the first hundred
+        np.where(np.arange(200) < 150, np.arange(200) % 2, np.arange(200)),
+        np.full(200, 7),
+    ],
+    ids=["row numbers", "sorted", "many values in the last rows", "constant"],
+)
+def test_other_integers_are_not_reported(column):
+    assert warned(warn_of_codes, frame().drop(columns="ward").assign(new=column)) == []
+
+
+def test_few_rows_and_arrays_are_not_reported():
+    assert warned(warn_of_codes, frame()[:39]) == []
+    assert len(warned(warn_of_codes, frame()[:40])) == 1
+    for data in (
+        frame().to_numpy(),
+        frame()[["ward"]].to_numpy(),
+        frame().to_numpy().tolist(),
+        CodedTable.read(frame()),
+    ):
+        assert warned(warn_of_codes, data) == []
+
+
+def test_a_search_for_the_penalty_and_a_bootstrap_report_codes_once():
+    assert len(warned(GolemCV(Golem(), "bic", lambda_sparsity=[0.1, 0.2]).fit, frame())) == 1
+    assert len(warned(bootstrap, Golem(), frame(), 2)) == 1
+    model = Golem().fit(frame().astype(float))
+    assert warned(bootstrap, model, frame(), 2) == []
+    assert warned(model.diagnose, frame()) == []
+
+
+def test_environments_cannot_have_categories_and_report_no_codes():
+    table = frame().assign(arm=np.repeat(["control", "treated"], 100))
+    assert warned(lambda: Golem().fit(table, environments="arm", targets={"control": [], "treated": ["age"]})) == []
