@@ -151,6 +151,27 @@ def test_missing_categories_are_counted_once_per_cell_and_dropped_or_estimated()
     assert estimated.missing.columns == {"age": 1, "site": 7}
 
 
+def test_em_is_not_advised_if_no_row_is_complete_because_of_categories(tmp_path):
+    data = frame().astype({"site": object, "stage": object})
+    data.loc[::2, "site"] = None
+    data.loc[1::2, "stage"] = None
+    data.to_csv(tmp_path / "table.csv", index=False)
+    for read in (
+        CodedTable.read(data).moments,
+        lambda missing: moments_from_file(tmp_path / "table.csv", missing=missing),
+    ):
+        with pytest.raises(ValueError, match=r"0 rows after dropping 120 rows with missing values\. Impute the values"):
+            read("drop")
+        with pytest.raises(ValueError, match=r"'site' and 'stage' are never .* Drop columns: \S*drop\S*=\['stage'\]"):
+            read("em")
+    numbers = frame().assign(**dict(zip("uvw", np.random.default_rng(3).normal(size=(3, 120)), strict=True)))
+    for k, name in enumerate("uvw"):
+        numbers.loc[k::3, name] = np.nan
+    with pytest.raises(ValueError, match=r"with missing values\. Try missing='em'"):
+        CodedTable.read(numbers).moments("drop")
+    assert CodedTable.read(numbers).moments("em").missing.rows == 120
+
+
 @pytest.mark.filterwarnings("ignore:.* levels with")
 def test_levels_without_complete_rows_have_no_column():
     data = frame()

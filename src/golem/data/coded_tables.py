@@ -24,13 +24,13 @@ from golem.data.levels import (
     require_levels,
     warn_of_rare_levels,
 )
-from golem.data.missing import Missing, MissingChoice, require_choice
+from golem.data.missing import Missing, MissingChoice, require_choice, rows_in_common
 from golem.data.moments import Moments
 from golem.data.table_errors import require_finite, row_number, too_few_rows
 from golem.data.table_input import are_booleans, eager_frame, is_table, rows_and_names
 from golem.data.unusable import Unusable, unusable_error, unusable_in_rows
 from golem.data.variables import FEW_VALUES, Codes, Coding, Variable, codes_of_numbers, number_levels
-from golem.runtime.names import column_names
+from golem.runtime.names import column_names, positions
 from golem.runtime.progress import Counter
 from golem.runtime.types import Indices, Matrix, Vector
 
@@ -106,14 +106,16 @@ class CodedTable:
         checked = self.rows if missing == "error" else np.where(absent, 0.0, self.rows)
         require_finite(checked, names, categories=self.coding.categories)
         used = self.complete() if missing == "drop" else self
-        require_levels(used.coding)
         if len(used.rows) < 2:
-            raise too_few_rows(len(used.rows), int(absent.any(axis=1).sum()))
+            categories = bool(absent[:, self.coding.levels > 0].any())
+            raise too_few_rows(len(used.rows), int(absent.any(axis=1).sum()), categories)
+        require_levels(used.coding)
         X, columns = used.coding.expand(used.rows), used.coding.column_names
         record: dict[str, Any] = {}
         if missing == "em" and absent.any():
             if dependent := dependent_variables(self.rows, self.coding):
                 raise unusable_error(dependent)
+            rows_in_common(absent, names)  # its error names variables, not their columns
             moments = Moments.by_em(X, columns, progress=progress)
             assert moments.missing is not None  # EM always records what it found
             record = {"rows_used": moments.missing.rows_used, "iterations": moments.missing.iterations}
@@ -144,6 +146,19 @@ def dependent_variables(rows: Matrix, coding: Coding) -> list[Unusable]:
         name = owner[column.name]
         found.setdefault(name, Unusable(name, tuple(other for other in others if other != name), column.is_empty))
     return list(found.values())
+
+
+def drop_for_em(table: CodedTable) -> list[str] | None:
+    """Return the variables to drop so that Gaussian EM can estimate the moments; None if it cannot without others.
+
+    The rows may be those of a sample, so levels that do not occur in them are ignored.
+    """
+    found = [variable.name for variable in dependent_variables(table.rows, table.coding) if variable.determined_by]
+    coding = table.coding.selected([name for name in table.coding.names if name not in found])
+    absent = np.isnan(table.rows[:, positions(coding.names, table.coding.names)])
+    present = (~absent).astype(float)
+    is_possible = len(absent) > coding.first[-1] and (present.T @ present).all()
+    return found if is_possible else None
 
 
 def moments_of_columns(

@@ -94,9 +94,13 @@ def constant_sentence(names: Sequence[str]) -> str:
     return f"Column {names[0]!r} is constant." if len(names) == 1 else f"Constant columns: {quoted(names)}."
 
 
-def too_few_rows(n: int, dropped: int = 0) -> ValueError:
-    """Return the error for a table with few rows, perhaps after incomplete rows were dropped."""
-    reason = f" after dropping {counted(dropped, 'row')} with missing values. Try missing='em'" if dropped else ""
+def too_few_rows(n: int, dropped: int = 0, categories: bool = False) -> ValueError:
+    """Return the error for a table with few rows, perhaps after incomplete rows were dropped.
+
+    `categories` says that values of categories are missing; Gaussian EM is then not advised.
+    """
+    instead = "Impute the values first, or drop columns with many missing values" if categories else "Try missing='em'"
+    reason = f" after dropping {counted(dropped, 'row')} with missing values. {instead}" if dropped else ""
     got = counted(n, "row") if n != 1 else "1 row (n_samples = 1)"  # scikit-learn's word, for its checks
     return ValueError(f"golem needs at least 3 rows (10 per column is better); got {got}{reason}.")
 

@@ -1,8 +1,12 @@
 """Marks of missing values, spikes at 0 and numbers of rows are named; measurements are not."""
 
+import re
+
 import numpy as np
+import pandas as pd
 import pytest
 
+from golem import Golem, diagnose
 from golem.assessment.diagnostics.odd_values import find_odd_values, find_spikes
 from golem.datasets import load_sachs
 from golem.runtime.option_words import as_options
@@ -74,3 +78,48 @@ def test_zeros_that_mark_missing_values_are_named(rows, rng):
     rows[:, 0] = np.where(zero, 0, np.exp(rng.normal(size=300)))
     assert find_odd_values(NAMES, rows).level == "ok"
     assert find_spikes(NAMES, rows).finding.endswith(f"0 in 'a' ({zero.mean():.1%} of the rows).")
+
+
+def with_zeros(n=300, seed=0):
+    """Return a table with zeros that may mark missing values, and missing values of a category."""
+    rng = np.random.default_rng(seed)
+    dose = np.where(rng.random(n) < 0.4, 0, np.exp(rng.normal(size=n)))
+    kind = rng.choice(["a", "b", "c"], n)
+    table = pd.DataFrame({"dose": dose, "size": rng.normal(size=n), "kind": kind}).astype({"kind": object})
+    table.loc[:9, "kind"] = None
+    return table
+
+
+def advised(table):
+    """Return the advice about the zeros of a table, and the table after following it."""
+    remedy = diagnose(Golem(missing="drop").fit(table), table)["spikes"].remedy
+    marked = table.replace({name: {0: np.nan} for name in re.findall(r"'(\w+)': {0: nan}", remedy)})
+    dropped = re.search(r"drop\(columns=\[(.*)\]\)", remedy)
+    return remedy, marked.drop(columns=[] if dropped is None else re.findall(r"\w+", dropped[1]))
+
+
+def test_advice_for_a_table_with_categories_works():
+    remedy, table = advised(with_zeros())
+    assert remedy == "If they mark missing values, use X.replace({'dose': {0: nan}}) and missing='em'."
+    assert Golem(missing="em").fit(table).missing_.columns.keys() == {"dose", "kind"}
+
+
+def test_advice_drops_the_columns_that_em_refuses():
+    copied = with_zeros().assign(copy=lambda t: t["kind"].map({"a": "A", "b": "B", "c": "C"}))
+    # The last one is a copy only where the dose is not zero.
+    copied["later"] = np.where(copied["dose"] > 0, copied["size"] > 0, copied.index % 2 == 0)
+    copied["sign"] = copied["size"] > 0
+    with pytest.raises(ValueError, match="copies of each other"):
+        Golem(missing="em").fit(copied.replace({"dose": {0: np.nan}}))
+    remedy, table = advised(copied)
+    assert "use --na dose=0, --drop copy,sign and --missing em." in as_options(remedy)
+    assert Golem(missing="em").fit(table).missing_.cells == (copied["dose"] == 0).sum() + 10
+
+
+def test_em_is_not_advised_where_it_is_impossible():
+    # Each row has one of two doses.
+    table = with_zeros().assign(other=lambda t: np.where(t["dose"] > 0, 0, np.exp(t["size"])))
+    remedy, _ = advised(table)
+    assert remedy == "If they mark missing values, impute these values first."
+    with pytest.raises(ValueError, match="'dose' and 'other' are never observed together"):
+        Golem(missing="em").fit(table.replace({"dose": {0: np.nan}, "other": {0: np.nan}}))

@@ -11,6 +11,7 @@ import numpy as np
 from golem.assessment.diagnostics import columns, density, dependence, directions, odd_values, search
 from golem.assessment.diagnostics.finding import Diagnosis, Finding
 from golem.data.coded_sample import read_categories
+from golem.data.coded_tables import CodedTable
 from golem.data.moments import Moments
 from golem.data.variables import Coding
 from golem.runtime.messages import counted, quoted, shortened
@@ -46,7 +47,9 @@ def diagnose_categories(model: Golem, X: Any = None, *, refit: bool | None = Non
         values = rows[:, numbers]
         dependent, effective_rows = dependence.find_dependence(names, values)
         findings += [] if dependent is None else [dependent]
-        findings += [odd_values.find_odd_values(names, values), odd_values.find_spikes(names, values)]
+        table = CodedTable(coding, rows)
+        findings.append(odd_values.find_odd_values(names, values, table))
+        findings.append(odd_values.find_spikes(names, values, table))
     findings += [
         _find_rows(moments),
         density.find_density(model),

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from golem.assessment.diagnostics.finding import Finding
+from golem.data.coded_tables import CodedTable, drop_for_em
 from golem.runtime.messages import quoted, shortened
 from golem.runtime.option_words import as_missing, dropping
 from golem.runtime.types import Matrix, Vector
@@ -24,12 +25,13 @@ _SPIKE, _VALUES_BESIDE_SPIKE, _FEWEST_ZEROS = 5, 10, 5
 _FAR_FROM_MEAN = 3.5
 
 
-def find_odd_values(names: tuple[str, ...], rows: Matrix) -> Finding:
+def find_odd_values(names: tuple[str, ...], rows: Matrix, table: CodedTable | None = None) -> Finding:
     """Find values that may stand for missing ones, and columns that may number the rows.
 
     The first is a value that occurs more than once, at an end of its column, and is farther from all others than these
     are from each other (10 times as far, unless it is a usual code such as -999); or a 0 so far below the others that
-    it cannot be one of them. The second is a column of equally spaced values, each of which occurs once.
+    it cannot be one of them. The second is a column of equally spaced values, each of which occurs once. `table` has
+    these columns and categories, for advice that suits them.
     """
     codes: dict[float, dict[str, float]] = defaultdict(dict)
     for name, column in zip(names, rows.T, strict=True):
@@ -39,7 +41,7 @@ def find_odd_values(names: tuple[str, ...], rows: Matrix) -> Finding:
     parts, remedies = [], []
     if codes:
         parts.append(f"{shortened([_listed(code, shares) for code, shares in codes.items()], 3)}, far from all others")
-        remedies.append(f"If they mark missing values, use {_replaced(codes)} and missing='em'.")
+        remedies.append(_if_missing(codes, table))
     if numbering:
         parts.append(f"equally spaced values in {quoted(numbering, 3)}")
         remedies.append(f"Drop row numbers: {dropping(numbering)}.")
@@ -51,8 +53,11 @@ def find_odd_values(names: tuple[str, ...], rows: Matrix) -> Finding:
     return Finding("odd-values", "warning", sentence, " ".join(remedies))
 
 
-def find_spikes(names: tuple[str, ...], rows: Matrix) -> Finding:
-    """Find columns with many zeros among many other values; a 0 that is an odd value is not named again."""
+def find_spikes(names: tuple[str, ...], rows: Matrix, table: CodedTable | None = None) -> Finding:
+    """Find columns with many zeros among many other values; a 0 that is an odd value is not named again.
+
+    `table` as for `find_odd_values`.
+    """
     shares = {
         name: float((column == 0).mean())
         for name, column in zip(names, rows.T, strict=True)
@@ -61,8 +66,7 @@ def find_spikes(names: tuple[str, ...], rows: Matrix) -> Finding:
     if not shares:
         return Finding("spikes", "ok", "No column has far more zeros than other values.")
     sentence = f"Zeros are far more frequent than any other value: {_listed(0.0, shares)}."
-    remedy = f"If they mark missing values, use {_replaced({0.0: shares})} and missing='em'."
-    return Finding("spikes", "note", sentence, remedy)
+    return Finding("spikes", "note", sentence, _if_missing({0.0: shares}, table))
 
 
 def _listed(code: float, shares: dict[str, float]) -> str:
@@ -71,9 +75,21 @@ def _listed(code: float, shares: dict[str, float]) -> str:
     return f"{_written(code)} in {shortened(columns, 5)}"
 
 
-def _replaced(codes: dict[float, dict[str, float]]) -> str:
-    """Return how to turn the codes into missing values, in their columns."""
-    return as_missing([(name, _written(code)) for code, shares in codes.items() for name in shares])
+def _if_missing(codes: dict[float, dict[str, float]], table: CodedTable | None) -> str:
+    """Return how to treat codes as missing values in their columns: by EM, if it accepts the table."""
+    pairs = [(name, code) for code, shares in codes.items() for name in shares]
+    drop: list[str] | None = []
+    if table is not None:
+        rows = table.rows.copy()
+        for name, code in pairs:
+            column = rows[:, table.coding.names.index(name)]
+            column[column == code] = np.nan
+        drop = drop_for_em(CodedTable(table.coding, rows))
+    if drop is None:
+        return "If they mark missing values, impute these values first."
+    replaced = as_missing([(name, _written(code)) for name, code in pairs])
+    dropped = f", {dropping(drop)}" if drop else ""
+    return f"If they mark missing values, use {replaced}{dropped} and missing='em'."
 
 
 def _written(value: float) -> str:

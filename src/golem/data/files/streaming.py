@@ -296,7 +296,9 @@ def moments_of_shards(parts: Parts, shards: int) -> list[Moments]:
     n = sum(part.n for part in parts.values())
     if n < 2:
         dropped = sum(part.missing.rows for part in parts.values() if part.missing is not None)
-        raise too_few_rows(n, dropped)
+        gaps = {name for part in parts.values() if part.missing is not None for name in part.missing.columns}
+        categories = {name for part in parts.values() if part.coding is not None for name in part.coding.categories}
+        raise too_few_rows(n, dropped, categories=not gaps.isdisjoint(categories))
     empty = shards - sum(part.n > 0 for part in parts.values())
     if empty:
         raise ValueError(f"{empty} of {shards} shards have no rows, because there are only {n} rows. Use fewer shards.")
