@@ -84,6 +84,12 @@ def test_booleans_are_categories_in_every_container(data, tmp_path):
     np.testing.assert_allclose(moments.mean, (frequent ^ BOOLEANS).mean(axis=0))
 
 
+def test_names_of_columns_need_not_be_texts():
+    table = CodedTable.read(pd.DataFrame({0: np.arange(20.0), 1: ["a", "b"] * 10, 2: range(20)}))
+    assert table.coding.names == ("0", "1", "2") and table.coding.categories == ("1",)
+    np.testing.assert_array_equal(table.rows, np.stack([np.arange(20), np.arange(20) % 2, np.arange(20)]).T)
+
+
 def test_masked_booleans_are_missing():
     data = np.ma.masked_array(BOOLEANS, mask=np.arange(180).reshape(60, 3) == 7)
     assert np.argwhere(np.isnan(CodedTable.read(data).rows)).tolist() == [[2, 1]]

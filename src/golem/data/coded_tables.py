@@ -72,10 +72,12 @@ class CodedTable:
         for name, series in columns:
             if series.dtype.is_temporal():
                 raise dates(name, str(next(iter(series.drop_nulls().to_list()), None)))
-        numeric = [name for name in names if name not in found]
+        numeric = {name: series for name, series in columns if name not in found}
         if numeric:
-            values = rows_and_names(frame.select(numeric).to_native())[0]
-            found |= _numbers(dict(zip(numeric, values.T, strict=True)), frame)
+            # By position, because the names of a DataFrame need not be texts.
+            values = rows_and_names(frame[:, positions(list(numeric), names)].to_native())[0]
+            integers = [name for name, series in numeric.items() if series.dtype.is_integer()]
+            found |= _numbers(dict(zip(numeric, values.T, strict=True)), integers)
         coding = Coding(tuple(found[name][0] for name in names))
         # Each column is contiguous, as most of what follows goes through columns.
         rows = np.stack([found[name][1] for name in names]).T if names else np.empty((len(frame), 0))
@@ -331,10 +333,9 @@ def level_counts(coding: Coding, rows: Matrix) -> dict[str, dict[str, int]]:
     return counts
 
 
-def _numbers(columns: Mapping[str, Vector], frame: Any) -> dict[str, tuple[Variable, Vector]]:
+def _numbers(columns: Mapping[str, Vector], integers: Sequence[str]) -> dict[str, tuple[Variable, Vector]]:
     """Return columns of numbers as they are; integers as categories if all columns have few whole numbers."""
     numbers = {name: (Variable(name), column) for name, column in columns.items()}
-    integers = [name for name in columns if frame.schema[name].is_integer()]
     if not integers:
         return numbers
     if any(len(np.unique(column[:_FIRST_ROWS])) > FEW_VALUES for column in columns.values()):
