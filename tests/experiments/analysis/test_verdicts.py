@@ -230,7 +230,7 @@ def test_every_claim_of_the_paper_can_fail_on_some_table():
 def test_standardizing():
     def table(by_units, scale_free):
         names = dict.fromkeys(("golem-ev", "golem-nv", "notears-l1", "order-ev", "sort-regress-var"), by_units)
-        names |= dict.fromkeys(("order-nv", "fgs", "pc", "sort-regress-r2"), scale_free)
+        names |= dict.fromkeys(("order-nv", "fgs", "fgs-bic", "pc", "sort-regress-r2"), scale_free)
         return [
             row
             for name, more in names.items()
