@@ -1,6 +1,6 @@
 """Numbers from tables of rows."""
 
-from golem.experiments.analysis.tables import time_ratio
+from golem.experiments.analysis.tables import most_common_hardware, time_ratio
 
 
 def row(method, seed, seconds, status="done", hardware="here"):
@@ -22,3 +22,9 @@ def test_times_on_different_hardware_are_not_compared():
     assert time_ratio(table, "ours", "theirs") is None
     table += [row("ours", 1, 1.0), row("theirs", 1, 3.0)]
     assert time_ratio(table, "ours", "theirs") == (3.0, False)
+
+
+def test_the_most_common_hardware():
+    table = [row("ours", 0, 1.0), row("ours", 1, 9.0, hardware="there"), row("ours", 2, 2.0)]
+    assert most_common_hardware(table) == [table[0], table[2]]
+    assert most_common_hardware([]) == []

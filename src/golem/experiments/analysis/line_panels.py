@@ -48,13 +48,15 @@ class _Point:
     below: float
     above: float
     count: int
-    place: Any  # the hardware or device; points are joined if it is the same
+    place: Any  # the hardware of a time; points are joined if it is the same
     on_gpu: bool
 
 
 @dataclass(frozen=True)
 class Lines:
     """What a panel shows.
+
+    Times on different hardware are neither averaged nor joined. Accuracies are: a device changes them by rounding only.
 
     Parameters
     ----------
@@ -67,8 +69,6 @@ class Lines:
     median : bool
         Whether to draw median and quartiles instead of mean and standard error, for numbers that vary by orders of
         magnitude.
-    by_device : bool
-        Whether points from different devices are not joined. Times on different hardware never are.
     """
 
     x: str
@@ -76,7 +76,6 @@ class Lines:
     methods: Sequence[str]
     log_x: bool = False
     median: bool = False
-    by_device: bool = False
 
     def draw(self, axes: Axes, table: Table) -> None:
         """Draw the panel; words are equally spaced. `settle` then sets the vertical axis.
@@ -100,18 +99,18 @@ class Lines:
         self._set_ticks(axes, values)
 
     def _points(self, table: Table, values: Sequence[Any]) -> Iterator[_Point]:
-        """Yield the points of a method from left to right; one per hardware if they are not to be joined."""
-        column = "device" if self.by_device else ""
-        if self.y.endswith("seconds"):
-            column, table = "hardware", timed_alone(table)
+        """Yield the points of a method from left to right; those of times for each hardware."""
+        is_time = self.y.endswith("seconds")
+        if is_time:
+            table = timed_alone(table)
         for value in values:
             rows = done(where(table, **{self.x: value}))
-            for place in distinct(rows, column) or [None]:
-                some = where(rows, **{column: place}) if column and place is not None else rows
+            for place in (distinct(rows, "hardware") if is_time else []) or [None]:
+                some = rows if place is None else where(rows, hardware=place)
                 numbers = [number for row in some if not math.isnan(number := metric(row, self.y))]
                 if not numbers:
                     continue
-                on_gpu = column == "hardware" and any(row.get("device") not in ("cpu", None) for row in some)
+                on_gpu = is_time and any(row.get("device") not in ("cpu", None) for row in some)
                 if self.median:
                     low, height, high = np.quantile(numbers, (0.25, 0.5, 0.75))
                     yield _Point(value, height, height - low, high - height, len(numbers), place, on_gpu)
@@ -150,7 +149,7 @@ class Lines:
         too few seeds to be compared do not count.
         """
         found: dict[Any, Table] = {}
-        if self.y.endswith("seconds") or self.median or self.by_device:
+        if self.y.endswith("seconds") or self.median:
             return found
         for value in values:
             rows = done(where(table, method=tuple(self.methods), **{self.x: value}))

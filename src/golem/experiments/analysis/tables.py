@@ -117,6 +117,12 @@ def timed_alone(table: Table) -> Table:
     return [row for row in table if row.get("batch") in (None, "", 1)]
 
 
+def most_common_hardware(table: Table) -> Table:
+    """Return the rows of the hardware that most rows ran on, because times on different hardware have no mean."""
+    counts = Counter(row.get("hardware") for row in table)
+    return where(table, hardware=counts.most_common(1)[0][0]) if counts else []
+
+
 def where(table: Table, **values: Any) -> Table:
     """Return the rows with these values; a tuple, list or set means any of its values."""
     rows = list(table)
