@@ -301,3 +301,6 @@ def test_verdicts_give_their_reason_in_words():
     assert both.details[1:] == ("T:\n  - x (agrees)\n  - y (undecided)", "The paper: SHD 3")
     told = Judge(lambda table: [("x", None, "The hardware differs.")], ("a", "c"), partial=True).verdict("t", rows)
     assert told.why == "Not run: c. The hardware differs."
+    mixed = Judge(lambda table: [("x", None, "One was not run."), ("y", None), ("z", True)], ("a",)).verdict("m", rows)
+    open_ = "1 of 2 comparisons is open: the 95% interval contains both outcomes."
+    assert mixed.why == f"{open_} One was not run."
