@@ -39,6 +39,12 @@ def test_markers_at_zero_are_not_cut_off_on_linear_axes():
     assert axes.get_ylim()[0] < 0
 
 
+def test_negative_numbers_are_not_cut_off():
+    axes = panel(rows("a", [-5.0, 1.0]) + rows("b", [0.1, 40.0]), "fit_seconds")
+    assert axes.get_ylim()[0] < -5
+    assert axes.get_yscale() == "linear"
+
+
 def test_ties_stand_side_by_side():
     axes = panel(rows("a", [1.0, 1.0]) + rows("b", [1.0, 1.0]), "tpr", log_x=True)
     first, second = (np.asarray(container.lines[0].get_xdata()) for container in axes.containers)

@@ -220,7 +220,7 @@ def is_wide(row: Sequence[Axes]) -> bool:
     """Return whether small numbers could not be told apart on a linear axis."""
     heights, _ = _heights(row)
     positive = heights[heights > 0]
-    return positive.size > 0 and bool(positive.max() > _WIDE * np.quantile(positive, 0.25))
+    return positive.size > 0 and heights.min() >= 0 and bool(positive.max() > _WIDE * np.quantile(positive, 0.25))
 
 
 def settle(row: Sequence[Axes], y: str, *, log_y: bool = False) -> None:
@@ -231,7 +231,7 @@ def settle(row: Sequence[Axes], y: str, *, log_y: bool = False) -> None:
             _set_share_scale(axes, heights)
         elif log_y:
             _set_log_scale(axes, heights, tops)
-        elif heights.size:
+        elif heights.size and heights.min() >= 0:
             axes.set_ylim(-0.04 * max(axes.get_ylim()[1], 1e-9), None)
     if any(line.get_gid() == STOPPED for axes in row for line in axes.lines):
         _add_margin(row, at_top=y not in _SHARES)

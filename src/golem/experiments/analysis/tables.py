@@ -24,7 +24,7 @@ _ABOUT = ("key", "experiment", "method", "seed", "status", "device", "batch", *_
 _LABELS = {
     "shd": "SHD / d", "shd_c": "SHD-C / d", "sid": "SID / d", "tpr": "TPR", "h": "h(B)", "fit_seconds": "seconds",
     "shd_i": "SHD-I", "cyclic": "share cyclic", "columns": "", "d": "variables d", "n": "samples n",
-    "weight_scale": "weight scale alpha",
+    "weight_scale": "weight scale alpha", "score_gap": "S(B) / d minus golem-nv's",
 }  # fmt: skip
 
 
