@@ -100,14 +100,9 @@ def _sizes(grid: Grid, full: tuple[int, ...], quick: tuple[int, ...]) -> list[in
 
 def _runs(method: str, cell: dict[str, Any], grid: Grid) -> bool:
     """Return whether a method can run on a cell; raise a ValueError if a package that was asked for is missing."""
-    other = OTHER_PACKAGES.get(method)
-    if other is None:
-        return True
-    if cell["change"] != "hard" or cell["design"] == "dcdi":  # takes minutes per dense graph
-        return False
-    if not other.is_installed and grid.methods is not None and method in grid.methods:
-        raise ValueError(f"The method {method!r} needs another package. Install it with {other.install}.")
-    return other.is_installed
+    # gies takes minutes per dense graph.
+    unsuited = method in OTHER_PACKAGES and (cell["change"] != "hard" or cell["design"] == "dcdi")
+    return not unsuited and sweep.is_installed(method, grid)
 
 
 def draw(cell: dict[str, Any], seed: int) -> Drawn:
