@@ -118,3 +118,8 @@ def test_hard_cells_alone_have_gies(monkeypatch):
     monkeypatch.setitem(OTHER_PACKAGES, "gies", OtherPackage("no_such_module", "gies", lambda X: None))
     with pytest.raises(ValueError, match="'gies' needs another package"):
         load("interventions").tasks(Grid(methods=("gies",)))
+
+
+def test_seconds_are_on_a_logarithmic_axis():
+    drawn = load("interventions").figure(rows("order-hard", 1, seconds=1.0) + rows("gies", 2, seconds=3.0))
+    assert [axes.get_yscale() for axes in drawn.axes] == ["linear", "log"]

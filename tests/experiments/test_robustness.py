@@ -120,3 +120,10 @@ def test_a_violation_without_directions_by_shape_is_left_out():
     for row in (table := made("confounded", 5, 0, 5)):
         row["structure_edges"] = row["structure_right"] = 1000
     assert load("robustness").verdicts(table)[5].holds is False
+
+
+def test_error_bars_of_shares_end_at_0_and_1():
+    table = [row | {"columns": "raw"} for row in made("none", 1, 0, 0) + made("outliers", 0, 1, 0)]
+    for axes in load("robustness").figure(table).axes:
+        ends = [y for bars in axes.containers for segment in bars.lines[2][0].get_segments() for _, y in segment]
+        assert all(0 <= y <= 1 for y in ends if not np.isnan(y))

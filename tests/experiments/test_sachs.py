@@ -122,3 +122,10 @@ def test_the_preparation_matters_if_the_difference_on_the_same_samples_does_and_
 def test_the_order_of_the_three(notears, ev, holds):
     table = rows("golem-nv", [14] * 30, 11) + rows("notears-l1", [notears] * 30, 13) + rows("golem-ev", [ev] * 30, 21)
     assert load("sachs").verdicts(table)[3].holds is holds
+
+
+def test_the_axis_of_the_sid_fits_its_numbers_and_classes_have_none():
+    table = [row | {"sid": 50 + row["seed"]} for row in rows("golem-nv", [14] * 5, 11)] + rows("fgs", [11] * 5, 8)
+    sid = load("sachs").figure(table).axes[3]
+    assert sid.get_ylim()[0] > 40
+    assert [text.get_text() for text in sid.texts] == ["undefined\nfor classes"]

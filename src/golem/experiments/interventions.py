@@ -263,7 +263,9 @@ CLAIMS = {
     "Soft interventions, which double a variance or slopes, decide as much as hard ones.": _soft_as_good_as_hard,
     "The directions that rest on interventions are right.": _claims_are_right,
 }
-FIGURE = Panels(("shd_i", "fit_seconds"), "n", ("change", "targets"), METHODS, columns="d", log_x=True)
+FIGURE = Panels(
+    ("shd_i", "fit_seconds"), "n", ("change", "targets"), METHODS, columns="d", log_x=True, log_y=("fit_seconds",)
+)
 
 
 def figure(table: Table) -> Figure:

@@ -19,7 +19,7 @@ from golem.assessment.diagnostics import diagnose
 from golem.experiments import sweep
 from golem.experiments.analysis.claims import Finding, Judge, finished
 from golem.experiments.analysis.inference import Mean, within
-from golem.experiments.analysis.styles import BLUE, GREEN, GREY, VERMILLION
+from golem.experiments.analysis.styles import EVIDENCE_STYLES
 from golem.experiments.analysis.tables import average, distinct, done, share, where
 from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Table
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 METHODS = ("order", "order-ev")
 SOURCES = ("structure", "variances", "shape", "none")
-COLOURS = dict(zip(SOURCES, (BLUE, VERMILLION, GREEN, GREY), strict=True))
 # Checks that can notice a violation; "linearity" of curved effects, for example.
 FINDINGS = ("linearity", "independence", "outliers")
 NOTICED = {"nonlinear": "linearity", "outliers": "outliers"}
@@ -190,9 +189,11 @@ def figure(table: Table) -> Figure:
             place = np.arange(len(violations)) + 0.16 * (number - 1.5)
             for axes, measure in zip(column, measures, strict=True):
                 found = [measure(one, source) for one in rows]
+                shares, errors = (np.array([getattr(one, name) for one in found]) for name in ("value", "error"))
                 axes.errorbar(
-                    place, [one.value for one in found], yerr=[one.error for one in found], fmt="o", markersize=4,
-                    capsize=2, color=COLOURS[source], label="no evidence" if source == "none" else f"by {source}",
+                    place, shares, yerr=np.minimum(errors, [shares, 1 - shares]), capsize=2, elinewidth=0.8,
+                    label="no evidence" if source == "none" else f"by {source}",
+                    **EVIDENCE_STYLES[source].options() | {"linestyle": ""},
                 )  # fmt: skip
         column[0].set_title(f"{method}, {columns} columns", fontsize=10)
         column[-1].set_xticks(range(len(violations)), violations, rotation=35, ha="right", fontsize=9)
@@ -203,7 +204,8 @@ def figure(table: Table) -> Figure:
     labels = ("right directions among real edges", "real edges", "share of all edges")
     for axes, text in zip(panels[:, 0], labels, strict=True):
         axes.set_ylabel(text)
-    panels[-1][0].legend(frameon=False, fontsize=8)
+    handles, names = panels[0][0].get_legend_handles_labels()
+    whole.legend(handles, names, loc="outside lower center", ncols=len(SOURCES), frameon=False, fontsize=9)
     return whole
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from golem.experiments.analysis import figures
-from golem.experiments.analysis.styles import STYLES
+from golem.experiments.analysis.styles import EVIDENCE_STYLES, STYLES
 from golem.experiments.bivariate import figure as bivariate_figure
 from golem.experiments.identifiable import METHODS as IDENTIFIABLE
 
@@ -77,6 +77,10 @@ def test_methods_of_one_figure_have_colours_apart(first, second):
 def test_no_two_methods_of_a_figure_look_alike():
     styles = [STYLES[name] for name in IDENTIFIABLE]
     assert len({(style.color, style.marker, str(style.dashes)) for style in styles}) == len(styles)
+
+
+def test_kinds_of_evidence_differ_without_colour():
+    assert len({style.marker for style in EVIDENCE_STYLES.values()}) == len(EVIDENCE_STYLES)
 
 
 def test_a_wide_range_makes_an_axis_logarithmic():
