@@ -56,35 +56,60 @@ def test_the_distance_of_classes_counts_pairs():
     assert class_distance(chain, np.zeros((3, 3), dtype=bool)) == 2
 
 
+def rows(method, shd_i, seconds=0.5, right=20, reversed_=0, seeds=4, **changes):
+    """Return rows of one cell; a pair of distances alternates from seed to seed."""
+    return [
+        {"key": "k", "experiment": "interventions"}
+        | cell(**changes)
+        | {"method": method, "seed": seed, "status": "done", "hardware": "here", "mode": "full"}
+        | {"claimed_right": right, "claimed_reversed": reversed_, "fit_seconds": seconds}
+        | dict.fromkeys(("shd", "shd_i"), shd_i[seed % 2] if isinstance(shd_i, tuple) else shd_i)
+        for seed in range(seeds)
+    ]
+
+
+def holds(table):
+    return [verdict.holds for verdict in load("interventions").verdicts(table)]
+
+
 def test_the_verdicts_follow_from_the_table():
-    about = {"key": "k", "experiment": "interventions"}
-    rest = {"status": "done", "claimed_right": 20, "claimed_reversed": 0, "hardware": "here", "mode": "full"}
-
-    def rows(method, shd_i, seconds, **changes):
-        one = cell(**changes)
-        return [
-            about
-            | one
-            | {"method": method, "seed": seed}
-            | rest
-            | {"shd": shd_i, "shd_i": shd_i, "fit_seconds": seconds}
-            for seed in range(4)
-        ]
-
     def made(ours, theirs, soft, seconds):
-        table = rows("order-hard", 0, 0.5, design="dcdi", graph="ER1", d=10)
+        table = rows("order-hard", 0, design="dcdi", graph="ER1", d=10)
         for d in (20, 50):
-            table += rows("order-hard", ours, 0.5, d=d) + rows("gies", theirs, seconds, d=d)
-            table += rows("order-soft", soft, 0.5, d=d, change="variance")
+            table += rows("order-hard", ours, d=d) + rows("gies", theirs, seconds, d=d)
+            table += rows("order-soft", soft, d=d, change="variance")
         return table
 
-    def verdicts(*numbers):
-        return [verdict.holds for verdict in load("interventions").verdicts(made(*numbers))]
-
-    assert verdicts(1, 1, 1, 60) == [True] * 5
-    assert verdicts(2, 1, 9, 4) == [True, False, False, False, True]
+    assert holds(made(1, 1, 1, 60)) == [True] * 5
+    assert holds(made(9, 1, 19, 4)) == [True, False, False, False, True]
     without = [row for row in made(1, 1, 1, 60) if not (row["method"] == "gies" and row["d"] == 50)]
-    assert [verdict.holds for verdict in load("interventions").verdicts(without)][1:3] == [None, None]
+    assert holds(without)[1:3] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("distance", "seeds", "outcome"), [(0, 4, True), (2, 4, False), ((0, 1), 4, None), (0, 2, None)]
+)
+def test_the_benchmark_of_dcdi_needs_an_interval_below_the_bound(distance, seeds, outcome):
+    table = rows("order-hard", distance, seeds=seeds, design="dcdi", graph="ER1", d=10)
+    assert holds(table)[0] is outcome
+
+
+@pytest.mark.parametrize(
+    ("distance", "seeds", "outcome"), [(6, 4, True), (9, 4, False), ((0, 10), 4, None), (0, 2, None)]
+)
+def test_not_less_accurate_than_gies_needs_an_interval_below_a_margin(distance, seeds, outcome):
+    # The margin is 0.1 per node, 2 pairs of 20 nodes.
+    assert holds(rows("order-hard", distance, seeds=seeds, d=20) + rows("gies", 5, d=20))[1] is outcome
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "seeds", "outcome"),
+    [(60, 0, 4, True), (60, 20, 4, False), (2, 0, 4, None), (57, 3, 4, None), (60, 0, 2, None)],
+)
+def test_directions_by_interventions_are_right_if_enough_are(right, wrong, seeds, outcome):
+    table = rows("order-hard", 0, right=right, reversed_=wrong, seeds=seeds)
+    table += rows("order-soft", 0, right=60, change="variance") + rows("order-soft", 0, right=60, change="slopes")
+    assert holds(table)[4] is outcome
 
 
 def test_hard_cells_alone_have_gies(monkeypatch):
@@ -93,3 +118,8 @@ def test_hard_cells_alone_have_gies(monkeypatch):
     monkeypatch.setitem(OTHER_PACKAGES, "gies", OtherPackage("no_such_module", "gies", lambda X: None))
     with pytest.raises(ValueError, match="'gies' needs another package"):
         load("interventions").tasks(Grid(methods=("gies",)))
+
+
+def test_seconds_are_on_a_logarithmic_axis():
+    drawn = load("interventions").figure(rows("order-hard", 1, seconds=1.0) + rows("gies", 2, seconds=3.0))
+    assert [axes.get_yscale() for axes in drawn.axes] == ["linear", "log"]

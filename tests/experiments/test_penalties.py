@@ -5,7 +5,7 @@ import pytest
 from golem.experiments import Grid, load
 from golem.experiments.analysis.inference import Mean, within
 from golem.experiments.learners import build, settings
-from golem.experiments.penalties import difference
+from golem.experiments.penalties import difference, timed
 
 
 def test_the_papers_coefficients_are_in_the_grid_with_every_function():
@@ -89,3 +89,10 @@ def test_the_verdicts_follow_the_grid(claim, change, holds):
     alone = judge(grid(change, methods=("golem-ev",)))[claim]
     assert alone.holds is (False if holds is False else None)
     assert "Not run: golem-nv" in alone.measured
+
+
+def test_times_are_those_of_one_machine_per_size():
+    rows = [row | {"hardware": "there" if row["seed"] == 0 else "here"} for row in grid(lambda a, b, h: {})]
+    found = timed(rows + [row | {"d": 20, "hardware": "there"} for row in rows])
+    assert {(row["d"], row["hardware"]) for row in found} == {(10, "here"), (20, "there")}
+    assert {(row["factor_1"], row["factor_2"]) for row in found} == {(1.0, 1.0)}

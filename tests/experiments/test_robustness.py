@@ -95,7 +95,14 @@ def test_shares_are_ratios_of_sums():
 
 @pytest.mark.parametrize(
     ("counts", "right_holds", "real_holds"),
-    [((20, 0, 0), True, True), ((10, 10, 0), False, True), ((10, 0, 10), True, False), ((0, 0, 0), True, True)],
+    [
+        ((20, 0, 0), True, True),
+        ((10, 10, 0), False, True),
+        ((10, 0, 10), True, False),
+        ((0, 0, 0), None, None),
+        ((1, 0, 0), None, None),
+        ((26, 3, 3), None, None),
+    ],
 )
 def test_the_verdicts_follow_the_rows(counts, right_holds, real_holds):
     verdicts = load("robustness").verdicts(made("confounded", *counts) + made("none", 20, 0, 0))
@@ -103,3 +110,20 @@ def test_the_verdicts_follow_the_rows(counts, right_holds, real_holds):
     assert verdicts[4].holds is right_holds
     assert verdicts[5].holds is real_holds
     assert verdicts[6].holds is None
+
+
+def test_a_violation_without_directions_by_shape_is_left_out():
+    table = made("confounded", 20, 0, 0) + made("outliers", 0, 0, 0)
+    assert [load("robustness").verdicts(table)[k].holds for k in (4, 5)] == [True, True]
+    assert "outliers" not in load("robustness").verdicts(table)[4].measured.partition("Criterion")[0]
+    # Hardly any edge is directed by shape, but half of these are not real.
+    for row in (table := made("confounded", 5, 0, 5)):
+        row["structure_edges"] = row["structure_right"] = 1000
+    assert load("robustness").verdicts(table)[5].holds is False
+
+
+def test_error_bars_of_shares_end_at_0_and_1():
+    table = [row | {"columns": "raw"} for row in made("none", 1, 0, 0) + made("outliers", 0, 1, 0)]
+    for axes in load("robustness").figure(table).axes:
+        ends = [y for bars in axes.containers for segment in bars.lines[2][0].get_segments() for _, y in segment]
+        assert all(0 <= y <= 1 for y in ends if not np.isnan(y))

@@ -10,7 +10,7 @@ direction of a real edge is right or reversed. The checks of `golem.diagnose` th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +19,8 @@ from golem.assessment.diagnostics import diagnose
 from golem.experiments import sweep
 from golem.experiments.analysis.claims import Finding, Judge, finished
 from golem.experiments.analysis.inference import Mean, within
-from golem.experiments.analysis.styles import BLUE, GREEN, GREY, VERMILLION
-from golem.experiments.analysis.tables import average, distinct, done, where
+from golem.experiments.analysis.styles import EVIDENCE_STYLES
+from golem.experiments.analysis.tables import average, distinct, done, share, where
 from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Table
 from golem.experiments.learners import Learned, measurements
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 METHODS = ("order", "order-ev")
 SOURCES = ("structure", "variances", "shape", "none")
-COLOURS = dict(zip(SOURCES, (BLUE, VERMILLION, GREEN, GREY), strict=True))
 # Checks that can notice a violation; "linearity" of curved effects, for example.
 FINDINGS = ("linearity", "independence", "outliers")
 NOTICED = {"nonlinear": "linearity", "outliers": "outliers"}
@@ -73,24 +72,6 @@ def _measure(truth: BoolMatrix, rows: Matrix, learned: Learned) -> Row:
     return measurements(truth, learned) | counts | found
 
 
-def share(table: Table, part: str, whole: Sequence[str]) -> Mean:
-    """Return the share of a count in the sum of others, over all rows, with a standard error over seeds."""
-    by_seed: dict[Any, list[float]] = {}
-    for row in done(table):
-        counts = by_seed.setdefault(row["seed"], [0.0, 0.0])
-        counts[0] += float(row[part] or 0)
-        counts[1] += sum(float(row[name] or 0) for name in whole)
-    numbers = np.array([counts for counts in by_seed.values() if counts[1]])
-    n = len(numbers)
-    if not n:
-        return Mean(math.nan, math.nan, 0)
-    total = numbers.sum(axis=0)
-    value = float(total[0] / total[1])
-    # The standard error of a ratio of sums.
-    spread = float(np.sum((numbers[:, 0] - value * numbers[:, 1]) ** 2))
-    return Mean(value, math.sqrt(spread * n / (n - 1)) / float(total[1]) if n > 1 else math.nan, n)
-
-
 def right(table: Table, source: str) -> Mean:
     """Return the share of the directions from one kind of evidence that are right, among edges that are real."""
     return share(table, f"{source}_right", [f"{source}_right", f"{source}_reversed"])
@@ -117,32 +98,25 @@ def _violated(table: Table) -> Iterable[tuple[str, Table]]:
             yield violation, where(table, violation=violation)
 
 
-def _right_directions(source: str) -> Judge:
-    """Return the judge of a claim about the directions from one kind of evidence."""
+def _by_evidence(title: str, measure: Callable[[Table, str], Mean], source: str) -> Judge:
+    """Return the judge of a claim about the edges that one kind of evidence directs."""
 
     def findings(table: Table) -> Iterable[Finding]:
-        for violation, rows in _violated(table):
-            found, used = right(rows, source), claimed(rows, source)
-            text = f"{violation} {found} ({used.value:.0%} of the edges)" if found.count else f"{violation} no claims"
-            yield text, within(found, _RIGHT, math.inf) if found.count else True
+        directed = [(violation, rows) for violation, rows in _violated(table) if measure(rows, source).count]
+        for violation, rows in directed:
+            found, used = measure(rows, source), claimed(rows, source)
+            yield f"{violation} {found} ({used.value:.0%} of the edges)", within(found, _RIGHT, math.inf)
+        if not directed:
+            yield "none", None, "There are no such edges under any violation."
 
-    title = "Share of right directions among real edges"
-    return Judge(findings, ("order",), title, f"at least {_RIGHT:.0%}", finished(method="order"))
+    criterion = f"at least {_RIGHT:.0%}; violations without such edges are left out"
+    return Judge(findings, ("order",), title, criterion, finished(method="order"))
 
 
 def _real_edges(table: Table) -> Iterable[Finding]:
     for violation, rows in _violated(table):
         found = real(rows, *SOURCES)
         yield f"{violation} {found}", within(found, _RIGHT, math.inf)
-
-
-def _real_shape(table: Table) -> Iterable[Finding]:
-    for violation, rows in _violated(table):
-        found, used = real(rows, "shape"), claimed(rows, "shape")
-        outcome = True if not found.count else within(found, _RIGHT, math.inf)
-        rare = within(used, -math.inf, _FEW)
-        text = f"{violation} {found} ({used.value:.0%} of the edges)" if found.count else f"{violation} no claims"
-        yield text, True if outcome or rare else None if outcome is None or rare is None else False
 
 
 def _without_violation(table: Table) -> Iterable[Finding]:
@@ -176,19 +150,13 @@ CLAIMS = {
         _real_edges, ("order",), "Share of real edges", f"at least {_RIGHT:.0%}", finished(method="order")
     ),
     **{
-        f"Under every violation the directions of real edges are right if they rest on the {words}.": judge
-        for words, judge in (
-            ("structure", _right_directions("structure")),
-            ("noise variances", _right_directions("variances")),
-            ("noise shape", _right_directions("shape")),
+        f"Under every violation the directions of real edges are right if they rest on the {words}.": _by_evidence(
+            "Share of right directions among real edges", right, source
         )
+        for words, source in (("structure", "structure"), ("noise variances", "variances"), ("noise shape", "shape"))
     },
-    "Under every violation noise shape directs hardly any edge that is not real.": Judge(
-        _real_shape,
-        ("order",),
-        "Share of real edges among those directed by shape",
-        f"at least {_RIGHT:.0%}, or at most {_FEW:.0%} of all edges directed by shape",
-        finished(method="order"),
+    "Under every violation noise shape directs hardly any edge that is not real.": _by_evidence(
+        "Share of real edges among those directed by shape", real, "shape"
     ),
     "The checks report curved effects and outliers.": Judge(
         _noticed, ("order",), "Share of the tables", f"at least {_RIGHT:.0%}", finished(method="order")
@@ -221,9 +189,11 @@ def figure(table: Table) -> Figure:
             place = np.arange(len(violations)) + 0.16 * (number - 1.5)
             for axes, measure in zip(column, measures, strict=True):
                 found = [measure(one, source) for one in rows]
+                shares, errors = (np.array([getattr(one, name) for one in found]) for name in ("value", "error"))
                 axes.errorbar(
-                    place, [one.value for one in found], yerr=[one.error for one in found], fmt="o", markersize=4,
-                    capsize=2, color=COLOURS[source], label="no evidence" if source == "none" else f"by {source}",
+                    place, shares, yerr=np.minimum(errors, [shares, 1 - shares]), capsize=2, elinewidth=0.8,
+                    label="no evidence" if source == "none" else f"by {source}",
+                    **EVIDENCE_STYLES[source].options() | {"linestyle": ""},
                 )  # fmt: skip
         column[0].set_title(f"{method}, {columns} columns", fontsize=10)
         column[-1].set_xticks(range(len(violations)), violations, rotation=35, ha="right", fontsize=9)
@@ -234,7 +204,8 @@ def figure(table: Table) -> Figure:
     labels = ("right directions among real edges", "real edges", "share of all edges")
     for axes, text in zip(panels[:, 0], labels, strict=True):
         axes.set_ylabel(text)
-    panels[-1][0].legend(frameon=False, fontsize=8)
+    handles, names = panels[0][0].get_legend_handles_labels()
+    whole.legend(handles, names, loc="outside lower center", ncols=len(SOURCES), frameon=False, fontsize=9)
     return whole
 
 

@@ -173,9 +173,7 @@ CLAIMS = {
     "GOLEM-EV takes much less time than NOTEARS-L1 on large graphs.": _golem_is_faster,
     "Beyond the paper: the order search (order-ev) is as accurate as GOLEM-EV and faster.": _order_search,
 }
-ALL_METHODS = Panels(
-    ("shd", "tpr", "fit_seconds"), "d", ("graph",), METHODS, log_x=True, log_y=("fit_seconds",), by_device=True
-)
+ALL_METHODS = Panels(("shd", "tpr", "fit_seconds"), "d", ("graph",), METHODS, log_x=True, log_y=("fit_seconds",))
 FIGURE = replace(ALL_METHODS, methods=PAPER_METHODS)
 EXPERIMENT = sweep.experiment(
     "scalability", "Figure 8, section 5.4", CLAIMS, tasks, FIGURE, ALL_METHODS, measure=_measure

@@ -20,7 +20,7 @@ from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Table
 
 BY_UNITS = ("golem-ev", "golem-nv", "notears-l1", "order-ev", "sort-regress-var")
-SCALE_FREE = ("order-nv", "fgs", "pc", "sort-regress-r2")
+SCALE_FREE = ("order-nv", "fgs", "fgs-bic", "pc", "sort-regress-r2")
 METHODS = (*BY_UNITS, "order", *SCALE_FREE)
 # A difference per node that counts as none; these graphs have two or four edges per node.
 _SAME = 0.02

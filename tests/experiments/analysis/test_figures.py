@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from golem.experiments.analysis import figures
-from golem.experiments.analysis.styles import STYLES
+from golem.experiments.analysis.styles import EVIDENCE_STYLES, STYLES
 from golem.experiments.bivariate import figure as bivariate_figure
 from golem.experiments.identifiable import METHODS as IDENTIFIABLE
 
@@ -37,6 +37,12 @@ def test_a_zero_on_a_logarithmic_axis_is_drawn_in_full(log_x):
 def test_markers_at_zero_are_not_cut_off_on_linear_axes():
     axes = panel(rows("a", [0.0, 5.0]) + rows("b", [0.0, 1.0]), "fit_seconds")
     assert axes.get_ylim()[0] < 0
+
+
+def test_negative_numbers_are_not_cut_off():
+    axes = panel(rows("a", [-5.0, 1.0]) + rows("b", [0.1, 40.0]), "fit_seconds")
+    assert axes.get_ylim()[0] < -5
+    assert axes.get_yscale() == "linear"
 
 
 def test_ties_stand_side_by_side():
@@ -73,6 +79,10 @@ def test_no_two_methods_of_a_figure_look_alike():
     assert len({(style.color, style.marker, str(style.dashes)) for style in styles}) == len(styles)
 
 
+def test_kinds_of_evidence_differ_without_colour():
+    assert len({style.marker for style in EVIDENCE_STYLES.values()}) == len(EVIDENCE_STYLES)
+
+
 def test_a_wide_range_makes_an_axis_logarithmic():
     narrow, wide = rows("a", [1.0, 2.0]) + rows("b", [3.0, 4.0]), rows("a", [0.01, 0.02]) + rows("b", [3.0, 4.0])
     assert panel(narrow, "fit_seconds").get_yscale() == "linear"
@@ -94,22 +104,21 @@ def test_numbers_that_explode_are_drawn_as_medians():
     assert axes.get_title() == "h(B) (median)"
 
 
-def test_no_line_joins_times_on_different_hardware():
+def test_no_line_joins_different_hardware():
     table = [
         row | {"device": "cuda" if row["d"] == 40 else "cpu", "hardware": "GPU" if row["d"] == 40 else "CPU"}
         for row in rows("a", [1.0, 2.0, 3.0, 1.0], x=(10, 20, 30, 40))
     ]
 
-    def pieces(name, **more):
-        drawn = figures.Panels((name,), "d", ("graph",), ("a",), **more)(table)
+    def pieces(name):
+        drawn = figures.Panels((name,), "d", ("graph",), ("a",))(table)
         axes = drawn.axes[0]
         legend = [text.get_text() for text in drawn.legends[0].get_texts()]
         return [len(container.lines[0].get_xdata()) for container in axes.containers], legend[1:]
 
     both = ["on a GPU", "separate lines: other hardware"]
     assert pieces("fit_seconds") == ([3, 1], both)
-    assert pieces("tpr") == ([4], [])
-    assert pieces("tpr", by_device=True) == ([3, 1], both[1:])
+    assert pieces("tpr") == ([3, 1], both[1:])
 
 
 def test_error_bars_that_reach_zero_are_not_drawn_to_the_bottom_of_a_logarithmic_axis():

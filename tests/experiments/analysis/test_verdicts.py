@@ -6,6 +6,7 @@ from golem.experiments import load
 from golem.experiments.analysis.claims import Judge, lower
 from golem.experiments.analysis.comparisons import Settings
 from golem.experiments.analysis.outputs import judge
+from golem.experiments.initialization import with_score_gaps
 
 NOISE = (0, 1, -1, 1, 0)
 
@@ -230,7 +231,7 @@ def test_every_claim_of_the_paper_can_fail_on_some_table():
 def test_standardizing():
     def table(by_units, scale_free):
         names = dict.fromkeys(("golem-ev", "golem-nv", "notears-l1", "order-ev", "sort-regress-var"), by_units)
-        names |= dict.fromkeys(("order-nv", "fgs", "pc", "sort-regress-r2"), scale_free)
+        names |= dict.fromkeys(("order-nv", "fgs", "fgs-bic", "pc", "sort-regress-r2"), scale_free)
         return [
             row
             for name, more in names.items()
@@ -252,6 +253,29 @@ def test_a_dramatic_help_is_a_large_one():
     assert verdicts(rows("golem-nv", 2) + rows("golem-nv-zeros", 20))[0].holds is True
     assert verdicts(rows("golem-nv", 20) + rows("golem-nv-zeros", 2))[0].holds is False
     assert verdicts(rows("golem-nv", 2, seeds=2) + rows("golem-nv-zeros", 20, seeds=2))[0].holds is None
+
+
+def test_scores_from_zero_are_judged_setting_by_setting():
+    def table(*gaps):
+        """Return a table with one size per gap between the scores from zeros and from GOLEM-EV."""
+        return [
+            row | {"score": gap * (method == "golem-nv-zeros") + row["seed"]}
+            for d, gap in enumerate(gaps, 10)
+            for method in ("golem-nv", "golem-nv-zeros")
+            for row in rows(method, 5, d=d)
+        ]
+
+    verdicts = load("initialization").verdicts
+    assert verdicts(table(0.1, 0.2, -0.1))[1].holds is True
+    # One large difference does not outweigh the other settings.
+    assert verdicts(table(-0.1, -0.2, 50.0))[1].holds is False
+    assert verdicts(table(0.1, -0.1, 0.0))[1].holds is None
+    assert "lower from zeros in 10 of 15 runs" in verdicts(table(-0.1, -0.2, 50.0))[1].measured
+    gaps = {(row["method"], row["d"]): row["score_gap"] for row in with_score_gaps(table(1.0, -2.2))}
+    assert gaps == pytest.approx(
+        {("golem-nv", 10): 0, ("golem-nv-zeros", 10): 0.1, ("golem-nv", 11): 0, ("golem-nv-zeros", 11): -0.2}
+    )
+    assert with_score_gaps(rows("order-nv", 5))[0]["score_gap"] is None
 
 
 def test_a_missing_method_leaves_it_open_and_a_contradiction_stands():
@@ -301,3 +325,6 @@ def test_verdicts_give_their_reason_in_words():
     assert both.details[1:] == ("T:\n  - x (agrees)\n  - y (undecided)", "The paper: SHD 3")
     told = Judge(lambda table: [("x", None, "The hardware differs.")], ("a", "c"), partial=True).verdict("t", rows)
     assert told.why == "Not run: c. The hardware differs."
+    mixed = Judge(lambda table: [("x", None, "One was not run."), ("y", None), ("z", True)], ("a",)).verdict("m", rows)
+    open_ = "1 of 2 comparisons is open: the 95% interval contains both outcomes."
+    assert mixed.why == f"{open_} One was not run."

@@ -98,7 +98,9 @@ def _reason(findings: list[Finding], holds: bool | None, not_run: str, seeds: in
         quoted = "" if holds or count == 1 else _quoted([finding[0] for finding in findings if finding[1] is False])
         return " ".join([f"{text} it{quoted}.", *stated])
     parts = [f"{not_run}."] if not_run else []
-    if unclear and not stated:
+    # Other findings state their own reason.
+    unclear, count = unclear - len(stated), count - len(stated)
+    if unclear:
         text = (
             "The comparison is" if count == 1 else f"{unclear} of {count} comparisons {'is' if unclear == 1 else 'are'}"
         )

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from golem.experiments.analysis.inference import MIN_SEEDS, is_lower
-from golem.experiments.analysis.tables import average, distinct, paired, shared, where
+from golem.experiments.analysis.inference import MIN_SEEDS, Mean, is_lower, mean, within
+from golem.experiments.analysis.tables import average, distinct, done, paired, shared, where
+from golem.experiments.engine.store import TIMEOUT
 from golem.experiments.experiment import Table
 
 # Errors per node: a difference that is visible in the figures of the paper, where SHDs reach several, and a large one.
 VISIBLE, LARGE = 0.1, 0.25
 # Shares of the settings that count as "most" and "consistently".
 MOST, CONSISTENTLY = 0.5, 0.9
+# Seconds that no method is below.
+_NO_TIME = 1e-9
 
 
 def difference(table: Table, metric: str, first: str, second: str, **values: Any) -> str:
@@ -102,6 +106,47 @@ def count_pairs(table: Table, metric: str, ours: Sequence[str], others: Sequence
         for second in others
         if (seeds := paired(table, metric, first, second, **cell).count)
     )
+
+
+@dataclass(frozen=True)
+class TimeRatio:
+    """The time of one method over that of another: the mean of log2 over seeds.
+
+    `stopped` says that runs of the one were stopped, so that the ratio is a lower bound.
+    """
+
+    log2: Mean
+    stopped: bool
+
+    def __str__(self) -> str:
+        return f"{2**self.log2.value:.3g}{' or more (stopped)' if self.stopped else ''}"
+
+    def reaches(self, ratio: float) -> bool | None:
+        """Return whether the ratio is at least a given one; a lower bound below it decides nothing."""
+        outcome = within(self.log2, math.log2(ratio), math.inf)
+        return None if self.stopped and outcome is False else outcome
+
+
+def time_ratio(table: Table, first: str, second: str) -> TimeRatio | None:
+    """Return the time of the second method over that of the first, on the data sets of one cell that both have tried.
+
+    Only times on the same hardware are compared. Runs of the second method that were stopped count with the time until
+    then. None if there is no such data set.
+    """
+    times: dict[str, dict[Any, float]] = {first: {}, second: {}}
+    for name, seconds in times.items():
+        for row in where(done(table), method=name):
+            seconds[row["seed"], row.get("hardware")] = max(float(row["fit_seconds"] or 0), _NO_TIME)
+    stopped = {
+        (row["seed"], row.get("hardware")): float(row["seconds"] or 0)
+        for row in where(table, method=second, status=TIMEOUT)
+    }
+    times[second] |= stopped
+    both = [place for place in times[first] if place in times[second]]
+    if not both:
+        return None
+    ratios = [math.log2(times[second][place] / times[first][place]) for place in both]
+    return TimeRatio(mean(ratios), any(place in stopped for place in both))
 
 
 def _one_beats_all(table: Table, metric: str, ours: Sequence[str], others: Sequence[str]) -> bool | None:

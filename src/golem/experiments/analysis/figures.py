@@ -66,8 +66,6 @@ class Panels:
         Metrics drawn as median and quartiles instead of mean and standard error.
     across : int
         Number of groups next to each other.
-    by_device : bool
-        Whether points from different devices are not joined; times on different hardware never are.
     """
 
     metrics: tuple[str, ...]
@@ -79,7 +77,6 @@ class Panels:
     log_y: tuple[str, ...] = ()
     medians: tuple[str, ...] = ()
     across: int = 2
-    by_device: bool = False
 
     def __call__(self, table: Table) -> Figure:
         """Draw the table."""
@@ -128,7 +125,7 @@ class Panels:
         grid: Any = part.subplots(len(down), len(panels), squeeze=False, sharex=True, sharey=sharey)
         for axes, name in zip(grid, down, strict=True):
             for one, (y, _, values) in zip(axes, panels, strict=True):
-                lines = Lines(self.x, y, methods, self.log_x, y in self.medians, self.by_device)
+                lines = Lines(self.x, y, methods, self.log_x, y in self.medians)
                 lines.draw(one, where(table, panel=name, **values))
             axes[0].set_ylabel(f"{name}\n{label(panels[0][0])}" if self.columns else name, fontsize=size)
         for k, y in enumerate(dict.fromkeys(y for y, *_ in panels)):

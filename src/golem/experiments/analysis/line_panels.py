@@ -48,13 +48,17 @@ class _Point:
     below: float
     above: float
     count: int
-    place: Any  # the hardware or device; points are joined if it is the same
+    place: Any  # the hardware of a time; counts are compared if it is the same
+    line: Any  # the hardware or devices; points are joined if it is the same
     on_gpu: bool
 
 
 @dataclass(frozen=True)
 class Lines:
     """What a panel shows.
+
+    No line joins points from different devices. Times on different hardware are not averaged either. Accuracies are: a
+    device changes them by rounding only.
 
     Parameters
     ----------
@@ -67,8 +71,6 @@ class Lines:
     median : bool
         Whether to draw median and quartiles instead of mean and standard error, for numbers that vary by orders of
         magnitude.
-    by_device : bool
-        Whether points from different devices are not joined. Times on different hardware never are.
     """
 
     x: str
@@ -76,7 +78,6 @@ class Lines:
     methods: Sequence[str]
     log_x: bool = False
     median: bool = False
-    by_device: bool = False
 
     def draw(self, axes: Axes, table: Table) -> None:
         """Draw the panel; words are equally spaced. `settle` then sets the vertical axis.
@@ -100,33 +101,33 @@ class Lines:
         self._set_ticks(axes, values)
 
     def _points(self, table: Table, values: Sequence[Any]) -> Iterator[_Point]:
-        """Yield the points of a method from left to right; one per hardware if they are not to be joined."""
-        column = "device" if self.by_device else ""
-        if self.y.endswith("seconds"):
-            column, table = "hardware", timed_alone(table)
+        """Yield the points of a method from left to right; those of times for each hardware."""
+        is_time = self.y.endswith("seconds")
+        if is_time:
+            table = timed_alone(table)
         for value in values:
             rows = done(where(table, **{self.x: value}))
-            for place in distinct(rows, column) or [None]:
-                some = where(rows, **{column: place}) if column and place is not None else rows
+            for place in (distinct(rows, "hardware") if is_time else []) or [None]:
+                some = rows if place is None else where(rows, hardware=place)
                 numbers = [number for row in some if not math.isnan(number := metric(row, self.y))]
                 if not numbers:
                     continue
-                on_gpu = column == "hardware" and any(row.get("device") not in ("cpu", None) for row in some)
+                devices = tuple(sorted(distinct(some, "device")))
+                on_gpu = is_time and devices not in (("cpu",), ())
+                about = place, place if is_time else devices, on_gpu
                 if self.median:
                     low, height, high = np.quantile(numbers, (0.25, 0.5, 0.75))
-                    yield _Point(value, height, height - low, high - height, len(numbers), place, on_gpu)
+                    yield _Point(value, height, height - low, high - height, len(numbers), *about)
                 else:
                     mean = average(some, self.y)
-                    yield _Point(value, mean.value, mean.error, mean.error, mean.count, place, on_gpu)
+                    yield _Point(value, mean.value, mean.error, mean.error, mean.count, *about)
 
     def _draw_method(
         self, axes: Axes, name: str, points: list[_Point], places: dict[Any, float], most: dict[Any, int]
     ) -> None:
         """Draw the line of a method, or one line per hardware."""
         options = style_of(name).options()
-        pieces = [
-            [point for point in points if point.place == place] for place in dict.fromkeys(p.place for p in points)
-        ]
+        pieces = [[point for point in points if point.line == line] for line in dict.fromkeys(p.line for p in points)]
         for piece in pieces:
             across, heights = [places[point.x] for point in piece], [point.height for point in piece]
             few = [point.count < most[point.x, point.place] for point in piece]
@@ -150,7 +151,7 @@ class Lines:
         too few seeds to be compared do not count.
         """
         found: dict[Any, Table] = {}
-        if self.y.endswith("seconds") or self.median or self.by_device:
+        if self.y.endswith("seconds") or self.median:
             return found
         for value in values:
             rows = done(where(table, method=tuple(self.methods), **{self.x: value}))
@@ -221,7 +222,7 @@ def is_wide(row: Sequence[Axes]) -> bool:
     """Return whether small numbers could not be told apart on a linear axis."""
     heights, _ = _heights(row)
     positive = heights[heights > 0]
-    return positive.size > 0 and bool(positive.max() > _WIDE * np.quantile(positive, 0.25))
+    return positive.size > 0 and heights.min() >= 0 and bool(positive.max() > _WIDE * np.quantile(positive, 0.25))
 
 
 def settle(row: Sequence[Axes], y: str, *, log_y: bool = False) -> None:
@@ -232,7 +233,7 @@ def settle(row: Sequence[Axes], y: str, *, log_y: bool = False) -> None:
             _set_share_scale(axes, heights)
         elif log_y:
             _set_log_scale(axes, heights, tops)
-        elif heights.size:
+        elif heights.size and heights.min() >= 0:
             axes.set_ylim(-0.04 * max(axes.get_ylim()[1], 1e-9), None)
     if any(line.get_gid() == STOPPED for axes in row for line in axes.lines):
         _add_margin(row, at_top=y not in _SHARES)

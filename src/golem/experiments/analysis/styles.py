@@ -1,4 +1,4 @@
-"""The look of methods in figures.
+"""The look of methods, and of kinds of evidence, in figures.
 
 The colours are those of Okabe and Ito (2008), which are distinct for every kind of colour vision, and a brown. Markers
 and dashes distinguish the methods without colour. The lines of our methods are dashed and have open markers.
@@ -66,6 +66,13 @@ STYLES: dict[str, Style] = {
     "flopsearch-mbic": Style(BROWN, "H", DOTTED, open=True),
     "sort-regress-var": Style(GREY, "<"),
     "sort-regress-r2": Style(ORANGE, ">", DOTTED),
+}
+# Kinds of evidence for a direction.
+EVIDENCE_STYLES: dict[str, Style] = {
+    "structure": Style(BLUE, "o"),
+    "variances": Style(VERMILLION, "s", open=True),
+    "shape": Style(GREEN, "^"),
+    "none": Style(GREY, "D", open=True),
 }
 OTHER = Style(GREY, ".")
 

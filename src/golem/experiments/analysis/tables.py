@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from golem.experiments.analysis.inference import Mean, mean_over_seeds
-from golem.experiments.engine.store import DONE, TIMEOUT, Store, flat
+from golem.experiments.engine.store import DONE, Store, flat
 from golem.experiments.engine.task import Row, Task, Value
 from golem.experiments.experiment import Table
 from golem.runtime.files import csv_text, write_text
@@ -22,7 +24,7 @@ _ABOUT = ("key", "experiment", "method", "seed", "status", "device", "batch", *_
 _LABELS = {
     "shd": "SHD / d", "shd_c": "SHD-C / d", "sid": "SID / d", "tpr": "TPR", "h": "h(B)", "fit_seconds": "seconds",
     "shd_i": "SHD-I", "cyclic": "share cyclic", "columns": "", "d": "variables d", "n": "samples n",
-    "weight_scale": "weight scale alpha",
+    "weight_scale": "weight scale alpha", "score_gap": "S(B) / d minus golem-nv's",
 }  # fmt: skip
 
 
@@ -117,6 +119,12 @@ def timed_alone(table: Table) -> Table:
     return [row for row in table if row.get("batch") in (None, "", 1)]
 
 
+def most_common_hardware(table: Table) -> Table:
+    """Return the rows of the hardware that most rows ran on, because times on different hardware have no mean."""
+    counts = Counter(row.get("hardware") for row in table)
+    return where(table, hardware=counts.most_common(1)[0][0]) if counts else []
+
+
 def where(table: Table, **values: Any) -> Table:
     """Return the rows with these values; a tuple, list or set means any of its values."""
     rows = list(table)
@@ -168,25 +176,29 @@ def paired(table: Table, name: str, first: str, second: str, **values: Any) -> M
     return contrast(where(table, **values), name, {"method": first}, {"method": second})
 
 
-def time_ratio(table: Table, first: str, second: str) -> tuple[float, bool] | None:
-    """Return the time of the second method over that of the first, on the data sets of one cell that both have tried.
+def share(table: Table, part: str, whole: Sequence[str]) -> Mean:
+    """Return the share of a count in the sum of others, over all rows, with a standard error over seeds.
 
-    Only times on the same hardware are compared. Stopped runs count with the time until then. The other number says
-    whether there are any, so that the ratio is a lower bound. None if there is no such data set.
+    A share of 0 or 1 has no spread, however few it counts. So the error is at least that of independent counts, with
+    one more of each kind.
     """
-    times: dict[str, dict[Any, float]] = {first: {}, second: {}}
-    for name, seconds in times.items():
-        for row in where(table, method=name, status=DONE):
-            seconds[row["seed"], row.get("hardware")] = float(row["fit_seconds"] or 0)
-    stopped = {
-        (row["seed"], row.get("hardware")): float(row["seconds"] or 0)
-        for row in where(table, method=second, status=TIMEOUT)
-    }
-    times[second] |= stopped
-    both = [place for place in times[first] if place in times[second]]
-    if not both:
-        return None
-    return sum(times[second][k] for k in both) / sum(times[first][k] for k in both), any(k in stopped for k in both)
+    by_seed: dict[Any, list[float]] = {}
+    for row in done(table):
+        counts = by_seed.setdefault(row["seed"], [0.0, 0.0])
+        counts[0] += float(row[part] or 0)
+        counts[1] += sum(float(row[name] or 0) for name in whole)
+    numbers = np.array([counts for counts in by_seed.values() if counts[1]])
+    n = len(numbers)
+    if not n:
+        return Mean(math.nan, math.nan, 0)
+    some, total = map(float, numbers.sum(axis=0))
+    value = some / total
+    if n == 1:
+        return Mean(value, math.nan, n)
+    # The standard error of a ratio of sums.
+    error = math.sqrt(float(np.sum((numbers[:, 0] - value * numbers[:, 1]) ** 2)) * n / (n - 1)) / total
+    smoothed = (some + 1) / (total + 2)
+    return Mean(value, max(error, math.sqrt(smoothed * (1 - smoothed) / (total + 2))), n)
 
 
 def interaction(
