@@ -99,7 +99,7 @@ class OrderSearch:
         allowed: ArrayLike | None = None,
         required: ArrayLike | None = None,
     ) -> None:
-        self.S = S = np.array(covariance, dtype=float)
+        self.S = S = np.asarray(covariance, dtype=float)
         d, penalties = len(S), np.asarray(penalty, dtype=float)
         self.allowed = None if allowed is None else np.asarray(allowed, dtype=bool) & ~np.eye(d, dtype=bool)
         self.required = None if required is None or not np.any(required) else np.asarray(required, dtype=bool)
@@ -117,8 +117,9 @@ class OrderSearch:
             self.known = np.ascontiguousarray(kinds)
         variances = np.diagonal(S)
         self.variances = np.where(variances > 0, variances, 1.0)
-        R = np.outer(self.variances, self.variances)
-        np.divide(S, np.sqrt(R, out=R), out=R)
+        scale = 1 / np.sqrt(self.variances)
+        R = S * scale
+        R *= scale[:, None]
         for start in range(0, d, _ROWS):  # a covariance can be asymmetric by rounding
             rows, rest = slice(start, start + _ROWS), slice(start, d)
             R[rows, rest] = (R[rows, rest] + R[rest, rows].T) / 2

@@ -122,7 +122,8 @@ def _placed(S: Array, before: BoolMatrix | None) -> tuple[Array, list[Array], Ar
     # `nodes` are those not yet placed, ascending. T is their covariance given the placed ones.
     nodes, T = xp.arange(d, device=device(S)), S
     panels, pieces, variances = [], [], []
-    scratch = np.empty(d * d, dtype=S.dtype) if type(S) is np.ndarray else None
+    # New memory for each T and for its update would take longer than the products.
+    scratch = [np.empty(d * d, dtype=S.dtype) for _ in range(3)] if type(S) is np.ndarray else []
     while nodes.shape[0]:
         panel, picked, pivots = _factor_panel(T, min(_PANEL, nodes.shape[0]), follows)
         if not bool(xp.all(pivots > xp.take(floor, picked))):
@@ -138,14 +139,20 @@ def _placed(S: Array, before: BoolMatrix | None) -> tuple[Array, list[Array], Ar
     return xp.concat(pieces), panels, xp.concat(variances)
 
 
-def _given(T: Array, kept: Array, tail: Array, scratch: Array | None) -> Array:
-    """Return the covariance of the nodes kept, given those just placed; `tail` are the rows of the factor."""
+def _given(T: Array, kept: Array, tail: Array, scratch: list[Array]) -> Array:
+    """Return the covariance of the nodes kept, given those just placed; `tail` are the rows of the factor.
+
+    `scratch` is the memory for the result, for that of the next call, and for a product.
+    """
     xp, m = namespace(T), kept.shape[0]
-    if scratch is not None:
-        # New memory for the product would take longer than the product.
-        T = T[kept[:, None], kept]
-        T -= np.matmul(tail.T, tail, out=scratch[: m * m].reshape(m, m))
-        return T
+    if scratch:
+        rest, product = (part[: m * m].reshape(m, m) for part in (scratch[0], scratch[2]))
+        for start in range(0, m, _PANEL):
+            rows = slice(start, start + _PANEL)
+            np.take(T[kept[rows]], kept, axis=1, out=rest[rows], mode="clip")  # "raise" would not write in place
+        rest -= np.matmul(tail.T, tail, out=product)
+        scratch[:2] = scratch[1::-1]
+        return rest
     T = xp.take(xp.take(T, kept, axis=0), kept, axis=1)
     T -= tail.T @ tail
     return T
