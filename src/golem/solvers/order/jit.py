@@ -13,6 +13,7 @@ Numba compiles a kernel into each entry that calls it. These rules keep that sho
   LLVM handles a call with hundreds of arguments more slowly than another copy of the loop.
 - A kernel with several loops that is called in several places is `outlined`: LLVM would copy it into each of them.
 - No kernel is called with a literal, as numba would compile it again for the literal's type.
+- Kernels have no array expressions, closures or optional arguments. So numba need not look for them.
 
 Kernels, and the constants compiled into them, are in files with "kernel" in their names: a change in one of these
 files makes the cache compile all entries again. Numba by itself would only notice changes in the file of the entry.
@@ -36,10 +37,15 @@ from numba.core import event
 from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_machinery import PassManager
 from numba.core.targetconfig import ConfigStack
+from numba.core.typed_passes import NopythonRewrites
 from numba.core.types.functions import BaseFunction
+from numba.core.untyped_passes import DeadBranchPrune, InlineClosureLikes
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+# Passes of numba for array expressions, closures and optional arguments.
+_NEEDLESS = (NopythonRewrites, InlineClosureLikes, DeadBranchPrune)
 
 
 def entry(function: Function, **options: Any) -> Function:
@@ -158,7 +164,17 @@ class _KernelCompiler(Compiler):
         state = self.state
         state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
-        return super().define_pipelines()
+        return [_without_needless(passes) for passes in super().define_pipelines()]
+
+
+def _without_needless(passes: Any) -> Any:
+    """Return the passes that kernels need; the others would go through all of their code."""
+    needed: Any = PassManager(passes.pipeline_name)
+    for one, description in passes.passes:
+        if one not in _NEEDLESS:
+            needed.add_pass(one, description)
+    needed.finalize()
+    return needed
 
 
 class _OutlinedCompiler(_KernelCompiler):
