@@ -179,6 +179,18 @@ def test_em_is_not_advised_if_no_row_is_complete_because_of_categories(tmp_path)
 
 
 @pytest.mark.filterwarnings("ignore:.* levels with")
+def test_em_names_the_levels_that_other_categories_determine():
+    rng, same = np.random.default_rng(4), np.arange(200) < 8
+    table = pd.DataFrame({name: np.where(same, "other", rng.choice(["x", "y"], 200)) for name in ("one", "two")})
+    table["size"] = np.where(np.arange(200) == 50, np.nan, rng.normal(size=200))
+    message = "Level 'other' of 'two' is determined by 'one'. If a level stands for missing values, use"
+    with pytest.raises(ValueError, match=message):
+        CodedTable.read(table).moments("em")
+    table["copy"] = table["one"]
+    with pytest.raises(ValueError, match="Category 'copy' is determined by 'one'"):
+        CodedTable.read(table[["one", "size", "copy"]]).moments("em")
+
+
 def test_levels_without_complete_rows_have_no_column():
     data = frame()
     data["site"] = np.where(data["site"] == "x", "rare", data["site"])

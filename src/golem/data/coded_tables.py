@@ -141,13 +141,18 @@ def _of_booleans(rows: Matrix, names: Sequence[str]) -> CodedTable:
 
 def dependent_variables(rows: Matrix, coding: Coding) -> list[Unusable]:
     """Return the variables to drop from coded rows, so that EM can estimate the covariances of their columns."""
-    owner = {name: v.name for v in coding.variables for name in v.column_names}
-    found: dict[str, Unusable] = {}
+    owner = {name: variable for variable in coding.variables for name in variable.column_names}
+    columns: dict[Variable, list[Unusable]] = {}
     for column in unusable_in_rows(coding.expand(rows), coding.column_names):
-        others = dict.fromkeys(owner[name] for name in column.determined_by)
-        name = owner[column.name]
-        found.setdefault(name, Unusable(name, tuple(other for other in others if other != name), column.is_empty))
-    return list(found.values())
+        columns.setdefault(owner[column.name], []).append(column)
+    found = []
+    for variable, some in columns.items():
+        others = dict.fromkeys(owner[name].name for column in some for name in column.determined_by)
+        in_part = variable.is_category and len(some) < variable.columns
+        levels = tuple(column.name.removeprefix(f"{variable.name}=") for column in some) if in_part else ()
+        by = tuple(name for name in others if name != variable.name)
+        found.append(Unusable(variable.name, by, any(c.is_empty for c in some), variable.is_category, levels))
+    return found
 
 
 def drop_for_em(table: CodedTable) -> list[str] | None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from golem.data.collinearity import COPY, LARGEST_SHARE, most_determined, rounding_share_of
 from golem.data.table_errors import constant_sentence, drop_them, no_values
 from golem.runtime.messages import quoted, shortened
+from golem.runtime.option_words import as_missing
 from golem.runtime.types import Matrix, Vector
 
 if TYPE_CHECKING:
@@ -21,15 +22,22 @@ if TYPE_CHECKING:
 
 _CONSTANT = 1e-14
 _USED = 1e-6
+# Most sentences about categories in one message.
+_MOST_SENTENCES = 4
 
 
 @dataclass(frozen=True)
 class Unusable:
-    """A column that cannot be used, and the columns that determine it; one that is constant or empty has none."""
+    """A column that cannot be used, and the columns that determine it; one that is constant or empty has none.
+
+    Of a category, others may determine only some levels.
+    """
 
     name: str
     determined_by: tuple[str, ...] = ()
     is_empty: bool = False
+    is_category: bool = False
+    levels: tuple[str, ...] = ()
 
 
 def is_constant(moments: Moments) -> NDArray[np.bool_]:
@@ -86,19 +94,23 @@ def unusable_in_rows(X: Matrix, names: tuple[str, ...]) -> list[Unusable]:
 
 def unusable_error(found: list[Unusable]) -> ValueError:
     """Return the error that lists all columns that cannot be used, and says how to drop them."""
-    copies = any(len(column.determined_by) == 1 for column in found)
-    combined = any(len(column.determined_by) > 1 for column in found)
-    them = "them" if len(found) > 1 else "one" if copies else "it"
+    copies = any(len(column.determined_by) == 1 and not column.is_category for column in found)
+    combined = any(len(column.determined_by) > 1 or column.is_category for column in found)
+    them = "them" if len(found) > 1 else "one" if copies else "the column" if found[0].levels else "it"
     choose = "let golem choose:" if copies or combined else "use"
-    return ValueError(f"{unusable_sentence(found)} {drop_them([column.name for column in found], them, choose)}")
+    remedy = drop_them([column.name for column in found], them, choose)
+    if levels := [(column.name, level) for column in found for level in column.levels]:
+        remedy = f"If a level stands for missing values, use {as_missing(levels)}. Otherwise d{remedy[1:]}"
+    return ValueError(f"{unusable_sentence(found)} {remedy}")
 
 
 def unusable_sentence(found: list[Unusable]) -> str:
     """Say which columns cannot be used, and why."""
     empty = [column.name for column in found if column.is_empty]
     constants = [column.name for column in found if not column.determined_by and not column.is_empty]
-    copies = [f"{c.determined_by[0]!r} and {c.name!r}" for c in found if len(c.determined_by) == 1]
-    combined = [column for column in found if len(column.determined_by) > 1]
+    numbers = [column for column in found if not column.is_category]
+    copies = [f"{c.determined_by[0]!r} and {c.name!r}" for c in numbers if len(c.determined_by) == 1]
+    combined = [column for column in numbers if len(column.determined_by) > 1]
     parts = [no_values(empty)] if empty else []
     parts += [constant_sentence(constants)] if constants else []
     if len(copies) == 1:
@@ -111,7 +123,20 @@ def unusable_sentence(found: list[Unusable]) -> str:
         listed = [f"{column.name!r} (of {quoted(column.determined_by, 3)})" for column in combined]
         parts.append(f"{len(combined)} columns are linear combinations of others: {shortened(listed, 3)}.")
     parts += ["This often happens when a table contains both a total and its parts."] if combined else []
-    return " ".join(parts)
+    categories = [_category_sentence(column) for column in found if column.is_category and column.determined_by]
+    return " ".join([*parts, *categories[:_MOST_SENTENCES]])
+
+
+def _category_sentence(column: Unusable) -> str:
+    """Say what determines a category, or some of its levels."""
+    by = quoted(column.determined_by, 3)
+    if not column.levels:
+        return f"Category {column.name!r} is determined by {by}."
+    one = len(column.levels) == 1
+    return (
+        f"{'Level' if one else 'Levels'} {quoted(column.levels, 3)} of {column.name!r} {'is' if one else 'are'} "
+        f"determined by {by}."
+    )
 
 
 def _copies(R: Matrix) -> dict[int, tuple[int, ...]]:

@@ -46,6 +46,16 @@ def test_a_sum_of_other_columns_is_determined_by_all_of_them():
     assert "'total' by the others together" in diagnose(Golem().fit(table))["determined"].finding
 
 
+def test_a_level_that_two_categories_share_does_not_make_them_copies():
+    rng, absent = np.random.default_rng(3), np.arange(400) < 6
+    first, second = (np.where(absent, "unknown", rng.choice(["x", "y"], 400)) for _ in range(2))
+    table = pd.DataFrame({"first": first, "second": second, "size": rng.normal(size=400)})
+    found = diagnose(Golem().fit(table))["determined"]
+    assert "Other variables determine some levels of 'first' ('unknown'), 'second' ('unknown')." in found.finding
+    assert "missing" in found.remedy
+    assert "drop" not in found.remedy
+
+
 def test_rare_levels_and_nearly_constant_categories_are_notes():
     table = drawn()
     table.loc[:2, "kind"] = "rare"

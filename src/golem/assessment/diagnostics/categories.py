@@ -95,45 +95,68 @@ def _find_rows(moments: Moments) -> Finding:
 
 
 def find_determined(moments: Moments) -> Finding:
-    """Find variables that others determine: their part of the score has no limit, except rounding."""
+    """Find variables, and levels, that others determine: their part of the score has no limit, except rounding."""
     name, coding = "determined", _coding(moments)
     if moments.n <= moments.d + 1:
         return Finding(name, "ok", "With so few rows every column is determined by others.")
-    alone = {j: _determining(moments, coding, j) for j in _suspects(moments, coding).tolist()}
+    suspects = _suspects(moments, coding)
+    alone = {j: _determining(moments, coding, j) for j in suspects}
     # A variable that determines another one is itself determined in part, so this is not reported.
     found = {j: i for j, i in alone.items() if i is not None or j not in alone.values()}
     if not found:
         return Finding(name, "ok", "No variable is determined by others.")
-    listed = [
-        f"{coding.names[j]!r} by {'the others together' if i is None else repr(coding.names[i])}"
-        for j, i in found.items()
-    ]
-    by = [i for i in found.values() if i is not None]
-    # One that determines several others, and otherwise what is determined; of two copies, the later one.
-    drop = [
-        coding.names[j if i is None or by.count(i) < 2 else i]
-        for j, i in found.items()
-        if i is None or found.get(i) != j or i < j
-    ]
-    return Finding(
-        name,
-        "warning",
-        f"{counted(len(found), 'variable')} {'is' if len(found) == 1 else 'are'} determined by others: "
-        f"{shortened(listed, 4)}. The strength of an edge between these variables is meaningless, and their edges to "
-        "other variables may be attached to the wrong one of them.",
-        f"Drop columns that repeat others, e.g. {dropping(list(dict.fromkeys(drop))[:4])}.",
+    parts, remedies = [], []
+    in_part = {j: suspects[j] for j, i in found.items() if i is None and suspects[j] is not None}
+    whole = {j: i for j, i in found.items() if j not in in_part}
+    if whole:
+        listed = [
+            f"{coding.names[j]!r} by {'the others together' if i is None else repr(coding.names[i])}"
+            for j, i in whole.items()
+        ]
+        by = [i for i in whole.values() if i is not None]
+        # One that determines several others, and otherwise what is determined; of two copies, the later one.
+        drop = [
+            coding.names[j if i is None or by.count(i) < 2 else i]
+            for j, i in whole.items()
+            if i is None or whole.get(i) != j or i < j
+        ]
+        are = "is" if len(whole) == 1 else "are"
+        parts.append(f"{counted(len(whole), 'variable')} {are} determined by others: {shortened(listed, 4)}.")
+        remedies.append(f"Drop columns that repeat others, e.g. {dropping(list(dict.fromkeys(drop))[:4])}.")
+    if in_part:
+        listed = [f"{coding.names[j]!r}{f' ({quoted(levels, 3)})' if levels else ''}" for j, levels in in_part.items()]
+        parts.append(f"Other variables determine some levels of {shortened(listed, 4)}.")
+        remedies.append("If a level such as 'unknown' is in the same rows of several columns, mark it as missing.")
+    sentence = (
+        "The strength of an edge between these variables is meaningless, and their edges to other variables may be "
+        "attached to the wrong one of them."
     )
+    return Finding(name, "warning", " ".join([*parts, sentence]), " ".join(remedies))
 
 
-def _suspects(moments: Moments, coding: Coding) -> Indices:
-    """Return the variables that all others together determine in some direction."""
-    scale = np.sqrt(moments.variances)
-    R = moments.covariance / np.outer(scale, scale)
+def _suspects(moments: Moments, coding: Coding) -> dict[int, tuple[str, ...] | None]:
+    """Return the variables that all others together determine in some direction.
+
+    If they do not determine it wholly, its levels that they determine come with it; there may be none, as a direction
+    can combine levels.
+    """
+    S, scale = moments.covariance, np.sqrt(moments.variances)
+    R = S / np.outer(scale, scale)
     R[np.diag_indices_from(R)] = 1 + _DETERMINED**2
     precision = np.linalg.inv(R)
-    ends = zip(coding.first, coding.first[1:], strict=False)
-    left = [_shares(np.linalg.inv(precision[a:b, a:b]), R[a:b, a:b])[0] for a, b in ends]
-    return np.flatnonzero(np.array(left) < _DETERMINED)
+    found: dict[int, tuple[str, ...] | None] = {}
+    for j, (a, b) in enumerate(zip(coding.first, coding.first[1:], strict=False)):
+        residual = np.linalg.inv(precision[a:b, a:b])
+        shares = _shares(residual, R[a:b, a:b])
+        if shares[0] < _DETERMINED:
+            found[j] = None
+            if shares[-1] >= _DETERMINED:
+                left, own = residual * np.outer(scale[a:b], scale[a:b]), S[a:b, a:b]
+                # The first level has no column; its indicator is one minus the sum of the others.
+                left, own = (np.append(one.sum(), np.diagonal(one)) for one in (left, own))
+                levels = zip(coding.variables[j].levels, left < _DETERMINED * own, strict=True)
+                found[j] = tuple(level for level, is_determined in levels if is_determined)
+    return found
 
 
 def _determining(moments: Moments, coding: Coding, j: int) -> int | None:
