@@ -86,7 +86,8 @@ def test_booleans_are_categories_in_every_container(data, tmp_path):
 
 def test_names_of_columns_need_not_be_texts():
     table = CodedTable.read(pd.DataFrame({0: np.arange(20.0), 1: ["a", "b"] * 10, 2: range(20)}))
-    assert table.coding.names == ("0", "1", "2") and table.coding.categories == ("1",)
+    assert table.coding.names == ("0", "1", "2")
+    assert table.coding.categories == ("1",)
     np.testing.assert_array_equal(table.rows, np.stack([np.arange(20), np.arange(20) % 2, np.arange(20)]).T)
 
 

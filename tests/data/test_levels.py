@@ -98,16 +98,18 @@ def test_other_integers_are_not_reported(column):
     assert warned(warn_of_codes, frame().drop(columns="ward").assign(new=column)) == []
 
 
-def test_few_rows_and_arrays_are_not_reported():
+def test_few_rows_and_floats_are_not_reported():
     assert warned(warn_of_codes, frame()[:39]) == []
     assert len(warned(warn_of_codes, frame()[:40])) == 1
-    for data in (
-        frame().to_numpy(),
-        frame()[["ward"]].to_numpy(),
-        frame().to_numpy().tolist(),
-        CodedTable.read(frame()),
-    ):
+    for data in (frame().to_numpy(), frame().to_numpy().tolist(), CodedTable.read(frame())):
         assert warned(warn_of_codes, data) == []
+
+
+def test_arrays_of_integers_are_reported_with_another_remedy():
+    codes = np.random.default_rng(0).integers(0, [3, 2000], size=(300, 2))
+    (said,) = warned(Golem().fit, codes)
+    assert "is treated as numeric: 'x0' (3 values). If these are codes of categories, give a DataFrame" in said
+    assert warned(Golem().fit, codes.astype(float)) == []
 
 
 def test_a_search_for_the_penalty_and_a_bootstrap_report_codes_once():
@@ -121,3 +123,15 @@ def test_a_search_for_the_penalty_and_a_bootstrap_report_codes_once():
 def test_environments_cannot_have_categories_and_report_no_codes():
     table = frame().assign(arm=np.repeat(["control", "treated"], 100))
     assert warned(lambda: Golem().fit(table, environments="arm", targets={"control": [], "treated": ["age"]})) == []
+
+
+def test_advice_for_dates_depends_on_how_many_there_are():
+    with pytest.raises(ValueError, match=r"\(columns=\['day'\]\)\.$"):
+        CodedTable.read(pl.DataFrame({"day": [f"2020-01-{day:02}" for day in range(1, 29)]}))
+    with pytest.raises(ValueError, match="If each date is a category"):
+        CodedTable.read(pl.DataFrame({"day": ["2020-01-01", "2020-02-01"] * 20}))
+
+
+def test_text_in_an_array_is_named():
+    with pytest.raises(ValueError, match=r"cannot contain text such as 'f'\. Give a DataFrame"):
+        Golem().fit(np.array([["f", 1], ["m", 2], ["f", 3]], dtype=object))

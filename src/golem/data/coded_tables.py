@@ -71,7 +71,8 @@ class CodedTable:
         found = {name: category for name, series in columns if (category := _category_of(name, series)) is not None}
         for name, series in columns:
             if series.dtype.is_temporal():
-                raise dates(name, str(next(iter(series.drop_nulls().to_list()), None)))
+                values = series.drop_nulls()
+                raise dates(name, str(next(iter(values.to_list()), None)), values.n_unique(), len(values))
         numeric = {name: series for name, series in columns if name not in found}
         if numeric:
             # By position, because the names of a DataFrame need not be texts.

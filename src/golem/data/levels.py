@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from golem.data.checks import DataWarning
 from golem.data.files.csv_format import is_number
@@ -18,6 +20,7 @@ from golem.data.table_errors import constant
 from golem.data.table_input import eager_frame, is_table, parsed
 from golem.data.variables import FEW_VALUES, Coding, Variable
 from golem.runtime.messages import counted, quoted, shortened
+from golem.runtime.names import column_names
 from golem.runtime.option_words import as_categories, dropping, setting
 
 # Number of rows per level or cell.
@@ -39,6 +42,10 @@ _DATE = re.compile(
     r"|\d{1,2}:\d{2}(:\d{2})?"
 )
 _OTHER_TYPES = "convert them to text or to the type 'category'. Otherwise convert them to floats to avoid this warning"
+_OTHER_CONTAINER = (
+    "give a DataFrame in which they have the type 'category'. Otherwise convert the array to floats to avoid this "
+    "warning"
+)
 _WITH_UNIT = re.compile(r"[+-]?\d[\d.,]*\s*([^\d\s.,:/-][^\d]*)")
 _OTHER_NUMBER = re.compile(r"[+-]?[$€£]?\s?\d[\d\s.,']*\s?[%$€£]?")
 
@@ -81,10 +88,15 @@ def category(name: str, counts: Counts, chosen: bool = False) -> Variable:
     """Return a category; raise a ValueError for identifiers and, unless the user has chosen the type, for dates."""
     n = sum(counts.values())
     if counts and not chosen and all(_DATE.fullmatch(level) for level in counts):
-        raise dates(name, next(iter(counts)))
-    if 2 < n == len(counts) or len(counts) > max(_MANY_LEVELS, n / 2):
+        raise dates(name, next(iter(counts)), len(counts), n)
+    if _are_too_many(len(counts), n):
         raise identifiers(name, list(counts), n, chosen)
     return Variable.of_counts(name, counts)
+
+
+def _are_too_many(levels: int, n: int) -> bool:
+    """Return whether so many levels identify n rows."""
+    return 2 < n == levels or levels > max(_MANY_LEVELS, n / 2)
 
 
 def identifiers(name: str, levels: Sequence[str], n: int | None = None, chosen: bool = False) -> ValueError:
@@ -103,12 +115,12 @@ def identifiers(name: str, levels: Sequence[str], n: int | None = None, chosen: 
     return ValueError(f"Column {name!r} has {how}, which is too many for a category. {remedy}")
 
 
-def dates(name: str, example: str) -> ValueError:
-    """Return the error for a column of dates or times."""
+def dates(name: str, example: str, levels: int, n: int) -> ValueError:
+    """Return the error for a column of dates or times with so many different values in n rows."""
+    category = "" if _are_too_many(levels, n) else f" If each date is a category, use {as_categories([name])}."
     return ValueError(
         f"Column {name!r} contains dates or times, such as {example!r}. Convert them to numbers, such as days since "
-        f"the first one, or drop the column: {dropping([name])}. If each date is a category, use "
-        f"{as_categories([name])}."
+        f"the first one, or drop the column: {dropping([name])}.{category}"
     )
 
 
@@ -160,29 +172,39 @@ def note_of_codes(codes: Mapping[str, int], are_categories: bool, remedy: str = 
 
 
 def warn_of_codes(table: Any, coding: Coding | None = None, stacklevel: int = 3) -> None:
-    """Warn of the integer columns of a DataFrame that are used as numbers, but may be codes of categories.
+    """Warn of the integer columns of a DataFrame or an array that are used as numbers, but may be codes of categories.
 
     Parameters
     ----------
-    table : table
-        The data of a fit; only tables with column types are checked.
+    table : table or array
+        The data of a fit.
     coding : Coding, optional
         The variables of the table, if it has categories.
     stacklevel : int
         Number of calls between the warning and the user's line.
     """
-    if not is_table(table):
-        return
-    frame, categories = eager_frame(table), set() if coding is None else set(coding.categories)
-    integers = [name for name, kind in frame.schema.items() if kind.is_integer() and str(name) not in categories]
     codes: dict[str, int] = {}
-    for name in integers:
-        column = frame.get_column(name)
-        # Missing values count as one more.
-        if column.head(_FIRST_ROWS).n_unique() <= FEW_VALUES + 1:
-            present = column.drop_nulls()
-            values = present.n_unique()
-            codes |= {str(name): values} if _are_few(values, len(present)) else {}
+    for name, column in _integers(table, set() if coding is None else set(coding.categories)):
+        if _distinct(column[:_FIRST_ROWS]) <= FEW_VALUES:
+            values = _distinct(column)
+            codes |= {name: values} if _are_few(values, len(column)) else {}
     if codes:
-        sentence = note_of_codes(codes, are_categories=False, remedy=_OTHER_TYPES)
+        remedy = _OTHER_TYPES if is_table(table) else _OTHER_CONTAINER
+        sentence = note_of_codes(codes, are_categories=False, remedy=remedy)
         warnings.warn(sentence, DataWarning, stacklevel=stacklevel)
+
+
+def _distinct(column: Any) -> int:
+    """Count the different values of an array or a column of narwhals."""
+    return len(np.unique(column)) if isinstance(column, np.ndarray) else int(column.n_unique())
+
+
+def _integers(table: Any, categories: set[str]) -> Iterator[tuple[str, Any]]:
+    """Yield the integer columns of a DataFrame or an array that are not categories, without missing values."""
+    if is_table(table):
+        frame = eager_frame(table)
+        for name, kind in frame.schema.items():
+            if kind.is_integer() and str(name) not in categories:
+                yield str(name), frame.get_column(name).drop_nulls()
+    elif type(table) is np.ndarray and table.dtype.kind in "iu" and table.ndim == 2:
+        yield from zip(column_names(None, table.shape[1]), table.T, strict=True)

@@ -22,6 +22,8 @@ _DICTIONARY = (
     "The data must be a table; got a dictionary. If it has one entry per column, use pandas.DataFrame(X). If it has "
     "one table per environment, give their targets as well."
 )
+# How NumPy's message about text begins.
+_TEXT = "could not convert string to float: "
 _FEWER = "Use fewer rows or columns, or read the table from files with golem.readers.moments_from_file."
 
 
@@ -167,6 +169,9 @@ def real_matrix(data: Any) -> Array:
         raise ValueError(TOO_LARGE) from None
     except (TypeError, ValueError) as error:
         reason = "its rows have different lengths" if "inhomogeneous" in str(error) else str(error).removesuffix(".")
+        if reason.startswith(_TEXT):
+            text = reason.removeprefix(_TEXT)
+            reason = f"an array cannot contain text such as {text}. Give a DataFrame, whose text becomes categories"
         kind = NotNumbersError if isinstance(error, TypeError) else ValueError
         raise kind(f"The data must be a table of numbers: {reason}.") from None
     _require_two_axes(values.shape, data)

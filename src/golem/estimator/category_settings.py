@@ -60,7 +60,7 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, h
         raise ValueError(
             f"score_function={score!r} needs a table of categories, but {counted(len(numbers), 'column')} "
             f"{'is a number' if len(numbers) == 1 else 'are numbers'}: {quoted(numbers)}. Use "
-            f"score_function='mixed', or declare categories: {as_categories(numbers)}."
+            f"score_function='mixed'. If these numbers are codes of categories, use {as_categories(numbers)}."
         )
     chosen = automatic_score(moments, has_rows) if score == "auto" else score
     if score == "auto" and model.missing == "em" and chosen != "mixed":

@@ -17,7 +17,7 @@ from golem.data.variables import Coding
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.names import positions
 from golem.runtime.option_words import dropping
-from golem.runtime.types import Indices, Matrix, Vector
+from golem.runtime.types import Matrix, Vector
 from golem.score.block_regression import regress_block
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def diagnose_categories(model: Golem, X: Any = None, *, refit: bool | None = Non
         find_rare_levels(moments),
         _find_near_constant(moments),
         *([columns.find_near_duplicates(_plain(moments, names))] if len(names) > 1 else []),
-        _LEFT_OUT,
+        *([_LEFT_OUT] if len(names) else []),
         directions.LIMITS,
     ]
     return Diagnosis.of(findings, effective_rows)

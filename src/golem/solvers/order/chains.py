@@ -40,9 +40,9 @@ _MOST_EXTENSIONS = 4
 _GO_ON = 0.75
 # Perturbations at least.
 _LEAST = 60
-# Perturbations per node at which starts differed, and the patience: beyond these, perturbations go on as long as so many
-# of them bring at least the penalty of an edge. The second pair is for starts from earlier searches, which differ at few
-# nodes.
+# Perturbations per node at which starts differed, and the patience: beyond these, perturbations go on as long as so
+# many of them bring at least the penalty of an edge. The second pair is for starts from earlier searches, which differ
+# at few nodes.
 _PER_CONTESTED, _PATIENCE = 6, 100
 _PER_CONTESTED_WITH_GRAPHS, _PATIENCE_WITH_GRAPHS = 20, 200
 # From this number of nodes on, threads share the chains.
