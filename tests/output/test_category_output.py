@@ -117,13 +117,27 @@ def test_formats_without_weights_can_be_written(model, tmp_path, format):
     assert export_graph(model, tmp_path / "graph.txt", format).stat().st_size > 20
 
 
+def test_lavaan_says_what_to_do_with_categories(model, tmp_path):
+    text = export_graph(model, tmp_path / "model.txt", "lavaan").read_text()
+    assert "# This graph has categories: kind, flag. lavaan needs numbers.\n" in text
+    assert "ordered = c(...)" in text
+    graph = read_graph(tmp_path / "model.txt")
+    order = [graph.names.index(name) for name in ("kind", "first", "second", "flag")]
+    assert (graph.adjacency[np.ix_(order, order)] == model.adjacency_).all()
+    # A table of edges does not say which variables are categories.
+    edges = read_graph(export_graph(model, tmp_path / "edges.csv"))
+    assert "# This graph has categories. lavaan" in export_graph(edges, tmp_path / "again.txt", "lavaan").read_text()
+
+
 def test_networkx_has_the_strengths(model):
     found = to_networkx(model)
     assert all(values["edge_strength"] > 5 for _, _, values in found.edges(data=True))
 
 
 def test_a_linear_model_is_refused_because_of_the_categories(model, tmp_path):
-    with pytest.raises(ValueError, match="the graph has categories, and a linear model needs numbers"):
+    with pytest.raises(
+        ValueError, match=r"^The graph has categories, but .* needs numbers. .* such as graphml, dot, json or csv.$"
+    ):
         export_graph(model, tmp_path / "pgmpy.json", "pgmpy")
 
 

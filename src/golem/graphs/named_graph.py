@@ -175,7 +175,10 @@ class NamedGraph:
     def require_model(self) -> None:
         """Raise a ValueError unless the graph has weights, noise variances and no cycle, as a linear model must."""
         if self.has_categories:
-            raise ValueError("the graph has categories, and a linear model needs numbers")
+            raise ValueError(
+                "The graph has categories, but a linear model needs numbers. Fit only the numeric columns, or export "
+                "the graph in another format, such as graphml, dot, json or csv."
+            )
         if not self.weighted or self.noise_variances is None:
             lacking = "weights" if not self.weighted else "noise variances"
             raise ValueError(f"the graph has no {lacking}, which a linear model needs; use the graph.json of a fit")
