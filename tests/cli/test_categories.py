@@ -57,3 +57,41 @@ def test_options_for_numbers_are_refused(table, tmp_path, options, message):
 def test_a_penalty_is_chosen_only_for_numbers(table):
     with pytest.raises(ValueError, match="only for tables of numbers"):
         GolemCV(select="bic").fit(table)
+
+
+def _compared(table, folder, *options):
+    table.to_csv(folder / "data.csv", index=False)
+    return " ".join(golem("compare", folder / "data.csv", "-o", folder / "out", *options).output.split())
+
+
+def test_compare_says_how_it_uses_codes(table, tmp_path):
+    codes = np.arange(80) % 4
+    found = _compared(pd.DataFrame({"ward": codes, "bed": codes // 2}), tmp_path, "--methods", "order")
+    assert "Warning: 2 columns contain only a few distinct whole numbers and are treated as categories" in found
+    assert "use --numeric ward,bed." in found
+    assert "DataWarning" not in found
+    found = _compared(table[["size"]].assign(ward=codes), tmp_path, "--methods", "order")
+    assert "Table: 80 rows, 2 columns (2 numbers)" in found
+    assert "1 column contains only a few distinct whole numbers and is treated as numeric: 'ward' (4 values)." in found
+    assert "use --categorical ward." in found
+
+
+def test_compare_warns_of_levels_with_one_row(table, tmp_path):
+    once = table.assign(kind=["c", *table["kind"][1:]])
+    found = _compared(once, tmp_path, "--methods", "order")
+    assert found.count("Warning: 'kind' ('c') has levels with only one row") == 1
+    assert "Warning" not in _compared(once, tmp_path, "--methods", "order", "--quiet")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["size", "cost"], "order-bdeu needs categories, but all columns are numbers. Declare the columns that are "
+        "categories, e.g. --categorical size."),
+        (["kind", "size"], "order-bdeu needs a table of categories, but 1 column is a number: 'size'. Use order-mixed, "
+        "or declare categories: --categorical size."),
+    ],
+)  # fmt: skip
+def test_compare_names_options_in_the_messages_of_methods(table, tmp_path, columns, message):
+    assert message in _compared(table[columns], tmp_path, "--methods", "order,order-bdeu")
+    assert message in (tmp_path / "out" / "comparison.csv").read_text()

@@ -73,16 +73,60 @@ def test_files_have_empty_cells_and_no_matrix_of_weights(model, tmp_path):
 
 
 @pytest.mark.parametrize("ending", ["graphml", "gml", "dot", "txt", "csv", "json"])
-def test_exports_have_the_edges_without_weights(model, tmp_path, ending):
+def test_exports_have_the_edges(model, tmp_path, ending):
     graph = read_graph(export_graph(model, tmp_path / f"graph.{ending}"))
     order = [graph.names.index(name) for name in ("kind", "first", "second", "flag")]
     assert (graph.adjacency[np.ix_(order, order)] == model.adjacency_).all()
     assert not graph.weighted
 
 
+@pytest.mark.parametrize("ending", ["graphml", "gml", "dot", "csv", "json"])
+def test_exports_keep_the_weights_of_edges_between_numbers(model, tmp_path, ending):
+    expected = {(edge.source, edge.target): edge.weight for edge in list_edges(model)}
+    assert sorted(weight is None for weight in expected.values()) == [False, True, True]
+    graph = read_graph(export_graph(model, tmp_path / f"graph.{ending}"))
+    assert {(source, target): row.get("weight") for source, target, row in graph.edge_list()} == expected
+
+
+def test_an_edge_list_has_empty_weights(model, tmp_path):
+    rows = list(csv.DictReader(io.StringIO(export_graph(model, tmp_path / "graph.csv").read_text())))
+    expected = {(edge.source, edge.target): edge.weight for edge in list_edges(model)}
+    assert {(row["source"], row["target"]): float(row["weight"] or "nan") for row in rows} == pytest.approx(
+        {ends: np.nan if weight is None else weight for ends, weight in expected.items()}, nan_ok=True
+    )
+
+
+def test_json_keeps_variables_and_coefficients(model, tmp_path):
+    document, path = describe(model), tmp_path / "again.json"
+    save(model, tmp_path)
+    exported = read_document(export_graph(read_graph(tmp_path / "graph.json"), path).read_text())
+    assert exported.variables == document.variables
+    assert exported.coefficients == document.coefficients
+    assert exported.weighted
+    weights = {(row["source"], row["target"]): row["weight"] for row in document.edge_table}
+    assert {(row["source"], row["target"]): row["weight"] for row in exported.edge_table} == weights
+
+
+def test_a_matrix_does_not_make_up_weights(model, tmp_path):
+    with pytest.raises(ValueError, match=r"edges with a category have none\. Use csv, .* or pcalg"):
+        export_graph(model, tmp_path / "graph.csv", "matrix")
+
+
 @pytest.mark.parametrize("format", ["lavaan", "bnlearn", "causal-learn", "pcalg"])
 def test_formats_without_weights_can_be_written(model, tmp_path, format):
     assert export_graph(model, tmp_path / "graph.txt", format).stat().st_size > 20
+
+
+def test_lavaan_says_what_to_do_with_categories(model, tmp_path):
+    text = export_graph(model, tmp_path / "model.txt", "lavaan").read_text()
+    assert "# This graph has categories: kind, flag. lavaan needs numbers.\n" in text
+    assert "ordered = c(...)" in text
+    graph = read_graph(tmp_path / "model.txt")
+    order = [graph.names.index(name) for name in ("kind", "first", "second", "flag")]
+    assert (graph.adjacency[np.ix_(order, order)] == model.adjacency_).all()
+    # A table of edges does not say which variables are categories.
+    edges = read_graph(export_graph(model, tmp_path / "edges.csv"))
+    assert "# This graph has categories. lavaan" in export_graph(edges, tmp_path / "again.txt", "lavaan").read_text()
 
 
 def test_networkx_has_the_strengths(model):
@@ -91,7 +135,9 @@ def test_networkx_has_the_strengths(model):
 
 
 def test_a_linear_model_is_refused_because_of_the_categories(model, tmp_path):
-    with pytest.raises(ValueError, match="the graph has categories, and a linear model needs numbers"):
+    with pytest.raises(
+        ValueError, match=r"^The graph has categories, but .* needs numbers. .* such as graphml, dot, json or csv.$"
+    ):
         export_graph(model, tmp_path / "pgmpy.json", "pgmpy")
 
 

@@ -116,7 +116,7 @@ def compare(
             )
         obeyed = with_edges(known, forbid, require, source.names)
         others = [file for file in (truth, targets) if file is not None]
-        with bars.comparing(time_limit) as show, naming([data], others):
+        with showing_warnings(quiet), bars.comparing(time_limit) as show, naming([data], others):
             result = compare_file(
                 source,
                 chosen or None,
@@ -127,7 +127,9 @@ def compare(
                 callback=show,
                 environment=environment,
                 targets=targets,
+                progress=bars,
             )
+        result = _with_options(result)
         with holding_interrupts():
             with result_folder(output, RESULT_FILES) as folder:
                 result.save(folder)
@@ -154,6 +156,13 @@ def compare(
         fail("Every method failed. The table above shows why.")
 
 
+def _with_options(comparison: Comparison) -> Comparison:
+    """Return a comparison whose messages name options instead of parameters."""
+    rows = tuple(dataclasses.replace(row, message=as_options(row.message)) for row in comparison.rows)
+    warnings = {as_options(warning): methods for warning, methods in comparison.warnings.items()}
+    return dataclasses.replace(comparison, rows=rows, warnings=warnings)
+
+
 def _print_comparison(comparison: Comparison, output: Path) -> None:
     """Print the table of a comparison, the warnings, and the edges on which the methods agree."""
     out.print(str(comparison))
@@ -171,7 +180,7 @@ def _print_comparison(comparison: Comparison, output: Path) -> None:
         )
     for warning, methods in comparison.warnings.items():
         source = f" ({', '.join(methods)})" if methods else ""
-        out.print(f"Warning{source}: {as_options(warning)}", style="yellow")
+        out.print(f"Warning{source}: {warning}", style="yellow")
     found, learned = comparison.agreement(), list(comparison.estimates)
     if len(learned) > 1 and found:
         table = edge_table(f"methods (of {len(learned)})")

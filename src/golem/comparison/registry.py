@@ -15,6 +15,8 @@ from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.estimator.category_settings import ScoreName
 from golem.estimator.golem import Golem
+from golem.runtime.messages import counted, quoted
+from golem.runtime.option_words import as_categories
 from golem.runtime.types import Matrix
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 
@@ -64,6 +66,7 @@ INTERVENTIONAL = ("order-soft", "order-hard", "gies", "gnies")
 _USE_ENVIRONMENTS = ("order", *INTERVENTIONAL)
 # Scores that need categories, of which the last two need a table without numbers.
 CATEGORY_SCORES: tuple[ScoreName, ...] = ("mixed", "bdeu", "discrete-bic")
+_BY_CATEGORIES = tuple(f"order-{score}" for score in CATEGORY_SCORES)
 # golem-* is the paper's recipe; order-* searches over orders; order chooses the noise model from the data and
 # uses the shape of the noise for directions that the equivalence class leaves open. order-soft and order-hard learn
 # from soft and hard interventions. order-mixed, order-bdeu and order-discrete-bic are for tables with categories,
@@ -91,9 +94,7 @@ METHODS: dict[str, Method] = {
     "sort-regress-r2": Method(lambda: SortRegress("r2"), _import_lasso),
 }
 # Methods for one table of numbers.
-OF_NUMBERS = tuple(
-    name for name in METHODS if name not in (*INTERVENTIONAL, *(f"order-{score}" for score in CATEGORY_SCORES))
-)
+OF_NUMBERS = tuple(name for name in METHODS if name not in (*INTERVENTIONAL, *_BY_CATEGORIES))
 
 
 def require_known(names: list[str]) -> None:
@@ -150,6 +151,8 @@ def learn(
         raise ValueError(f"{name} needs environments and their targets.")
     if moments.coding is not None and (name in OTHER_PACKAGES or not isinstance(METHODS[name].model(), Golem)):
         raise ValueError(f"{name} needs numbers, and this table has categories.")
+    if name in _BY_CATEGORIES:
+        _require_categories(name, moments)
     if name in OTHER_PACKAGES:
         return _learn_elsewhere(OTHER_PACKAGES[name], name, rows, knowledge, tables)
     model = METHODS[name].model().set_params(knowledge=knowledge)
@@ -164,6 +167,22 @@ def learn(
     if hasattr(model, "weights_"):
         return Estimate(model.adjacency_, False, member, model.weights_)
     return Estimate(model.cpdag_, True, member)
+
+
+def _require_categories(name: str, moments: Moments) -> None:
+    """Raise a ValueError if a table has no categories, or numbers that the score of a method cannot use."""
+    if moments.coding is None:
+        raise ValueError(
+            f"{name} needs categories, but all columns are numbers. Declare the columns that are categories, e.g. "
+            f"{as_categories(moments.variables[:1])}."
+        )
+    numbers = [variable.name for variable in moments.coding.variables if not variable.is_category]
+    if numbers and name != _BY_CATEGORIES[0]:
+        raise ValueError(
+            f"{name} needs a table of categories, but {counted(len(numbers), 'column')} "
+            f"{'is a number' if len(numbers) == 1 else 'are numbers'}: {quoted(numbers)}. Use {_BY_CATEGORIES[0]}, or "
+            f"declare categories: {as_categories(numbers)}."
+        )
 
 
 def _learn_elsewhere(

@@ -22,18 +22,20 @@ from golem.comparison.result import Comparison, Row, Step
 from golem.comparison.tables import labelled_rows, read_tables
 from golem.data.checks import require_learnable
 from golem.data.coded_sample import read_categories
-from golem.data.coded_tables import CodedTable
+from golem.data.coded_tables import CodedTable, level_counts
 from golem.data.environment_input import is_interventional
 from golem.data.files.level_scan import reading_categories
 from golem.data.files.standard_input import source_name
 from golem.data.files.table_files import Paths, listed
 from golem.data.inputs import check_knowledge, read_knowledge, require_shape
 from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.levels import warn_of_single_rows
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.readers import rows_of
 from golem.data.table_input import rows_and_names
 from golem.data.table_source import CovarianceSource, Reading, TableSource, open_table, require_no_covariance
+from golem.data.table_summary import TableSummary
 from golem.data.variables import Coding
 from golem.estimator.category_fit import automatic_table_score
 from golem.estimator.category_settings import ScoreName
@@ -175,6 +177,7 @@ def compare_file(
     drop_dependent: bool = False,
     environment: str | None = None,
     targets: Mapping[Any, Any] | str | Path | None = None,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Comparison:
     """Run several methods on a table in a file, with the truth in another file; see `compare` and `golem.fit_file`.
@@ -182,7 +185,7 @@ def compare_file(
     Methods that need rows cannot use a covariance matrix, and their rows say so.
 
     `environment` is the column that says from which experiment each row comes, and `targets` are the columns that each
-    experiment changed, or a JSON file with them.
+    experiment changed, or a JSON file with them. `progress` gets a summary of the table.
 
     Raises
     ------
@@ -196,7 +199,7 @@ def compare_file(
     >>> [(row.method, row.shd) for row in result.rows]  # doctest: +SKIP
     [('order', 0.0), ('fgs', 0.0)]
     """
-    missing, source = options.get("missing", "error"), path
+    missing, source, progress = options.get("missing", "error"), path, progress or Progress()
     if not isinstance(source, TableSource | CovarianceSource):
         reading = Reading(
             None if columns is None else listed(columns),
@@ -208,7 +211,7 @@ def compare_file(
             covariance,
             rows,
         )
-        source = open_table([str(one) for one in listed(source)], reading, drop_dependent, missing, Progress())
+        source = open_table([str(one) for one in listed(source)], reading, drop_dependent, missing, progress)
     check_knowledge(options.get("knowledge"), source.names)
     graph = None
     if truth is not None:
@@ -220,11 +223,18 @@ def compare_file(
     if environment is not None or targets is not None:
         return compare(**labelled_rows(source, environment, targets), methods=methods, truth=graph, **options)
     if isinstance(source, CovarianceSource):
-        return compare(source.read(missing, Progress()), methods, truth=graph, **options)
-    _, read = reading_categories(source.table, rows_of)
-    if read.coding is not None:
-        return compare(CodedTable(read.coding, read.values), methods, truth=graph, **options)
-    require_no_covariance(read.values, source_name(source.paths[0]))
+        return compare(source.read(missing, progress), methods, truth=graph, **options)
+    files, read = reading_categories(source.table, rows_of)
+    coded = None if read.coding is None else CodedTable(read.coding, read.values)
+    if coded is None:
+        require_no_covariance(read.values, source_name(source.paths[0]))
+    else:
+        used = coded.complete() if missing == "drop" else coded
+        warn_of_single_rows(level_counts(used.coding, used.rows))
+    coding = read.coding or Coding.numeric(source.names)
+    TableSummary.of(coding, len(read.values), read.values, chosen=files.numeric).show(progress)
+    if coded is not None:
+        return compare(coded, methods, truth=graph, **options)
     return compare(named_table(read.values, source.names), methods, truth=graph, **options)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from golem.data.levels import are_few_integers, note_of_codes
 from golem.data.variables import FEW_VALUES, Coding, Kind, number_levels
 from golem.runtime.messages import counted, shortened
+from golem.runtime.progress import Progress
 from golem.runtime.types import Matrix, Vector
 
 # Columns in the text of a summary, and levels of a category in it.
@@ -137,6 +138,12 @@ class TableSummary:
         if self.sampled is not None:
             end.append(f"Values and ranges are those of {self.sampled} rows.")
         return "\n".join([about, *_aligned(lines), *end])
+
+    def show(self, progress: Progress) -> None:
+        """Report the summary and its notes."""
+        progress.table(self.text())
+        for note in self.notes:
+            progress.note(note)
 
     @property
     def notes(self) -> list[str]:

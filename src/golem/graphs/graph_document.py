@@ -7,6 +7,7 @@ findings. Unknown values are null. Version 2 lists the edges. Version 1, which s
 from __future__ import annotations
 
 import reprlib
+from dataclasses import replace
 from typing import Any, Literal
 
 import msgspec
@@ -237,12 +238,18 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     @classmethod
     def of_graph(cls, graph: NamedGraph) -> GraphDocument:
         """Return the document of a graph without a fit."""
+        some = "weight" in graph.edge_columns
+        empty: EdgeRow = {"weight": None} if some else {}
         return cls(
             names=list(graph.names),
-            weighted=graph.weighted,
+            weighted=graph.weighted or some,
+            variables=graph.variables,
             noise_variances=None if graph.noise_variances is None else graph.noise_variances.tolist(),
             intercepts=None if graph.intercepts is None else graph.intercepts.tolist(),
-            edge_table=[{"source": source, "target": target, **row} for source, target, row in graph.edge_list()],
+            edge_table=[
+                {"source": cause, "target": effect, **empty, **row} for cause, effect, row in graph.edge_list()
+            ],
+            coefficients=graph.coefficients,
         )
 
     def listed_edges(self) -> Edges:
@@ -257,16 +264,12 @@ class GraphDocument(msgspec.Struct, kw_only=True):
         for column, values in (("noise_variance", self.noise_variances), ("intercept", self.intercepts)):
             for node, value in zip(nodes, values or [], strict=bool(values)):
                 node[column] = value
-        return NamedGraph.from_lists(self.names, self._edges(), nodes)
+        graph = NamedGraph.from_lists(self.names, self._edges(), nodes)
+        return replace(graph, variables=self.variables, coefficients=self.coefficients)
 
     def _edges(self) -> list[tuple[str, str, dict[str, str | bool | float]]]:
-        """Return the edges with the attributes that are known, and with weights only if all of them have one.
-
-        With categories, only edges between numbers have weights.
-        """
+        """Return the edges with the attributes that are known."""
         known = [{key: value for key, value in row.items() if value is not None} for row in self.edge_table]
-        if self.variables is not None and not all("weight" in row for row in known):
-            known = [{key: value for key, value in row.items() if key != "weight"} for row in known]
         return [(str(row.pop("source")), str(row.pop("target")), row) for row in known]
 
     def plain(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,14 @@ from golem.runtime.messages import counted, quoted
 from golem.runtime.names import column_names, positions
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 
+if TYPE_CHECKING:
+    from golem.graphs.graph_document import CoefficientRecord, VariableRecord
+
 # Columns of edges that are true or false, or one of a few words; all others are numbers.
 FLAGS = ("undecided", "by_variance")
 WORDS = {"direction_from": ("structure", "variances", "shape", "knowledge", "interventions", "none")}
+# A column that only graphs of tables with categories have.
+STRENGTH = "edge_strength"
 # Attributes that formats use themselves, which are not columns.
 _RESERVED = ("source", "target", "weight", "id", "label", "key", "name")
 Attributes = Mapping[str, Any]
@@ -31,18 +36,21 @@ class NamedGraph:
     Parameters
     ----------
     weights : ndarray of shape (d, d)
-        Entry [i, j] is the weight of i -> j. Edges of a graph without weights have 1.
+        Entry [i, j] is the weight of i -> j. Edges of a graph that is not weighted have 1.
     names : tuple of str
         The variables.
     adjacency : ndarray of shape (d, d), bool
         The edges, which may have weight 0. An edge in both directions is undirected.
     weighted : bool
-        Whether the graph has weights.
+        Whether every edge has a weight. If the table had categories, only edges between numbers have one; then the
+        column `weight` of `edge_columns` has the weights, with NaN for the other edges.
     edge_columns : mapping of str to ndarray
         Further columns, such as standardized_weight or undecided: one value per edge, in the order of `edge_list`.
         NaN, or an empty word, means that an edge has no value.
     noise_variances, intercepts : ndarray of shape (d,), optional
         The other parameters of a linear model.
+    variables, coefficients : list, optional
+        The types of the variables, and the coefficients per level, if the table had categories.
 
     Examples
     --------
@@ -59,6 +67,8 @@ class NamedGraph:
     edge_columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     noise_variances: Vector | None = None
     intercepts: Vector | None = None
+    variables: list[VariableRecord] | None = None
+    coefficients: list[CoefficientRecord] | None = None
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.weights).all():
@@ -83,29 +93,38 @@ class NamedGraph:
     ) -> NamedGraph:
         """Return the graph of a list of names, edges (source, target, attributes), and attributes of the nodes.
 
-        Attributes that are numbers, or their text, and the `WORDS` are kept; others are ignored. If no edge has a
+        Attributes that are numbers, or their text, and the `WORDS` are kept; others are ignored. If an edge has no
         weight, the graph is not weighted.
 
         Raises
         ------
         ValueError
             If names repeat or are empty, an edge has an unknown end or appears twice, a weight is not a number, or only
-            some of the edges have weights.
+            some of the edges have weights and there are no categories.
         """
         names = tuple(names)
         names, by_place = column_names(names, len(names)), numbered_edges(names, edges)
         adjacency, weights = np.zeros((len(names),) * 2, dtype=bool), _no_weights(len(names))
+        listed = [by_place[place] for place in sorted(by_place)]
+        weighted = all(_is_given(attributes.get("weight")) for attributes in listed)
         for (i, j), attributes in by_place.items():
-            adjacency[i, j], weights[i, j] = True, _weight(attributes)
+            adjacency[i, j], weights[i, j] = True, _number(attributes["weight"]) if weighted else 1.0
+        some = {} if weighted else {"weight": np.array([_number(attributes.get("weight")) for attributes in listed])}
         return cls(
             weights,
             names,
             adjacency,
-            weighted=all(_is_given(attributes.get("weight")) for attributes in by_place.values()),
-            edge_columns=_columns([by_place[place] for place in sorted(by_place)]),
+            weighted=weighted,
+            edge_columns={name: column for name, column in some.items() if np.isfinite(column).any()}
+            | _columns(listed),
             noise_variances=_node_column(nodes, "noise_variance"),
             intercepts=_node_column(nodes, "intercept"),
         )
+
+    @property
+    def has_categories(self) -> bool:
+        """Whether the graph was learned from a table with categories, as far as is known."""
+        return self.variables is not None or STRENGTH in self.edge_columns
 
     def edge_list(self) -> list[tuple[str, str, dict[str, Any]]]:
         """Return the edges with their attributes, sorted by source, then target, in the order of the names."""
@@ -155,8 +174,11 @@ class NamedGraph:
 
     def require_model(self) -> None:
         """Raise a ValueError unless the graph has weights, noise variances and no cycle, as a linear model must."""
-        if "edge_strength" in self.edge_columns:  # only tables with categories have it
-            raise ValueError("the graph has categories, and a linear model needs numbers")
+        if self.has_categories:
+            raise ValueError(
+                "The graph has categories, but a linear model needs numbers. Fit only the numeric columns, or export "
+                "the graph in another format, such as graphml, dot, json or csv."
+            )
         if not self.weighted or self.noise_variances is None:
             lacking = "weights" if not self.weighted else "noise variances"
             raise ValueError(f"the graph has no {lacking}, which a linear model needs; use the graph.json of a fit")
@@ -169,7 +191,8 @@ def numbered_edges(
 ) -> dict[tuple[int, int], Attributes]:
     """Return the attributes of edges (source, target, attributes) by the numbers of their ends.
 
-    Unknown ends, repeated edges and weights that are not numbers are refused, and so are weights of only some edges.
+    Unknown ends, repeated edges and weights that are not numbers are refused. So are weights of only some edges, unless
+    the edges have the strengths that golem gives to the edges of a table with categories.
     """
     where = {name: position for position, name in enumerate(names)}
     found: dict[tuple[int, int], Attributes] = {}
@@ -180,13 +203,13 @@ def numbered_edges(
         if (where[source], where[target]) in found:
             raise ValueError(f"the edge from {source!r} to {target!r} appears twice")
         if not _is_given(given := attributes.get("weight")):
-            lacking.append((source, target))
+            lacking += [] if _is_given(attributes.get(STRENGTH)) else [(source, target)]
         elif not np.isfinite(_number(given)):
             raise ValueError(
                 f"the weight {reprlib.repr(given)} of the edge from {source!r} to {target!r} is not a finite number"
             )
         found[where[source], where[target]] = attributes
-    if 0 < len(lacking) < len(found):
+    if lacking and any(_is_given(attributes.get("weight")) for attributes in found.values()):
         source, target = lacking[0]
         raise ValueError(f"the edge from {source!r} to {target!r} has no weight; give one to all edges or to none")
     return found
@@ -214,12 +237,6 @@ def weight_matrix(rows: Any, names: Sequence[Any], what: str = "the weights") ->
         except (TypeError, ValueError, OverflowError):
             raise ValueError(f"row {quoted([names[i]])} of {what} has a value that is not a finite number") from None
     return weights
-
-
-def _weight(attributes: Attributes) -> float:
-    """Return the weight of an edge, or 1 if it has none."""
-    given = attributes.get("weight")
-    return _number(given) if _is_given(given) else 1.0
 
 
 def _columns(edges: Sequence[Attributes]) -> dict[str, NDArray[Any]]:

@@ -295,9 +295,7 @@ def _shown_summary(source: Source, progress: Progress) -> TableSummary | None:
     """Show the summary of a table, and return it."""
     table = source.summary
     if table is not None:
-        progress.table(table.text())
-        for note in table.notes:
-            progress.note(note)
+        table.show(progress)
     return table
 
 

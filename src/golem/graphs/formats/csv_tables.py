@@ -22,7 +22,15 @@ def write_edge_list(graph: NamedGraph) -> str:
 
 
 def write_matrix(graph: NamedGraph) -> str:
-    """Return a CSV text with one row of weights per variable as the cause."""
+    """Return a CSV text with one row of weights per variable as the cause; edges without weights have 1.
+
+    If only some edges have weights, the graph is refused, so that a 1 is never mistaken for a weight.
+    """
+    if "weight" in graph.edge_columns:
+        raise ValueError(
+            "A matrix needs a weight for every edge, but edges with a category have none. Use csv, which leaves their "
+            "weights empty, or pcalg for a matrix without weights."
+        )
     require_csv_names(graph.names)
     return csv_text([["", *graph.names], *([name, *row] for name, row in zip(graph.names, graph.weights, strict=True))])
 

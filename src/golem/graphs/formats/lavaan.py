@@ -27,6 +27,7 @@ def write_lavaan(graph: NamedGraph) -> str:
             "use dagitty or pcalg."
         )
     lines = [f"# {new[name]} is {json.dumps(name)}" for name in graph.names if new[name] != name]
+    lines += _about_categories(graph, new) if graph.has_categories else []
     for name in graph.names:
         parents = [new[source] for source, target in edges if target == name]
         if parents:
@@ -34,6 +35,18 @@ def write_lavaan(graph: NamedGraph) -> str:
         elif all(name != source for source, _ in edges):
             lines.append(f"{new[name]} ~~ {new[name]}")
     return "\n".join(lines) + "\n"
+
+
+def _about_categories(graph: NamedGraph, new: dict[str, str]) -> list[str]:
+    """Return comments that say how lavaan can use categories."""
+    kinds = [] if graph.variables is None else zip(graph.names, graph.variables, strict=True)
+    listed = ", ".join(new[name] for name, variable in kinds if variable.kind == "category")
+    return [
+        f"# This graph has categories{f': {listed}' if listed else ''}. lavaan needs numbers.",
+        "# Turn categories that no edge points to into columns of 0 and 1, one per level except the first.",
+        "# Declare other categories with two or with ordered levels: sem(model, data, ordered = c(...)).",
+        "# lavaan has no model for other categories; use bnlearn for these.",
+    ]
 
 
 def _r_names(names: tuple[str, ...]) -> dict[str, str]:
