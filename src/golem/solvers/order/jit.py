@@ -44,6 +44,8 @@ from numba.core.types.functions import BaseFunction
 from numba.core.untyped_passes import DeadBranchPrune, InlineClosureLikes
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+# Types of results, by function and types of arguments.
+_KNOWN_TYPES: dict[Any, Any] = {}
 # Passes of numba for array expressions, closures and optional arguments.
 _NEEDLESS = (NopythonRewrites, InlineClosureLikes, DeadBranchPrune)
 
@@ -222,10 +224,10 @@ def _remembered_types() -> Iterator[None]:
     Only the thread that compiles is concerned, as numba lets one compile at a time.
     """
     functions: Any = BaseFunction
-    resolve, known = functions.get_call_type, {}
+    resolve, known = functions.get_call_type, _KNOWN_TYPES
 
     def remembered(function: Any, context: Any, args: Any, kws: Any) -> Any:
-        # Of the options that an operator takes over from its kernel, those of one entry differ in this one only.
+        # Of the options that an operator takes over from its kernel, only this one differs between kernels.
         key = id(function), args, tuple(kws.items()), ConfigStack.top_or_none().nrt
         if key not in known:
             known[key] = resolve(function, context, args, kws), function
