@@ -250,6 +250,30 @@ def test_columns_that_are_no_categories_are_named(column, message):
         CodedTable.read(frame().assign(new=column)).moments()
 
 
+def test_all_unusable_columns_are_named_at_once():
+    data = frame()
+    names = [f"id{k}" for k in range(len(data))]
+    days = pd.date_range("2020-01-01", periods=len(data))
+    bad = data.assign(
+        name=names, day=days, one="same", two=7.0, three=7.5, void=pd.Series([None] * len(data), dtype="str")
+    )
+    with pytest.raises(ValueError, match=r"Column 'name' has .* Column 'day' contains dates") as error:
+        CodedTable.read(bad)
+    assert "Column 'void' has no values. Constant columns: 'one', 'two', 'three'." in str(error.value)
+    drop = ["name", "day", "one", "two", "three", "void"]
+    assert f"Drop them: X.drop(columns={drop}). To keep 'name', group its values. To keep 'day'" in str(error.value)
+    CodedTable.read(bad.drop(columns=drop)).moments()
+    with pytest.raises(ValueError, match=r"Constant columns: 'one', 'two'\. Drop them: .*, or use golem\.fit_file"):
+        CodedTable.read(data.assign(one="same", two=7.0)).moments()
+
+
+def test_many_unusable_columns_are_counted():
+    names = {f"name{j}": [f"id{j}.{k}" for k in range(120)] for j in range(7)}
+    with pytest.raises(ValueError, match="3 more columns cannot be used for the same reasons") as error:
+        CodedTable.read(pd.DataFrame(names))
+    assert f"X.drop(columns={list(names)})" in str(error.value)
+
+
 def test_rare_levels_are_named():
     data = frame()
     data["site"] = ["once", "rare", "rare", *data["site"][3:]]

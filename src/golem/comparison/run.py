@@ -33,6 +33,7 @@ from golem.data.levels import warn_of_single_rows
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.readers import rows_of
+from golem.data.refused_tables import describing_refusal
 from golem.data.table_input import rows_and_names
 from golem.data.table_source import CovarianceSource, Reading, TableSource, open_table, require_no_covariance
 from golem.data.table_summary import TableSummary
@@ -224,7 +225,8 @@ def compare_file(
         return compare(**labelled_rows(source, environment, targets), methods=methods, truth=graph, **options)
     if isinstance(source, CovarianceSource):
         return compare(source.read(missing, progress), methods, truth=graph, **options)
-    files, read = reading_categories(source.table, rows_of)
+    with describing_refusal(source.table, progress):
+        files, read = reading_categories(source.table, rows_of)
     coded = None if read.coding is None else CodedTable(read.coding, read.values)
     if coded is None:
         require_no_covariance(read.values, source_name(source.paths[0]))

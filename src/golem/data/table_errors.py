@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.option_words import dropping, setting
 from golem.runtime.types import Matrix
+
+if TYPE_CHECKING:
+    from golem.data.unusable import Unusable
 
 # More names are not listed in a message.
 _MOST_TYPED = 50
@@ -40,6 +44,16 @@ class NotNumericError(ValueError):
         return NotNumericError(
             f"{file}Columns {_described(self.text)} contain text, so {option} columns as categories."
         )
+
+
+class MissingValuesError(ValueError):
+    """Missing values in a table without a treatment of them."""
+
+
+class UnusableColumnsError(ValueError):
+    """Columns from which no graph can be learned; `found` describes them."""
+
+    found: tuple[Unusable, ...] = ()
 
 
 def not_numeric(
@@ -78,10 +92,11 @@ def constant(names: Sequence[str]) -> ValueError:
     return ValueError(f"{constant_sentence(names)} {drop_them(names)}")
 
 
-def drop_them(names: Sequence[str], them: str = "", choose: str = "use") -> str:
-    """Return how to drop columns from which no graph can be learned."""
+def drop_them(names: Sequence[str], them: str = "", choose: str | None = "use") -> str:
+    """Return how to drop columns from which no graph can be learned; `choose` is None if golem cannot choose them."""
     them = them or ("it" if len(names) == 1 else "them")
-    return f"Drop {them}: {dropping(names)}, or {choose} golem.fit_file(..., drop_dependent=True)."
+    instead = "" if choose is None else f", or {choose} golem.fit_file(..., drop_dependent=True)"
+    return f"Drop {them}: {dropping(names)}{instead}."
 
 
 def no_values(names: Sequence[str]) -> str:
@@ -150,11 +165,10 @@ def require_finite(
     if empty := [name for name, column in zip(names, wrong.T, strict=True) if column.all() and not infinite.any()]:
         drop = f"Drop {'it' if len(empty) == 1 else 'them'}: {dropping(empty)}."
         if len(empty) == len(found):
-            raise ValueError(f"{no_values(empty)} {drop}")
+            raise MissingValuesError(f"{no_values(empty)} {drop}")
         remedy = f"{no_values(empty)} {drop} For the others: {remedy}"
     if levels := sorted({cell for cells in unusual.values() for cell in cells if cell.lower() == "none"}):
         remedy += f" If {quoted(levels)} is a value, rename it in the file."
     first = place(int(wrong.any(axis=1).argmax()))
-    raise ValueError(
-        f"{what} in {len(found)} of {len(names)} columns: {shortened(found)}. The first is in {first}. {remedy}"
-    )
+    kind = ValueError if infinite.any() else MissingValuesError
+    raise kind(f"{what} in {len(found)} of {len(names)} columns: {shortened(found)}. The first is in {first}. {remedy}")

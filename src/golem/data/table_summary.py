@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from golem.data.levels import are_few_integers, note_of_codes
+from golem.data.unusable import Unusable
 from golem.data.variables import FEW_VALUES, Coding, Kind, number_levels
 from golem.runtime.messages import counted, shortened
 from golem.runtime.progress import Progress
@@ -18,7 +20,7 @@ _MOST_COLUMNS, _MOST_LEVELS = 30, 4
 _LONGEST_NAME = 30
 # Names of columns that often say which experiment a row comes from.
 _NAMES_OF_LABELS = {"batch", "condition", "environment", "experiment", "treatment"}
-_KINDS: Mapping[Kind, str] = {"numeric": "number", "category": "category"}
+_KINDS = {"numeric": "number", "category": "category", "date": "date", "text": "text"}
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,8 @@ class ColumnSummary:
     ----------
     name : str
         The column.
-    kind : {"numeric", "category"}
-        Its type.
+    kind : {"numeric", "category", "text", "date"}
+        Its type; texts and dates cannot be used.
     missing : int
         Number of missing values.
     values : int, optional
@@ -44,7 +46,7 @@ class ColumnSummary:
     """
 
     name: str
-    kind: Kind
+    kind: Kind | Literal["text", "date"]
     missing: int = 0
     values: int | None = None
     low: float | None = None
@@ -120,6 +122,16 @@ class TableSummary:
         sampled = None if values is None or len(values) == rows else len(values)
         return cls(rows, tuple(columns), sampled)
 
+    def with_unusable(self, found: Sequence[Unusable], names: Sequence[str]) -> TableSummary:
+        """Add identifiers and dates, which are not variables, in the order of the names of all columns."""
+        columns = {column.name: column for column in self.columns}
+        for column in found:
+            if values := column.values:
+                ranked = tuple(sorted(values.items(), key=lambda pair: -pair[1]))
+                absent = self.rows - sum(values.values())
+                columns[column.name] = ColumnSummary(column.name, column.kind, absent, len(values), levels=ranked)
+        return replace(self, columns=tuple(columns[name] for name in names if name in columns))
+
     def text(self) -> str:
         """Return the summary as lines of text, with the first columns of a wide table."""
         kinds = [column.kind for column in self.columns]
@@ -127,8 +139,9 @@ class TableSummary:
         if "category" in kinds:
             count = kinds.count("category")
             parts.append("1 category" if count == 1 else f"{count} categories")
+        parts += [counted(kinds.count(kind), kind) for kind in ("date", "text") if kind in kinds]
         about = f"Table: {counted(self.rows, 'row')}, {counted(len(kinds), 'column')} ({', '.join(parts)})"
-        heading = "range or levels" if "category" in kinds else "range"
+        heading = "range or levels" if any(column.levels for column in self.columns) else "range"
         lines = [("column", "type", "missing", "distinct", heading)]
         for column in self.columns[:_MOST_COLUMNS]:
             values = "" if column.values is None else str(column.values)

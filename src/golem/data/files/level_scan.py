@@ -22,15 +22,15 @@ from golem.data.files.table_files import TableFile, TableFiles
 from golem.data.levels import (
     MOST_LEVELS,
     are_few_integers,
-    category,
+    categories,
     identifiers,
     is_text,
     note_of_codes,
 )
 from golem.data.table_errors import NotNumericError
+from golem.data.unusable import unusable_error
 from golem.data.variables import FEW_VALUES, Coding, Variable
 from golem.runtime.machine import available_cores
-from golem.runtime.option_words import for_files
 
 Result = TypeVar("Result")
 # The text of a cell, and the name of the number in it, "" if it is missing, None if it is text.
@@ -120,7 +120,7 @@ class _Cells:
             if len(numbers) > FEW_VALUES or None in numbers:
                 raise _NotCodesError
         elif len(counts) > MOST_LEVELS:
-            raise identifiers(name, [cell for cell, _ in counts])
+            raise unusable_error([identifiers(name, {cell: n for (cell, _), n in counts.items()}, None)])
 
     def numbers(self, name: str) -> dict[str, int]:
         """Count the numbers of a column."""
@@ -188,15 +188,13 @@ def _scanned(table: TableFiles, text: Collection[str], codes: Collection[str]) -
     sure = table.categorical.union(*declared)
     found = {name: cells.levels(name, name in sure) for name in names if name in text}
     counts = {name: levels for name, levels in found.items() if levels is not None}
+    with naming(table.files[0].path):
+        variables = categories(counts, table.categorical)
     numbers = {name: cells.numbers(name) for name in codes}
     if len(counts) == len(found) and codes and all(map(are_few_integers, numbers.values())):
         taken = {name: levels for name, levels in numbers.items() if name not in table.numeric}
         sentence = note_of_codes({name: len(levels) for name, levels in taken.items()}, are_categories=True)
         warnings.warn(sentence, DataWarning, stacklevel=_STACK)
-        counts |= taken
-    try:
-        variables = {name: category(name, levels, name in table.categorical) for name, levels in counts.items()}
-    except ValueError as error:
-        raise ValueError(for_files(str(error))) from None
+        variables |= categories(taken)
     coding = Coding(tuple(variables.get(name, Variable(name)) for name in table.names))
     return replace(table, coding=None if coding.is_numeric else coding)

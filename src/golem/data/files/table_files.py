@@ -6,8 +6,8 @@ import glob
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -95,6 +95,20 @@ class TableFiles:
     def size(self) -> int:
         """Bytes of all files."""
         return sum(file.size for file in self.files)
+
+    def without(self, names: Collection[str]) -> TableFiles:
+        """Return the files without some of the columns, with types still to be found."""
+        kept = [k for k, name in enumerate(self.names) if name not in names]
+        positions = tuple(tuple(columns[k] for k in kept) for columns in self.positions)
+        return replace(
+            self,
+            names=tuple(self.names[k] for k in kept),
+            positions=positions,
+            na=NO_MARKERS,
+            categorical=self.categorical.difference(names),
+            text=None,
+            coding=None,
+        )
 
     @classmethod
     def open(
