@@ -26,7 +26,7 @@ from golem.data.levels import (
 )
 from golem.data.missing import Missing, MissingChoice, require_choice, rows_in_common
 from golem.data.moments import Moments
-from golem.data.table_errors import UnusableColumnsError, require_finite, row_number, too_few_rows
+from golem.data.table_errors import UnusableColumnsError, require_finite, row_number
 from golem.data.table_input import are_booleans, eager_frame, is_table, rows_and_names
 from golem.data.unusable import Unusable, unusable_error
 from golem.data.unusable_variables import dependent_variables, unusable_in_table
@@ -89,7 +89,7 @@ class CodedTable:
     @property
     def codes(self) -> Codes:
         """Integer codes of categories without missing values, shape (n, d); see `Coding.codes`."""
-        require_finite(self.rows, self.coding.names, categories=self.coding.categories)
+        require_finite(self.rows, self.coding.names, em=not self.coding.is_discrete)
         return self.coding.codes(self.rows)
 
     def complete(self) -> CodedTable:
@@ -108,11 +108,10 @@ class CodedTable:
             return Moments.from_rows(self.rows, self.coding.names, missing=missing, progress=progress)
         absent, names = np.isnan(self.rows), self.coding.names
         checked = self.rows if missing == "error" else np.where(absent, 0.0, self.rows)
-        require_finite(checked, names, categories=self.coding.categories)
+        require_finite(checked, names, em=not self.coding.is_discrete)
         used = self.complete() if missing == "drop" else self
-        if len(used.rows) < 2:
-            categories = bool(absent[:, self.coding.levels > 0].any())
-            raise too_few_rows(len(used.rows), int(absent.any(axis=1).sum()), categories)
+        by_em = not absent[:, self.coding.levels > 0].any()
+        Missing.of(missing, absent, names).require_rows(len(used.rows), em=by_em)
         if without_levels(used.coding):
             raise unusable_error(unusable_in_table(used.rows, used.coding))
         X, columns = used.coding.expand(used.rows), used.coding.column_names
@@ -169,7 +168,7 @@ def moments_of_columns(
     record = Missing.of("drop", absent, coding.names, markers=markers or {}) if missing == "drop" else None
     if absent.any():
         if missing == "error":
-            require_finite(np.column_stack(columns), coding.names, place, markers, coding.categories)
+            require_finite(np.column_stack(columns), coding.names, place, markers, em=not coding.is_discrete)
         kept = np.nonzero(~absent.any(axis=1))[0]
         columns, all_rows = [column[kept] for column in columns], place
         place = lambda row: all_rows(int(kept[row]))  # noqa: E731
@@ -284,8 +283,8 @@ def _cells(series: Any) -> tuple[list[str | None], Indices]:
     import narwhals.stable.v1 as nw
 
     if series.dtype != nw.Object:
-        # Arrow has no categories with levels of several types.
-        with contextlib.suppress(TypeError, ValueError, OverflowError):
+        # Arrow has no categories with levels of several types, and no periods.
+        with contextlib.suppress(TypeError, ValueError, OverflowError, NotImplementedError):
             return different_cells(series.to_arrow(), _level_name)
     values, absent = series.to_list(), series.is_null().to_list()
     texts = [None if missing else _level_name(value) for value, missing in zip(values, absent, strict=True)]
