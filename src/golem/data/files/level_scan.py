@@ -70,11 +70,11 @@ def _names(table: TableFiles, columns: tuple[int, ...], some: Collection[int]) -
 
 def with_types(table: TableFiles, text: Collection[str]) -> TableFiles:
     """Return the table with the types of its columns, given those that have text."""
-    table = replace(table, text=frozenset(text), coding=None)
+    table = replace(table, text=frozenset(text), coding=None, codes=frozenset())
     wanted = table.categorical.union(text) - table.numeric
-    others = [name for name in table.names if name not in wanted]
+    # An option changes a single column: in the rule, numbers by choice count as numbers, or as text if they are text.
+    others = [name for name in table.names if name not in wanted and name not in text]
     places = {name: k for k, name in enumerate(table.names)}
-    # An option changes a single column: columns that are numbers by choice still count in the rule.
     may_be_codes = not table.numeric.issuperset(others)
     for file, columns in _files(table) if may_be_codes else ():
         with naming(file.path):
@@ -196,5 +196,6 @@ def _scanned(table: TableFiles, text: Collection[str], codes: Collection[str]) -
         sentence = note_of_codes({name: len(levels) for name, levels in taken.items()}, are_categories=True)
         warnings.warn(sentence, DataWarning, stacklevel=_STACK)
         variables |= categories(taken)
+        table = replace(table, codes=frozenset(taken))
     coding = Coding(tuple(variables.get(name, Variable(name)) for name in table.names))
     return replace(table, coding=None if coding.is_numeric else coding)

@@ -56,6 +56,8 @@ class TableFiles:
         Columns in which text was found; None before the files were asked.
     coding : Coding, optional
         The variables, if some of them are categories.
+    codes : frozenset of str
+        Columns of few whole numbers that golem takes for categories.
     labels : tuple of str
         The environments that the rows come from, if there are several.
     environments : tuple of int
@@ -82,6 +84,7 @@ class TableFiles:
     numeric: frozenset[str] = frozenset()
     text: frozenset[str] | None = None
     coding: Coding | None = None
+    codes: frozenset[str] = frozenset()
     labels: tuple[str, ...] = ()
     environments: tuple[int, ...] = ()
     targets_source: str = "targets"
@@ -90,6 +93,17 @@ class TableFiles:
     def made_up_names(self) -> bool:
         """Whether the files have no header, so that the columns are named x0, x1, ..."""
         return self.files[0].made_up_names
+
+    @property
+    def padded(self) -> list[str]:
+        """Columns of text files whose numbers have leading zeros, such as 00501, and that have no type by choice."""
+        found = [
+            {name for name, j in zip(self.names, columns, strict=True) if j in file.padded}
+            for file, columns in zip(self.files, self.positions, strict=True)
+            if isinstance(file, CsvFile)
+        ]
+        chosen = self.numeric | self.categorical
+        return [name for name in self.names if name not in chosen and any(name in names for names in found)]
 
     @property
     def size(self) -> int:
