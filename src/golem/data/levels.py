@@ -146,6 +146,22 @@ def without_levels(coding: Coding) -> list[Unusable]:
     return [Unusable(variable.name, is_empty=not variable.levels) for variable in flat]
 
 
+def warn_of_similar_levels(counts: Mapping[str, Counts], stacklevel: int = 3) -> None:
+    """Warn of levels that differ only in case or blanks, given the rows per level of each category."""
+    for name, levels in counts.items():
+        spellings: dict[str, list[str]] = {}
+        for level, rows in levels.items():
+            if rows:
+                spellings.setdefault(" ".join(level.split()).casefold(), []).append(level)
+        if same := [level for found in spellings.values() if len(found) > 1 for level in found]:
+            warnings.warn(
+                f"Levels of {name!r} differ only in case or blanks: {quoted(same)}. golem treats them as different "
+                "levels. If they mean the same, spell them the same way.",
+                DataWarning,
+                stacklevel=stacklevel,
+            )
+
+
 def warn_of_single_rows(counts: Mapping[str, Counts], stacklevel: int = 3) -> None:
     """Warn of levels with one row, given the rows per level of each category."""
     found = {name: [level for level, count in levels.items() if count == 1] for name, levels in counts.items()}
@@ -153,7 +169,8 @@ def warn_of_single_rows(counts: Mapping[str, Counts], stacklevel: int = 3) -> No
 
 
 def warn_of_rare_levels(counts: Mapping[str, Counts], stacklevel: int = 3) -> None:
-    """Warn of levels with one row, and of other rare ones, given the rows per level of each category."""
+    """Warn of rare levels, with one row or few, and of similar ones, given the rows per level of each category."""
+    warn_of_similar_levels(counts, stacklevel + 1)
     warn_of_single_rows(counts, stacklevel + 1)
     found = {name: [level for level, count in levels.items() if 1 < count < _RARE] for name, levels in counts.items()}
     _warn_of_levels(found, f"fewer than {_RARE} rows", "their effects are uncertain", stacklevel + 1)

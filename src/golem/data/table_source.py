@@ -20,7 +20,7 @@ from golem.data.files.level_scan import reading_categories
 from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import KeptRows
 from golem.data.files.table_files import TableFiles, find_files
-from golem.data.levels import warn_of_single_rows, without_levels
+from golem.data.levels import warn_of_similar_levels, without_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.readers import COPIES_OF_EM, Table, moments_by_em, rows_of, shards_of
@@ -249,8 +249,8 @@ class TableSource:
                 self.summary.show(progress)
                 with naming(self.paths[0]):
                     raise unusable_error(self.unusable(missing, progress))
-            # The checks of the graph name rare levels with more rows.
-            warn_of_single_rows(counts_in_moments([moments]), stacklevel=3)
+            # The checks of the graph name rare levels.
+            warn_of_similar_levels(counts_in_moments([moments]), stacklevel=3)
         return moments
 
     def _moments_of(self, missing: MissingChoice, progress: Progress) -> Moments:
@@ -334,7 +334,8 @@ class TableSource:
         rows = self._moments.n if missing is None else missing.rows_read
         kept = self._kept.sample if self._kept.values is None else self._kept.values
         counts = {} if missing is None else missing.columns
-        return TableSummary.of(table.coding or Coding.numeric(table.names), rows, kept, counts, table.numeric)
+        coding = table.coding or Coding.numeric(table.names)
+        return TableSummary.of(coding, rows, kept, counts, table.numeric, table.codes, table.padded)
 
     def _recoded(self, rows: Matrix | None) -> Matrix | None:
         """Return coded rows with the levels of the moments, which lack those of rows with missing values."""
