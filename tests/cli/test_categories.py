@@ -59,6 +59,30 @@ def test_a_penalty_is_chosen_only_for_numbers(table):
         GolemCV(select="bic").fit(table)
 
 
+@pytest.mark.parametrize(("options", "levels"), [((), "Note: "), (("--no-diagnose",), "Warning: ")])
+def test_a_level_with_one_row_is_reported_once(table, tmp_path, options, levels):
+    table.assign(kind=["c", *table["kind"][1:]]).to_csv(tmp_path / "data.csv", index=False)
+    output = golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out", *options).output
+    (line,) = [line for line in output.splitlines() if "only one row" in line]
+    assert line.startswith(f"{levels}'kind' ('c')")
+
+
+def test_the_report_has_the_types_that_golem_chose(table, tmp_path):
+    for codes, option in ((table.assign(ward=np.arange(80) % 4), "--categorical ward"),
+                          (table[["kind"]].assign(ward=np.arange(80) % 4), "--numeric ward")):  # fmt: skip
+        codes.to_csv(tmp_path / "data.csv", index=False)
+        golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out", "--no-diagnose")
+        page = (tmp_path / "out" / "report.html").read_text()
+        assert page.count(f"use {option}.</p>") == 1
+
+
+def test_a_refused_table_is_summarized(table, tmp_path):
+    table.assign(name=[f"id{k}" for k in range(80)]).to_csv(tmp_path / "data.csv", index=False)
+    output = golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out", expect=1).output
+    assert output.index("Table: 80 rows, 4 columns (2 numbers, 1 category, 1 text)") < output.index("Error: ")
+    assert "Drop it: --drop name. To keep 'name', group its values." in output
+
+
 def _compared(table, folder, *options):
     table.to_csv(folder / "data.csv", index=False)
     return " ".join(golem("compare", folder / "data.csv", "-o", folder / "out", *options).output.split())

@@ -1,5 +1,7 @@
 """Tables with categories in memory: types, levels, and the moments of their columns."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,6 +9,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 
+from golem.baselines import SortRegress
 from golem.data.checks import DataWarning
 from golem.data.coded_sample import read_categories
 from golem.data.coded_tables import CodedTable, moments_of_columns, with_used_levels
@@ -240,6 +243,11 @@ def test_whole_numbers_are_categories_if_there_is_nothing_else():
         ([f"id{k % 80}" for k in range(120)], "80 different values in 120 rows"),
         (["2020-01-02", "2021-03-04"] * 60, "Column 'new' contains dates or times, such as '2020-01-02'"),
         (pd.date_range("2020-01-01", periods=120), "Column 'new' contains dates or times"),
+        (
+            pd.period_range("2020-01-01", periods=120, freq="D"),
+            r"times, such as '2020-01-01'\..* first date\.$",
+        ),
+        (pd.PeriodIndex(["2020-01", "2020-02"] * 60, freq="M"), "or use each date as a category"),
         ([f"{k}.5 kg" for k in range(120)], "remove the unit 'kg'"),
         (["one"] * 120, "Column 'new' is constant"),
         (["1.5", "2.5", "x"] * 1 + ["3.5"] * 117, "not numeric: 'new' .'x' in row 3"),
@@ -248,6 +256,55 @@ def test_whole_numbers_are_categories_if_there_is_nothing_else():
 def test_columns_that_are_no_categories_are_named(column, message):
     with pytest.raises(ValueError, match=message):
         CodedTable.read(frame().assign(new=column)).moments()
+
+
+def test_baselines_name_the_type_of_periods():
+    with pytest.raises(ValueError, match=r"'d' \(type period\[D\]\)"):
+        SortRegress().fit(pd.DataFrame({"x": np.arange(9.0), "d": pd.period_range("2020-01-01", periods=9, freq="D")}))
+
+
+def test_an_empty_category_is_to_be_dropped(tmp_path):
+    data = frame().assign(void=pd.Series([None] * 120, dtype="str"))
+    data.to_csv(tmp_path / "a.csv", index=False)
+    for read in (CodedTable.read(data).moments, partial(moments_from_file, tmp_path / "a.csv")):
+        with pytest.raises(ValueError, match=r"Column 'void' has no values\. Drop it: \S+\['void'\]\S*$"):
+            read(missing="drop")
+
+
+def test_levels_that_differ_in_case_or_blanks_are_named(tmp_path):
+    data = frame().assign(answer=["Yes", "yes", "no", "No"] * 30)
+    sentence = r"Levels of 'answer' differ only in case or blanks: .*'Yes'"
+    with pytest.warns(DataWarning, match=sentence):
+        CodedTable.read(data)
+    data.to_csv(tmp_path / "a.csv", index=False)
+    with pytest.warns(DataWarning, match=sentence):
+        moments_from_file(tmp_path / "a.csv")
+    with pytest.warns(DataWarning, match=r"of 'answer' differ only in case or blanks: ' no', 'no'\."):
+        CodedTable.read(data.assign(answer=["yes", " no", "no"] * 40))
+
+
+def test_all_unusable_columns_are_named_at_once():
+    data = frame()
+    names = [f"id{k}" for k in range(len(data))]
+    days = pd.date_range("2020-01-01", periods=len(data))
+    bad = data.assign(
+        name=names, day=days, one="same", two=7.0, three=7.5, void=pd.Series([None] * len(data), dtype="str")
+    )
+    with pytest.raises(ValueError, match=r"Column 'name' has .* Column 'day' contains dates") as error:
+        CodedTable.read(bad)
+    assert "Column 'void' has no values. Constant columns: 'one', 'two', 'three'." in str(error.value)
+    drop = ["name", "day", "one", "two", "three", "void"]
+    assert f"Drop them: X.drop(columns={drop}). To keep 'name', group its values. To keep 'day'" in str(error.value)
+    CodedTable.read(bad.drop(columns=drop)).moments()
+    with pytest.raises(ValueError, match=r"Constant columns: 'one', 'two'\. Drop them: .*, or use golem\.fit_file"):
+        CodedTable.read(data.assign(one="same", two=7.0)).moments()
+
+
+def test_many_unusable_columns_are_counted():
+    names = {f"name{j}": [f"id{j}.{k}" for k in range(120)] for j in range(7)}
+    with pytest.raises(ValueError, match="3 more columns cannot be used for the same reasons") as error:
+        CodedTable.read(pd.DataFrame(names))
+    assert f"X.drop(columns={list(names)})" in str(error.value)
 
 
 def test_rare_levels_are_named():

@@ -50,6 +50,23 @@ def test_the_summary_is_that_of_pandas(tmp_path):
     assert not chosen.summary.notes
 
 
+def test_leading_zeros_are_noted(tmp_path):
+    codes = [f"{7 * k:04d}" for k in range(60)]
+    table = (
+        frame().drop(columns="one")[:60].assign(zip=codes, price=[f"0.{k}" for k in range(60)], day=["007", "x"] * 30)
+    )
+    source = opened(table, tmp_path / "a.csv")
+    source.read("error", QUIET)
+    assert [note for note in source.summary.notes if "zeros" in note] == [
+        "Column 'zip' has leading zeros and was read as numbers. If it is a code, such as a postcode, use "
+        "categorical=['zip']."
+    ]
+    for chosen in ({"numeric": ["zip"]}, {"categorical": ["zip"], "numeric": []}):
+        source = opened(table.assign(zip=["01", "02"] * 30), tmp_path / "b.csv", **chosen)
+        source.read("error", QUIET)
+        assert not [note for note in source.summary.notes if "zip" in note]
+
+
 def test_a_category_with_the_name_of_a_label_of_experiments_is_noted():
     coding = Coding((Variable("Condition", "category", ("wt", "ko")), Variable("batch"), Variable("x")))
     (note,) = TableSummary.of(coding, 9, None).notes

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from golem import Golem, Knowledge
+from golem import Golem, Knowledge, bootstrap
 from golem.data.checks import DataWarning
 from golem.data.coded_tables import CodedTable
 from golem.data.variables import Coding, Variable
@@ -208,6 +208,27 @@ def test_missing_values_are_dropped_or_estimated():
     estimated = Golem(missing="em").fit(gaps)
     assert 360 <= estimated.moments_.n < 400
     assert estimated.missing_.columns == {"kind": 40}
+
+
+def test_the_error_about_gaps_offers_what_works():
+    gaps = mixed_table(400).astype({"kind": object})
+    gaps.loc[gaps.index[:40], "kind"] = None
+    with pytest.raises(ValueError, match=r"use Gaussian EM \(missing='em'\), or impute"):
+        Golem().fit(gaps)
+
+
+def test_em_without_gaps_changes_nothing_in_a_table_of_categories(recwarn):
+    model = Golem(missing="em").fit(discrete_table())
+    assert [model.score_, model.missing_.sentence] == ["discrete-bic", "No values are missing in 800 rows."]
+    assert not [warning for warning in recwarn if "EM" in str(warning.message)]
+    assert bootstrap(model, discrete_table(), 2).replicates == 2
+
+
+def test_a_score_for_categories_names_a_column_of_the_table():
+    with pytest.raises(ValueError, match=r"X\.astype\({'dose': 'category'}\)\.$"):
+        Golem(score_function="mixed").fit(mixed_table(400)[["dose", "size"]])
+    with pytest.raises(ValueError, match="declare the columns that are categories, in a DataFrame"):
+        Golem(score_function="mixed").fit(mixed_table(400)[["dose", "size"]].to_numpy())
 
 
 def test_em_in_a_table_of_categories_says_that_it_changes_the_score():

@@ -29,10 +29,11 @@ from golem.data.files.standard_input import source_name
 from golem.data.files.table_files import Paths, listed
 from golem.data.inputs import check_knowledge, read_knowledge, require_shape
 from golem.data.knowledge import Knowledge, NamedKnowledge
-from golem.data.levels import warn_of_single_rows
+from golem.data.levels import warn_of_similar_levels, warn_of_single_rows
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.readers import rows_of
+from golem.data.refused_tables import describing_refusal
 from golem.data.table_input import rows_and_names
 from golem.data.table_source import CovarianceSource, Reading, TableSource, open_table, require_no_covariance
 from golem.data.table_summary import TableSummary
@@ -224,15 +225,20 @@ def compare_file(
         return compare(**labelled_rows(source, environment, targets), methods=methods, truth=graph, **options)
     if isinstance(source, CovarianceSource):
         return compare(source.read(missing, progress), methods, truth=graph, **options)
-    files, read = reading_categories(source.table, rows_of)
+    with describing_refusal(source.table, progress):
+        files, read = reading_categories(source.table, rows_of)
     coded = None if read.coding is None else CodedTable(read.coding, read.values)
     if coded is None:
         require_no_covariance(read.values, source_name(source.paths[0]))
     else:
         used = coded.complete() if missing == "drop" else coded
+        warn_of_similar_levels(level_counts(used.coding, used.rows))
         warn_of_single_rows(level_counts(used.coding, used.rows))
     coding = read.coding or Coding.numeric(source.names)
-    TableSummary.of(coding, len(read.values), read.values, chosen=files.numeric).show(progress)
+    summary = TableSummary.of(
+        coding, len(read.values), read.values, chosen=files.numeric, codes=files.codes, padded=files.padded
+    )
+    summary.show(progress)
     if coded is not None:
         return compare(coded, methods, truth=graph, **options)
     return compare(named_table(read.values, source.names), methods, truth=graph, **options)

@@ -17,18 +17,19 @@ from golem.data.files.batches import count_cells, different_cells
 from golem.data.levels import (
     Counts,
     are_few_integers,
-    category,
+    categories,
     dates,
     is_text,
     note_of_codes,
-    require_levels,
     warn_of_rare_levels,
+    without_levels,
 )
 from golem.data.missing import Missing, MissingChoice, require_choice, rows_in_common
 from golem.data.moments import Moments
-from golem.data.table_errors import require_finite, row_number, too_few_rows
+from golem.data.table_errors import UnusableColumnsError, require_finite, row_number
 from golem.data.table_input import are_booleans, eager_frame, is_table, rows_and_names
-from golem.data.unusable import Unusable, unusable_error, unusable_in_rows
+from golem.data.unusable import Unusable, unusable_error
+from golem.data.unusable_variables import dependent_variables, unusable_in_table
 from golem.data.variables import FEW_VALUES, Codes, Coding, Variable, codes_of_numbers, number_levels
 from golem.runtime.names import column_names, positions
 from golem.runtime.progress import Counter
@@ -68,27 +69,27 @@ class CodedTable:
         frame = eager_frame(table)
         names = column_names(frame.columns, len(frame.columns))
         columns = list(zip(names, frame.iter_columns(), strict=True))
-        found = {name: category for name, series in columns if (category := _category_of(name, series)) is not None}
-        for name, series in columns:
-            if series.dtype.is_temporal():
-                values = series.drop_nulls()
-                raise dates(name, str(next(iter(values.to_list()), None)), values.n_unique(), len(values))
-        numeric = {name: series for name, series in columns if name not in found}
+        found, refused = _categories_of(columns)
+        numeric = {name: series for name, series in columns if name not in found and name not in refused}
         if numeric:
             # By position, because the names of a DataFrame need not be texts.
             values = rows_and_names(frame[:, positions(list(numeric), names)].to_native())[0]
             integers = [name for name, series in numeric.items() if series.dtype.is_integer()]
             found |= _numbers(dict(zip(numeric, values.T, strict=True)), integers)
-        coding = Coding(tuple(found[name][0] for name in names))
+        used = [name for name in names if name not in refused]
+        coding = Coding(tuple(found[name][0] for name in used))
         # Each column is contiguous, as most of what follows goes through columns.
-        rows = np.stack([found[name][1] for name in names]).T if names else np.empty((len(frame), 0))
+        rows = np.stack([found[name][1] for name in used]).T if used else np.empty((len(frame), 0))
+        if refused:
+            refused |= {column.name: column for column in unusable_in_table(rows, coding)}
+            raise unusable_error([refused[name] for name in names if name in refused])
         warn_of_rare_levels(level_counts(coding, rows), stacklevel=4)
         return cls(coding, rows)
 
     @property
     def codes(self) -> Codes:
         """Integer codes of categories without missing values, shape (n, d); see `Coding.codes`."""
-        require_finite(self.rows, self.coding.names, categories=self.coding.categories)
+        require_finite(self.rows, self.coding.names, em=not self.coding.is_discrete)
         return self.coding.codes(self.rows)
 
     def complete(self) -> CodedTable:
@@ -107,12 +108,12 @@ class CodedTable:
             return Moments.from_rows(self.rows, self.coding.names, missing=missing, progress=progress)
         absent, names = np.isnan(self.rows), self.coding.names
         checked = self.rows if missing == "error" else np.where(absent, 0.0, self.rows)
-        require_finite(checked, names, categories=self.coding.categories)
+        require_finite(checked, names, em=not self.coding.is_discrete)
         used = self.complete() if missing == "drop" else self
-        if len(used.rows) < 2:
-            categories = bool(absent[:, self.coding.levels > 0].any())
-            raise too_few_rows(len(used.rows), int(absent.any(axis=1).sum()), categories)
-        require_levels(used.coding)
+        by_em = not absent[:, self.coding.levels > 0].any()
+        Missing.of(missing, absent, names).require_rows(len(used.rows), em=by_em)
+        if without_levels(used.coding):
+            raise unusable_error(unusable_in_table(used.rows, used.coding))
         X, columns = used.coding.expand(used.rows), used.coding.column_names
         record: dict[str, Any] = {}
         if missing == "em" and absent.any():
@@ -138,22 +139,6 @@ def _of_booleans(rows: Matrix, names: Sequence[str]) -> CodedTable:
         swapped = variables[-1].levels[:1] == ("True",)
         codes.append(1 - column if swapped else column)
     return CodedTable(Coding(tuple(variables)), np.column_stack(codes) if codes else rows)
-
-
-def dependent_variables(rows: Matrix, coding: Coding) -> list[Unusable]:
-    """Return the variables to drop from coded rows, so that EM can estimate the covariances of their columns."""
-    owner = {name: variable for variable in coding.variables for name in variable.column_names}
-    columns: dict[Variable, list[Unusable]] = {}
-    for column in unusable_in_rows(coding.expand(rows), coding.column_names):
-        columns.setdefault(owner[column.name], []).append(column)
-    found = []
-    for variable, some in columns.items():
-        others = dict.fromkeys(owner[name].name for column in some for name in column.determined_by)
-        in_part = variable.is_category and len(some) < variable.columns
-        levels = tuple(column.name.removeprefix(f"{variable.name}=") for column in some) if in_part else ()
-        by = tuple(name for name in others if name != variable.name)
-        found.append(Unusable(variable.name, by, any(c.is_empty for c in some), variable.is_category, levels))
-    return found
 
 
 def drop_for_em(table: CodedTable) -> list[str] | None:
@@ -183,7 +168,7 @@ def moments_of_columns(
     record = Missing.of("drop", absent, coding.names, markers=markers or {}) if missing == "drop" else None
     if absent.any():
         if missing == "error":
-            require_finite(np.column_stack(columns), coding.names, place, markers, coding.categories)
+            require_finite(np.column_stack(columns), coding.names, place, markers, em=not coding.is_discrete)
         kept = np.nonzero(~absent.any(axis=1))[0]
         columns, all_rows = [column[kept] for column in columns], place
         place = lambda row: all_rows(int(kept[row]))  # noqa: E731
@@ -236,6 +221,29 @@ def counts_in_moments(parts: Sequence[Moments]) -> dict[str, dict[str, int]]:
     return counts
 
 
+def _categories_of(
+    columns: Sequence[tuple[str, Any]],
+) -> tuple[dict[str, tuple[Variable, Vector]], dict[str, Unusable]]:
+    """Return the categories among the columns of a table with their codes, and the columns that cannot be used."""
+    found, refused = {}, {}
+    for name, series in columns:
+        if _has_dates(series):
+            counts = count_cells(*_cells(series))
+            refused[name] = dates(name, next(iter(counts), ""), counts)
+            continue
+        try:
+            if (one := _category_of(name, series)) is not None:
+                found[name] = one
+        except UnusableColumnsError as error:
+            refused[name] = error.found[0]
+    return found, refused
+
+
+def _has_dates(series: Any) -> bool:
+    """Return whether a column has dates or times, or periods of pandas, which narwhals does not know."""
+    return series.dtype.is_temporal() or str(getattr(series.to_native(), "dtype", "")).startswith("period[")
+
+
 def _category_of(name: str, series: Any) -> tuple[Variable, Vector] | None:
     """Return a category and its codes, with NaN for missing values; None for a column that is not a category.
 
@@ -251,7 +259,7 @@ def _category_of(name: str, series: Any) -> tuple[Variable, Vector] | None:
     counts = count_cells(cells, rows)
     if kind == nw.String and not (is_text(counts) or (bool(counts) and all(map(_is_plain_number, counts)))):
         return None
-    variable = category(name, counts, chosen)
+    variable = categories({name: counts}, {name} if chosen else ())[name]
     return variable, _codes(cells, variable)[rows]
 
 
@@ -275,8 +283,8 @@ def _cells(series: Any) -> tuple[list[str | None], Indices]:
     import narwhals.stable.v1 as nw
 
     if series.dtype != nw.Object:
-        # Arrow has no categories with levels of several types.
-        with contextlib.suppress(TypeError, ValueError, OverflowError):
+        # Arrow has no categories with levels of several types, and no periods.
+        with contextlib.suppress(TypeError, ValueError, OverflowError, NotImplementedError):
             return different_cells(series.to_arrow(), _level_name)
     values, absent = series.to_list(), series.is_null().to_list()
     texts = [None if missing else _level_name(value) for value, missing in zip(values, absent, strict=True)]
@@ -352,6 +360,6 @@ def _numbers(columns: Mapping[str, Vector], integers: Sequence[str]) -> dict[str
     values = {name: len(counts[name]) for name in integers}
     sentence = note_of_codes(values, are_categories=True, remedy="convert them to floats")
     warnings.warn(sentence, DataWarning, stacklevel=5)
-    variables = {name: category(name, counts[name]) for name in integers}
+    variables = categories({name: counts[name] for name in integers})
     codes = {name: codes_of_numbers(columns[name], variable.levels) for name, variable in variables.items()}
     return numbers | {name: (variables[name], codes[name]) for name in integers}

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.table_errors import constant, no_values
-from golem.runtime.option_words import dropping
+from golem.data.table_errors import constant, empty_columns
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 
 # In standard deviations of the columns. The remaining error is a few times the last change. The second tolerance is for
@@ -80,7 +79,7 @@ def fit_gaussian(
     n, d = X.shape
     empty = [names[int(j)] for j in np.nonzero(absent.all(axis=0))[0]]
     if empty:
-        raise ValueError(f"{no_values(empty)} Drop {'it' if len(empty) == 1 else 'them'}: {dropping(empty)}.")
+        raise empty_columns(empty)
     if n <= d:
         raise ValueError(f"missing='em' needs more rows than columns; got {n} rows for {d} columns.")
     centre, scale = np.nanmean(X, axis=0), np.nanstd(X, axis=0)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,16 @@ import numpy as np
 from golem.data.checks import DataWarning
 from golem.data.files.csv_format import is_number
 from golem.data.files.markers import USUAL_MARKERS
-from golem.data.table_errors import constant
 from golem.data.table_input import eager_frame, is_table, parsed
+from golem.data.unusable import Unusable, unusable_error
 from golem.data.variables import FEW_VALUES, Coding, Variable
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.names import column_names
-from golem.runtime.option_words import as_categories, dropping, setting
+from golem.runtime.option_words import as_categories, setting
 
 # Number of rows per level or cell.
 Counts = Mapping[str, int]
+NO_COUNTS: Counts = MappingProxyType({})
 # Whole numbers may be codes if there are at most FEW_VALUES different ones, each in so many rows on average.
 ROWS_PER_VALUE = 10
 # Most columns with more values have more in these rows already, so that the others need not be counted.
@@ -84,14 +86,26 @@ def _looks_numeric(cell: str) -> bool:
     return is_number(cell, decimal_comma=True) or bool(_OTHER_NUMBER.fullmatch(cell) and not _DATE.fullmatch(cell))
 
 
-def category(name: str, counts: Counts, chosen: bool = False) -> Variable:
-    """Return a category; raise a ValueError for identifiers and, unless the user has chosen the type, for dates."""
+def categories(counts: Mapping[str, Counts], chosen: Collection[str] = ()) -> dict[str, Variable]:
+    """Return the categories with these rows per level.
+
+    Raises
+    ------
+    UnusableColumnsError
+        For identifiers and, unless the user has chosen the type, for dates.
+    """
+    refused = [one for name, levels in counts.items() if (one := _refused(name, levels, name in chosen)) is not None]
+    if refused:
+        raise unusable_error(refused)
+    return {name: Variable.of_counts(name, levels) for name, levels in counts.items()}
+
+
+def _refused(name: str, counts: Counts, chosen: bool) -> Unusable | None:
+    """Return why a column is not a category; None if it is."""
     n = sum(counts.values())
     if counts and not chosen and all(_DATE.fullmatch(level) for level in counts):
-        raise dates(name, next(iter(counts)), len(counts), n)
-    if _are_too_many(len(counts), n):
-        raise identifiers(name, list(counts), n, chosen)
-    return Variable.of_counts(name, counts)
+        return dates(name, next(iter(counts)), counts)
+    return identifiers(name, counts, n, chosen) if _are_too_many(len(counts), n) else None
 
 
 def _are_too_many(levels: int, n: int) -> bool:
@@ -99,35 +113,53 @@ def _are_too_many(levels: int, n: int) -> bool:
     return 2 < n == levels or levels > max(_MANY_LEVELS, n / 2)
 
 
-def identifiers(name: str, levels: Sequence[str], n: int | None = None, chosen: bool = False) -> ValueError:
-    """Return the error for a column with too many levels; n is None if not all rows were read.
+def identifiers(name: str, counts: Counts, n: int | None, chosen: bool = False) -> Unusable:
+    """Describe a column with too many levels; n is None if not all of them were counted.
 
     `chosen` says that the user has declared the column as a category.
     """
-    how = f"more than {MOST_LEVELS} different values" if n is None else f"{len(levels)} different values in {n} rows"
-    units = {match[1] if (match := _WITH_UNIT.fullmatch(level)) else "" for level in levels}
-    if all(parsed(level) is not None for level in levels):
-        remedy = f"Use it as numbers{f' instead of {as_categories([name])}' if chosen else ''}."
+    how = f"more than {MOST_LEVELS} different values" if n is None else f"{len(counts)} different values in {n} rows"
+    units = {match[1] if (match := _WITH_UNIT.fullmatch(level)) else "" for level in counts}
+    if all(parsed(level) is not None for level in counts):
+        keep = f"use it as numbers{f' instead of {as_categories([name])}' if chosen else ''}"
     elif len(units) == 1 and units != {""}:
-        remedy = f"To use it as numbers, remove the unit {next(iter(units))!r} from its values."
+        keep = f"remove the unit {next(iter(units))!r} from its values, so that they are numbers"
     else:
-        remedy = f"Drop it ({dropping([name])}), or group its values."
-    return ValueError(f"Column {name!r} has {how}, which is too many for a category. {remedy}")
+        keep = "group its values"
+    reason = f"Column {name!r} has {how}, which is too many for a category."
+    return Unusable(name, reason=reason, keep=keep, values={} if n is None else counts)
 
 
-def dates(name: str, example: str, levels: int, n: int) -> ValueError:
-    """Return the error for a column of dates or times with so many different values in n rows."""
-    category = "" if _are_too_many(levels, n) else f" If each date is a category, use {as_categories([name])}."
-    return ValueError(
-        f"Column {name!r} contains dates or times, such as {example!r}. Convert them to numbers, such as days since "
-        f"the first one, or drop the column: {dropping([name])}.{category}"
-    )
+def dates(name: str, example: str, counts: Counts = NO_COUNTS) -> Unusable:
+    """Describe a column of dates or times; `counts` has the rows per value, if they were counted."""
+    few = bool(counts) and not _are_too_many(len(counts), sum(counts.values()))
+    category = f", or use each date as a category: {as_categories([name])}" if few else ""
+    such = f", such as {example!r}" if example else ""
+    reason = f"Column {name!r} contains dates or times{such}."
+    keep = f"convert it to numbers, such as days since the first date{category}"
+    return Unusable(name, reason=reason, keep=keep, values=counts, kind="date")
 
 
-def require_levels(coding: Coding) -> None:
-    """Raise a ValueError for categories with one level or none."""
-    if flat := [variable.name for variable in coding.variables if variable.is_category and len(variable.levels) < 2]:
-        raise constant(flat)
+def without_levels(coding: Coding) -> list[Unusable]:
+    """Return the categories with one level or none."""
+    flat = [variable for variable in coding.variables if variable.is_category and len(variable.levels) < 2]
+    return [Unusable(variable.name, is_empty=not variable.levels) for variable in flat]
+
+
+def warn_of_similar_levels(counts: Mapping[str, Counts], stacklevel: int = 3) -> None:
+    """Warn of levels that differ only in case or blanks, given the rows per level of each category."""
+    for name, levels in counts.items():
+        spellings: dict[str, list[str]] = {}
+        for level, rows in levels.items():
+            if rows:
+                spellings.setdefault(" ".join(level.split()).casefold(), []).append(level)
+        if same := [level for found in spellings.values() if len(found) > 1 for level in found]:
+            warnings.warn(
+                f"Levels of {name!r} differ only in case or blanks: {quoted(same)}. golem treats them as different "
+                "levels. If they mean the same, spell them the same way.",
+                DataWarning,
+                stacklevel=stacklevel,
+            )
 
 
 def warn_of_single_rows(counts: Mapping[str, Counts], stacklevel: int = 3) -> None:
@@ -137,7 +169,8 @@ def warn_of_single_rows(counts: Mapping[str, Counts], stacklevel: int = 3) -> No
 
 
 def warn_of_rare_levels(counts: Mapping[str, Counts], stacklevel: int = 3) -> None:
-    """Warn of levels with one row, and of other rare ones, given the rows per level of each category."""
+    """Warn of rare levels, with one row or few, and of similar ones, given the rows per level of each category."""
+    warn_of_similar_levels(counts, stacklevel + 1)
     warn_of_single_rows(counts, stacklevel + 1)
     found = {name: [level for level, count in levels.items() if 1 < count < _RARE] for name, levels in counts.items()}
     _warn_of_levels(found, f"fewer than {_RARE} rows", "their effects are uncertain", stacklevel + 1)

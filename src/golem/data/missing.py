@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from golem.data.table_errors import empty_columns, too_few_rows
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.option_words import dropping
 from golem.runtime.types import BoolMatrix
@@ -68,6 +69,18 @@ class Missing:
             rows_used = sum(one.rows_read if one.rows_used is None else one.rows_used for one in (self, other))
         rows = self.rows + other.rows
         return Missing(self.method, rows, cells, rows_read, columns, rows_used, iterations, markers)
+
+    @property
+    def empty(self) -> list[str]:
+        """The columns without values."""
+        return [name for name, count in self.columns.items() if count == self.rows_read]
+
+    def require_rows(self, n: int, em: bool = True) -> None:
+        """Raise a ValueError if fewer than two complete rows are left; `em` says whether to advise Gaussian EM."""
+        if n < 2 and self.empty:
+            raise empty_columns(self.empty)
+        if n < 2:
+            raise too_few_rows(n, self.rows, em)
 
     @property
     def sentence(self) -> str:

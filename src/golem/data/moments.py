@@ -123,8 +123,7 @@ class Moments:
         complete = ~absent.any(axis=1)
         if missing == "drop" or complete.all():
             record = Missing.of(missing, absent, names)
-            if complete.sum() < 2:
-                raise too_few_rows(int(complete.sum()), record.rows)
+            record.require_rows(int(complete.sum()))
             return replace(cls.from_rows(X[complete], names, shift), missing=record)
         return cls.by_em(X, names, progress=progress)
 

@@ -16,9 +16,12 @@ from golem.data.files.cluster import read_on_cluster
 from golem.data.files.level_scan import reading_categories
 from golem.data.files.streaming import KeptRows, RoomForRows, coded_batches, moments_of_shards, plan, read_here
 from golem.data.files.table_files import Paths, TableFiles
-from golem.data.levels import require_levels, warn_of_rare_levels
+from golem.data.levels import warn_of_rare_levels, without_levels
 from golem.data.missing import MissingChoice, add_markers, require_choice
 from golem.data.moments import Moments
+from golem.data.resampling import merged
+from golem.data.unusable import unusable_error
+from golem.data.unusable_variables import unusable_variables
 from golem.data.variables import Coding
 from golem.runtime.progress import Counter
 from golem.runtime.types import Matrix
@@ -209,7 +212,8 @@ def shards_from_file(
 def _with_all_levels(table: TableFiles, parts: list[Moments]) -> list[Moments]:
     """Raise a ValueError if a category has a single level, and warn of rare levels."""
     with naming(table.files[0].path):
-        require_levels(parts[0].coding or Coding(()))
+        if without_levels(parts[0].coding or Coding(())):
+            raise unusable_error(unusable_variables(merged(parts)))
     warn_of_rare_levels(counts_in_moments(parts), stacklevel=4)
     return parts
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.option_words import dropping, setting
 from golem.runtime.types import Matrix
+
+if TYPE_CHECKING:
+    from golem.data.unusable import Unusable
 
 # More names are not listed in a message.
 _MOST_TYPED = 50
@@ -40,6 +44,16 @@ class NotNumericError(ValueError):
         return NotNumericError(
             f"{file}Columns {_described(self.text)} contain text, so {option} columns as categories."
         )
+
+
+class MissingValuesError(ValueError):
+    """Missing values in a table without a treatment of them."""
+
+
+class UnusableColumnsError(ValueError):
+    """Columns from which no graph can be learned; `found` describes them."""
+
+    found: tuple[Unusable, ...] = ()
 
 
 def not_numeric(
@@ -78,10 +92,11 @@ def constant(names: Sequence[str]) -> ValueError:
     return ValueError(f"{constant_sentence(names)} {drop_them(names)}")
 
 
-def drop_them(names: Sequence[str], them: str = "", choose: str = "use") -> str:
-    """Return how to drop columns from which no graph can be learned."""
+def drop_them(names: Sequence[str], them: str = "", choose: str | None = "use") -> str:
+    """Return how to drop columns from which no graph can be learned; `choose` is None if golem cannot choose them."""
     them = them or ("it" if len(names) == 1 else "them")
-    return f"Drop {them}: {dropping(names)}, or {choose} golem.fit_file(..., drop_dependent=True)."
+    instead = "" if choose is None else f", or {choose} golem.fit_file(..., drop_dependent=True)"
+    return f"Drop {them}: {dropping(names)}{instead}."
 
 
 def no_values(names: Sequence[str]) -> str:
@@ -94,12 +109,17 @@ def constant_sentence(names: Sequence[str]) -> str:
     return f"Column {names[0]!r} is constant." if len(names) == 1 else f"Constant columns: {quoted(names)}."
 
 
-def too_few_rows(n: int, dropped: int = 0, categories: bool = False) -> ValueError:
+def empty_columns(names: Sequence[str]) -> MissingValuesError:
+    """Return the error for columns without values."""
+    return MissingValuesError(f"{no_values(names)} Drop {'it' if len(names) == 1 else 'them'}: {dropping(names)}.")
+
+
+def too_few_rows(n: int, dropped: int = 0, em: bool = True) -> ValueError:
     """Return the error for a table with few rows, perhaps after incomplete rows were dropped.
 
-    `categories` says that values of categories are missing; Gaussian EM is then not advised.
+    `em` says whether to advise Gaussian EM.
     """
-    instead = "Impute the values first, or drop columns with many missing values" if categories else "Try missing='em'"
+    instead = "Try missing='em'" if em else "Impute the values first, or drop columns with many missing values"
     reason = f" after dropping {counted(dropped, 'row')} with missing values. {instead}" if dropped else ""
     got = counted(n, "row") if n != 1 else "1 row (n_samples = 1)"  # scikit-learn's word, for its checks
     return ValueError(f"golem needs at least 3 rows (10 per column is better); got {got}{reason}.")
@@ -126,12 +146,12 @@ def require_finite(
     names: Sequence[str],
     place: Callable[[int], str] = row_number,
     markers: Mapping[str, Mapping[str, int]] | None = None,
-    categories: Collection[str] = (),
+    em: bool = True,
 ) -> None:
     """Raise a ValueError if values are infinite or NaN; it counts them per column and gives the place of the first.
 
     `markers` has the number of missing cells per column and marker, for those that are written in an unusual way.
-    `categories` are the columns whose missing values Gaussian EM would take for missing numbers; it is not advised.
+    `em` says that Gaussian EM can estimate the missing values, as in tables with numbers.
     """
     if np.isfinite(X).all():
         return
@@ -140,21 +160,18 @@ def require_finite(
         what, wrong, remedy = "Infinite values (inf)", infinite, "Remove those rows or replace the values."
     else:
         what, wrong = "Missing values (NaN)", np.isnan(X)
-        absent = {name for name, column in zip(names, wrong.T, strict=True) if column.any()}
-        em = "" if absent.intersection(categories) else ", use Gaussian EM (missing='em')"
-        remedy = f"Drop those rows (missing='drop'){em}{',' if em else ''} or impute the values first."
+        by_em = ", use Gaussian EM (missing='em')," if em else ""
+        remedy = f"Drop those rows (missing='drop'){by_em} or impute the values first."
     found, unusual = [], {} if markers is None else markers
     for name, count in zip(names, wrong.sum(axis=0), strict=True):
         written = f", written {quoted(sorted(unusual[name]))}" if name in unusual else ""
         found += [f"{name!r} ({counted(count, 'value')}{written})"] if count else []
     if empty := [name for name, column in zip(names, wrong.T, strict=True) if column.all() and not infinite.any()]:
-        drop = f"Drop {'it' if len(empty) == 1 else 'them'}: {dropping(empty)}."
         if len(empty) == len(found):
-            raise ValueError(f"{no_values(empty)} {drop}")
-        remedy = f"{no_values(empty)} {drop} For the others: {remedy}"
+            raise empty_columns(empty)
+        remedy = f"{empty_columns(empty)} For the others: {remedy}"
     if levels := sorted({cell for cells in unusual.values() for cell in cells if cell.lower() == "none"}):
         remedy += f" If {quoted(levels)} is a value, rename it in the file."
     first = place(int(wrong.any(axis=1).argmax()))
-    raise ValueError(
-        f"{what} in {len(found)} of {len(names)} columns: {shortened(found)}. The first is in {first}. {remedy}"
-    )
+    kind = ValueError if infinite.any() else MissingValuesError
+    raise kind(f"{what} in {len(found)} of {len(names)} columns: {shortened(found)}. The first is in {first}. {remedy}")

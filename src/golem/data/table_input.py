@@ -123,7 +123,8 @@ def _float_column(series: Any) -> Vector:
             return column
         raise TypeError
     except (ValueError, TypeError):
-        raise TypeError(f"type {str(series.dtype)[:100]}") from None
+        kind = series.to_native().dtype if series.dtype == nw.Unknown else series.dtype  # such as periods of pandas
+        raise TypeError(f"type {str(kind)[:100]}") from None
 
 
 def parsed(text: str | bytes) -> float | None:

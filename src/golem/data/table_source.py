@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from golem.data.coded_sample import CodedRows
-from golem.data.coded_tables import counts_in_moments, dependent_variables
+from golem.data.coded_tables import counts_in_moments
 from golem.data.environment_files import EnvironmentSource, labelled
 from golem.data.environment_input import Targets
 from golem.data.files.batches import naming
@@ -20,14 +20,16 @@ from golem.data.files.level_scan import reading_categories
 from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import KeptRows
 from golem.data.files.table_files import TableFiles, find_files
-from golem.data.levels import require_levels, warn_of_single_rows
+from golem.data.levels import warn_of_similar_levels, without_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.readers import COPIES_OF_EM, Table, moments_by_em, rows_of, shards_of
+from golem.data.refused_tables import describing_refusal
 from golem.data.resampling import Sample, Shards, merged, rows_of_moments
 from golem.data.table_summary import TableSummary
 from golem.data.targets import EXAMPLE
-from golem.data.unusable import Unusable, unusable_columns
+from golem.data.unusable import Unusable, unusable_columns, unusable_error
+from golem.data.unusable_variables import dependent_variables, unusable_variables
 from golem.data.variables import Coding
 from golem.runtime.machine import free_memory
 from golem.runtime.messages import quoted
@@ -243,10 +245,12 @@ class TableSource:
         """Return the moments of all rows; raise a ValueError if categories have a single level."""
         moments = self._moments_of(missing, progress)
         if moments.coding is not None:
-            with naming(self.paths[0]):
-                require_levels(moments.coding)
-            # The checks of the graph name rare levels with more rows.
-            warn_of_single_rows(counts_in_moments([moments]), stacklevel=3)
+            if without_levels(moments.coding):
+                self.summary.show(progress)
+                with naming(self.paths[0]):
+                    raise unusable_error(self.unusable(missing, progress))
+            # The checks of the graph name rare levels.
+            warn_of_similar_levels(counts_in_moments([moments]), stacklevel=3)
         return moments
 
     def _moments_of(self, missing: MissingChoice, progress: Progress) -> Moments:
@@ -259,7 +263,7 @@ class TableSource:
                 self._parts = [moments_by_em(self._table, rows, count)]
         else:
             how: dict[str, Any] = {"missing": missing, "scheduler": self._scheduler}
-            with progress.reading(self._table.size) as show:
+            with describing_refusal(self._table, progress), progress.reading(self._table.size) as show:
                 self._table, self._parts = reading_categories(
                     self._table,
                     lambda table: shards_of(table, self._shards, progress=show, keep=self._keep(table), **how),
@@ -270,19 +274,12 @@ class TableSource:
         return self._moments
 
     def unusable(self, missing: MissingChoice, progress: Progress) -> list[Unusable]:
-        """Return the columns to drop so that a graph can be learned.
-
-        A category can be determined by others, because its score is bounded; only numbers must be independent. For EM,
-        all variables must be.
-        """
-        by_em = missing == "em" and self._scheduler is None
-        coding = self._rows_for_em(progress).coding if by_em else self._moments_of(missing, progress).coding
-        variables = (coding or Coding.numeric(self.names)).variables
-        flat = [Unusable(variable.name) for variable in variables if variable.is_category and not variable.columns]
-        if by_em:
-            return flat + dependent_variables(self._rows_for_em(progress).values, coding or Coding(variables))
-        numbers = [variable.name for variable in variables if not variable.is_category]
-        return flat + (unusable_columns(self._moments.selected(numbers)) if numbers else [])
+        """Return the columns to drop so that a graph can be learned; for EM, all that others determine."""
+        if missing != "em" or self._scheduler is not None:
+            return unusable_variables(self._moments_of(missing, progress))
+        rows = self._rows_for_em(progress)
+        coding = rows.coding or Coding.numeric(self.names)
+        return without_levels(coding) + dependent_variables(rows.values, coding)
 
     def _keep(self, table: TableFiles) -> KeptRows:
         """Return where to keep rows: discrete scores need all of them, as far as they fit, in half the precision."""
@@ -294,7 +291,7 @@ class TableSource:
         """Read all rows, unless they are read already."""
         if self._em_rows is not None:
             return self._em_rows
-        with progress.reading(self._table.size) as show:
+        with describing_refusal(self._table, progress), progress.reading(self._table.size) as show:
             self._table, rows = reading_categories(
                 self._table, lambda table: rows_of(table, copies=COPIES_OF_EM, progress=show)
             )
@@ -337,7 +334,8 @@ class TableSource:
         rows = self._moments.n if missing is None else missing.rows_read
         kept = self._kept.sample if self._kept.values is None else self._kept.values
         counts = {} if missing is None else missing.columns
-        return TableSummary.of(table.coding or Coding.numeric(table.names), rows, kept, counts, table.numeric)
+        coding = table.coding or Coding.numeric(table.names)
+        return TableSummary.of(coding, rows, kept, counts, table.numeric, table.codes, table.padded)
 
     def _recoded(self, rows: Matrix | None) -> Matrix | None:
         """Return coded rows with the levels of the moments, which lack those of rows with missing values."""

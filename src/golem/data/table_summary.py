@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from golem.data.levels import are_few_integers, note_of_codes
+from golem.data.unusable import Unusable
 from golem.data.variables import FEW_VALUES, Coding, Kind, number_levels
-from golem.runtime.messages import counted, shortened
+from golem.runtime.messages import counted, quoted, shortened
+from golem.runtime.option_words import setting
 from golem.runtime.progress import Progress
 from golem.runtime.types import Matrix, Vector
 
@@ -18,7 +21,7 @@ _MOST_COLUMNS, _MOST_LEVELS = 30, 4
 _LONGEST_NAME = 30
 # Names of columns that often say which experiment a row comes from.
 _NAMES_OF_LABELS = {"batch", "condition", "environment", "experiment", "treatment"}
-_KINDS: Mapping[Kind, str] = {"numeric": "number", "category": "category"}
+_KINDS = {"numeric": "number", "category": "category", "date": "date", "text": "text"}
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,8 @@ class ColumnSummary:
     ----------
     name : str
         The column.
-    kind : {"numeric", "category"}
-        Its type.
+    kind : {"numeric", "category", "text", "date"}
+        Its type; texts and dates cannot be used.
     missing : int
         Number of missing values.
     values : int, optional
@@ -40,11 +43,12 @@ class ColumnSummary:
     levels : tuple of (str, int)
         Levels of a category and their numbers of rows, the most frequent first.
     may_be_codes : bool
-        Whether it has few different whole numbers, which may be codes of a category, and no type by choice.
+        Whether it has few different whole numbers, and golem chose its type: they may be numbers, or codes of a
+        category.
     """
 
     name: str
-    kind: Kind
+    kind: Kind | Literal["text", "date"]
     missing: int = 0
     values: int | None = None
     low: float | None = None
@@ -72,11 +76,14 @@ class TableSummary:
         The columns.
     sampled : int, optional
         Number of rows from which values, ranges and levels were counted, if not all of them.
+    padded : tuple of str
+        Columns of numbers with leading zeros, which may be codes such as postcodes.
     """
 
     rows: int
     columns: tuple[ColumnSummary, ...]
     sampled: int | None = None
+    padded: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -86,6 +93,8 @@ class TableSummary:
         values: Matrix | None,
         missing: Mapping[str, int] | None = None,
         chosen: Collection[str] = (),
+        codes: Collection[str] = (),
+        padded: Collection[str] = (),
     ) -> TableSummary:
         """Summarize a table.
 
@@ -101,6 +110,10 @@ class TableSummary:
             Number of missing values per column, for columns that have any; by default counted in the values.
         chosen : collection of str
             Columns whose type was chosen by the user.
+        codes : collection of str
+            Columns of few whole numbers that golem takes for categories.
+        padded : collection of str
+            Columns of numbers with leading zeros.
 
         Examples
         --------
@@ -116,9 +129,20 @@ class TableSummary:
             absent = 0 if column is None else int(np.isnan(column).sum())
             absent = absent if missing is None else missing.get(variable.name, 0)
             found = {} if column is None else _content(column, variable.levels, variable.name in chosen)
+            found |= {"may_be_codes": True} if variable.name in codes else {}
             columns.append(ColumnSummary(variable.name, variable.kind, absent, **found))  # type: ignore[arg-type]
         sampled = None if values is None or len(values) == rows else len(values)
-        return cls(rows, tuple(columns), sampled)
+        return cls(rows, tuple(columns), sampled, tuple(padded))
+
+    def with_unusable(self, found: Sequence[Unusable], names: Sequence[str]) -> TableSummary:
+        """Add identifiers and dates, which are not variables, in the order of the names of all columns."""
+        columns = {column.name: column for column in self.columns}
+        for column in found:
+            if values := column.values:
+                ranked = tuple(sorted(values.items(), key=lambda pair: -pair[1]))
+                absent = self.rows - sum(values.values())
+                columns[column.name] = ColumnSummary(column.name, column.kind, absent, len(values), levels=ranked)
+        return replace(self, columns=tuple(columns[name] for name in names if name in columns))
 
     def text(self) -> str:
         """Return the summary as lines of text, with the first columns of a wide table."""
@@ -127,8 +151,9 @@ class TableSummary:
         if "category" in kinds:
             count = kinds.count("category")
             parts.append("1 category" if count == 1 else f"{count} categories")
+        parts += [counted(kinds.count(kind), kind) for kind in ("date", "text") if kind in kinds]
         about = f"Table: {counted(self.rows, 'row')}, {counted(len(kinds), 'column')} ({', '.join(parts)})"
-        heading = "range or levels" if "category" in kinds else "range"
+        heading = "range or levels" if any(column.levels for column in self.columns) else "range"
         lines = [("column", "type", "missing", "distinct", heading)]
         for column in self.columns[:_MOST_COLUMNS]:
             values = "" if column.values is None else str(column.values)
@@ -148,13 +173,29 @@ class TableSummary:
     @property
     def notes(self) -> list[str]:
         """Sentences about columns whose use may be another: codes of categories, and labels of experiments."""
-        codes = {column.name: column.values or 0 for column in self.columns if column.may_be_codes}
-        notes = [note_of_codes(codes, are_categories=False)] if codes else []
+        notes = self._notes_of_codes("numeric")
+        if zeros := [c.name for c in self.columns if c.name in self.padded and c.kind == "numeric"]:
+            which = f"Column {zeros[0]!r} has" if len(zeros) == 1 else f"Columns {quoted(zeros)} have"
+            are, them = ("was", "it is a code") if len(zeros) == 1 else ("were", "they are codes")
+            notes.append(
+                f"{which} leading zeros and {are} read as numbers. If {them}, such as a postcode, use "
+                f"{setting('categorical', zeros)}."
+            )
         for column in self.columns:
             if column.kind == "category" and column.name.strip().casefold() in _NAMES_OF_LABELS:
                 option = f"environment={column.name!r}"
                 notes.append(f"If {column.name!r} says which experiment a row comes from, use {option} and targets=...")
         return notes
+
+    @property
+    def choices(self) -> list[str]:
+        """Sentences about columns of few whole numbers: the type that golem chose, and how to change it."""
+        return self._notes_of_codes("numeric") + self._notes_of_codes("category")
+
+    def _notes_of_codes(self, kind: Kind) -> list[str]:
+        of_kind = [column for column in self.columns if column.may_be_codes and column.kind == kind]
+        codes = {column.name: column.values or 0 for column in of_kind if column.name not in self.padded}
+        return [note_of_codes(codes, are_categories=kind == "category")] if codes else []
 
 
 def _content(column: Vector, levels: Sequence[str], chosen: bool) -> dict[str, object]:

@@ -1,19 +1,20 @@
-"""Columns from which no graph can be learned: constant ones, copies, and linear combinations of others.
+"""Columns from which no graph can be learned: identifiers, dates, constants, copies, linear combinations of others.
 
 The fast checks are in `golem.data.checks`. If one of them fails, `unusable_columns` finds all such columns at once.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from golem.data.collinearity import COPY, LARGEST_SHARE, most_determined, rounding_share_of
-from golem.data.table_errors import constant_sentence, drop_them, no_values
-from golem.runtime.messages import quoted, shortened
+from golem.data.table_errors import UnusableColumnsError, constant_sentence, drop_them, no_values
+from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.option_words import as_missing
 from golem.runtime.types import Matrix, Vector
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _CONSTANT = 1e-14
 _USED = 1e-6
-# Most sentences about categories in one message.
+# Most sentences about categories, identifiers and dates in one message.
 _MOST_SENTENCES = 4
 
 
@@ -30,7 +31,8 @@ _MOST_SENTENCES = 4
 class Unusable:
     """A column that cannot be used, and the columns that determine it; one that is constant or empty has none.
 
-    Of a category, others may determine only some levels.
+    Of a category, others may determine only some levels. Identifiers (texts) and dates have a `reason`, what to do
+    to `keep` them, and the number of rows per value.
     """
 
     name: str
@@ -38,6 +40,10 @@ class Unusable:
     is_empty: bool = False
     is_category: bool = False
     levels: tuple[str, ...] = ()
+    reason: str = ""
+    keep: str = ""
+    values: Mapping[str, int] = field(default_factory=dict)
+    kind: Literal["text", "date"] = "text"
 
 
 def is_constant(moments: Moments) -> NDArray[np.bool_]:
@@ -92,26 +98,34 @@ def unusable_in_rows(X: Matrix, names: tuple[str, ...]) -> list[Unusable]:
     return [found[name] for name in names if name in found]
 
 
-def unusable_error(found: list[Unusable]) -> ValueError:
+def unusable_error(found: Sequence[Unusable]) -> UnusableColumnsError:
     """Return the error that lists all columns that cannot be used, and says how to drop them."""
     copies = any(len(column.determined_by) == 1 and not column.is_category for column in found)
     combined = any(len(column.determined_by) > 1 or column.is_category for column in found)
     them = "them" if len(found) > 1 else "one" if copies else "the column" if found[0].levels else "it"
-    choose = "let golem choose:" if copies or combined else "use"
+    reasons = [column for column in found if column.reason]
+    choose = None if reasons else "let golem choose:" if copies or combined else "use"
     remedy = drop_them([column.name for column in found], them, choose)
+    kept = [f"To keep {column.name!r}, {column.keep}." for column in reasons[:_MOST_SENTENCES]]
     if levels := [(column.name, level) for column in found for level in column.levels]:
         remedy = f"If a level stands for missing values, use {as_missing(levels)}. Otherwise d{remedy[1:]}"
-    return ValueError(f"{unusable_sentence(found)} {remedy}")
+    error = UnusableColumnsError(" ".join([unusable_sentence(found), remedy, *kept]))
+    error.found = tuple(found)
+    return error
 
 
-def unusable_sentence(found: list[Unusable]) -> str:
+def unusable_sentence(columns: Sequence[Unusable]) -> str:
     """Say which columns cannot be used, and why."""
+    reasons = [column.reason for column in columns if column.reason]
+    found = [column for column in columns if not column.reason]
     empty = [column.name for column in found if column.is_empty]
     constants = [column.name for column in found if not column.determined_by and not column.is_empty]
     numbers = [column for column in found if not column.is_category]
     copies = [f"{c.determined_by[0]!r} and {c.name!r}" for c in numbers if len(c.determined_by) == 1]
     combined = [column for column in numbers if len(column.determined_by) > 1]
-    parts = [no_values(empty)] if empty else []
+    parts, more = reasons[:_MOST_SENTENCES], len(reasons) - _MOST_SENTENCES
+    parts += [f"{counted(more, 'more column')} cannot be used for the same reasons."] if more > 0 else []
+    parts += [no_values(empty)] if empty else []
     parts += [constant_sentence(constants)] if constants else []
     if len(copies) == 1:
         parts.append(f"Columns {copies[0]} are copies of each other, apart from units.")

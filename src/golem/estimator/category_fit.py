@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from golem.data.checks import require_variation
 from golem.data.inputs import read_knowledge
-from golem.data.levels import require_levels
 from golem.data.moments import Moments
 from golem.data.table_errors import too_few_columns
+from golem.data.unusable_variables import require_variables
 from golem.data.variables import Codes, Coding
 from golem.directions.equivalence_class import known_edges, open_edges
 from golem.estimator.category_settings import DISCRETE, ScoreName, automatic_score, choose_score
@@ -161,8 +160,7 @@ def fit_categories(model: Golem, moments: Moments, rows: RowSource, solver: Orde
     assert isinstance(solver, Order)  # other solvers are refused
     if len(coding.names) < 2:
         raise too_few_columns(coding.names)
-    require_levels(coding)
-    require_variation(moments)
+    require_variables(moments)
     model.__dict__.pop("likelihood_", None)  # of an earlier fit
     model.moments_, model.missing_, model.variables_ = moments, moments.missing, coding.variables
     model.n_features_in_, model.feature_names_in_ = len(coding.names), np.array(coding.names, dtype=object)

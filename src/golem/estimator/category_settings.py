@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from golem.data.checks import DataWarning
@@ -31,12 +32,16 @@ def require_score(model: Golem, solver: Order | Adam | LBFGS) -> None:
         _require_usable(model, solver, score)
 
 
-def require_numbers(model: Golem) -> None:
-    """Raise a ValueError if a score for categories was chosen, but the table has only numbers."""
+def require_numbers(model: Golem, names: Sequence[str], typed: bool) -> None:
+    """Raise a ValueError if a score for categories was chosen, but the columns with these names are all numbers.
+
+    `typed` says that the data are a table, whose columns have types.
+    """
     if model.score_function not in ("auto", "gaussian"):
+        declare = f"e.g. {as_categories(names[:1])}" if typed else "in a DataFrame"
         raise ValueError(
             f"score_function={model.score_function!r} needs categories, but all columns are numbers. Use "
-            "score_function='auto', or declare the columns that are categories, e.g. X.astype({'a': 'category'})."
+            f"score_function='auto', or declare the columns that are categories, {declare}."
         )
 
 
@@ -63,7 +68,8 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, h
             f"score_function='mixed'. If these numbers are codes of categories, use {as_categories(numbers)}."
         )
     chosen = automatic_score(moments, has_rows) if score == "auto" else score
-    if score == "auto" and model.missing == "em" and chosen != "mixed":
+    is_complete = moments.missing is not None and not moments.missing.cells
+    if score == "auto" and model.missing == "em" and chosen != "mixed" and not is_complete:
         warnings.warn(
             f"Gaussian EM (missing='em') needs score_function='mixed'. missing='drop' would use the score {chosen!r}, "
             "made for tables of categories. Prefer it if few rows have missing values.",
@@ -71,7 +77,7 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, h
             stacklevel=4,
         )
         chosen = "mixed"
-    _require_usable(model, solver, chosen)
+    _require_usable(model, solver, chosen, is_complete)
     return chosen
 
 
@@ -81,8 +87,8 @@ def automatic_score(moments: Moments, has_rows: bool) -> ScoreName:
     return choose_category_score(moments) if is_discrete and has_rows else "mixed"
 
 
-def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str) -> None:
-    """Raise a ValueError for settings that have no meaning with this score."""
+def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str, is_complete: bool = False) -> None:
+    """Raise a ValueError for settings that have no meaning with this score; `is_complete` if no values are missing."""
     about = f"the score {score!r} of a table with categories"
     refused = {}
     if not isinstance(solver, Order):
@@ -94,7 +100,7 @@ def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str) -> N
     if score in DISCRETE:
         if model.lambda_sparsity is not None:
             refused["lambda_sparsity"] = "has a penalty of its own. Leave it out, or use score_function='mixed'"
-        if model.missing == "em":
+        if model.missing == "em" and not is_complete:
             refused["missing"] = "counts complete rows. Use missing='drop', or score_function='mixed'"
     for name, reason in refused.items():
         raise ValueError(f"{name}={shown(getattr(model, name))} cannot be used here: {about} {reason}.")

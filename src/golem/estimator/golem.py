@@ -21,6 +21,8 @@ from golem.data.inputs import TableEstimator, read_data, read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.levels import warn_of_codes
 from golem.data.missing import MissingChoice, require_choice
+from golem.data.moments import Moments
+from golem.data.table_input import is_table
 from golem.estimator.category_fit import fit_categories
 from golem.estimator.category_settings import ScoreChoice, require_numbers, require_score
 from golem.estimator.conveniences import Conveniences
@@ -302,8 +304,8 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         require_observational(self)
         self._forget()
         self.environments_ = None
-        require_numbers(self)
         self.moments_, rows = read_data(self, X, incomplete=isinstance(solver, Order))
+        require_numbers(self, self.moments_.names, isinstance(X, Moments) or is_table(X))
         self.missing_ = self.moments_.missing
         warn_of_codes(X, stacklevel=4)
         bounded, checked = isinstance(solver, Order), checks_independence(self, solver)

@@ -14,12 +14,14 @@ from golem.assessment.bootstrap_result import Bootstrap
 from golem.assessment.diagnostics import Diagnosis, EdgeScatter
 from golem.assessment.diagnostics.edge_scatter import model_scatters
 from golem.assessment.selection import GolemCV, Selection
+from golem.data.coded_tables import counts_in_moments
 from golem.data.environment_input import Targets
 from golem.data.environments import Environments
 from golem.data.files.standard_input import spooled
 from golem.data.files.table_files import listed
 from golem.data.inputs import check_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge, with_edges
+from golem.data.levels import warn_of_single_rows
 from golem.data.moments import Moments
 from golem.data.table_source import Reading, Source, TableSource, open_source
 from golem.data.table_summary import TableSummary
@@ -228,6 +230,8 @@ def fit_file(
             source = open_source(here, reading, **how)
         _add_edges(model, listed(forbid), listed(require), source.names, source.all_names, progress)
         moments = source.read(model.missing, progress)
+        if not diagnose and isinstance(moments, Moments):  # the checks name rare levels
+            warn_of_single_rows(counts_in_moments([moments]))
         table = _shown_summary(source, progress)
         with naming(paths):
             selection = None

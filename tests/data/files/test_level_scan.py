@@ -160,6 +160,16 @@ def test_codes_alone_are_categories_and_next_to_numbers_are_numbers(tmp_path):
         assert moments_from_file(tmp_path / "a.parquet").coding == found.coding
 
 
+def test_an_option_changes_a_single_column(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"flag": rng.random(90) < 0.5, "ward": rng.integers(4, size=90), "site": ["u", "v", "v"] * 30})
+    for path in (tmp_path / "a.csv", tmp_path / "a.parquet"):
+        table.to_csv(path, index=False) if path.suffix == ".csv" else table.to_parquet(path)
+        with pytest.warns(DataWarning, match="1 column .* category: 'ward'"):
+            kinds = [v.kind for v in moments_from_file(path, numeric=["flag"]).coding.variables]
+        assert kinds == ["numeric", "category", "category"]
+
+
 def test_a_table_without_rows_is_named(tmp_path):
     pq.write_table(pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.string())}), tmp_path / "a.parquet")
     with pytest.raises(ValueError, match=r"a\.parquet: golem needs at least 3 rows"):

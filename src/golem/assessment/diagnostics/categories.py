@@ -189,21 +189,27 @@ def _level_rows(moments: Moments) -> dict[str, dict[str, float]]:
 
 
 def find_rare_levels(moments: Moments) -> Finding:
-    """Find levels with few rows."""
-    rare = {
-        name: [level for level, rows in levels.items() if rows < _RARE - 1e-3]
-        for name, levels in _level_rows(moments).items()
-    }
-    listed = [f"{name!r} ({quoted(levels, 4)})" for name, levels in rare.items() if levels]
+    """Find levels with few rows, or only one."""
+    listed, single = (_levels_below(moments, least) for least in (_RARE, 2))
     if not listed:
         return Finding("rare-levels", "ok", f"Every level has at least {_RARE} rows.")
     return Finding(
         "rare-levels",
         "note",
         f"{shortened(listed, 4)} {'has' if len(listed) == 1 else 'have'} levels with fewer than {_RARE} rows. The "
-        "coefficients of these levels are very uncertain.",
+        "coefficients of these levels are very uncertain."
+        + (f" Levels with only one row, whose effects cannot be seen: {shortened(single, 4)}." if single else ""),
         "Merge them with similar levels.",
     )
+
+
+def _levels_below(moments: Moments, least: int) -> list[str]:
+    """Describe the levels with fewer rows, per category that has any."""
+    found = {
+        name: [level for level, rows in levels.items() if rows < least - 1e-3]
+        for name, levels in _level_rows(moments).items()
+    }
+    return [f"{name!r} ({quoted(levels, 4)})" for name, levels in found.items() if levels]
 
 
 def _find_near_constant(moments: Moments) -> Finding:

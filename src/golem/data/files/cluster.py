@@ -27,7 +27,7 @@ from golem.data.coded_tables import (
 )
 from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import Parts, Task, merged, moments_of_shards, part_moments
-from golem.data.levels import category, warn_of_rare_levels
+from golem.data.levels import categories, warn_of_rare_levels
 from golem.data.moments import Moments
 from golem.data.table_input import real_matrix
 from golem.data.variables import Coding, Variable
@@ -175,7 +175,7 @@ def _coding_of(frame: Any, names: tuple[str, ...]) -> Coding:
     for found in dask.compute(*tasks):
         for name, cells in found.items():
             counts[name].update(cells)
-    variables = {name: category(name, cells) for name, cells in counts.items()}
+    variables = categories(counts)
     warn_of_rare_levels(counts, stacklevel=4)
     return Coding(tuple(variables.get(name, Variable(name)) for name in names))
 

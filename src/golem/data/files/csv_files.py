@@ -53,6 +53,8 @@ from golem.runtime.names import column_names
 _SAMPLE_BYTES, _SAMPLE_LINES, _LARGEST_SAMPLE, _SCAN_BYTES = 1 << 16, 10, 1 << 26, 1 << 24
 _PARSED_BYTES, _PARSED_LINES = 1 << 20, 64
 _HEAD_LINES, _HEAD_CELLS = 25, 5_000
+# A whole number with leading zeros, and a quick search for lines that may have one.
+_PADDED, _LEADING_ZERO = re.compile(r"0[0-9]+"), re.compile(rb"(?<![\w.:+/-])0[0-9]")
 SAVED_INDEX = "Unnamed: 0"
 _GZIP, _BYTE_ORDER_MARK = b"\x1f\x8b", b"\xef\xbb\xbf"
 _BETWEEN_BLANKS = re.compile(BETWEEN_BLANKS.encode())
@@ -64,8 +66,8 @@ class CsvFile:
 
     `size` is the number of bytes on disk, and `start` the byte, after decompression, where the rows begin. `na` are
     markers of missing values in addition to empty cells and the usual words. A first column without a name, which is a
-    saved row index or R's row names, gets the name that pandas gives it. `text` and `codes`
-    are the columns that have text, and few different whole numbers, in the first lines.
+    saved row index or R's row names, gets the name that pandas gives it. `text`, `codes` and `padded` are the columns
+    that have text, few different whole numbers, and numbers with leading zeros in the first lines.
     """
 
     path: Path
@@ -78,6 +80,7 @@ class CsvFile:
     na: Markers = NO_MARKERS
     text: frozenset[int] = frozenset()
     codes: frozenset[int] = frozenset()
+    padded: frozenset[int] = frozenset()
     has_types = False
 
     @classmethod
@@ -113,8 +116,11 @@ class CsvFile:
             is_compressed,
             Markers.of(na, columns),
         )
-        some = lines[first + has_header :][: max(2, min(_HEAD_LINES, _HEAD_CELLS // len(names)))]
-        return opened._with_types([line.decode(form.encoding, "replace") for line in some if line.strip()])
+        rows = lines[first + has_header :]
+        some = rows[: max(2, min(_HEAD_LINES, _HEAD_CELLS // len(names)))]
+        with_zeros = [line for line in rows if _LEADING_ZERO.search(line)][:_HEAD_LINES]
+        opened = opened._with_types([line.decode(form.encoding, "replace") for line in some if line.strip()])
+        return opened._with_padded([line.decode(form.encoding, "replace") for line in with_zeros])
 
     def _with_types(self, lines: list[str]) -> CsvFile:
         """Return the file with the types of the columns in some of its lines."""
@@ -127,6 +133,12 @@ class CsvFile:
             elif len(numbers) <= FEW_VALUES and all(x is None or x != x or x.is_integer() for x in numbers):
                 codes.add(j)
         return dataclasses.replace(self, text=frozenset(text), codes=frozenset(codes))
+
+    def _with_padded(self, lines: list[str]) -> CsvFile:
+        """Return the file with the columns of whole numbers that have leading zeros in some of its lines."""
+        cells = [(j, cell) for line in lines for j, cell in enumerate(split_line(line, self.form.separator))]
+        padded = {j for j, cell in cells if j < len(self.names) and _PADDED.fullmatch(cell)}
+        return dataclasses.replace(self, padded=frozenset(padded - self.text))
 
     def require_numeric(self, columns: Sequence[int]) -> None:
         """Do nothing: text declares no types, so errors appear when rows are read."""

@@ -22,15 +22,15 @@ from golem.data.files.table_files import TableFile, TableFiles
 from golem.data.levels import (
     MOST_LEVELS,
     are_few_integers,
-    category,
+    categories,
     identifiers,
     is_text,
     note_of_codes,
 )
 from golem.data.table_errors import NotNumericError
+from golem.data.unusable import unusable_error
 from golem.data.variables import FEW_VALUES, Coding, Variable
 from golem.runtime.machine import available_cores
-from golem.runtime.option_words import for_files
 
 Result = TypeVar("Result")
 # The text of a cell, and the name of the number in it, "" if it is missing, None if it is text.
@@ -70,11 +70,11 @@ def _names(table: TableFiles, columns: tuple[int, ...], some: Collection[int]) -
 
 def with_types(table: TableFiles, text: Collection[str]) -> TableFiles:
     """Return the table with the types of its columns, given those that have text."""
-    table = replace(table, text=frozenset(text), coding=None)
+    table = replace(table, text=frozenset(text), coding=None, codes=frozenset())
     wanted = table.categorical.union(text) - table.numeric
-    others = [name for name in table.names if name not in wanted]
+    # An option changes a single column: in the rule, numbers by choice count as numbers, or as text if they are text.
+    others = [name for name in table.names if name not in wanted and name not in text]
     places = {name: k for k, name in enumerate(table.names)}
-    # An option changes a single column: columns that are numbers by choice still count in the rule.
     may_be_codes = not table.numeric.issuperset(others)
     for file, columns in _files(table) if may_be_codes else ():
         with naming(file.path):
@@ -120,7 +120,7 @@ class _Cells:
             if len(numbers) > FEW_VALUES or None in numbers:
                 raise _NotCodesError
         elif len(counts) > MOST_LEVELS:
-            raise identifiers(name, [cell for cell, _ in counts])
+            raise unusable_error([identifiers(name, {cell: n for (cell, _), n in counts.items()}, None)])
 
     def numbers(self, name: str) -> dict[str, int]:
         """Count the numbers of a column."""
@@ -188,15 +188,14 @@ def _scanned(table: TableFiles, text: Collection[str], codes: Collection[str]) -
     sure = table.categorical.union(*declared)
     found = {name: cells.levels(name, name in sure) for name in names if name in text}
     counts = {name: levels for name, levels in found.items() if levels is not None}
+    with naming(table.files[0].path):
+        variables = categories(counts, table.categorical)
     numbers = {name: cells.numbers(name) for name in codes}
     if len(counts) == len(found) and codes and all(map(are_few_integers, numbers.values())):
         taken = {name: levels for name, levels in numbers.items() if name not in table.numeric}
         sentence = note_of_codes({name: len(levels) for name, levels in taken.items()}, are_categories=True)
         warnings.warn(sentence, DataWarning, stacklevel=_STACK)
-        counts |= taken
-    try:
-        variables = {name: category(name, levels, name in table.categorical) for name, levels in counts.items()}
-    except ValueError as error:
-        raise ValueError(for_files(str(error))) from None
+        variables |= categories(taken)
+        table = replace(table, codes=frozenset(taken))
     coding = Coding(tuple(variables.get(name, Variable(name)) for name in table.names))
     return replace(table, coding=None if coding.is_numeric else coding)

@@ -25,11 +25,12 @@ from golem.data.files.batches import (
     with_texts,
 )
 from golem.data.files.markers import NO_MARKERS, Markers
+from golem.data.levels import dates
 from golem.data.table_errors import not_numeric
 from golem.data.table_input import parsed
+from golem.data.unusable import unusable_error
 from golem.data.variables import number_name
 from golem.runtime.messages import quoted, shown
-from golem.runtime.option_words import setting
 
 MAGIC = b"PAR1"
 _WINDOWS, _SMALLEST_WINDOW = 1 << 24, 1 << 14
@@ -62,24 +63,26 @@ class ParquetFile:
             kinds = {j: schema.field(j).type for j in columns}
             text = [j for j in columns if not is_numeric(kinds[j])]
             # Only the first ones are shown with an example.
-            examples = [self._example(file, j) if k < 8 else "" for k, j in enumerate(text)]
+            examples = [self._example(file, j) if k < 8 else None for k, j in enumerate(text)]
+        if text and all(is_date(kinds[j]) for j in text):
+            first = ["" if example is None else str(example) for example in examples]
+            raise unusable_error([dates(self.names[j], one) for j, one in zip(text, first, strict=True)])
         if text:
-            found = {self.names[j]: f"type {kinds[j]}{example}" for j, example in zip(text, examples, strict=True)}
-            drop = setting("drop", list(found))
-            dated = f"Convert dates to numbers, such as days since the first one, or drop them: {drop}."
-            error = not_numeric(found, len(columns), dated if all(is_date(kinds[j]) for j in text) else "")
+            such = ["" if example is None else f", such as {shown(example)}" for example in examples]
+            found = {self.names[j]: f"type {kinds[j]}{example}" for j, example in zip(text, such, strict=True)}
+            error = not_numeric(found, len(columns))
             error.columns = ()  # these types are not those of categories
             raise error
 
-    def _example(self, file: Any, column: int) -> str:
-        """Describe a value of a column, if the first batch has one."""
+    def _example(self, file: Any, column: int) -> Any:
+        """Return a value of a column, if the first batch has one."""
         for batch in file.iter_batches(1024, columns=[self.names[column]]):
             values = batch.column(0).drop_null()
             try:
-                return f", such as {shown(values[0].as_py())}" if len(values) else ""
+                return values[0].as_py() if len(values) else None
             except (OverflowError, ValueError):  # a date that Python cannot represent
-                return ""
-        return ""
+                return None
+        return None
 
     def memory(self, d: int) -> int:
         """Estimate the bytes of memory for reading d columns: the decoder, the windows and a decoded batch."""

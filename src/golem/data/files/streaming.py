@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import operator
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -295,10 +296,12 @@ def moments_of_shards(parts: Parts, shards: int) -> list[Moments]:
     """Return the moments of all shards in order; raise a ValueError if one has no rows."""
     n = sum(part.n for part in parts.values())
     if n < 2:
-        dropped = sum(part.missing.rows for part in parts.values() if part.missing is not None)
-        gaps = {name for part in parts.values() if part.missing is not None for name in part.missing.columns}
         categories = {name for part in parts.values() if part.coding is not None for name in part.coding.categories}
-        raise too_few_rows(n, dropped, categories=not gaps.isdisjoint(categories))
+        gaps = [part.missing for part in parts.values() if part.missing is not None]
+        if gaps:
+            missing = functools.reduce(operator.add, gaps)
+            missing.require_rows(n, em=categories.isdisjoint(missing.columns))
+        raise too_few_rows(n)
     empty = shards - sum(part.n > 0 for part in parts.values())
     if empty:
         raise ValueError(f"{empty} of {shards} shards have no rows, because there are only {n} rows. Use fewer shards.")

@@ -6,8 +6,8 @@ import glob
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,8 @@ class TableFiles:
         Columns in which text was found; None before the files were asked.
     coding : Coding, optional
         The variables, if some of them are categories.
+    codes : frozenset of str
+        Columns of few whole numbers that golem takes for categories.
     labels : tuple of str
         The environments that the rows come from, if there are several.
     environments : tuple of int
@@ -82,6 +84,7 @@ class TableFiles:
     numeric: frozenset[str] = frozenset()
     text: frozenset[str] | None = None
     coding: Coding | None = None
+    codes: frozenset[str] = frozenset()
     labels: tuple[str, ...] = ()
     environments: tuple[int, ...] = ()
     targets_source: str = "targets"
@@ -92,9 +95,34 @@ class TableFiles:
         return self.files[0].made_up_names
 
     @property
+    def padded(self) -> list[str]:
+        """Columns of text files whose numbers have leading zeros, such as 00501, and that have no type by choice."""
+        found = [
+            {name for name, j in zip(self.names, columns, strict=True) if j in file.padded}
+            for file, columns in zip(self.files, self.positions, strict=True)
+            if isinstance(file, CsvFile)
+        ]
+        chosen = self.numeric | self.categorical
+        return [name for name in self.names if name not in chosen and any(name in names for names in found)]
+
+    @property
     def size(self) -> int:
         """Bytes of all files."""
         return sum(file.size for file in self.files)
+
+    def without(self, names: Collection[str]) -> TableFiles:
+        """Return the files without some of the columns, with types still to be found."""
+        kept = [k for k, name in enumerate(self.names) if name not in names]
+        positions = tuple(tuple(columns[k] for k in kept) for columns in self.positions)
+        return replace(
+            self,
+            names=tuple(self.names[k] for k in kept),
+            positions=positions,
+            na=NO_MARKERS,
+            categorical=self.categorical.difference(names),
+            text=None,
+            coding=None,
+        )
 
     @classmethod
     def open(

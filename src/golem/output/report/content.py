@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import asdict
 
-from golem.data.table_summary import ColumnSummary
+from golem.data.table_summary import ColumnSummary, TableSummary
 from golem.graphs.edges import Edges
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.metrics import as_estimate, as_truth
@@ -18,6 +18,7 @@ from golem.graphs.named_graph import NamedGraph
 from golem.output.document import Edge
 from golem.output.layout import causal_order, tiered_layout
 from golem.output.report.command import fit_words
+from golem.runtime.option_words import as_options
 from golem.runtime.types import BoolMatrix, Indices, Matrix
 
 # A drawing of a larger graph is illegible: the page opens with the matrix and a neighbourhood instead.
@@ -76,6 +77,7 @@ def model_content(
             else "edge_strength",
             **_categories(document, names),
             "table": _table(document, names),
+            "choices": _choices(document),
             "r2": rounded(document.r2),
             "noise_variances": rounded(document.noise_variances),
             "intercepts": rounded(document.intercepts),
@@ -111,6 +113,14 @@ def _table(document: GraphDocument, names: tuple[str, ...]) -> list[dict[str, An
         for one in document.table.columns
     }
     return [found.get(name) for name in names]
+
+
+def _choices(document: GraphDocument) -> list[str]:
+    """Return the sentences about columns of few whole numbers."""
+    if document.table is None:
+        return []
+    columns = tuple(ColumnSummary(**asdict(one)) for one in document.table.columns)
+    return [as_options(sentence) for sentence in TableSummary(document.table.rows, columns).choices]
 
 
 def _unnamed(

@@ -1,0 +1,60 @@
+"""Tables in files that are refused: their summary, and all their columns that cannot be used."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+
+from golem.data.files.batches import naming
+from golem.data.files.level_scan import reading_categories
+from golem.data.files.table_files import TableFiles
+from golem.data.readers import rows_of
+from golem.data.table_errors import MissingValuesError, UnusableColumnsError
+from golem.data.table_summary import TableSummary
+from golem.data.unusable import Unusable, unusable_error
+from golem.data.unusable_variables import unusable_in_table
+from golem.data.variables import Coding
+from golem.runtime.progress import Progress
+
+# Larger files (in bytes) are not read again.
+_LARGEST = 2**28
+
+
+@contextlib.contextmanager
+def describing_refusal(table: TableFiles, progress: Progress) -> Iterator[None]:
+    """Show the summary of a table if it is refused, and name all columns that cannot be used, not only the first."""
+    try:
+        yield
+    except UnusableColumnsError as error:
+        found = _described(table, error.found, progress)
+        if len(found) == len(error.found):
+            raise
+        with naming(table.files[0].path):
+            raise unusable_error(found) from None
+    except MissingValuesError:
+        _described(table, (), progress)
+        raise
+
+
+def _described(table: TableFiles, refused: tuple[Unusable, ...], progress: Progress) -> list[Unusable]:
+    """Show the summary of a table; return all columns that cannot be used, given those that cannot be read."""
+    found = list(refused)
+    while table.size <= _LARGEST:
+        names = {column.name for column in found}
+        if names.issuperset(table.names):
+            break
+        try:
+            with warnings.catch_warnings(action="ignore"):  # there were the same warnings before
+                typed, rows = reading_categories(table.without(names), rows_of)
+        except UnusableColumnsError as error:
+            found += error.found
+            continue
+        except ValueError:  # something else is wrong with the table
+            break
+        coding = typed.coding or Coding.numeric(typed.names)
+        summary = TableSummary.of(coding, len(rows.values), rows.values, chosen=typed.numeric)
+        summary.with_unusable(found, table.names).show(progress)
+        found += unusable_in_table(rows.values, coding)
+        break
+    return sorted(found, key=lambda column: table.names.index(column.name))

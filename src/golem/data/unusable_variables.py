@@ -1,0 +1,57 @@
+"""Variables of tables with categories from which no graph can be learned; see `golem.data.unusable`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from golem.data.levels import without_levels
+from golem.data.moments import Moments
+from golem.data.unusable import Unusable, is_constant, unusable_columns, unusable_error, unusable_in_rows
+from golem.data.variables import Coding, Variable
+from golem.runtime.names import positions
+from golem.runtime.types import Matrix
+
+
+def dependent_variables(rows: Matrix, coding: Coding) -> list[Unusable]:
+    """Return the variables to drop from coded rows, so that EM can estimate the covariances of their columns."""
+    owner = {name: variable for variable in coding.variables for name in variable.column_names}
+    columns: dict[Variable, list[Unusable]] = {}
+    for column in unusable_in_rows(coding.expand(rows), coding.column_names):
+        columns.setdefault(owner[column.name], []).append(column)
+    found = []
+    for variable, some in columns.items():
+        others = dict.fromkeys(owner[name].name for column in some for name in column.determined_by)
+        in_part = variable.is_category and len(some) < variable.columns
+        levels = tuple(column.name.removeprefix(f"{variable.name}=") for column in some) if in_part else ()
+        by = tuple(name for name in others if name != variable.name)
+        found.append(Unusable(variable.name, by, any(c.is_empty for c in some), variable.is_category, levels))
+    return found
+
+
+def unusable_in_table(rows: Matrix, coding: Coding) -> list[Unusable]:
+    """Return the variables of coded rows to drop: categories with one level, and numbers that others determine."""
+    names = [variable.name for variable in coding.variables if not variable.is_category]
+    numbers = unusable_in_rows(rows[:, positions(names, coding.names)], tuple(names)) if names and len(rows) else []
+    return _in_order([*without_levels(coding), *numbers], coding)
+
+
+def unusable_variables(moments: Moments) -> list[Unusable]:
+    """Return the variables to drop: categories with one level, and numbers that other numbers determine.
+
+    A category can be determined by others, because its score is bounded.
+    """
+    if moments.coding is None:
+        return unusable_columns(moments)
+    names = [variable.name for variable in moments.coding.variables if not variable.is_category]
+    numbers = unusable_columns(moments.selected(names)) if names else []
+    return _in_order([*without_levels(moments.coding), *numbers], moments.coding)
+
+
+def _in_order(found: Sequence[Unusable], coding: Coding) -> list[Unusable]:
+    return sorted(found, key=lambda column: coding.names.index(column.name))
+
+
+def require_variables(moments: Moments) -> None:
+    """Raise a ValueError for categories with one level and constant numbers; it names all columns to drop."""
+    if is_constant(moments).any() or (moments.coding is not None and without_levels(moments.coding)):
+        raise unusable_error(unusable_variables(moments))

@@ -1,0 +1,102 @@
+"""Tables that are refused: all their unusable columns are named, after a summary of the table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from golem.comparison import compare_file
+from golem.data.table_source import Reading, open_source
+from golem.runtime.progress import Progress
+
+ROWS = 60
+
+
+class Shown(Progress):
+    """Collect the tables that are shown."""
+
+    def __init__(self):
+        self.tables = []
+
+    def table(self, text):
+        """Keep a table."""
+        self.tables.append(text)
+
+
+def frame():
+    rng = np.random.default_rng(0)
+    site = rng.choice(["u", "v"], ROWS)
+    return pd.DataFrame({"site": site, "x": rng.normal(size=ROWS), "y": rng.normal(size=ROWS)})
+
+
+def bad():
+    names, days = [f"id{k}" for k in range(ROWS)], pd.date_range("2020-01-01", periods=ROWS)
+    return frame().assign(name=names, day=days, one="same", two=7, again=lambda t: 2 * t["x"])
+
+
+def read(table, path, missing="error"):
+    """Read a table as `golem fit` does; return the message, and the lines of its only summary."""
+    table.to_csv(path, index=False) if path.suffix == ".csv" else table.to_parquet(path)
+    shown = Shown()
+    source = open_source([str(path)], Reading(), divided=False, checked=True, scheduler=None)
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        source.read(missing, shown)
+    (summary,) = shown.tables
+    return str(error.value), summary.splitlines()
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+@pytest.mark.parametrize("missing", ["error", "drop", "em"])
+def test_all_unusable_columns_are_named_after_the_summary(tmp_path, name, missing):
+    message, lines = read(bad(), tmp_path / name, missing)
+    assert f"{name}: Column 'name' has 60 different values in 60 rows" in message
+    assert "Column 'day' contains dates or times, such as '2020-01-01" in message
+    assert "Constant columns: 'one', 'two'. Columns 'x' and 'again' are copies of each other" in message
+    assert "Drop them: drop=['name', 'day', 'one', 'two', 'again']. To keep 'name', group its values." in message
+    assert [line.split()[0] for line in lines[2:]] == [c for c in bad() if c != "day" or name == "a.csv"]
+    assert [line.split()[:4] for line in lines if line.startswith("name")] == [["name", "text", "0", "60"]]
+    if name == "a.csv":
+        assert lines[0] == "Table: 60 rows, 8 columns (4 numbers, 2 categories, 1 date, 1 text)"
+
+
+def test_a_comparison_names_them_too(tmp_path):
+    bad().to_csv(tmp_path / "a.csv", index=False)
+    shown = Shown()
+    with pytest.raises(ValueError, match=r"drop=\['name', 'day', 'one', 'two', 'again'\]"):
+        compare_file(tmp_path / "a.csv", ["order"], progress=shown)
+    assert len(shown.tables) == 1
+
+
+def test_the_summary_comes_before_the_error_about_missing_values(tmp_path):
+    table = frame()
+    table.loc[3:7, "x"] = np.nan
+    message, lines = read(table, tmp_path / "a.csv")
+    assert "Missing values (NaN) in 1 of 3 columns: 'x' (5 values)" in message
+    assert lines[3].split()[:4] == ["x", "number", "5", "55"]
+    message, lines = read(frame().assign(void=np.nan), tmp_path / "b.csv")
+    assert "Column 'void' has no values. Drop it: drop=['void']." in message
+    assert lines[-1].split() == ["void", "number", "60", "0"]
+
+
+def test_the_summary_comes_before_the_error_about_a_constant_category(tmp_path):
+    message, lines = read(frame().assign(one="same", two=7), tmp_path / "a.csv", "drop")
+    assert "Constant columns: 'one', 'two'. Drop them: drop=['one', 'two'], or use drop_dependent=True." in message
+    assert len(lines) == 7
+
+
+def test_a_table_of_identifiers_alone_is_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    names, mails = [f"id{k}" for k in range(ROWS)], [f"m{k}" for k in range(ROWS)]
+    pd.DataFrame({"name": names, "mail": mails}).to_csv(path, index=False)
+    source = open_source([str(path)], Reading(), divided=False, checked=True, scheduler=None)
+    with pytest.raises(ValueError, match=r"drop=\['name', 'mail'\]"):
+        source.read("error", Progress())
+
+
+def test_the_first_error_stands_if_other_columns_cannot_be_read(tmp_path):
+    path = tmp_path / "a.csv"
+    table = bad().assign(x=lambda t: t["x"].astype(str))
+    table.loc[5, "x"] = "oops"
+    table.to_csv(path, index=False)
+    source = open_source([str(path)], Reading(), divided=False, checked=True, scheduler=None)
+    with pytest.raises(ValueError, match=r"drop=\['name', 'day'\]"):
+        source.read("error", Progress())
