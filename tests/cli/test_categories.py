@@ -45,7 +45,11 @@ def test_a_fit_prints_writes_and_repeats(table, tmp_path):
         (["--select", "bic"], "only for tables of numbers, and this one has categories"),
         (["--score", "bdeu"], "needs a table of categories, but 2 columns are numbers: 'size', 'cost'"),
         (["--noise", "ev"], "has no equal noise variances"),
-        (["--solver", "lbfgs"], "needs"),
+        (["--solver", "lbfgs"], "needs --solver order."),
+        (["--solver", "lbfgs", "--threshold", "0.1"], "needs --solver order without --threshold 0.1."),
+        (["--threshold", "0.1"], "Leave it out, or, for a table of numbers, use --solver lbfgs."),
+        (["--certificate"], "A certificate needs a table of numbers and --noise ev"),
+        (["--certificate", "--noise", "ev"], "this one has categories. Leave it out, and use --noise auto."),
     ],
 )
 def test_options_for_numbers_are_refused(table, tmp_path, options, message):

@@ -313,7 +313,10 @@ def test_the_same_yardsticks_for_every_solver(drawn):
         ({"time_limit": 0}, "time_limit must be a positive number"),
         ({"cycles": "all"}, "cycles must be one of"),
         ({"device": "gpu"}, "Unknown device 'gpu'. Use 'cpu', 'cuda', .*, or 'auto'"),
-        ({"device": "cuda"}, "device='cuda' needs solver='adam', or solver='order' with noise='ev'"),
+        (
+            {"device": "cuda"},
+            "device='cuda' needs a table of numbers and solver='adam', or solver='order' with noise='ev'",
+        ),
         ({"knowledge": Knowledge.of(3)}, r"knowledge masks must have shape \(4, 4\)"),
     ],
 )

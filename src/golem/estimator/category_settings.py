@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from golem.data.checks import DataWarning
 from golem.data.moments import Moments
+from golem.estimator.settings import OF_GRADIENTS
 from golem.runtime.messages import counted, quoted, shown
 from golem.runtime.option_words import as_categories, dropping
 from golem.solvers import LBFGS, Adam, Order
@@ -85,10 +86,12 @@ def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str) -> N
     """Raise a ValueError for settings that have no meaning with this score."""
     about = f"the score {score!r} of a table with categories"
     refused = {}
+    useless = _only_for_numbers(model)
+    without = f" without {', '.join(useless)}" if useless else ""
     if not isinstance(solver, Order):
-        refused["solver"] = "needs solver='order'"
+        refused["solver"] = f"needs solver='order'{without}"
     if model.noise == "ev":
-        refused["noise"] = "has no equal noise variances. Use noise='auto'"
+        refused["noise"] = f"has no equal noise variances. Use noise='auto'{without}"
     if isinstance(model.init, str):
         refused["init"] = "starts from an order or a graph"
     if score in DISCRETE:
@@ -98,3 +101,10 @@ def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str) -> N
             refused["missing"] = "counts complete rows. Use missing='drop', or score_function='mixed'"
     for name, reason in refused.items():
         raise ValueError(f"{name}={shown(getattr(model, name))} cannot be used here: {about} {reason}.")
+
+
+def _only_for_numbers(model: Golem) -> list[str]:
+    """Return the settings that only solvers of tables of numbers use, so that one message names all of them."""
+    unset = {"device": ("cpu", "auto"), "dtype": ("float64",)}
+    given = {name: getattr(model, name) for name in (*OF_GRADIENTS, *unset)}
+    return [f"{name}={shown(value)}" for name, value in given.items() if value not in (None, *unset.get(name, ()))]
