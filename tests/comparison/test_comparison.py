@@ -431,6 +431,8 @@ def test_tables_with_categories_are_compared_by_their_scores():
     found = compare(holes, ["order", "order-bdeu"], missing="em")
     assert [row.status for row in found.rows] == ["done", "error"]
     assert found.settings["score"] == "mixed"
-    found = compare(mixed, ["pc", "order-bdeu"])
-    assert found.rows[0].message == "pc needs numbers, and this table has categories."
-    assert "1 column is a number: 'c'" in found.rows[1].message
+    of_numbers = ["pc", "order-ev", "golem-ev", "order-soft"]
+    found = compare(mixed, [*of_numbers, "order-bdeu"])
+    advice = "needs numbers, and this table has categories. Use order or order-mixed."
+    assert [row.message for row in found.rows[:-1]] == [f"{name} {advice}" for name in of_numbers]
+    assert "1 column is a number: 'c'" in found.rows[-1].message

@@ -315,7 +315,7 @@ def test_the_same_yardsticks_for_every_solver(drawn):
         ({"device": "gpu"}, "Unknown device 'gpu'. Use 'cpu', 'cuda', .*, or 'auto'"),
         (
             {"device": "cuda"},
-            "device='cuda' needs a table of numbers and solver='adam', or solver='order' with noise='ev'",
+            "needs a table of numbers and solver='adam', or solver='order' with noise='ev'",
         ),
         ({"knowledge": Knowledge.of(3)}, r"knowledge masks must have shape \(4, 4\)"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from golem.data.checks import DataWarning
@@ -35,10 +36,24 @@ def require_score(model: Golem, solver: Order | Adam | LBFGS) -> None:
 def require_numbers(model: Golem) -> None:
     """Raise a ValueError if a score for categories was chosen, but the table has only numbers."""
     if model.score_function not in ("auto", "gaussian"):
-        raise ValueError(
-            f"score_function={model.score_function!r} needs categories, but all columns are numbers. Use "
-            "score_function='auto', or declare the columns that are categories, e.g. X.astype({'a': 'category'})."
-        )
+        raise without_categories(f"score_function={model.score_function!r}", "score_function='auto'")
+
+
+def without_categories(what: str, instead: str, example: str = "a") -> ValueError:
+    """Return the error for a score or method that needs categories, of a table without any."""
+    return ValueError(
+        f"{what} needs categories, but all columns are numbers. Use {instead}, or declare the columns that are "
+        f"categories, e.g. {as_categories([example])}."
+    )
+
+
+def with_numbers(what: str, instead: str, numbers: Sequence[str]) -> ValueError:
+    """Return the error for a score or method that needs a table of categories, of a table with these numbers."""
+    return ValueError(
+        f"{what} needs a table of categories, but {counted(len(numbers), 'column')} "
+        f"{'is a number' if len(numbers) == 1 else 'are numbers'}: {quoted(numbers)}. Use {instead}. If these numbers "
+        f"are codes of categories, use {as_categories(numbers)}."
+    )
 
 
 def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, has_rows: bool) -> ScoreName:
@@ -58,11 +73,7 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, h
             f"score_function='auto', or drop {'it' if len(categories) == 1 else 'them'}: {dropping(categories)}."
         )
     if score in DISCRETE and numbers:
-        raise ValueError(
-            f"score_function={score!r} needs a table of categories, but {counted(len(numbers), 'column')} "
-            f"{'is a number' if len(numbers) == 1 else 'are numbers'}: {quoted(numbers)}. Use "
-            f"score_function='mixed'. If these numbers are codes of categories, use {as_categories(numbers)}."
-        )
+        raise with_numbers(f"score_function={score!r}", "score_function='mixed'", numbers)
     chosen = automatic_score(moments, has_rows) if score == "auto" else score
     if score == "auto" and model.missing == "em" and chosen != "mixed":
         warnings.warn(

@@ -155,8 +155,8 @@ def checkpoint_path(model: Golem, solver: Order | Adam | LBFGS, checkpoint: str 
     if not isinstance(solver, Adam):
         name = "lbfgs" if isinstance(solver, LBFGS) else "order"
         raise ValueError(
-            f"A checkpoint needs a table of numbers and solver='adam'; solver='{name}' cannot continue a solve that was "
-            "stopped."
+            f"A checkpoint needs a table of numbers and solver='adam'; solver='{name}' cannot continue a solve that "
+            "was stopped."
         )
     if solver.batch_size is not None and isinstance(model.random_state, np.random.Generator):
         raise ValueError("A checkpoint of minibatches needs a whole number as random_state, not a Generator.")
