@@ -90,8 +90,8 @@ def test_compare_warns_of_levels_with_one_row(table, tmp_path):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (["size", "cost"], "order-bdeu needs categories, but all columns are numbers. Use order, or declare the columns "
-        "that are categories, e.g. --categorical size."),
+        (["size", "cost"], "order-bdeu needs categories, but all columns are numbers. Use order, or declare the "
+        "columns that are categories, e.g. --categorical size."),
         (["kind", "size"], "order-bdeu needs a table of categories, but 1 column is a number: 'size'. Use order-mixed. "
         "If these numbers are codes of categories, use --categorical size."),
     ],
