@@ -454,6 +454,29 @@ def test_a_required_edge_stays_in_single_precision():
     assert model.adjacency_[0, 1]
 
 
+@pytest.mark.parametrize(
+    ("model", "name", "hint"),
+    [
+        (Golem, "score", "Did you mean 'score_function'?"),
+        (Golem, "lamda_sparsity", "Did you mean 'lambda_sparsity'?"),
+        (Golem, "zeal", "The parameters are 'noise', 'solver', "),
+        (GolemCV, "selct", "Did you mean 'select'?"),
+    ],
+)
+def test_an_unknown_parameter_is_refused_with_a_suggestion(model, name, hint):
+    with pytest.raises(TypeError) as caught:
+        model(**{name: "bdeu"})
+    assert str(caught.value).startswith(f"{model.__name__} has no parameter {name!r}. {hint}")
+
+
+def test_a_subclass_may_collect_parameters():
+    class Mine(Golem):
+        def __init__(self, **parameters):
+            super().__init__(**parameters)
+
+    assert Mine(noise="ev").noise == "ev"
+
+
 def test_a_start_outside_the_domain_of_logdet_is_refused(drawn):
     start = 3.0 * (1 - np.eye(8))
     with pytest.raises(ValueError, match="not finite at the start"):

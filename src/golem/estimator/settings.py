@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 SOLVERS: dict[str, Order | Adam | LBFGS] = {"order": Order(), "adam": Adam(), "lbfgs": LBFGS()}
 ACYCLICITIES: dict[str, Acyclicity] = {"expm": Expm(), "polynomial": Polynomial(), "logdet": LogDet()}
 STARTS = ("zeros", "ev")
-CYCLE_REMOVALS = ("paper", "gentle", "none")
+_CHOICES = {
+    "cycles": (None, "paper", "gentle", "none"),
+    "dtype": ("float64", "float32"),
+    "shape": ("auto", "off"),
+}
 PAPER_THRESHOLD = 0.3
 # Parameters of solvers that follow gradients.
 OF_GRADIENTS = ("lambda_dag", "threshold", "acyclicity", "cycles", "max_iter")
@@ -71,9 +75,9 @@ def _require_valid_values(model: Golem) -> None:
         raise ValueError(
             f"random_state must be a whole number of at least 0, a Generator or None; got {model.random_state!r}."
         ) from None
-    for name, choices in (("cycles", (None, *CYCLE_REMOVALS)), ("dtype", ("float64", "float32"))):
+    for name, choices in _CHOICES.items():
         if getattr(model, name) not in choices:
-            raise ValueError(f"{name} must be one of {choices}; got {getattr(model, name)!r}.")
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {getattr(model, name)!r}.")
 
 
 def _require_useful(model: Golem, solver: Order | Adam | LBFGS) -> None:
