@@ -213,7 +213,10 @@ EDGE, CYCLE = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0, 1.0], [2.0, 0.
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        (NamedGraph.from_class(EDGE != 0, ("a", "b")), r"^The graph has no weights, .* Use the graph\.json of a fit\.$"),
+        (
+            NamedGraph.from_class(EDGE != 0, ("a", "b")),
+            r"^The graph has no weights, .* Use the graph\.json of a fit\.$",
+        ),
         (NamedGraph.from_weights(EDGE, ("a", "b")), "^The graph has no noise variances, which a linear model needs"),
         (
             dataclasses.replace(NamedGraph.from_weights(CYCLE, ("a", "b")), noise_variances=np.ones(2)),
