@@ -45,7 +45,11 @@ def test_a_fit_prints_writes_and_repeats(table, tmp_path):
         (["--select", "bic"], "only for tables of numbers, and this one has categories"),
         (["--score", "bdeu"], "needs a table of categories, but 2 columns are numbers: 'size', 'cost'"),
         (["--noise", "ev"], "has no equal noise variances"),
-        (["--solver", "lbfgs"], "needs"),
+        (["--solver", "lbfgs"], "needs --solver order."),
+        (["--solver", "lbfgs", "--threshold", "0.1"], "needs --solver order without --threshold 0.1."),
+        (["--threshold", "0.1"], "Leave it out, or, for a table of numbers, use --solver lbfgs."),
+        (["--certificate"], "A certificate needs a table of numbers and --noise ev"),
+        (["--certificate", "--noise", "ev"], "this one has categories. Leave it out, and use --noise auto."),
     ],
 )
 def test_options_for_numbers_are_refused(table, tmp_path, options, message):
@@ -110,10 +114,10 @@ def test_compare_warns_of_levels_with_one_row(table, tmp_path):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (["size", "cost"], "order-bdeu needs categories, but all columns are numbers. Declare the columns that are "
-        "categories, e.g. --categorical size."),
-        (["kind", "size"], "order-bdeu needs a table of categories, but 1 column is a number: 'size'. Use order-mixed, "
-        "or declare categories: --categorical size."),
+        (["size", "cost"], "order-bdeu needs categories, but all columns are numbers. Use order, or declare the "
+        "columns that are categories, e.g. --categorical size."),
+        (["kind", "size"], "order-bdeu needs a table of categories, but 1 column is a number: 'size'. Use order-mixed. "
+        "If these numbers are codes of categories, use --categorical size."),
     ],
 )  # fmt: skip
 def test_compare_names_options_in_the_messages_of_methods(table, tmp_path, columns, message):

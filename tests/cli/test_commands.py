@@ -503,7 +503,7 @@ def test_graphs_over_other_variables_are_not_compared(tmp_path):
     [
         (["--threshold", "0.3"], "--threshold 0.3 cannot be used here: --solver order does not use it."),
         (["--device", "foo"], "Unknown device 'foo'."),
-        (["--certificate", "--noise", "nv"], "A certificate needs --noise ev; got --noise nv."),
+        (["--certificate", "--noise", "nv"], "needs a table of numbers and --noise ev; got --noise nv."),
         (["--noise", "foo"], "'foo' is not one of"),
     ],
 )

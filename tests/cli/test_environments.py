@@ -88,3 +88,14 @@ def test_a_graph_is_checked_without_the_column_of_labels(frame):
     shown = golem("score", "out/graph.json", "--data", "data.csv")
     assert "The graph does not name the columns 'arm'; they were left out." in shown
     assert "implied independence" in shown
+
+
+def test_a_comparison_summarizes_the_table_and_names_lines(frame, tmp_path):
+    command = ["compare", "data.csv", "--environment", "arm", "--targets", "targets.json", "--methods", "order"]
+    assert "Table: 300 rows, 3 columns (3 numbers)" in golem(*command)
+    frame.loc[[250], "a"] = np.nan
+    frame.to_csv("data.csv", index=False)
+    assert "The first is in line 252." in golem(*command, code=1)
+    found = golem(*command, "--missing", "drop")
+    assert "Table: 300 rows" in found
+    assert "1 value is missing in 1 of 300 rows" in found

@@ -37,6 +37,16 @@ def files(tmp_path, rows):
     return [tmp_path / "data.csv", tmp_path / "data.parquet"]
 
 
+@pytest.mark.parametrize("kind", ["numbers", "categories"])
+def test_fit_and_compare_name_the_same_line(tmp_path, rows, kind):
+    lines = [f"{'ab'[k % 2] if kind == 'categories' else k * k % 7},{row[0]}" for k, row in enumerate(rows)]
+    first = next(k for k, line in enumerate(lines) if line.endswith("nan"))
+    (tmp_path / "data.csv").write_text("\n".join(["kind,size", *lines]) + "\n")
+    for command in ("fit", "compare"):
+        said = golem(command, tmp_path / "data.csv", "-o", tmp_path / "out", expect=1).output
+        assert f"The first is in line {first + 2}." in said
+
+
 @pytest.mark.parametrize("missing", ["drop", "em"])
 def test_files_give_the_moments_of_the_rows(missing, files, rows):
     expected = Moments.from_rows(rows, NAMES, missing=missing)

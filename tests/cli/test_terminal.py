@@ -91,6 +91,17 @@ def test_the_summary_says_that_the_structure_gives_all_directions(tmp_path):
     assert f"median {(low + high) / 2:.2f} of 2 variables with parents, highest {high:.2f} ('f')" in shown
 
 
+def test_directions_by_structure_are_named_next_to_others(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(500, 5))
+    rows[:, 2] += rows[:, 0] + rows[:, 1]
+    rows[:, 4] += rows[:, 3]
+    np.savetxt(tmp_path / "data.csv", rows, delimiter=",", header="a,b,c,d,e", comments="")
+    shown = run.invoke(app, ["fit", str(tmp_path / "data.csv"), "-o", str(tmp_path / "out"), "--noise", "nv"]).output
+    cells = [line.split()[6:] for line in shown.splitlines() if line.split()[1:2] == ["->"]]
+    assert sorted(cells) == [["by", "structure"], ["by", "structure"], ["undecided"]]
+    assert "\nby structure: 2 of 3 directions are the same in all graphs of the equivalence class\n" in shown
+
+
 def test_redirected_output_is_neither_wrapped_nor_truncated(tmp_path, monkeypatch):
     d = 61  # a chain with more edges than a terminal shows
     names = [f"the measurement of the quantity with the number {k:02d}" for k in range(d)]

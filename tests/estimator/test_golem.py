@@ -313,7 +313,10 @@ def test_the_same_yardsticks_for_every_solver(drawn):
         ({"time_limit": 0}, "time_limit must be a positive number"),
         ({"cycles": "all"}, "cycles must be one of"),
         ({"device": "gpu"}, "Unknown device 'gpu'. Use 'cpu', 'cuda', .*, or 'auto'"),
-        ({"device": "cuda"}, "device='cuda' needs solver='adam', or solver='order' with noise='ev'"),
+        (
+            {"device": "cuda"},
+            "needs a table of numbers and solver='adam', or solver='order' with noise='ev'",
+        ),
         ({"knowledge": Knowledge.of(3)}, r"knowledge masks must have shape \(4, 4\)"),
     ],
 )
@@ -449,6 +452,29 @@ def test_a_required_edge_stays_in_single_precision():
     moments = Moments.from_covariance(np.diag([1.0, 2.0, 3.0]), 100)
     model = Golem("ev", "adam", dtype="float32", max_iter=50, knowledge=known).fit(moments)
     assert model.adjacency_[0, 1]
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "hint"),
+    [
+        (Golem, "score", "Did you mean 'score_function'?"),
+        (Golem, "lamda_sparsity", "Did you mean 'lambda_sparsity'?"),
+        (Golem, "zeal", "The parameters are 'noise', 'solver', "),
+        (GolemCV, "selct", "Did you mean 'select'?"),
+    ],
+)
+def test_an_unknown_parameter_is_refused_with_a_suggestion(model, name, hint):
+    with pytest.raises(TypeError) as caught:
+        model(**{name: "bdeu"})
+    assert str(caught.value).startswith(f"{model.__name__} has no parameter {name!r}. {hint}")
+
+
+def test_a_subclass_may_collect_parameters():
+    class Mine(Golem):
+        def __init__(self, **parameters):
+            super().__init__(**parameters)
+
+    assert Mine(noise="ev").noise == "ev"
 
 
 def test_a_start_outside_the_domain_of_logdet_is_refused(drawn):

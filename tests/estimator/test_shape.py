@@ -111,7 +111,7 @@ def test_equal_variances_and_the_paper_do_not_use_shapes(table):
     assert not fit.by_shape_.any()
     assert fit.graph_.shape_note == ""
     assert not any(map(uses_shape, (Golem("ev"), Golem.paper("nv"), Golem("nv", "lbfgs"))))
-    with pytest.raises(ValueError, match="shape must be 'auto' or 'off'; got 'on'"):
+    with pytest.raises(ValueError, match="shape must be one of 'auto', 'off'; got 'on'"):
         Golem(shape="on").fit(table)
 
 

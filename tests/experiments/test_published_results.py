@@ -51,5 +51,5 @@ def test_the_summary_counts_seeds_by_setting_and_runs_that_were_not_completed():
     row = {"experiment": "x", "graph": "ER1", "d": 10, "method": "a", "status": "done", "hardware": "H200; CPU"}
     table = [row | {"seed": seed, "device": "cpu" if seed else "cuda"} for seed in range(5)]
     table += [row | {"seed": seed, "d": 20, "status": "timeout" if seed else "done"} for seed in range(2)]
-    assert what_was_run(table) == ("graph = ER1; d = 10, 20; 1 to 5 seeds; 7 runs, 1 not completed; 1 runs on H200")
+    assert what_was_run(table) == ("graph = ER1; d = 10, 20; 1 to 5 seeds; 7 runs, 1 not completed; 1 run on H200")
     assert "d = 10 to 18 (9 values); " in what_was_run([row | {"seed": 0, "d": d} for d in range(10, 19)])

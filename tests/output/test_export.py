@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import get_args
 
@@ -17,6 +18,7 @@ from golem.baselines import FGS, SortRegress
 from golem.cli import app
 from golem.cli.export import Format
 from golem.graphs.formats import FORMATS
+from golem.graphs.named_graph import NamedGraph
 from golem.graphs.networkx_graphs import from_networkx
 from golem.output.document import Supplement, list_edges
 from golem.output.export import export_graph, graph_text, named_graph, to_networkx
@@ -203,3 +205,25 @@ def test_the_command_line_says_what_it_cannot_do(model, tmp_path):
     assert "Saved" in run("export", source, "-o", tmp_path / "new" / "folder" / "a.gml").output
     assert (tmp_path / "new" / "folder" / "a.gml").exists()
     run("export", source, "--to", "png", expect=2)
+
+
+EDGE, CYCLE = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0, 1.0], [2.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (
+            NamedGraph.from_class(EDGE != 0, ("a", "b")),
+            r"^The graph has no weights, .* Use the graph\.json of a fit\.$",
+        ),
+        (NamedGraph.from_weights(EDGE, ("a", "b")), "^The graph has no noise variances, which a linear model needs"),
+        (
+            dataclasses.replace(NamedGraph.from_weights(CYCLE, ("a", "b")), noise_variances=np.ones(2)),
+            r"^The graph has a directed cycle, but .* acyclic graph\.$",
+        ),
+    ],
+)
+def test_a_graph_that_is_not_a_linear_model_is_refused(graph, message):
+    with pytest.raises(ValueError, match=message):
+        LinearSEM.from_graph(graph)

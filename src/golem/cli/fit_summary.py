@@ -133,7 +133,8 @@ def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
     table, narrow = edge_table(*headings), edge_table(*headings)
     table.add_column("direction" if any(words) else "")
     for edge, word in zip(shown, words, strict=False):
-        table.add_row(name_cell(edge.source), "->", name_cell(edge.target), *cells(edge), word)
+        basis = "by structure" if any(words) and edge.direction_from == "structure" else word
+        table.add_row(name_cell(edge.source), "->", name_cell(edge.target), *cells(edge), basis)
         arrow = "--" if edge.undecided else "->"
         narrow.add_row(name_cell(edge.source), arrow, name_cell(edge.target), *cells(edge))
     is_narrow = out.is_terminal and width_of(table) > out.width
@@ -156,9 +157,8 @@ def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
             mark = "-- (undecided)" if is_narrow and word == "undecided" else word
             out.print(f"{mark}: {count} of {total} {one if count == 1 else many}")
     if count := sum(edge.direction_from == "structure" for edge in found):
-        mark = "empty (by structure)" if any(words) and not is_narrow else "by structure"
         same = f"{'is' if count == 1 else 'are'} the same in all graphs of the equivalence class"
-        out.print(f"{mark}: {count} of {total} {same}")
+        out.print(f"by structure: {count} of {total} {same}")
     if is_narrow and any(words):
         out.print("edges.csv says what each direction is based on")
 

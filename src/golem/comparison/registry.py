@@ -13,10 +13,8 @@ from golem.comparison.other_packages import OTHER_PACKAGES, Estimate, OtherPacka
 from golem.data.environments import Environments
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
-from golem.estimator.category_settings import ScoreName
+from golem.estimator.category_settings import ScoreName, with_numbers, without_categories
 from golem.estimator.golem import Golem
-from golem.runtime.messages import counted, quoted
-from golem.runtime.option_words import as_categories
 from golem.runtime.types import Matrix
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 
@@ -67,6 +65,8 @@ _USE_ENVIRONMENTS = ("order", *INTERVENTIONAL)
 # Scores that need categories, of which the last two need a table without numbers.
 CATEGORY_SCORES: tuple[ScoreName, ...] = ("mixed", "bdeu", "discrete-bic")
 _BY_CATEGORIES = tuple(f"order-{score}" for score in CATEGORY_SCORES)
+# Methods that can learn from categories; order chooses the score, and noise variances do not matter.
+_USE_CATEGORIES = ("order", "order-nv", *_BY_CATEGORIES)
 # golem-* is the paper's recipe; order-* searches over orders; order chooses the noise model from the data and
 # uses the shape of the noise for directions that the equivalence class leaves open. order-soft and order-hard learn
 # from soft and hard interventions. order-mixed, order-bdeu and order-discrete-bic are for tables with categories,
@@ -145,12 +145,14 @@ def learn(
     ValueError
         If the method cannot use the data or the knowledge.
     """
+    if moments.coding is not None and name not in _USE_CATEGORIES:
+        raise ValueError(
+            f"{name} needs numbers, and this table has categories. Use {_USE_CATEGORIES[0]} or {_BY_CATEGORIES[0]}."
+        )
     if tables is not None and name not in _USE_ENVIRONMENTS:
         raise ValueError(f"{name} cannot use environments. The methods that can are {', '.join(_USE_ENVIRONMENTS)}.")
     if tables is None and name in INTERVENTIONAL:
         raise ValueError(f"{name} needs environments and their targets.")
-    if moments.coding is not None and (name in OTHER_PACKAGES or not isinstance(METHODS[name].model(), Golem)):
-        raise ValueError(f"{name} needs numbers, and this table has categories.")
     if name in _BY_CATEGORIES:
         _require_categories(name, moments)
     if name in OTHER_PACKAGES:
@@ -172,17 +174,10 @@ def learn(
 def _require_categories(name: str, moments: Moments) -> None:
     """Raise a ValueError if a table has no categories, or numbers that the score of a method cannot use."""
     if moments.coding is None:
-        raise ValueError(
-            f"{name} needs categories, but all columns are numbers. Declare the columns that are categories, e.g. "
-            f"{as_categories(moments.variables[:1])}."
-        )
+        raise without_categories(name, "order", moments.variables[0])
     numbers = [variable.name for variable in moments.coding.variables if not variable.is_category]
     if numbers and name != _BY_CATEGORIES[0]:
-        raise ValueError(
-            f"{name} needs a table of categories, but {counted(len(numbers), 'column')} "
-            f"{'is a number' if len(numbers) == 1 else 'are numbers'}: {quoted(numbers)}. Use {_BY_CATEGORIES[0]}, or "
-            f"declare categories: {as_categories(numbers)}."
-        )
+        raise with_numbers(name, _BY_CATEGORIES[0], numbers)
 
 
 def _learn_elsewhere(

@@ -191,10 +191,11 @@ class Comparison:
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         text = []
         for number, line in enumerate(lines):
-            cells = [line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))]
+            numbers = [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
             row = None if number == 0 else self.rows[number - 1]
-            note = "" if row is None or row.status == "done" else f"  {row.status}: {row.message}".rstrip(": ")
-            text.append("  ".join(cells).rstrip() + note)
+            note = "" if row is None or row.status == "done" else f"{row.status}: {row.message}".rstrip(": ")
+            # Without numbers there is room for the note.
+            text.append("  ".join([line[0].ljust(widths[0]), *(numbers if any(line[1:]) else []), note]).rstrip())
         return "\n".join(text)
 
 

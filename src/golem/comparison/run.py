@@ -22,21 +22,16 @@ from golem.comparison.result import Comparison, Row, Step
 from golem.comparison.tables import labelled_rows, read_tables
 from golem.data.checks import require_learnable
 from golem.data.coded_sample import read_categories
-from golem.data.coded_tables import CodedTable, level_counts
+from golem.data.coded_tables import CodedTable, counts_in_moments
 from golem.data.environment_input import is_interventional
-from golem.data.files.level_scan import reading_categories
-from golem.data.files.standard_input import source_name
 from golem.data.files.table_files import Paths, listed
 from golem.data.inputs import check_knowledge, read_knowledge, require_shape
 from golem.data.knowledge import Knowledge, NamedKnowledge
-from golem.data.levels import warn_of_similar_levels, warn_of_single_rows
+from golem.data.levels import warn_of_single_rows
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.data.readers import rows_of
-from golem.data.refused_tables import describing_refusal
 from golem.data.table_input import rows_and_names
-from golem.data.table_source import CovarianceSource, Reading, TableSource, open_table, require_no_covariance
-from golem.data.table_summary import TableSummary
+from golem.data.table_source import CovarianceSource, Reading, TableSource, open_table
 from golem.data.variables import Coding
 from golem.estimator.category_fit import automatic_table_score
 from golem.estimator.category_settings import ScoreName
@@ -222,26 +217,25 @@ def compare_file(
         except ValueError as error:
             raise ValueError(f"{truth} does not match the table: {error}. Remove them from the truth.") from None
     if environment is not None or targets is not None:
-        return compare(**labelled_rows(source, environment, targets), methods=methods, truth=graph, **options)
-    if isinstance(source, CovarianceSource):
-        return compare(source.read(missing, progress), methods, truth=graph, **options)
-    with describing_refusal(source.table, progress):
-        files, read = reading_categories(source.table, rows_of)
-    coded = None if read.coding is None else CodedTable(read.coding, read.values)
-    if coded is None:
-        require_no_covariance(read.values, source_name(source.paths[0]))
-    else:
-        used = coded.complete() if missing == "drop" else coded
-        warn_of_similar_levels(level_counts(used.coding, used.rows))
-        warn_of_single_rows(level_counts(used.coding, used.rows))
-    coding = read.coding or Coding.numeric(source.names)
-    summary = TableSummary.of(
-        coding, len(read.values), read.values, chosen=files.numeric, codes=files.codes, padded=files.padded
-    )
-    summary.show(progress)
-    if coded is not None:
-        return compare(coded, methods, truth=graph, **options)
-    return compare(named_table(read.values, source.names), methods, truth=graph, **options)
+        read = labelled_rows(source, environment, targets, missing)
+        progress.table(read.summary.text())
+        return compare(read.X, methods, environments=read.labels, targets=read.targets, truth=graph, **options)
+    moments = source.read(missing, progress)
+    if moments.coding is not None:
+        warn_of_single_rows(counts_in_moments([moments]))
+    if source.summary is not None:
+        source.summary.show(progress)
+    return compare(_table_of(source, moments), methods, truth=graph, **options)
+
+
+def _table_of(source: TableSource | CovarianceSource, moments: Moments) -> Any:
+    """Return the rows of a table that was read; only the moments if there are none, or none that are complete."""
+    rows, known = source.all_rows(), moments.missing
+    if rows is None or (known is not None and known.cells and known.method == "em"):
+        return moments
+    if moments.coding is None:
+        return named_table(rows, source.names)
+    return CodedTable(moments.coding, np.asarray(rows, dtype=float))  # codes are kept in half the precision
 
 
 def _methods_for(coding: Coding | None, score: ScoreName) -> list[str]:

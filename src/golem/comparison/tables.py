@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from golem.comparison.registry import Tables, named_table
 from golem.data.environment_files import environment_shards, labelled, rows_by_label
@@ -16,7 +17,9 @@ from golem.data.environments import Environments
 from golem.data.files.streaming import KeptRows
 from golem.data.missing import MissingChoice
 from golem.data.table_source import CovarianceSource, TableSource
+from golem.data.table_summary import TableSummary
 from golem.data.targets import read_targets
+from golem.data.variables import Coding
 
 
 def read_tables(X: Any, environments: Any, targets: Mapping[Any, Any] | None, missing: MissingChoice) -> Tables:
@@ -33,18 +36,31 @@ def read_tables(X: Any, environments: Any, targets: Mapping[Any, Any] | None, mi
     return Tables(found, [part[~np.isnan(part).any(axis=1)] for part in rows])
 
 
+class LabelledRows(NamedTuple):
+    """A table, the labels of its rows and the targets, as `compare` takes them, and a summary of the table."""
+
+    X: Any
+    labels: NDArray[Any]
+    targets: Mapping[Any, Any]
+    summary: TableSummary
+
+
 def labelled_rows(
-    source: TableSource | CovarianceSource, environment: str | None, targets: Mapping[Any, Any] | str | Path | None
-) -> dict[str, Any]:
-    """Read a table with a column of labels; return the rows, their labels and the targets as `compare` takes them."""
+    source: TableSource | CovarianceSource,
+    environment: str | None,
+    targets: Mapping[Any, Any] | str | Path | None,
+    missing: MissingChoice,
+) -> LabelledRows:
+    """Read a table with a column of labels; rows with missing values are kept, unless these are an error."""
     if environment is None or targets is None:
         raise ValueError("Environments need both environment=... (a column of labels) and targets=...")
     if isinstance(source, CovarianceSource):
         raise ValueError("A covariance matrix has no column of environments. Give the rows.")
     known = read_targets(targets) if isinstance(targets, str | Path) else targets
     table, keep = labelled(source.table, environment, known), KeptRows(math.inf)
-    environment_shards(table, 1, missing="drop", keep=keep)
-    rows = rows_by_label(table, keep)
-    labels = np.repeat(list(rows), [len(part) for part in rows.values()])
-    X = named_table(np.concatenate(list(rows.values())), table.names)
-    return {"X": X, "environments": labels, "targets": known}
+    environment_shards(table, 1, missing="error" if missing == "error" else "drop", keep=keep)
+    parts = rows_by_label(table, keep)
+    labels = np.repeat(list(parts), [len(part) for part in parts.values()])
+    rows = np.concatenate(list(parts.values()))
+    summary = TableSummary.of(Coding.numeric(table.names), len(rows), rows)
+    return LabelledRows(named_table(rows, table.names), labels, known, summary)

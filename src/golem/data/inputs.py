@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -17,11 +18,22 @@ from golem.data.moments import Moments
 from golem.data.table_errors import other_width
 from golem.data.table_input import is_table, real_matrix, rows_and_names
 from golem.runtime.arrays import is_tensor, namespace, to_numpy
+from golem.runtime.messages import suggestion
 from golem.runtime.types import Array, Matrix
 
 
 class TableEstimator(BaseEstimator):
     """Base of the estimators that read their data with `read_data`."""
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        """Raise a TypeError that suggests another name if a parameter is unknown."""
+        known = signature(cls.__init__).parameters
+        unknown = [name for name in parameters if name not in known]
+        if unknown and all(parameter.kind is not Parameter.VAR_KEYWORD for parameter in known.values()):
+            hint = suggestion(unknown[0], list(known)[1:], "parameters")
+            raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}. {hint}")
+        made: Self = super().__new__(cls)
+        return made
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

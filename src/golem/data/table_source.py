@@ -113,7 +113,7 @@ def open_table(
     paths: Sequence[str], reading: Reading, drop_dependent: bool, missing: MissingChoice, progress: Progress
 ) -> TableSource | CovarianceSource:
     """Open one table or a covariance matrix, without columns that cannot be used if `drop_dependent`."""
-    source = open_source(paths, reading, divided=False, checked=False, scheduler=None)
+    source = open_source(paths, reading, divided=False, checked=True, scheduler=None)
     if drop_dependent and (unusable := source.unusable(missing, progress)):
         return open_table(paths, reading.without(unusable, progress), False, missing, progress)
     assert not isinstance(source, EnvironmentSource)  # they need targets

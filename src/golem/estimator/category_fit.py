@@ -17,7 +17,6 @@ from golem.data.variables import Codes, Coding
 from golem.directions.equivalence_class import known_edges, open_edges
 from golem.estimator.category_settings import DISCRETE, ScoreName, automatic_score, choose_score
 from golem.estimator.direction_evidence import RowSource
-from golem.estimator.environment_fit import require_observational
 from golem.estimator.learned_graph import LearnedGraph
 from golem.estimator.name_order import NameOrder, name_order
 from golem.estimator.settings import edge_penalty
@@ -155,7 +154,6 @@ def fit_categories(model: Golem, moments: Moments, rows: RowSource, solver: Orde
     """
     coding = moments.coding
     assert coding is not None
-    require_observational(model)
     model.score_ = choose_score(model, solver, moments, rows is not None)
     assert isinstance(solver, Order)  # other solvers are refused
     if len(coding.names) < 2:

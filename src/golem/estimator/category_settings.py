@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from golem.data.checks import DataWarning
 from golem.data.moments import Moments
+from golem.estimator.settings import OF_GRADIENTS
 from golem.runtime.messages import counted, quoted, shown
 from golem.runtime.option_words import as_categories, dropping
 from golem.solvers import LBFGS, Adam, Order
@@ -38,11 +39,26 @@ def require_numbers(model: Golem, names: Sequence[str], typed: bool) -> None:
     `typed` says that the data are a table, whose columns have types.
     """
     if model.score_function not in ("auto", "gaussian"):
-        declare = f"e.g. {as_categories(names[:1])}" if typed else "in a DataFrame"
-        raise ValueError(
-            f"score_function={model.score_function!r} needs categories, but all columns are numbers. Use "
-            f"score_function='auto', or declare the columns that are categories, {declare}."
-        )
+        example = names[0] if typed else None
+        raise without_categories(f"score_function={model.score_function!r}", "score_function='auto'", example)
+
+
+def without_categories(what: str, instead: str, example: str | None) -> ValueError:
+    """Return the error for a score or method that needs categories; `example` is a column, None of an array."""
+    declare = "in a DataFrame" if example is None else f"e.g. {as_categories([example])}"
+    return ValueError(
+        f"{what} needs categories, but all columns are numbers. Use {instead}, or declare the columns that are "
+        f"categories, {declare}."
+    )
+
+
+def with_numbers(what: str, instead: str, numbers: Sequence[str]) -> ValueError:
+    """Return the error for a score or method that needs a table of categories, of a table with these numbers."""
+    return ValueError(
+        f"{what} needs a table of categories, but {counted(len(numbers), 'column')} "
+        f"{'is a number' if len(numbers) == 1 else 'are numbers'}: {quoted(numbers)}. Use {instead}. If these numbers "
+        f"are codes of categories, use {as_categories(numbers)}."
+    )
 
 
 def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, has_rows: bool) -> ScoreName:
@@ -62,11 +78,7 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, h
             f"score_function='auto', or drop {'it' if len(categories) == 1 else 'them'}: {dropping(categories)}."
         )
     if score in DISCRETE and numbers:
-        raise ValueError(
-            f"score_function={score!r} needs a table of categories, but {counted(len(numbers), 'column')} "
-            f"{'is a number' if len(numbers) == 1 else 'are numbers'}: {quoted(numbers)}. Use "
-            f"score_function='mixed'. If these numbers are codes of categories, use {as_categories(numbers)}."
-        )
+        raise with_numbers(f"score_function={score!r}", "score_function='mixed'", numbers)
     chosen = automatic_score(moments, has_rows) if score == "auto" else score
     is_complete = moments.missing is not None and not moments.missing.cells
     if score == "auto" and model.missing == "em" and chosen != "mixed" and not is_complete:
@@ -91,10 +103,12 @@ def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str, is_c
     """Raise a ValueError for settings that have no meaning with this score; `is_complete` if no values are missing."""
     about = f"the score {score!r} of a table with categories"
     refused = {}
+    useless = _only_for_numbers(model)
+    without = f" without {', '.join(useless)}" if useless else ""
     if not isinstance(solver, Order):
-        refused["solver"] = "needs solver='order'"
+        refused["solver"] = f"needs solver='order'{without}"
     if model.noise == "ev":
-        refused["noise"] = "has no equal noise variances. Use noise='auto'"
+        refused["noise"] = f"has no equal noise variances. Use noise='auto'{without}"
     if isinstance(model.init, str):
         refused["init"] = "starts from an order or a graph"
     if score in DISCRETE:
@@ -104,3 +118,10 @@ def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str, is_c
             refused["missing"] = "counts complete rows. Use missing='drop', or score_function='mixed'"
     for name, reason in refused.items():
         raise ValueError(f"{name}={shown(getattr(model, name))} cannot be used here: {about} {reason}.")
+
+
+def _only_for_numbers(model: Golem) -> list[str]:
+    """Return the settings that only solvers of tables of numbers use, so that one message names all of them."""
+    unset = {"device": ("cpu", "auto"), "dtype": ("float64",)}
+    given = {name: getattr(model, name) for name in (*OF_GRADIENTS, *unset)}
+    return [f"{name}={shown(value)}" for name, value in given.items() if value not in (None, *unset.get(name, ()))]

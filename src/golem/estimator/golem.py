@@ -287,22 +287,21 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         file = checkpoint_path(self, solver, checkpoint)
         if is_interventional(X, environments, targets):
             return self._conclude(*run_environments(self, solver, X, environments, targets, rows))
-        if (coded := read_categories(X, self.missing)) is not None:
-            self._forget()
+        require_observational(self)
+        coded = read_categories(X, self.missing)
+        self._forget()
+        if coded is not None:
             warn_of_codes(X, coded[0].coding)
             fit_categories(self, coded[0], given_rows(coded[1], rows), solver)
             return self._warned()
         with array_words(isinstance(X, np.ndarray)):
             own_rows = self._prepare(X, solver)
-            rows = given_rows(own_rows, rows)
             if isinstance(solver, Order):
-                return self._conclude(*run_search(self, solver, noise), rows)
+                return self._conclude(*run_search(self, solver, noise), given_rows(own_rows, rows))
             return self._conclude(*run_recipe(self, solver, noise, own_rows, file))
 
     def _prepare(self, X: Any, solver: Order | Adam | LBFGS) -> Array | None:
         """Read and check the data; return the rows if there are any."""
-        require_observational(self)
-        self._forget()
         self.environments_ = None
         self.moments_, rows = read_data(self, X, incomplete=isinstance(solver, Order))
         require_numbers(self, self.moments_.names, isinstance(X, Moments) or is_table(X))
@@ -351,8 +350,6 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         edge_penalty(self, solver)
         require_score(self, solver)
         require_choice(self.missing)
-        if self.shape not in ("auto", "off"):
-            raise ValueError(f"shape must be 'auto' or 'off'; got {self.shape!r}.")
         return noise, solver
 
     def score(self, X: Any, y: None = None) -> float:

@@ -25,8 +25,14 @@ if TYPE_CHECKING:
 SOLVERS: dict[str, Order | Adam | LBFGS] = {"order": Order(), "adam": Adam(), "lbfgs": LBFGS()}
 ACYCLICITIES: dict[str, Acyclicity] = {"expm": Expm(), "polynomial": Polynomial(), "logdet": LogDet()}
 STARTS = ("zeros", "ev")
-CYCLE_REMOVALS = ("paper", "gentle", "none")
+_CHOICES = {
+    "cycles": (None, "paper", "gentle", "none"),
+    "dtype": ("float64", "float32"),
+    "shape": ("auto", "off"),
+}
 PAPER_THRESHOLD = 0.3
+# Parameters of solvers that follow gradients.
+OF_GRADIENTS = ("lambda_dag", "threshold", "acyclicity", "cycles", "max_iter")
 # Below these numbers of columns a GPU is not faster than a few cores (docs/benchmarks/gpu.md).
 GPU_FROM = {"order": 1000, "adam": 200}
 
@@ -69,9 +75,9 @@ def _require_valid_values(model: Golem) -> None:
         raise ValueError(
             f"random_state must be a whole number of at least 0, a Generator or None; got {model.random_state!r}."
         ) from None
-    for name, choices in (("cycles", (None, *CYCLE_REMOVALS)), ("dtype", ("float64", "float32"))):
+    for name, choices in _CHOICES.items():
         if getattr(model, name) not in choices:
-            raise ValueError(f"{name} must be one of {choices}; got {getattr(model, name)!r}.")
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {getattr(model, name)!r}.")
 
 
 def _require_useful(model: Golem, solver: Order | Adam | LBFGS) -> None:
@@ -79,8 +85,8 @@ def _require_useful(model: Golem, solver: Order | Adam | LBFGS) -> None:
     if model.threshold == "lr" and model.cycles == "none":
         raise ValueError("threshold='lr' needs an acyclic graph. Leave out cycles='none'.")
     if isinstance(solver, Order):
-        remedy = "solver='order' does not use it. Leave it out, or use solver='lbfgs'"
-        useless = dict.fromkeys(("lambda_dag", "threshold", "acyclicity", "cycles"), remedy)
+        remedy = "solver='order' does not use it. Leave it out, or, for a table of numbers, use solver='lbfgs'"
+        useless = dict.fromkeys((name for name in OF_GRADIENTS if name != "max_iter"), remedy)
         bounds = "time_limit=..." if model.noise == "ev" else "effort=... or time_limit=..."
         useless["max_iter"] = f"solver='order' does not count iterations. Use {bounds} instead"
         if model.noise == "ev":
@@ -102,8 +108,8 @@ def _require_usable_device(model: Golem, solver: Order | Adam | LBFGS) -> None:
     if (model.device not in ("cpu", "auto") or model.dtype != "float64") and not on_device:
         name = "dtype" if model.device in ("cpu", "auto") else "device"
         raise ValueError(
-            f"{name}={shown(getattr(model, name))} needs solver='adam', or solver='order' with noise='ev'. Other "
-            "solvers run on the CPU in float64."
+            f"{name}={shown(getattr(model, name))} needs a table of numbers and solver='adam', or solver='order' with "
+            "noise='ev'. Other solvers run on the CPU in float64."
         )
     if isinstance(solver, Adam) and solver.accelerate:
         if not model.device.startswith("cuda"):
@@ -152,7 +158,10 @@ def checkpoint_path(model: Golem, solver: Order | Adam | LBFGS, checkpoint: str 
         return None
     if not isinstance(solver, Adam):
         name = "lbfgs" if isinstance(solver, LBFGS) else "order"
-        raise ValueError(f"A checkpoint needs solver='adam'; solver='{name}' cannot continue a solve that was stopped.")
+        raise ValueError(
+            f"A checkpoint needs a table of numbers and solver='adam'; solver='{name}' cannot continue a solve that "
+            "was stopped."
+        )
     if solver.batch_size is not None and isinstance(model.random_state, np.random.Generator):
         raise ValueError("A checkpoint of minibatches needs a whole number as random_state, not a Generator.")
     return Path(checkpoint)

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from golem.data.moments import Moments
+from golem.estimator.environment_fit import require_observational
 from golem.estimator.golem import Golem
 from golem.estimator.gradient_fit import penalized, recipe_of
 from golem.estimator.settings import checkpoint_path, start_matrix
@@ -59,6 +60,7 @@ def fit_stacked(
     _, solver = model.check_settings()
     if not isinstance(solver, Adam) or solver.batch_size is not None:
         raise ValueError("A batch needs solver='adam' without minibatches. Fit other models one by one.")
+    require_observational(model)
     file = checkpoint_path(model, solver, checkpoint)
     moments: list[Moments] = []
     for number, (one, table) in enumerate(zip(models, tables, strict=True)):

@@ -23,6 +23,7 @@ from golem.experiments.engine.store import DONE, TIMEOUT
 from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Table
 from golem.experiments.learners import Learned, measurements
+from golem.runtime.messages import counted
 from golem.runtime.types import BoolMatrix, Matrix
 
 PAPER_METHODS = ("golem-ev", "notears-l1")
@@ -88,9 +89,10 @@ def _faster(table: Table, first: str, second: str, ratio: float, large: int = 0)
             slow = ", ".join(f"{name} past its limit in {count}" for name, count in stopped.items() if count)
             seconds = ", ".join(f"{name} {mean(pair[name] for pair in known)}" for name in (first, second))
             found = mean(math.log2(pair[second] / pair[first]) for pair in known)
-            seeds = "1 seed" if found.count == 1 else f"{found.count} seeds"
             typical = f"geometric mean of the ratios {2**found.value:.3g}"
-            parts.append(f"d = {d} ({seeds}): {seconds}{f' ({slow})' if slow else ''}, {typical}")
+            parts.append(
+                f"d = {d} ({counted(found.count, 'seed')}): {seconds}{f' ({slow})' if slow else ''}, {typical}"
+            )
             if found.count >= MIN_SEEDS and int(d) >= large:
                 outcome = within(found, math.log2(ratio), math.inf)
                 if (outcome and stopped[first]) or (outcome is False and stopped[second]):

@@ -181,9 +181,9 @@ class NamedGraph:
             )
         if not self.weighted or self.noise_variances is None:
             lacking = "weights" if not self.weighted else "noise variances"
-            raise ValueError(f"the graph has no {lacking}, which a linear model needs; use the graph.json of a fit")
+            raise ValueError(f"The graph has no {lacking}, which a linear model needs. Use the graph.json of a fit.")
         if not is_dag(self.adjacency):
-            raise ValueError("the graph has a directed cycle; a linear model needs a directed acyclic graph")
+            raise ValueError("The graph has a directed cycle, but a linear model needs a directed acyclic graph.")
 
 
 def numbered_edges(

@@ -67,10 +67,18 @@ def typed_names(names: Sequence[str]) -> str:
 
 
 def nearest(name: str, known: Sequence[str]) -> str | None:
-    """Return the known name that is most like an unknown one, if there is one."""
+    """Return the known name that is most like an unknown one, or the only one that begins with it, if any.
+
+    Examples
+    --------
+    >>> nearest("scroe", ["score_function", "scores"]), nearest("score", ["noise", "score_function"])
+    ('scores', 'score_function')
+    """
     folded = {other.casefold().strip(): other for other in known}
-    near = difflib.get_close_matches(name.casefold().strip(), folded, n=1)
-    return folded[near[0]] if near else None
+    own = name.casefold().strip()
+    near = difflib.get_close_matches(own, folded, n=1)
+    near = near or [other for other in folded if own and other.startswith(own)]
+    return folded[near[0]] if len(near) == 1 else None
 
 
 def suggestion(name: str, known: Sequence[str], what: str) -> str:

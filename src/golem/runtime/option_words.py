@@ -23,7 +23,7 @@ _TYPED = re.compile(rf"{_BEGIN}X\.astype\({{{_CATEGORY.pattern}(?:, {_CATEGORY.p
 _CODE = re.compile(rf"({_TEXT}): {{([^{{}}]+): nan}}")
 _REPLACED = re.compile(rf"{_BEGIN}X\.replace\({{{_CODE.pattern}(?:, {_CODE.pattern})*}}\)")
 _COLUMNS = re.compile(rf"{_BEGIN}(drop|columns|categorical|numeric|na)=({_LIST})")
-_FLAG = re.compile(rf"{_BEGIN}(cpdag|covariance|drop_dependent|environments|header|scatter)=(True|False)")
+_FLAG = re.compile(rf"{_BEGIN}(certificate|cpdag|covariance|drop_dependent|environments|header|scatter)=(True|False)")
 _NAMES = (
     "bootstrap|device|effort|environment|environments|intercepts|intervention|lambda_dag|lambda_sparsity|levels|"
     "max_iter|missing|noise|noise_std|output|random_state|rows|scheduler|score_function|select|shape|solver|targets|"

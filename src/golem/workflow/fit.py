@@ -235,6 +235,11 @@ def fit_file(
         table = _shown_summary(source, progress)
         with naming(paths):
             selection = None
+            if certificate and isinstance(moments, Moments) and moments.coding is not None:
+                raise ValueError(
+                    "certificate=True needs a table of numbers, and this one has categories. Leave it out, and use "
+                    "noise='auto'."
+                )
             if search is not None:
                 selection = choose(search, model, moments if select == "bic" else source.sample, progress)
             learn(model, moments, progress, checkpoint, _rows_for_directions(source, moments))
@@ -267,7 +272,7 @@ def _require_consistent(
     if bootstrap is not None and (bootstrap < 1 or bootstrap != int(bootstrap)):
         raise ValueError(f"bootstrap must be a positive whole number or None; got {bootstrap!r}.")
     if certificate and model.noise != "ev":
-        raise ValueError(f"A certificate needs noise='ev'; got noise={model.noise!r}.")
+        raise ValueError(f"A certificate needs a table of numbers and noise='ev'; got noise={model.noise!r}.")
     _, solver = model.check_settings()
     if interventional:
         require_environment_settings(model, solver)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from golem import Golem, diagnose
+from golem import Golem, Knowledge, diagnose
 
 
 def drawn(n=400, seed=0):
@@ -44,6 +44,52 @@ def test_a_number_that_a_category_determines_is_named():
 def test_a_sum_of_other_columns_is_determined_by_all_of_them():
     table = drawn().assign(total=lambda table: table["first"] + table["second"])
     assert "'total' by the others together" in diagnose(Golem().fit(table))["determined"].finding
+
+
+def both(n, dependence, noise=0.0, seed=0):
+    """Return a category that is 1 where two others are, except for a share of the rows."""
+    rng = np.random.default_rng(seed)
+    a = rng.integers(2, size=n)
+    b = np.where(rng.random(n) < dependence, a, rng.integers(2, size=n))
+    c = (a & b) ^ (rng.random(n) < noise)
+    effect = np.where(rng.random(n) < 0.8, c, rng.integers(2, size=n))
+    return pd.DataFrame({"a": a, "b": b, "c": c, "effect": effect}).astype(str)
+
+
+@pytest.mark.parametrize("score", ["mixed", "bdeu", "discrete-bic"])
+@pytest.mark.parametrize("dependence", [0.0, 0.5])
+def test_a_category_that_several_determine_is_named(score, dependence):
+    # If 'a' and 'b' depend on each other, which of the three has no children in the graph is arbitrary.
+    for seed in range(3):
+        table = both(400, dependence, seed=seed)
+        found = diagnose(Golem(score_function=score).fit(table), table)["determined"]
+        assert found.level == "warning"
+        assert "1 variable is determined by others: 'c' by " in found.finding
+        assert "'a'" in found.finding
+        assert "'b'" in found.finding
+        assert "effect" not in found.finding
+        assert "directions of edges between these variables are not reliable" in found.finding
+        assert "X.drop(columns=['c'])" in found.remedy
+
+
+def test_scores_that_count_rows_need_no_table_to_find_what_several_determine():
+    table = both(400, 0.0)
+    assert "'c' by 'a' and 'b'" in diagnose(Golem(score_function="bdeu").fit(table))["determined"].finding
+    # The score of mixed tables keeps only moments, which do not tell.
+    assert diagnose(Golem(score_function="mixed").fit(table))["determined"].level == "ok"
+
+
+def test_exceptions_do_not_determine_a_category():
+    table = both(400, 0.0, noise=0.02)
+    assert diagnose(Golem().fit(table), table)["determined"].level == "ok"
+
+
+@pytest.mark.parametrize(("repeats", "level"), [(4, "ok"), (5, "warning")])
+def test_a_few_rows_per_combination_of_levels_may_agree_by_accident(repeats, level):
+    a, b = np.tile([[0, 0, 1, 1], [0, 1, 0, 1]], repeats)
+    table = pd.DataFrame({"a": a, "b": b, "c": a ^ b}).astype(str)
+    known = Knowledge.named(required=[("a", "c"), ("b", "c")])
+    assert diagnose(Golem(knowledge=known).fit(table), table)["determined"].level == level
 
 
 def test_a_level_that_two_categories_share_does_not_make_them_copies():

@@ -320,6 +320,15 @@ def test_verdicts_give_their_reason_in_words():
     assert lower("shd", ("b", "a")).verdict("b is better", rows).why == "The numbers contradict it."
     few = lower("shd", ("a", "b")).verdict("a is better", [row for row in rows if row["seed"] < 2])
     assert few.why == "The comparison is open: there are only 2 seeds."
+    one = lower("shd", ("a", "b")).verdict("a is better", [row for row in rows if row["seed"] < 1])
+    assert one.why == "The comparison is open: there is only 1 seed."
+    assert one.details[0] == "Run: graph = ER1; d = 10; 1 seed; 2 runs"
+    # Seeds of other methods, or of one of the two, give no interval.
+    others = [row | {"method": "c"} for row in rows]
+    assert lower("shd", ("a", "b")).verdict("a is better", [*others, *rows[:1], *rows[4:5]]).why == one.why
+    uneven = lower("shd", ("a", "b")).verdict("a is better", rows[:5])
+    interval = "the 95% interval contains both outcomes"
+    assert uneven.why == f"The comparison is open: {interval}, or there are fewer than 3 seeds."
     both = Judge(lambda table: [("x", True), ("y", None)], ("a",), "T", paper="SHD 3").verdict("both", rows)
     assert both.why == "1 of 2 comparisons is open: the 95% interval contains both outcomes."
     assert both.details[1:] == ("T:\n  - x (agrees)\n  - y (undecided)", "The paper: SHD 3")

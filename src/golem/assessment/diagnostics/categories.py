@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golem.assessment.diagnostics import columns, density, dependence, directions, odd_values, search
+from golem.assessment.diagnostics.determined import find_determined
 from golem.assessment.diagnostics.finding import Diagnosis, Finding
 from golem.data.coded_sample import read_categories
 from golem.data.coded_tables import CodedTable
@@ -16,15 +17,12 @@ from golem.data.moments import Moments
 from golem.data.variables import Coding
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.names import positions
-from golem.runtime.option_words import dropping
-from golem.runtime.types import Matrix, Vector
-from golem.score.block_regression import regress_block
+from golem.runtime.types import Matrix
+from golem.solvers.order.local_scores import Counts
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
 
-# A variable is determined by others if they leave less than this share of its variance in some direction.
-_DETERMINED = 1e-6
 # Levels with fewer rows are rare.
 _RARE = 5
 _ONE_LEVEL = 0.95
@@ -50,12 +48,14 @@ def diagnose_categories(model: Golem, X: Any = None, *, refit: bool | None = Non
         table = CodedTable(coding, rows)
         findings.append(odd_values.find_odd_values(names, values, table))
         findings.append(odd_values.find_spikes(names, values, table))
+    score = model.category_fit_.score
+    coded = score.codes if rows is None and isinstance(score, Counts) else rows
     findings += [
         _find_rows(moments),
         density.find_density(model),
         search.find_search(model, refit),
         directions.find_directions(model),
-        find_determined(moments),
+        find_determined(moments, model.graph_, coded),
         find_rare_levels(moments),
         _find_near_constant(moments),
         *([columns.find_near_duplicates(_plain(moments, names))] if len(names) > 1 else []),
@@ -92,89 +92,6 @@ def _find_rows(moments: Moments) -> Finding:
     sentence = found.finding.replace(f"{moments.d} columns", counted(d, "variable"))
     levels = f"The variables count as {moments.d} columns: a category has one per level except its reference level."
     return Finding(found.name, found.level, f"{sentence} {levels}", found.remedy)
-
-
-def find_determined(moments: Moments) -> Finding:
-    """Find variables, and levels, that others determine: their part of the score has no limit, except rounding."""
-    name, coding = "determined", _coding(moments)
-    if moments.n <= moments.d + 1:
-        return Finding(name, "ok", "With so few rows every column is determined by others.")
-    suspects = _suspects(moments, coding)
-    alone = {j: _determining(moments, coding, j) for j in suspects}
-    # A variable that determines another one is itself determined in part, so this is not reported.
-    found = {j: i for j, i in alone.items() if i is not None or j not in alone.values()}
-    if not found:
-        return Finding(name, "ok", "No variable is determined by others.")
-    parts, remedies = [], []
-    in_part = {j: suspects[j] for j, i in found.items() if i is None and suspects[j] is not None}
-    whole = {j: i for j, i in found.items() if j not in in_part}
-    if whole:
-        listed = [
-            f"{coding.names[j]!r} by {'the others together' if i is None else repr(coding.names[i])}"
-            for j, i in whole.items()
-        ]
-        by = [i for i in whole.values() if i is not None]
-        # One that determines several others, and otherwise what is determined; of two copies, the later one.
-        drop = [
-            coding.names[j if i is None or by.count(i) < 2 else i]
-            for j, i in whole.items()
-            if i is None or whole.get(i) != j or i < j
-        ]
-        are = "is" if len(whole) == 1 else "are"
-        parts.append(f"{counted(len(whole), 'variable')} {are} determined by others: {shortened(listed, 4)}.")
-        remedies.append(f"Drop columns that repeat others, e.g. {dropping(list(dict.fromkeys(drop))[:4])}.")
-    if in_part:
-        listed = [f"{coding.names[j]!r}{f' ({quoted(levels, 3)})' if levels else ''}" for j, levels in in_part.items()]
-        parts.append(f"Other variables determine some levels of {shortened(listed, 4)}.")
-        remedies.append("If a level such as 'unknown' is in the same rows of several columns, mark it as missing.")
-    sentence = (
-        "The strength of an edge between these variables is meaningless, and their edges to other variables may be "
-        "attached to the wrong one of them."
-    )
-    return Finding(name, "warning", " ".join([*parts, sentence]), " ".join(remedies))
-
-
-def _suspects(moments: Moments, coding: Coding) -> dict[int, tuple[str, ...] | None]:
-    """Return the variables that all others together determine in some direction.
-
-    If they do not determine it wholly, its levels that they determine come with it; there may be none, as a direction
-    can combine levels.
-    """
-    S, scale = moments.covariance, np.sqrt(moments.variances)
-    R = S / np.outer(scale, scale)
-    R[np.diag_indices_from(R)] = 1 + _DETERMINED**2
-    precision = np.linalg.inv(R)
-    found: dict[int, tuple[str, ...] | None] = {}
-    for j, (a, b) in enumerate(zip(coding.first, coding.first[1:], strict=False)):
-        residual = np.linalg.inv(precision[a:b, a:b])
-        shares = _shares(residual, R[a:b, a:b])
-        if shares[0] < _DETERMINED:
-            found[j] = None
-            if shares[-1] >= _DETERMINED:
-                left, own = residual * np.outer(scale[a:b], scale[a:b]), S[a:b, a:b]
-                # The first level has no column; its indicator is one minus the sum of the others.
-                left, own = (np.append(one.sum(), np.diagonal(one)) for one in (left, own))
-                levels = zip(coding.variables[j].levels, left < _DETERMINED * own, strict=True)
-                found[j] = tuple(level for level, is_determined in levels if is_determined)
-    return found
-
-
-def _determining(moments: Moments, coding: Coding, j: int) -> int | None:
-    """Return a variable that alone determines variable j, or None."""
-    S, first = moments.covariance, coding.first
-    own = np.arange(first[j], first[j + 1])
-    for i in range(len(coding.names)):
-        fit = None if i == j else regress_block(S, moments.n, own, np.arange(first[i], first[i + 1]))
-        if fit is not None and _shares(fit.residual, S[np.ix_(own, own)])[-1] < _DETERMINED:
-            return i
-    return None
-
-
-def _shares(residual: Matrix, total: Matrix) -> Vector:
-    """Return the shares of the variance that are left in the directions of a block, from the smallest."""
-    from scipy.linalg import eigh
-
-    return np.asarray(eigh(residual, total, eigvals_only=True))
 
 
 def _level_rows(moments: Moments) -> dict[str, dict[str, float]]:

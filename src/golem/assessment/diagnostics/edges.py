@@ -171,7 +171,7 @@ def certify(model: Golem, tolerance: float = 1e-6) -> Certificate:
     """
     check_is_fitted(model, "moments_")
     if model.noise != "ev":
-        raise ValueError(f"A certificate needs a model with noise='ev'; got noise={model.noise!r}.")
+        raise ValueError(f"A certificate needs a model of numbers with noise='ev'; got noise={model.noise!r}.")
     allowed, required = model.knowledge_.allowed, model.knowledge_.required
     l1, dag = PAPER_PENALTIES["ev"]
     S = model.moments_.covariance

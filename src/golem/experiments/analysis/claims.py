@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from golem.experiments.analysis.description import what_was_run
+from golem.experiments.analysis.description import seeds_per_cell, what_was_run
 from golem.experiments.analysis.inference import MIN_SEEDS, Mean, all_hold, is_lower, within
 from golem.experiments.analysis.tables import distinct, done, label, not_completed, paired, where
 from golem.experiments.experiment import Table, Verdict
+from golem.runtime.messages import counted
 
 # What was measured, whether it agrees with the claim (None: undecided), and why if that is not a matter of intervals.
 Finding = tuple[str, bool | None] | tuple[str, bool | None, str]
@@ -66,10 +67,10 @@ class Judge:
         missing = f"Runs that were not completed: {ended}" if ended else ""
         parts = (f"{self.title}: {numbers}" if self.title else numbers, criterion, not_run, missing)
         holds = all_hold([outcome for _, outcome, *_ in findings] + [None for _ in absent])
-        ran = what_was_run(where(rows, method=self.methods) if self.methods else rows)
+        used = where(rows, method=self.methods) if self.methods else rows
         paper = f"The paper: {self.paper}" if self.paper else ""
-        details = (f"Run: {ran}", _listed(self.title, findings), criterion, not_run, missing, paper)
-        why = _reason(findings, holds, not_run, len(distinct(rows, "seed")))
+        details = (f"Run: {what_was_run(used)}", _listed(self.title, findings), criterion, not_run, missing, paper)
+        why = _reason(findings, holds, not_run, seeds_per_cell(used))
         return Verdict(claim, ". ".join(filter(None, parts)), holds, why=why, details=tuple(filter(None, details)))
 
 
@@ -82,7 +83,7 @@ def _listed(title: str, findings: list[Finding]) -> str:
     return "\n".join([f"{title or 'Numbers'}:", *lines])
 
 
-def _reason(findings: list[Finding], holds: bool | None, not_run: str, seeds: int) -> str:
+def _reason(findings: list[Finding], holds: bool | None, not_run: str, seeds: tuple[int, int]) -> str:
     """Return why a claim holds, does not hold or is undecided."""
     outcomes = [outcome for _, outcome, *_ in findings]
     against, unclear, count = outcomes.count(False), outcomes.count(None), len(outcomes)
@@ -104,9 +105,16 @@ def _reason(findings: list[Finding], holds: bool | None, not_run: str, seeds: in
         text = (
             "The comparison is" if count == 1 else f"{unclear} of {count} comparisons {'is' if unclear == 1 else 'are'}"
         )
-        cause = "the 95% interval contains both outcomes"
-        parts.append(f"{text} open: {f'there are only {seeds} seeds' if seeds < MIN_SEEDS else cause}.")
+        parts.append(f"{text} open: {_too_little(*seeds)}.")
     return " ".join(parts + stated)
+
+
+def _too_little(fewest: int, most: int) -> str:
+    """Return why numbers decide nothing, given the numbers of seeds of a method in a cell; few have no interval."""
+    if most < MIN_SEEDS:
+        return f"there {'is' if most == 1 else 'are'} only {counted(most, 'seed')}"
+    few = f", or there are fewer than {MIN_SEEDS} seeds" if fewest < MIN_SEEDS else ""
+    return f"the 95% interval contains both outcomes{few}"
 
 
 def _quoted(texts: list[str]) -> str:

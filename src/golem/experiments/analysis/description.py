@@ -7,6 +7,7 @@ from typing import Any
 
 from golem.experiments.analysis.tables import cell_columns, distinct, done
 from golem.experiments.experiment import Table
+from golem.runtime.messages import counted
 
 # Longer lists are abbreviated.
 _MOST_VALUES = 7
@@ -17,16 +18,22 @@ _COLUMNS = ("graph", "network", "preparation", "statement", "noise", "d", "nodes
 def what_was_run(table: Table) -> str:
     """Describe the runs of a table."""
     parts = [_values(name, distinct(table, name)) for name in _COLUMNS if distinct(table, name)]
+    low, high = seeds_per_cell(table)
+    parts.append(counted(high, "seed") if low == high else f"{low} to {high} seeds")
+    missing = len(table) - len(done(table))
+    parts.append(counted(len(table), "run") + (f", {missing} not completed" if missing else ""))
+    devices = Counter(str(row["hardware"]).partition(";")[0] for row in table if row.get("device") == "cuda")
+    parts += [f"{counted(count, 'run')} on {name}" for name, count in devices.items()]
+    return "; ".join(parts)
+
+
+def seeds_per_cell(table: Table) -> tuple[int, int]:
+    """Return the smallest and the largest number of seeds that a method has completed in a cell."""
     seeds: dict[tuple[Any, ...], set[Any]] = defaultdict(set)
     for row in done(table):
         seeds[row["method"], *(row[name] for name in cell_columns(row))].add(row["seed"])
-    low, high = (extreme(map(len, seeds.values()), default=0) for extreme in (min, max))
-    parts.append(f"{high} seeds" if low == high else f"{low} to {high} seeds")
-    missing = len(table) - len(done(table))
-    parts.append(f"{len(table)} runs" + (f", {missing} not completed" if missing else ""))
-    devices = Counter(str(row["hardware"]).partition(";")[0] for row in table if row.get("device") == "cuda")
-    parts += [f"{count} runs on {name}" for name, count in devices.items()]
-    return "; ".join(parts)
+    counts = [len(some) for some in seeds.values()] or [0]
+    return min(counts), max(counts)
 
 
 def _values(name: str, values: list[Any]) -> str:

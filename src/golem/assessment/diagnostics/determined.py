@@ -1,0 +1,166 @@
+"""Variables of a table with categories that others determine: by regression, and categories by their counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golem.assessment.diagnostics.finding import Finding
+from golem.data.moments import Moments
+from golem.data.variables import Coding
+from golem.graphs.edges import Edges
+from golem.runtime.messages import counted, quoted, shortened
+from golem.runtime.option_words import dropping
+from golem.runtime.types import Matrix, Vector
+from golem.score.block_regression import regress_block
+
+# A variable is determined by others if they leave less than this share of its variance in some direction.
+_DETERMINED = 1e-6
+# With fewer rows per combination of levels, a category can be determined by accident.
+_ROWS_PER_COMBINATION = 5
+# Most categories that others do not determine differ within the first rows.
+_FIRST_ROWS = 1000
+
+
+def find_determined(moments: Moments, graph: Edges, rows: NDArray[np.generic] | None = None) -> Finding:
+    """Find variables, and levels, that others determine: their edges say little.
+
+    Regressions find those that are linear in the columns of others. With rows, which are coded, categories that are
+    another function of their neighbours are found as well, such as `c` if it is "yes" where `a` and `b` are.
+    """
+    name, coding = "determined", moments.coding
+    assert coding is not None
+    if moments.n <= moments.d + 1:
+        return Finding(name, "ok", "With so few rows every column is determined by others.")
+    whole, in_part = _by_regression(moments, coding)
+    for j, by in ({} if rows is None else _by_counts(graph, coding, rows)).items():
+        if whole.keys().isdisjoint((j, *by)):
+            whole[j] = by
+            in_part = {i: levels for i, levels in in_part.items() if i not in (j, *by)}
+    if not whole and not in_part:
+        return Finding(name, "ok", "No variable is determined by others.")
+    parts, remedies = [], []
+    if whole:
+        listed = [
+            f"{coding.names[j]!r} by {' and '.join(repr(coding.names[i]) for i in by) or 'the others together'}"
+            for j, by in whole.items()
+        ]
+        alone = [by[0] for by in whole.values() if len(by) == 1]
+        # One that determines several others, and otherwise what is determined; of two copies, the later one.
+        drop = [
+            coding.names[by[0] if len(by) == 1 and alone.count(by[0]) > 1 else j]
+            for j, by in whole.items()
+            if len(by) != 1 or whole.get(by[0]) != (j,) or by[0] < j
+        ]
+        are = "is" if len(whole) == 1 else "are"
+        parts.append(f"{counted(len(whole), 'variable')} {are} determined by others: {shortened(listed, 4)}.")
+        remedies.append(f"Drop columns that follow from others, e.g. {dropping(list(dict.fromkeys(drop))[:4])}.")
+    if in_part:
+        listed = [f"{coding.names[j]!r}{f' ({quoted(levels, 3)})' if levels else ''}" for j, levels in in_part.items()]
+        parts.append(f"Other variables determine some levels of {shortened(listed, 4)}.")
+        remedies.append("If a level such as 'unknown' is in the same rows of several columns, mark it as missing.")
+    sentence = (
+        "The strengths and directions of edges between these variables are not reliable, and their edges to other "
+        "variables may be attached to the wrong one of them."
+    )
+    return Finding(name, "warning", " ".join([*parts, sentence]), " ".join(remedies))
+
+
+def _by_regression(moments: Moments, coding: Coding) -> tuple[dict[int, tuple[int, ...]], dict[int, tuple[str, ...]]]:
+    """Return the variables that others determine, with one that does so alone if any, and those determined in part."""
+    suspects = _suspects(moments, coding)
+    alone = {j: _determining(moments, coding, j) for j in suspects}
+    # A variable that determines another one is itself determined in part, so this is not reported.
+    found = {j: i for j, i in alone.items() if i is not None or j not in alone.values()}
+    in_part = {j: levels for j, i in found.items() if i is None and (levels := suspects[j]) is not None}
+    return {j: () if i is None else (i,) for j, i in found.items() if j not in in_part}, in_part
+
+
+def _suspects(moments: Moments, coding: Coding) -> dict[int, tuple[str, ...] | None]:
+    """Return the variables that all others together determine in some direction.
+
+    If they do not determine it wholly, its levels that they determine come with it; there may be none, as a direction
+    can combine levels.
+    """
+    S, scale = moments.covariance, np.sqrt(moments.variances)
+    R = S / np.outer(scale, scale)
+    R[np.diag_indices_from(R)] = 1 + _DETERMINED**2
+    precision = np.linalg.inv(R)
+    found: dict[int, tuple[str, ...] | None] = {}
+    for j, (a, b) in enumerate(zip(coding.first, coding.first[1:], strict=False)):
+        residual = np.linalg.inv(precision[a:b, a:b])
+        shares = _shares(residual, R[a:b, a:b])
+        if shares[0] < _DETERMINED:
+            found[j] = None
+            if shares[-1] >= _DETERMINED:
+                left, own = residual * np.outer(scale[a:b], scale[a:b]), S[a:b, a:b]
+                # The first level has no column; its indicator is one minus the sum of the others.
+                left, own = (np.append(one.sum(), np.diagonal(one)) for one in (left, own))
+                levels = zip(coding.variables[j].levels, left < _DETERMINED * own, strict=True)
+                found[j] = tuple(level for level, is_determined in levels if is_determined)
+    return found
+
+
+def _determining(moments: Moments, coding: Coding, j: int) -> int | None:
+    """Return a variable that alone determines variable j, or None."""
+    S, first = moments.covariance, coding.first
+    own = np.arange(first[j], first[j + 1])
+    for i in range(len(coding.names)):
+        fit = None if i == j else regress_block(S, moments.n, own, np.arange(first[i], first[i + 1]))
+        if fit is not None and _shares(fit.residual, S[np.ix_(own, own)])[-1] < _DETERMINED:
+            return i
+    return None
+
+
+def _shares(residual: Matrix, total: Matrix) -> Vector:
+    """Return the shares of the variance that are left in the directions of a block, from the smallest."""
+    from scipy.linalg import eigh
+
+    return np.asarray(eigh(residual, total, eigvals_only=True))
+
+
+def _by_counts(graph: Edges, coding: Coding, rows: NDArray[np.generic]) -> dict[int, tuple[int, ...]]:
+    """Return at most one category per family (a node and its parents) that others of the family determine.
+
+    Which of them is the child can be arbitrary, so every member is tried, the child first.
+    """
+    found = {}
+    for child in range(graph.d):
+        members = [child, *graph.causes[graph.children == child].tolist()]
+        members = [i for i in members if coding.variables[i].is_category]
+        for j in members if len(members) > 2 else ():  # regressions find one that another alone determines
+            by = _function_of(rows, j, [i for i in members if i != j])
+            if by:
+                found[j] = by
+                break
+    return found
+
+
+def _function_of(rows: NDArray[np.generic], j: int, others: Sequence[int]) -> tuple[int, ...]:
+    """Return those of some categories that determine category j; none if they do not, or maybe by accident."""
+    if not (_is_function(rows[:_FIRST_ROWS], j, others) and _is_function(rows, j, others)):
+        return ()
+    by = list(others)
+    for i in others:
+        fewer = [k for k in by if k != i]
+        by = fewer if fewer and _is_function(rows, j, fewer) else by
+    _, first, counts = np.unique(_combinations(rows, by), return_index=True, return_counts=True)
+    levels = rows[first, j].astype(np.intp)
+    rarer = counts[levels != np.bincount(levels, weights=counts).argmax()]
+    return tuple(by) if len(rarer) and min(counts.mean(), rarer.mean()) >= _ROWS_PER_COMBINATION else ()
+
+
+def _is_function(rows: NDArray[np.generic], j: int, others: Sequence[int]) -> bool:
+    """Return whether rows that agree in some categories also agree in category j."""
+    return bool(_combinations(rows, others).max() == _combinations(rows, [*others, j]).max())
+
+
+def _combinations(rows: NDArray[np.generic], columns: Sequence[int]) -> NDArray[np.intp]:
+    """Return, for each row, the number of its combination of levels of some columns, counted from 0."""
+    found = np.zeros(len(rows), dtype=np.intp)
+    for j in columns:
+        codes = rows[:, j].astype(np.intp)
+        found = np.unique(found * (codes.max() + 1) + codes, return_inverse=True)[1]
+    return found
