@@ -41,10 +41,8 @@ _GO_ON = 0.75
 # Perturbations at least.
 _LEAST = 60
 # Perturbations per node at which starts differed, and the patience: beyond these, perturbations go on as long as so
-# many of them bring at least the penalty of an edge. The second pair is for starts from earlier searches, which differ
-# at few nodes.
-_PER_CONTESTED, _PATIENCE = 6, 100
-_PER_CONTESTED_WITH_GRAPHS, _PATIENCE_WITH_GRAPHS = 20, 200
+# many of them bring at least the penalty of an edge.
+_PER_CONTESTED, _PATIENCE = 20, 400
 # From this number of nodes on, threads share the chains.
 _THREADS_PAY_FROM = 50
 
@@ -292,14 +290,11 @@ class Run(ChainRun[Chain]):
         d = len(self.owner.S)
         # The last gain that was worthwhile: the score then, and the number of perturbations.
         before, since = self.leader().score, -perturbations
-        each, patience = _PER_CONTESTED, _PATIENCE
-        if any(start.is_graph for start in self.starts):
-            each, patience = _PER_CONTESTED_WITH_GRAPHS, _PATIENCE_WITH_GRAPHS
-        patience = min(patience, d // 4)
+        patience = min(_PATIENCE, d // 4)
         while (done := self.chains[0].perturbations) < perturbations:
             # Two starts can share a local optimum. So each must also survive some perturbations, and those of many
             # nodes must reach a good share of them.
-            enough = done >= max(_LEAST, d // 4, each * self.contested.sum())
+            enough = done >= max(_LEAST, d // 4, _PER_CONTESTED * self.contested.sum())
             if len(self.chains) > 1 and enough and done >= since + patience:
                 break
             nodes = np.flatnonzero(self.contested)
