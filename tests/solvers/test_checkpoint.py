@@ -222,7 +222,7 @@ def test_files_that_are_no_checkpoints_are_refused_and_stay(data, tmp_path):
 
 @pytest.mark.parametrize("solver", ["order", "lbfgs", LBFGS()])
 def test_solvers_that_cannot_continue_refuse_a_checkpoint(solver, data, tmp_path):
-    with pytest.raises(ValueError, match="A checkpoint needs solver='adam'"):
+    with pytest.raises(ValueError, match="A checkpoint needs a table of numbers and solver='adam'"):
         Golem("ev", solver).fit(data, checkpoint=tmp_path / "run")
     batches = Golem("ev", Adam(batch_size=10), random_state=np.random.default_rng(0))
     with pytest.raises(ValueError, match="needs a whole number as random_state"):
