@@ -116,3 +116,9 @@ def test_redirected_output_is_neither_wrapped_nor_truncated(tmp_path, monkeypatc
     assert "more in edges.csv" not in "".join(lines)
     monkeypatch.setattr(terminal.out, "_force_terminal", True)
     assert "... and 10 more in edges.csv" in run.invoke(app, arguments).output
+
+
+def test_long_lists_are_shortened_even_in_redirected_output(fit, monkeypatch):
+    monkeypatch.setattr(terminal, "_MOST_REDIRECTED", 0)
+    monkeypatch.setattr("golem.cli.fit_summary._MOST_EDGES", 0)
+    assert "... and 1 more in edges.csv" in fit("b", 200)

@@ -29,11 +29,13 @@ class _Terminal(Console):
         texts = [printable(one) if isinstance(one, str) else one for one in objects]
         super().print(*texts, **{"soft_wrap": all(isinstance(one, str) for one in objects)} | how)
 
-    def most(self, count: int) -> int | None:
-        """Return how many lines of a list to print: all of them if the output is redirected."""
-        return count if self.is_terminal else None
+    def most(self, count: int) -> int:
+        """Return how many lines of a list to print: many more if the output is redirected."""
+        return count if self.is_terminal else max(count, _MOST_REDIRECTED)
 
 
+# Lines of a list in redirected output. Files have the whole list, and longer tables take seconds to print.
+_MOST_REDIRECTED = 1000
 # No markup: column names are the user's text, and "[red]" is a valid name.
 out = _Terminal(highlight=False, markup=False)
 err = _Terminal(stderr=True, highlight=False, markup=False)

@@ -33,6 +33,7 @@ from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table
 from golem.experiments.learners import Learned, build, measurements
 from golem.experiments.network_files import digest, network_file
+from golem.runtime.messages import counted
 from golem.runtime.types import BoolMatrix
 
 NETWORKS = ("asia", "child", "insurance", "alarm", "hailfinder")
@@ -141,7 +142,8 @@ def _as_accurate(table: Table) -> Iterable[Finding]:
 def _not_compared(missing: list[str]) -> Iterable[Finding]:
     """Yield that some comparisons were not made, which leaves a claim about all of them undecided."""
     if missing:
-        reason = f"{len(missing)} comparisons were not run or did not finish."
+        were = "was" if len(missing) == 1 else "were"
+        reason = f"{counted(len(missing), 'comparison')} {were} not run or did not finish."
         yield f"not run or not finished: {'; '.join(missing)}", None, reason
 
 
