@@ -198,8 +198,7 @@ def _start(
     may, must = (_by_child(mask) for mask in (allowed, required))
     if len(must) and np.any(must & (place[None, :] > place[:, None])):
         raise ValueError("The order reverses a required edge: it lists an effect before its cause.")
-    # With equal variances, the column with the smallest variance has no parents.
-    residuals, precisions = np.full(d, np.diagonal(C).min()), np.full(d, np.inf)
+    residuals, precisions = np.diagonal(C).copy(), np.full(d, np.inf)
     parents, number = np.zeros((d, _ROOM), dtype=np.int64), np.zeros(d, dtype=np.int64)
     if screen is not None:
         parents, number = _lists(screen.children, screen.causes, d)
