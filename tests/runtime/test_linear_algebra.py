@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from golem.runtime import linear_algebra
 from golem.runtime.expm import expm_nonnegative
-from golem.runtime.linear_algebra import logabsdet_and_inverse_transpose
+from golem.runtime.linear_algebra import gram, logabsdet_and_inverse_transpose
 
 
 @pytest.mark.parametrize("shape", [(5, 5), (3, 5, 5)])
@@ -46,3 +47,19 @@ def test_torch_tensors_give_the_same_numbers(rng):
     logabsdet, inverse = logabsdet_and_inverse_transpose(torch.ones((2, 2), dtype=torch.float64))
     assert logabsdet == -torch.inf
     assert not torch.isfinite(inverse).all()
+
+
+@pytest.mark.parametrize("d", [1, 3, 4, 11])
+def test_products_in_blocks_of_columns(d, rng, monkeypatch):
+    monkeypatch.setattr(linear_algebra, "_WIDEST", 3)
+    X, out = rng.normal(size=(7, d)), np.empty((d, d))
+    found = gram(X)
+    np.testing.assert_allclose(found, X.T @ X, rtol=1e-13)
+    np.testing.assert_array_equal(found, found.T)
+    assert gram(X, out=out) is out
+    np.testing.assert_array_equal(out, found)
+
+
+@pytest.mark.slow
+def test_many_columns_do_not_crash_openblas(rng):
+    assert np.isfinite(gram(rng.normal(size=(300, 20_000)))[-1, -1])  # X.T @ X crashes with several threads

@@ -23,6 +23,7 @@ from golem.data.table_input import float_rows, real_matrix, rows_and_names
 from golem.data.unusable import unusable_error, unusable_in_rows
 from golem.data.variables import Coding
 from golem.runtime.arrays import divided, is_tensor, to_numpy
+from golem.runtime.linear_algebra import gram
 from golem.runtime.messages import quoted
 from golem.runtime.names import column_names, positions
 from golem.runtime.progress import Counter
@@ -105,7 +106,7 @@ class Moments:
         offset = centred.mean(axis=0)
         centred -= offset
         with blas_threads_for(X.shape[1]):
-            scatter = centred.T @ centred
+            scatter = gram(centred)
         return cls(len(X), shift, offset, scatter, names)
 
     @classmethod

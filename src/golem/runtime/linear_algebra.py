@@ -1,4 +1,4 @@
-"""Linear algebra that differs between NumPy and torch: determinants, inverses, orthonormal bases."""
+"""Linear algebra that differs between libraries: determinants, inverses, orthonormal bases, products X'X."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import numpy as np
 
 from golem.runtime.arrays import is_tensor, namespace, transpose
 from golem.runtime.devices import imported_torch
-from golem.runtime.types import Array
+from golem.runtime.types import Array, Matrix
+
+# OpenBLAS 0.3.31 crashes if several threads compute X'X with more than 19 000 columns.
+_WIDEST = 8192
 
 
 def logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
@@ -38,6 +41,22 @@ def logabsdet_and_inverse_transpose(M: Array) -> tuple[Array, Array]:
     singular = (sign == 0)[..., None, None]
     inverse = xp.linalg.inv(xp.where(singular, xp.eye(M.shape[-1], dtype=M.dtype), M))
     return logabsdet, transpose(xp.where(singular, xp.nan, inverse))
+
+
+def gram(X: Matrix, out: Matrix | None = None) -> Matrix:
+    """Return X'X, in `out` if it is given; a wide X is multiplied in blocks of columns."""
+    d = X.shape[1]
+    if d <= _WIDEST:
+        product: Matrix = np.matmul(X.T, X, out=out)
+        return product
+    found = np.empty((d, d), dtype=X.dtype) if out is None else out
+    for start in range(0, d, _WIDEST):
+        block, later = slice(start, start + _WIDEST), slice(start + _WIDEST, d)
+        own = X[:, block]
+        found[block, block] = own.T @ own
+        found[block, later] = own.T @ X[:, later]
+        found[later, block] = found[block, later].T
+    return found
 
 
 def orthonormal(W: Array) -> Array:

@@ -13,6 +13,7 @@ from array_api_compat import device
 from golem.graphs.dag import is_dag
 from golem.runtime.arrays import namespace, to_numpy
 from golem.runtime.gpu.cuda_graphs import ReplayedStep, can_replay
+from golem.runtime.linear_algebra import gram
 from golem.runtime.types import Array, BoolMatrix, Matrix
 from golem.solvers.order.found_graph import TIE
 
@@ -150,7 +151,7 @@ def _given(T: Array, kept: Array, tail: Array, scratch: list[Array]) -> Array:
         for start in range(0, m, _PANEL):
             rows = slice(start, start + _PANEL)
             np.take(T[kept[rows]], kept, axis=1, out=rest[rows], mode="clip")  # "raise" would not write in place
-        rest -= np.matmul(tail.T, tail, out=product)
+        rest -= gram(tail, out=product)
         scratch[:2] = scratch[1::-1]
         return rest
     T = xp.take(xp.take(T, kept, axis=0), kept, axis=1)
