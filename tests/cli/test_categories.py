@@ -123,3 +123,18 @@ def test_compare_warns_of_levels_with_one_row(table, tmp_path):
 def test_compare_names_options_in_the_messages_of_methods(table, tmp_path, columns, message):
     assert message in _compared(table[columns], tmp_path, "--methods", "order,order-bdeu")
     assert message in (tmp_path / "out" / "comparison.csv").read_text()
+
+
+def test_categories_that_others_determine_are_dropped_on_request(table, tmp_path):
+    kind = np.random.default_rng(1).choice(["a", "b", "c"], len(table))
+    table = table.rename(columns={"kind": "flag"})
+    own = {"group": np.where(kind == "a", "A", "B"), "kind": kind, "copy": [f"kind {level}" for level in kind]}
+    table.assign(**own).to_csv(tmp_path / "data.csv", index=False)
+    typed = ["fit", tmp_path / "data.csv", "-o", tmp_path / "out", "--drop-dependent"]
+    for more in ([], ["--columns", "group,kind,copy,flag"], ["--missing", "drop"]):
+        said = golem(*typed, *more).output
+        assert "Dropped 'group', 'copy', which are constant or determined by other columns." in said
+        assert "determined by others" not in said
+    # Without the request, these categories are no reason to refuse the table, nor do messages name them as such.
+    table.assign(**own, one="x").to_csv(tmp_path / "data.csv", index=False)
+    assert "Column 'one' is constant. Drop it: --drop one," in golem(*typed[:-1], expect=1).output

@@ -10,7 +10,9 @@ import pytest
 
 from golem import DataWarning, Golem, GolemCV, bootstrap
 from golem.data.coded_tables import CodedTable
-from golem.data.levels import warn_of_codes
+from golem.data.levels import is_text, warn_of_codes
+from golem.data.variables import Variable
+from golem.readers import moments_from_file
 
 
 def frame(n=200, seed=0):
@@ -135,3 +137,18 @@ def test_advice_for_dates_depends_on_how_many_there_are():
 def test_text_in_an_array_is_named():
     with pytest.raises(ValueError, match=r"cannot contain text such as 'f'\. Give a DataFrame"):
         Golem().fit(np.array([["f", 1], ["m", 2], ["f", 3]], dtype=object))
+
+
+@pytest.mark.parametrize("level", ["NaN", "nan", "inf", "Infinity"])
+def test_a_text_that_python_reads_as_a_number_is_a_level_among_other_texts(level, tmp_path):
+    assert Variable.of_counts("c", {"9": 1, level: 2, "1": 3, "4": 1}).levels == ("1", "4", "9", level)
+    cells = [level, "yes", "yes", "no"] * 10
+    levels = ("yes", level, "no")
+    for table in (pl.DataFrame({"c": cells}), *(pd.DataFrame({"c": cells}, dtype=kind) for kind in ("str", object))):
+        assert CodedTable.read(table).coding.variables[0].levels == levels
+    if level.lower() != "nan":  # in CSV, a missing value
+        (tmp_path / "data.csv").write_text("\n".join(["c", *cells]))
+        assert moments_from_file(tmp_path / "data.csv").coding.variables[0].levels == levels
+    # Numbers are numbers with any of these words.
+    assert not is_text({"1.5": 3, level: 2, "2": 1})
+    assert not is_text({"1.5": 3, level: 2, "none": 9})

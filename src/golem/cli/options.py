@@ -78,7 +78,7 @@ DropDependent = Annotated[
     bool,
     data(
         "--drop-dependent",
-        help="Leave out columns that are constant, copies or linear combinations of earlier columns.",
+        help="Leave out columns that are constant, and those that others determine: copies, linear combinations.",
     ),
 ]
 Covariance = Annotated[

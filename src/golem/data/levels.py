@@ -6,6 +6,7 @@ category or has few different whole numbers: these numbers are taken for codes. 
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -67,11 +68,12 @@ def is_text(counts: Counts, parse: Callable[[str], float | None] = parsed) -> bo
     """Return whether a column with these cells is text, and not numbers with some other cells.
 
     In a column of numbers these cells are errors: at most three texts, markers of missing values such as "unknown",
-    limits such as "<0.01", any text next to decimals, and numbers in another notation, such as 1,234.
+    limits such as "<0.01", any text next to decimals, and numbers in another notation, such as 1,234. The words "nan"
+    and "inf" alone do not make a column one of numbers.
     """
     parsed_cells = {cell: parse(cell) for cell in counts}
     texts = [cell for cell, number in parsed_cells.items() if number is None]
-    numbers = [number for number in parsed_cells.values() if number is not None]
+    numbers = [number for number in parsed_cells.values() if number is not None and math.isfinite(number)]
     if not texts or all(map(_looks_numeric, texts)):
         return False
     if not numbers:

@@ -29,7 +29,7 @@ from golem.data.resampling import Sample, Shards, merged, rows_of_moments
 from golem.data.table_summary import TableSummary
 from golem.data.targets import EXAMPLE
 from golem.data.unusable import Unusable, unusable_columns, unusable_error
-from golem.data.unusable_variables import dependent_variables, unusable_variables
+from golem.data.unusable_variables import dependent_variables, unusable_variables, with_determined
 from golem.data.variables import Coding
 from golem.runtime.machine import free_memory
 from golem.runtime.messages import quoted
@@ -248,7 +248,7 @@ class TableSource:
             if without_levels(moments.coding):
                 self.summary.show(progress)
                 with naming(self.paths[0]):
-                    raise unusable_error(self.unusable(missing, progress))
+                    raise unusable_error(self._unusable(missing, progress))
             # The checks of the graph name rare levels.
             warn_of_similar_levels(counts_in_moments([moments]), stacklevel=3)
         return moments
@@ -274,6 +274,11 @@ class TableSource:
         return self._moments
 
     def unusable(self, missing: MissingChoice, progress: Progress) -> list[Unusable]:
+        """Return the columns to drop so that a graph can be learned, and categories that others determine."""
+        found = self._unusable(missing, progress)
+        return found if missing == "em" else with_determined(found, self._moments_of(missing, progress))
+
+    def _unusable(self, missing: MissingChoice, progress: Progress) -> list[Unusable]:
         """Return the columns to drop so that a graph can be learned; for EM, all that others determine."""
         if missing != "em" or self._scheduler is not None:
             return unusable_variables(self._moments_of(missing, progress))

@@ -14,12 +14,35 @@ from golem.runtime.types import Matrix
 
 def dependent_variables(rows: Matrix, coding: Coding) -> list[Unusable]:
     """Return the variables to drop from coded rows, so that EM can estimate the covariances of their columns."""
+    return _by_variable(unusable_in_rows(coding.expand(rows), coding.column_names), coding)
+
+
+def with_determined(found: Sequence[Unusable], moments: Moments) -> list[Unusable]:
+    """Add the variables that others wholly determine, of which categories do not prevent a fit.
+
+    Of variables that determine each other, the first ones are kept. A variable that earlier ones determine only in
+    part, such as a city after its country, can determine these; this is seen in the opposite order.
+    """
+    if moments.coding is None:
+        return list(found)
+    found = list(found)
+    for step in (1, -1):
+        dropped = {column.name for column in found}
+        names = [name for name in moments.coding.names if name not in dropped][::step]
+        columns = unusable_columns(moments.selected(names)) if names else []
+        variables = _by_variable(columns, moments.coding)
+        found += [variable for variable in variables if variable.determined_by and not variable.levels]
+    return _in_order(found, moments.coding)
+
+
+def _by_variable(columns: Sequence[Unusable], coding: Coding) -> list[Unusable]:
+    """Return the variables of columns of a covariance that cannot be used, and the variables that determine them."""
     owner = {name: variable for variable in coding.variables for name in variable.column_names}
-    columns: dict[Variable, list[Unusable]] = {}
-    for column in unusable_in_rows(coding.expand(rows), coding.column_names):
-        columns.setdefault(owner[column.name], []).append(column)
+    own: dict[Variable, list[Unusable]] = {}
+    for column in columns:
+        own.setdefault(owner[column.name], []).append(column)
     found = []
-    for variable, some in columns.items():
+    for variable, some in own.items():
         others = dict.fromkeys(owner[name].name for column in some for name in column.determined_by)
         in_part = variable.is_category and len(some) < variable.columns
         levels = tuple(column.name.removeprefix(f"{variable.name}=") for column in some) if in_part else ()

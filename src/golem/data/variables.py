@@ -9,6 +9,7 @@ coded rows into the columns of a covariance, or into integer codes for discrete 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -81,11 +82,12 @@ class Variable:
 
 
 def _by_name(level: str) -> tuple[int, float, str]:
-    """Sort numbers by value, then texts."""
+    """Sort numbers by value, then texts; "nan" is a text, because no number is above or below it."""
     try:
-        return (0, float(level), level)
+        number = float(level)
     except ValueError:
-        return (1, 0.0, level)
+        number = math.nan
+    return (1, 0.0, level) if math.isnan(number) else (0, number, level)
 
 
 @dataclass(frozen=True)

@@ -164,8 +164,8 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     `r2` is the share of the variance of each variable that its parents explain.
     `variables`, in the order of the names, and `coefficients` are null unless the table has categories. What a category
     does not have, such as an intercept, is null.
-    `effective_rows` is null unless rows depend on the rows before them. Then there are only so many independent rows,
-    and frequencies, intervals and losses are overstated. `raw_weights` are the weights before rounding as (source,
+    `effective_rows` is null unless rows depend on each other. Then there are only so many independent rows, and
+    frequencies, intervals and losses are overstated. `raw_weights` are the weights before rounding as (source,
     target, weight), with variables by number; null if nothing was rounded.
     """
 

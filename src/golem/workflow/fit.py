@@ -154,7 +154,8 @@ def fit_file(
     targets : mapping or path, optional
         The columns that each environment changes, by label, or a JSON file with them.
     drop_dependent : bool
-        Drop columns that are constant, copies or linear combinations of earlier columns, instead of refusing the table.
+        Drop columns that are constant, and those that others determine (copies, linear combinations), instead of
+        refusing the table. Categories that others determine are dropped as well.
     forbid, require : sequence of str
         Forbidden and required edges such as "A->B", in addition to the knowledge of the model.
     select : {"bic", "cv", "stability"}, optional

@@ -46,6 +46,37 @@ def test_a_sum_of_other_columns_is_determined_by_all_of_them():
     assert "'total' by the others together" in diagnose(Golem().fit(table))["determined"].finding
 
 
+def aged(n, noise=0.0, seed=0):
+    """Return an age, its group, and a number that depends on the age."""
+    rng = np.random.default_rng(seed)
+    age = rng.uniform(20, 80, n).round()
+    group = np.digitize(age + noise * rng.normal(size=n), [40, 60])
+    return pd.DataFrame(
+        {"age": age, "group": np.array(["young", "middle", "old"])[group], "bp": 0.5 * age + 5 * rng.normal(size=n)}
+    )
+
+
+def test_a_category_that_was_cut_from_a_number_is_named():
+    table = aged(300)
+    found = diagnose(Golem().fit(table), table)["determined"]
+    assert found.level == "warning"
+    assert "1 variable is determined by others: 'group' by 'age'." in found.finding
+    assert "X.drop(columns=['group'])" in found.remedy
+    two = table.assign(senior=table["age"] > 50)
+    assert "'group' by 'age', 'senior' by 'age'." in diagnose(Golem().fit(two), two)["determined"].finding
+
+
+@pytest.mark.filterwarnings("ignore:'group' .* fewer than 5 rows")
+def test_a_category_whose_ranges_overlap_or_have_few_rows_is_not_determined():
+    other = aged(300, noise=2)
+    few = aged(300).query("group != 'old' or index < 10")
+    assert 1 < (few["group"] == "old").sum() < 5
+    for table in (other, few):
+        model = Golem().fit(table)
+        assert model.graph_.matrix()[[0, 1], [1, 0]].any()
+        assert diagnose(model, table)["determined"].level == "ok"
+
+
 def both(n, dependence, noise=0.0, seed=0):
     """Return a category that is 1 where two others are, except for a share of the rows."""
     rng = np.random.default_rng(seed)

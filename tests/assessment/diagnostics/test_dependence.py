@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
 from golem import Golem
-from golem.assessment.diagnostics.dependence import _ranks, dependence, find_dependence
+from golem.assessment.diagnostics.dependence import _ranks, dependence, find_dependence, find_repetition
 from golem.diagnostics import diagnose
 from golem.output.document import Supplement, describe
 
@@ -84,6 +85,24 @@ def test_a_weak_dependence_is_only_noted(rng):
     assert rows is None
     assert find_dependence(NAMES, rng.normal(size=(20, 4))) == (None, None)
     assert find_dependence(("a",), rng.normal(size=(50, 1))) == (None, None)
+
+
+def test_repeated_rows_of_categories_are_found_in_any_order(rng):
+    table = pd.DataFrame(rng.choice(["no", "yes"], size=(300, 4)), columns=NAMES)
+    for repeated in (table.loc[table.index.repeat(5)], pd.concat([table] * 2).sample(frac=1, random_state=0)):
+        for data in (repeated, None):  # discrete scores keep the codes
+            found = diagnose(Golem(score_function="bdeu").fit(repeated), data)
+            assert found.effective_rows == 300
+            assert found["dependent-rows"].level == "warning"
+            assert f"a multiple of {len(repeated) // 300} rows" in found["dependent-rows"].finding
+    for other in (table, table.sort_values(list(NAMES)), pd.concat([table, table, table[:1]])):
+        found = diagnose(Golem().fit(other), other)
+        assert (found["dependent-rows"].level, found.effective_rows) == ("ok", None)
+
+
+def test_few_combinations_can_be_in_multiples_of_rows_by_accident(rng):
+    codes = rng.integers(0, 2, size=(2000, 200, 2))
+    assert sum(find_repetition(table)[1] is not None for table in codes) <= 6
 
 
 def test_ranks_are_those_of_scipy():

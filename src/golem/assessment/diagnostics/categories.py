@@ -50,6 +50,9 @@ def diagnose_categories(model: Golem, X: Any = None, *, refit: bool | None = Non
         findings.append(odd_values.find_spikes(names, values, table))
     score = model.category_fit_.score
     coded = score.codes if rows is None and isinstance(score, Counts) else rows
+    if coded is not None and len(coded) and not len(names):
+        repeated, effective_rows = dependence.find_repetition(coded)
+        findings.append(repeated)
     findings += [
         _find_rows(moments),
         density.find_density(model),

@@ -1,10 +1,13 @@
-"""Dependent rows: whether rows depend on the rows before them, as in time series, and how many rows that leaves."""
+"""Dependent rows: rows that depend on those before them, as in time series, and copies; how many rows that leaves."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import fft
 from scipy.special import chdtrc
 
@@ -12,6 +15,8 @@ from golem.assessment.diagnostics.finding import Finding
 from golem.runtime.types import Matrix, Vector
 
 _LEVEL = 1e-4
+# A table is taken for one of repeated rows if this is an accident with a smaller probability.
+_REPETITION_LEVEL = 1e-3
 # With fewer rows per lag, the test would reject too often.
 _LAGS, _ROWS_PER_LAG, _LAGS_OF_SUM = 10, 20, 1000
 _FEWEST_ROWS = 30
@@ -94,6 +99,26 @@ def find_dependence(names: tuple[str, ...], rows: Matrix) -> tuple[Finding | Non
     )
     finding = Finding("dependent-rows", "note" if is_harmless else "warning", sentence, remedy)
     return finding, None if is_harmless else found.effective_rows
+
+
+def find_repetition(codes: NDArray[np.generic]) -> tuple[Finding, int | None]:
+    """Check whether rows of categories are copies of a smaller table; also return the number of its rows.
+
+    If every combination of levels is in a multiple of k rows, this is an accident with a probability of about k^(1 - m)
+    for m combinations. The order of the rows says nothing, because tables of categories are often sorted.
+    """
+    counts = Counter(row.tobytes() for row in np.ascontiguousarray(codes)).values()
+    copies, n = math.gcd(*counts), sum(counts)
+    if copies < 2 or (1 - len(counts)) * math.log(copies) > math.log(_REPETITION_LEVEL):
+        return Finding("dependent-rows", "ok", "The rows are not copies of a smaller table."), None
+    effective = n // copies
+    sentence = (
+        f"Every combination of levels is in a multiple of {copies} rows, so the rows seem to be repeated. The {n} rows "
+        f"carry as much information as about {effective} independent ones. Edges with little evidence may be wrong, "
+        "strengths are too large and bootstrap frequencies too high."
+    )
+    remedy = f"If the rows were repeated, use one of {copies} copies."
+    return Finding("dependent-rows", "warning", sentence, remedy), effective
 
 
 def _without_sorting(names: tuple[str, ...], rows: Matrix) -> tuple[tuple[str, ...], Matrix]:

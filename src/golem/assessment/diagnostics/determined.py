@@ -1,8 +1,9 @@
-"""Variables of a table with categories that others determine: by regression, and categories by their counts."""
+"""Variables of a table with categories that others determine: by regression, categories by counts and by ranges."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from golem.score.block_regression import regress_block
 
 # A variable is determined by others if they leave less than this share of its variance in some direction.
 _DETERMINED = 1e-6
-# With fewer rows per combination of levels, a category can be determined by accident.
+# With fewer rows per level or combination of levels, a category can be determined by accident.
 _ROWS_PER_COMBINATION = 5
 # Most categories that others do not determine differ within the first rows.
 _FIRST_ROWS = 1000
@@ -28,14 +29,16 @@ def find_determined(moments: Moments, graph: Edges, rows: NDArray[np.generic] | 
     """Find variables, and levels, that others determine: their edges say little.
 
     Regressions find those that are linear in the columns of others. With rows, which are coded, categories that are
-    another function of their neighbours are found as well, such as `c` if it is "yes" where `a` and `b` are.
+    another function of their neighbours are found as well, such as `c` if it is "yes" where `a` and `b` are, or groups
+    of ages.
     """
     name, coding = "determined", moments.coding
     assert coding is not None
     if moments.n <= moments.d + 1:
         return Finding(name, "ok", "With so few rows every column is determined by others.")
     whole, in_part = _by_regression(moments, coding)
-    for j, by in ({} if rows is None else _by_counts(graph, coding, rows)).items():
+    by_rows = [] if rows is None else [*_by_counts(graph, coding, rows).items(), *_by_ranges(graph, coding, rows)]
+    for j, by in by_rows:
         if whole.keys().isdisjoint((j, *by)):
             whole[j] = by
             in_part = {i: levels for i, levels in in_part.items() if i not in (j, *by)}
@@ -136,6 +139,22 @@ def _by_counts(graph: Edges, coding: Coding, rows: NDArray[np.generic]) -> dict[
                 found[j] = by
                 break
     return found
+
+
+def _by_ranges(graph: Edges, coding: Coding, rows: NDArray[np.generic]) -> Iterator[tuple[int, tuple[int]]]:
+    """Yield the categories whose levels are ranges of a neighbour that is a number, such as groups of ages."""
+    for edge in zip(graph.causes.tolist(), graph.children.tolist(), strict=True):
+        j, i = sorted(edge, key=lambda k: not coding.variables[k].is_category)
+        if coding.variables[j].is_category and not coding.variables[i].is_category and _are_ranges(rows, j, i):
+            yield j, (i,)
+
+
+def _are_ranges(rows: NDArray[np.generic], j: int, i: int) -> bool:
+    """Return whether the levels of category j, each with enough rows, are ranges of number i that do not overlap."""
+    numbers = [rows[rows[:, j] == level, i] for level in np.unique(rows[:, j])]
+    ranges = sorted((own.min(), own.max()) for own in numbers)
+    are_usable = len(numbers) > 1 and min(map(len, numbers)) >= _ROWS_PER_COMBINATION
+    return are_usable and all(low[1] < high[0] for low, high in itertools.pairwise(ranges))
 
 
 def _function_of(rows: NDArray[np.generic], j: int, others: Sequence[int]) -> tuple[int, ...]:

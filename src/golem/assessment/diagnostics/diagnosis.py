@@ -46,8 +46,8 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
 
     The findings are sorted: warnings first, then notes, then what is fine, each in the order of importance. With
     environments, the first ones are "hard-targets" (that still depend on their parents), "off-target" (shifts of
-    other variables), "target-effects" and "small-environments". Then, in this order, come "dependent-rows" (rows
-    depend on the rows before them), "odd-values" (codes for missing values, row numbers), "spikes" (at 0),
+    other variables), "target-effects" and "small-environments". Then, in this order, come "dependent-rows" (on the
+    rows before them, or copies), "odd-values" (codes for missing values, row numbers), "spikes" (at 0),
     "influential-rows", "outliers", "linearity", "independence" (of residuals and parents), "rows" (too few),
     "density" (too many edges), "equal-variances", "units" (how much remains when the columns are standardized),
     "search" (edges that a second search does not find), "directions" (undecided ones), "direction-conflicts"

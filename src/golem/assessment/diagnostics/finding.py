@@ -61,8 +61,8 @@ class Diagnosis:
     findings : list of Finding
         The findings.
     effective_rows : int, optional
-        If rows depend on the rows before them: the number of independent rows that have as much information. Everything
-        that measures confidence is then overstated.
+        If rows depend on each other: the number of independent rows that have as much information. Everything that
+        measures confidence is then overstated.
 
     Examples
     --------

@@ -111,7 +111,12 @@ class CsvFile:
             path.stat().st_size,
             columns,
             not has_header,
-            dataclasses.replace(form, has_header=has_header, decimal_comma=decimal_comma),
+            dataclasses.replace(
+                form,
+                has_header=has_header,
+                decimal_comma=decimal_comma,
+                doubtful=form.doubtful if header is None else (),
+            ),
             begin + (len(lines[first]) if has_header else 0),
             is_compressed,
             Markers.of(na, columns),

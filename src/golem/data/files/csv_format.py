@@ -30,7 +30,7 @@ class CsvFormat:
     """The format of a text table.
 
     With `row_names`, the first of the columns contains R's row names and has no name. `padding` is the number of fields
-    without names and values at the end of each line.
+    without names and values at the end of each line. `doubtful` are the numbers in a header that may be a row of data.
     """
 
     separator: str
@@ -40,6 +40,7 @@ class CsvFormat:
     columns: int
     row_names: bool = False
     padding: int = 0
+    doubtful: tuple[str, ...] = ()
 
 
 def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) -> CsvFormat:
@@ -47,9 +48,10 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
 
     The separator splits every line into the same number of fields and leaves as many numbers as possible below the
     first line. The first line is a header if one of its fields is not a number, or if its fields are increasing whole
-    numbers (such as years) and the numbers below are not whole. A header may lack one field: the one above row names,
-    or the empty one at the end of the other lines. If the comma is not the separator, `1,5` is a number. Fields in `na`
-    are missing numbers.
+    numbers (such as years) and the numbers below are not whole. A first line of numbers and text is a row of data if it
+    has numbers above all columns of numbers, and a text that occurs below. A header may lack one field: the one above
+    row names, or the empty one at the end of the other lines. If the comma is not the separator, `1,5` is a number.
+    Fields in `na` are missing numbers.
 
     Examples
     --------
@@ -73,11 +75,8 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
     separator = _best_separator(numbered, [named] if named else list(_SEPARATORS), na)
     header, *body = _rows(list(numbered.values()), separator)
     decimal_comma = separator != "," and any(DECIMAL_COMMA.fullmatch(field) for row in (header, *body) for field in row)
-    # A first line with numbers and markers of missing values is a row of data.
-    marked = any(is_number(field, True) and field for field in header)
-    has_names = not all(
-        is_number(field, separator != ",", na) or (marked and field.lower() in USUAL_MARKERS) for field in header
-    )
+    numbers, repeats = _first_row(header, body, separator != ",", na)
+    has_names = not repeats and not all(_fits_numbers(field, header, separator != ",", na) for field in header)
     # A blank first field, as left by a saved row index, also indicates a header: data hardly ever start with one.
     index = len(body) > 0 and header[0] == "" and body[0][0] != ""
     has_header = has_names or index or _counts(header, body)
@@ -88,7 +87,8 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
         _refuse_thousands(names, _rows(lines, separator))
     padding = _empty_end([[*header, ""] if is_short else header, *body])
     columns = len(header) + is_short - padding
-    return CsvFormat(separator, has_header, decimal_comma, encoding, columns, row_names, padding)
+    doubtful = () if not has_names or index or _increase(numbers) else tuple(numbers)
+    return CsvFormat(separator, has_header, decimal_comma, encoding, columns, row_names, padding, doubtful)
 
 
 def table_start(lines: Iterable[str]) -> int:
@@ -230,9 +230,44 @@ def _counts(header: list[str], body: list[list[str]]) -> bool:
     numbers = [int(field) for field in header]
     if len(numbers) > 2 and numbers == list(range(len(numbers))):  # as pandas numbers columns
         return True
-    grows = all(a < b for a, b in itertools.pairwise(numbers))
     broken = sum(not re.fullmatch(r"[+-]?\d+", field) for field in body[0])
-    return len(numbers) > 1 and grows and broken > len(numbers) / 2
+    return _increase(header) and broken > len(numbers) / 2
+
+
+def _increase(fields: Sequence[str]) -> bool:
+    """Return whether fields are increasing whole numbers, such as years."""
+    whole = len(fields) > 1 and all(re.fullmatch(r"\d+", field) for field in fields)
+    return whole and all(int(a) < int(b) for a, b in itertools.pairwise(fields))
+
+
+def _first_row(
+    header: list[str], body: list[list[str]], decimal_comma: bool, na: Sequence[str]
+) -> tuple[list[str], bool]:
+    """Return the numbers of a first line that may be a row of data, and whether one of its texts occurs below.
+
+    It may be one if it has numbers, and no text above a column of numbers.
+    """
+    if not body or len(body[0]) != len(header):
+        return [], False
+    numbers, repeats = [], False
+    for field, *cells in zip(header, *body, strict=True):
+        if all(is_number(cell, decimal_comma, na) for cell in cells):
+            if not _fits_numbers(field, header, decimal_comma, na):
+                return [], False
+            numbers += [field] if _has_digits(field) and any(map(_has_digits, cells)) else []
+        else:
+            repeats |= field in cells and not is_number(field, decimal_comma, na)
+    return numbers, repeats and bool(numbers)
+
+
+def _has_digits(field: str) -> bool:
+    return any(character.isdigit() for character in field)
+
+
+def _fits_numbers(field: str, header: list[str], decimal_comma: bool, na: Sequence[str]) -> bool:
+    """Return whether a field is a number, a missing value or, next to numbers, a marker of missing values."""
+    marked = any(is_number(other, True) and other for other in header)
+    return is_number(field, decimal_comma, na) or (marked and field.lower() in USUAL_MARKERS)
 
 
 def is_number(field: str, decimal_comma: bool, na: Sequence[str] = ()) -> bool:

@@ -259,6 +259,14 @@ def _chosen(file: TableFile, columns: Sequence[str] | None, drop: Sequence[str])
         index = _saved_index(file)
         columns = [name for name in file.names if name not in index]
         _warn_of_ignored_columns(file, [] if set(index) <= set(drop) else index)
+    if isinstance(file, CsvFile) and (numbers := file.form.doubtful):
+        warnings.warn(
+            f"{source_name(file.path)}: The first line is used as the names of the columns, although it contains the "
+            f"number{'s' * (len(numbers) > 1)} {quoted(numbers)}. If it is a row of data, use "
+            "header=False. Otherwise use header=True to avoid this warning.",
+            DataWarning,
+            stacklevel=4,
+        )
     names = [name for name in columns if name not in drop]
     if not names:
         raise ValueError(f"All columns are dropped: {quoted(file.names)}. Keep at least two.")

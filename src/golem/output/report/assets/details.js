@@ -176,11 +176,11 @@ function edgeDetails(chosen) {
   const [source, target] = [names[edge.source], names[edge.target]];
   const interval = (low, high) => (low === undefined || low === null ? null : `${number(low)} to ${number(high)}`);
   const direction = edge.undirected ? "undecided in this equivalence class" : own ? DIRECTIONS[directionOf(edge)].text : null;
-  const share = (value, way) => (value === undefined || value === null ? null : `${percent(value)} of the replicates${way}${content.overstated ? " (too high: neighbouring rows depend on each other)" : ""}`);
+  const share = (value, way) => (value === undefined || value === null ? null : `${percent(value)} of the replicates${way}${content.overstated ? " (too high: rows depend on each other)" : ""}`);
   const facts = [
     ["Strength", edge.edge_strength == null ? null : `${number(edge.edge_strength, 3)} (gain in log-likelihood from the edge)`],
     ["Weight (original units)", edge.weight == null ? null : number(edge.weight, 4)],
-    ["Standard error (original units)", edge.standard_error == null ? null : `${number(edge.standard_error, 2)} ${content.overstated ? "(too small: neighbouring rows depend on each other)" : "assuming the graph is right and the rows are independent"}`],
+    ["Standard error (original units)", edge.standard_error == null ? null : `${number(edge.standard_error, 2)} ${content.overstated ? "(too small: rows depend on each other)" : "assuming the graph is right and the rows are independent"}`],
     ["Interval of the weight (original units)", interval(edge.weight_low, edge.weight_high)],
     ["", outsideText(edge)],
     ["Weight (standardized)", edge.standardized_weight == null ? null : number(edge.standardized_weight, 3)],
