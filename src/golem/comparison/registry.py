@@ -13,7 +13,7 @@ from golem.comparison.other_packages import OTHER_PACKAGES, Estimate, OtherPacka
 from golem.data.environments import Environments
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
-from golem.estimator.category_settings import ScoreName, with_numbers, without_categories
+from golem.estimator.category_settings import ScoreName, possible_codes, with_numbers, without_categories
 from golem.estimator.golem import Golem
 from golem.runtime.types import Matrix
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
@@ -154,7 +154,7 @@ def learn(
     if tables is None and name in INTERVENTIONAL:
         raise ValueError(f"{name} needs environments and their targets.")
     if name in _BY_CATEGORIES:
-        _require_categories(name, moments)
+        _require_categories(name, moments, rows)
     if name in OTHER_PACKAGES:
         return _learn_elsewhere(OTHER_PACKAGES[name], name, rows, knowledge, tables)
     model = METHODS[name].model().set_params(knowledge=knowledge)
@@ -171,13 +171,12 @@ def learn(
     return Estimate(model.cpdag_, True, member)
 
 
-def _require_categories(name: str, moments: Moments) -> None:
+def _require_categories(name: str, moments: Moments, rows: Matrix | None) -> None:
     """Raise a ValueError if a table has no categories, or numbers that the score of a method cannot use."""
     if moments.coding is None:
-        raise without_categories(name, "order", moments.variables[0])
-    numbers = [variable.name for variable in moments.coding.variables if not variable.is_category]
-    if numbers and name != _BY_CATEGORIES[0]:
-        raise with_numbers(name, _BY_CATEGORIES[0], numbers)
+        raise without_categories(name, "order", possible_codes(rows, moments.names))
+    if not moments.coding.is_discrete and name != _BY_CATEGORIES[0]:
+        raise with_numbers(name, _BY_CATEGORIES[0], rows, moments.coding)
 
 
 def _learn_elsewhere(
