@@ -66,7 +66,7 @@ _USE_ENVIRONMENTS = ("order", *INTERVENTIONAL)
 CATEGORY_SCORES: tuple[ScoreName, ...] = ("mixed", "bdeu", "discrete-bic")
 _BY_CATEGORIES = tuple(f"order-{score}" for score in CATEGORY_SCORES)
 # Methods that can learn from categories; order chooses the score, and noise variances do not matter.
-_USE_CATEGORIES = ("order", "order-nv", *_BY_CATEGORIES)
+USE_CATEGORIES = ("order", "order-nv", *_BY_CATEGORIES)
 # golem-* is the paper's recipe; order-* searches over orders; order chooses the noise model from the data and
 # uses the shape of the noise for directions that the equivalence class leaves open. order-soft and order-hard learn
 # from soft and hard interventions. order-mixed, order-bdeu and order-discrete-bic are for tables with categories,
@@ -145,9 +145,9 @@ def learn(
     ValueError
         If the method cannot use the data or the knowledge.
     """
-    if moments.coding is not None and name not in _USE_CATEGORIES:
+    if moments.coding is not None and name not in USE_CATEGORIES:
         raise ValueError(
-            f"{name} needs numbers, and this table has categories. Use {_USE_CATEGORIES[0]} or {_BY_CATEGORIES[0]}."
+            f"{name} needs numbers, and this table has categories. Use {USE_CATEGORIES[0]} or {_BY_CATEGORIES[0]}."
         )
     if tables is not None and name not in _USE_ENVIRONMENTS:
         raise ValueError(f"{name} cannot use environments. The methods that can are {', '.join(_USE_ENVIRONMENTS)}.")
@@ -172,11 +172,17 @@ def learn(
 
 
 def _require_categories(name: str, moments: Moments, rows: Matrix | None) -> None:
-    """Raise a ValueError if a table has no categories, or numbers that the score of a method cannot use."""
+    """Raise a ValueError if a table has no categories, or numbers or gaps that the score of a method cannot use."""
     if moments.coding is None:
         raise without_categories(name, "order", possible_codes(rows, moments.names))
     if not moments.coding.is_discrete and name != _BY_CATEGORIES[0]:
         raise with_numbers(name, _BY_CATEGORIES[0], rows, moments.coding)
+    known = moments.missing
+    if name != _BY_CATEGORIES[0] and known is not None and known.method == "em" and known.cells:
+        raise ValueError(
+            f"missing='em' cannot be used here: {name} counts complete rows. Use missing='drop', or "
+            f"{_BY_CATEGORIES[0]}."
+        )
 
 
 def _learn_elsewhere(
