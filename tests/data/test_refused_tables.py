@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from golem import Golem
 from golem.comparison import compare_file
 from golem.data.table_source import Reading, open_source
 from golem.runtime.progress import Progress
@@ -81,6 +82,18 @@ def test_the_summary_comes_before_the_error_about_a_constant_category(tmp_path):
     message, lines = read(frame().assign(one="same", two=7), tmp_path / "a.csv", "drop")
     assert "Constant columns: 'one', 'two'. Drop them: drop=['one', 'two'], or use drop_dependent=True." in message
     assert len(lines) == 7
+
+
+@pytest.mark.parametrize("missing", ["error", "drop", "em"])
+def test_a_category_with_one_level_and_gaps_is_named_at_once(tmp_path, missing):
+    table = frame().assign(sick=np.where(np.arange(ROWS) % 3, None, "yes"))
+    said = "Column 'sick' has only one level, 'yes', and missing values. Drop it: "
+    message, lines = read(table, tmp_path / "a.csv", missing)
+    assert f"{said}drop=['sick']. To keep 'sick', write 'no' or similar into its empty cells" in message
+    assert lines[-1].split() == ["sick", "category", "40", "1", "yes", "(20)"]
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        Golem(missing=missing).fit(table)
+    assert said in str(error.value)
 
 
 def test_a_table_of_identifiers_alone_is_refused(tmp_path):

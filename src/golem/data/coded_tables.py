@@ -108,6 +108,8 @@ class CodedTable:
         if self.coding.is_numeric:
             return Moments.from_rows(self.rows, self.coding.names, missing=missing, progress=progress)
         absent, names = np.isnan(self.rows), self.coding.names
+        if any(len(v.levels) == 1 and absent[:, j].any() for j, v in enumerate(self.coding.variables)):
+            raise unusable_error(unusable_in_table(self.rows, self.coding))
         checked = self.rows if missing == "error" else np.where(absent, 0.0, self.rows)
         require_finite(checked, names, em=not self.coding.is_discrete)
         used = self.complete() if missing == "drop" else self
