@@ -196,6 +196,14 @@ def test_settings_without_a_meaning_are_refused(settings, columns, message):
         Golem(**settings).fit(mixed_table(60)[columns])
 
 
+@pytest.mark.parametrize("noise", ["ev", "nv"])
+def test_the_papers_recipe_needs_numbers(noise):
+    with pytest.raises(
+        ValueError, match=r"The paper's recipe \(Golem\.paper\) needs a table of numbers.*Use Golem\(\)\."
+    ):
+        Golem.paper(noise).fit(mixed_table(60))
+
+
 def test_advice_about_scores_can_be_followed():
     table = mixed_table(200)
     table["ward"] = np.arange(200) % 3.0

@@ -122,6 +122,11 @@ def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str, is_c
     refused = {}
     useless = _only_for_numbers(model)
     without = f" without {', '.join(useless)}" if useless else ""
+    if not isinstance(solver, Order) and model.cycles == "paper":
+        raise ValueError(
+            "The paper's recipe (Golem.paper) needs a table of numbers, and the score "
+            f"{score!r} is for tables with categories. Use Golem()."
+        )
     if not isinstance(solver, Order):
         refused["solver"] = f"needs solver='order'{without}"
     if model.noise == "ev":
