@@ -46,7 +46,8 @@ def report_model(
     """Write the report of a fitted model, with a bootstrap if one is given, and with what the supplement has.
 
     With `rows`, the table that the model was fitted to, the page summarizes its columns. It also has a scatter plot per
-    edge, unless there are categories, and so contains values of up to 300 rows. `options` are `truth`, `other` and `title`, as in `report_document`.
+    edge, unless there are categories, and so contains values of up to 300 rows. `options` are `truth`, `other` and
+    `title`, as in `report_document`.
 
     Examples
     --------
