@@ -53,10 +53,17 @@ def test_all_unusable_columns_are_named_after_the_summary(tmp_path, name, missin
     assert "Column 'day' contains dates or times, such as '2020-01-01" in message
     assert "Constant columns: 'one', 'two'. Columns 'x' and 'again' are copies of each other" in message
     assert "Drop them: drop=['name', 'day', 'one', 'two', 'again']. To keep 'name', group its values." in message
-    assert [line.split()[0] for line in lines[2:]] == [c for c in bad() if c != "day" or name == "a.csv"]
+    assert [line.split()[0] for line in lines[2:]] == list(bad())
     assert [line.split()[:4] for line in lines if line.startswith("name")] == [["name", "text", "0", "60"]]
-    if name == "a.csv":
-        assert lines[0] == "Table: 60 rows, 8 columns (4 numbers, 2 categories, 1 date, 1 text)"
+    assert lines[0] == "Table: 60 rows, 8 columns (4 numbers, 2 categories, 1 date, 1 text)"
+
+
+def test_dates_of_parquet_are_in_the_summary(tmp_path):
+    days = pd.Series(pd.date_range("2020-01-01", periods=ROWS)).dt.date.where(np.arange(ROWS) > 1)
+    always = pd.Series([pd.Timedelta(days=1)] * ROWS)
+    message, lines = read(frame().assign(day=days, stay=always), tmp_path / "a.parquet")
+    assert [line.split()[:4] for line in lines[-2:]] == [["day", "date", "2", "58"], ["stay", "date", "0", "1"]]
+    assert "categorical" not in message
 
 
 def test_a_comparison_names_them_too(tmp_path):

@@ -132,7 +132,7 @@ def identifiers(name: str, counts: Counts, n: int | None, chosen: bool = False) 
 
 def dates(name: str, example: str, counts: Counts = NO_COUNTS) -> Unusable:
     """Describe a column of dates or times; `counts` has the rows per value, if they were counted."""
-    few = bool(counts) and not _are_too_many(len(counts), sum(counts.values()))
+    few = len(counts) > 1 and not _are_too_many(len(counts), sum(counts.values()))
     category = f", or use each date as a category: {as_categories([name])}" if few else ""
     such = f", such as {example!r}" if example else ""
     reason = f"Column {name!r} contains dates or times{such}."
