@@ -23,6 +23,8 @@ def test_a_fit_prints_writes_and_repeats(table, tmp_path):
     result = golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out", "--bootstrap", 4, "--no-diagnose", "--scatter")
     assert "There are no scatter plots (--scatter), because the table has categories." in result.output
     assert "learned from random halves of the rows" in result.output
+    for text in (result.output, (tmp_path / "out" / "report.html").read_text()):
+        assert "some low frequencies are due to the smaller number of rows" in " ".join(text.split())
     assert "strength: gain in log-likelihood from the edge" in result.output
     assert "score for mixed tables (degenerate Gaussian)" in result.output
     assert {path.name for path in (tmp_path / "out").iterdir()} == {

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from golem.assessment.bootstrap_result import HALVES
 from golem.assessment.diagnostics.edge_scatter import EdgeScatter, model_scatters
 from golem.data.coded_tables import CodedTable
 from golem.data.table_input import eager_frame, is_table
@@ -134,6 +135,7 @@ def report_document(
             version=__version__,
             score_words=words,
             penalty=_first_penalty(document),
+            halves=HALVES,
         )
     except RecursionError:
         raise ValueError("The settings in the graph document are nested too deeply for a page.") from None
