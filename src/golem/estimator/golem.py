@@ -300,11 +300,11 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
                 return self._conclude(*run_search(self, solver, noise), given_rows(own_rows, rows))
             return self._conclude(*run_recipe(self, solver, noise, own_rows, file))
 
-    def _prepare(self, X: Any, solver: Order | Adam | LBFGS, more: RowSource) -> Array | None:
+    def _prepare(self, X: Any, solver: Order | Adam | LBFGS, more: RowSource = None) -> Array | None:
         """Read and check the data; return their rows if there are any. `more` are rows of moments."""
         self.environments_ = None
         self.moments_, rows = read_data(self, X, incomplete=isinstance(solver, Order))
-        require_numbers(self, given_rows(rows, more), isinstance(X, Moments) or is_table(X))
+        require_numbers(self, more if rows is None else rows, isinstance(X, Moments) or is_table(X))
         self.missing_ = self.moments_.missing
         warn_of_codes(X, stacklevel=4)
         bounded, checked = isinstance(solver, Order), checks_independence(self, solver)
