@@ -23,6 +23,8 @@ def test_a_fit_prints_writes_and_repeats(table, tmp_path):
     result = golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out", "--bootstrap", 4, "--no-diagnose", "--scatter")
     assert "There are no scatter plots (--scatter), because the table has categories." in result.output
     assert "learned from random halves of the rows" in result.output
+    for text in (result.output, (tmp_path / "out" / "report.html").read_text()):
+        assert "some low frequencies are due to the smaller number of rows" in " ".join(text.split())
     assert "strength: gain in log-likelihood from the edge" in result.output
     assert "score for mixed tables (degenerate Gaussian)" in result.output
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
@@ -104,6 +106,12 @@ def test_compare_says_how_it_uses_codes(table, tmp_path):
     assert "use --categorical ward." in found
 
 
+def test_compare_names_the_methods_that_need_numbers(table, tmp_path):
+    note = "Not run because they need numbers, and this table has categories: order-ev, notears"
+    assert note in _compared(table, tmp_path)
+    assert note not in _compared(table, tmp_path, "--methods", "order")
+
+
 def test_compare_warns_of_levels_with_one_row(table, tmp_path):
     once = table.assign(kind=["c", *table["kind"][1:]])
     found = _compared(once, tmp_path, "--methods", "order")
@@ -114,14 +122,15 @@ def test_compare_warns_of_levels_with_one_row(table, tmp_path):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (["size", "cost"], "order-bdeu needs categories, but all columns are numbers. Use order, or declare the "
-        "columns that are categories, e.g. --categorical size."),
-        (["kind", "size"], "order-bdeu needs a table of categories, but 1 column is a number: 'size'. Use order-mixed. "
-        "If these numbers are codes of categories, use --categorical size."),
+        (["size", "ward"], "order-bdeu needs categories, but all columns are numbers. Use order, or declare the "
+        "columns that are categories, e.g. --categorical ward."),
+        (["kind", "ward"], "order-bdeu needs a table of categories, but 1 column is a number: 'ward'. Use order-mixed. "
+        "If these numbers are codes of categories, use --categorical ward."),
     ],
 )  # fmt: skip
 def test_compare_names_options_in_the_messages_of_methods(table, tmp_path, columns, message):
-    assert message in _compared(table[columns], tmp_path, "--methods", "order,order-bdeu")
+    options = ("--numeric", "ward", "--methods", "order,order-bdeu")
+    assert message in _compared(table.assign(ward=np.arange(80) % 4)[columns], tmp_path, *options)
     assert message in (tmp_path / "out" / "comparison.csv").read_text()
 
 

@@ -432,6 +432,8 @@ def test_tables_with_categories_are_compared_by_their_scores():
     holes = discrete.assign(a=np.where(np.arange(200) > 3, a, None))
     found = compare(holes, ["order", "order-bdeu"], missing="em")
     assert [row.status for row in found.rows] == ["done", "error"]
+    because = "order-bdeu counts complete rows. Use missing='drop', or order-mixed."
+    assert found.rows[1].message == f"missing='em' cannot be used here: {because}"
     assert found.settings["score"] == "mixed"
     of_numbers = ["pc", "order-ev", "golem-ev", "order-soft"]
     found = compare(mixed, [*of_numbers, "order-bdeu"])

@@ -183,16 +183,43 @@ def test_em_is_not_advised_if_no_row_is_complete_because_of_categories(tmp_path)
 
 
 @pytest.mark.filterwarnings("ignore:.* levels with")
-def test_em_names_the_levels_that_other_categories_determine():
+def test_em_computes_the_moments_of_levels_that_other_categories_determine():
     rng, same = np.random.default_rng(4), np.arange(200) < 8
     table = pd.DataFrame({name: np.where(same, "other", rng.choice(["x", "y"], 200)) for name in ("one", "two")})
     table["size"] = np.where(np.arange(200) == 50, np.nan, rng.normal(size=200))
-    message = "Level 'other' of 'two' is determined by 'one'. If a level stands for missing values, use"
-    with pytest.raises(ValueError, match=message):
-        CodedTable.read(table).moments("em")
-    table["copy"] = table["one"]
-    with pytest.raises(ValueError, match="Category 'copy' is determined by 'one'"):
-        CodedTable.read(table[["one", "size", "copy"]]).moments("em")
+    table["copy"] = table["one"].where(np.arange(200) != 60)
+    whole = CodedTable.read(table).moments("em")
+    alone = CodedTable.read(table[["one", "two", "size"]]).moments("em")
+    place = {name: k for k, name in enumerate(whole.names)}
+    same_columns = [place[name.replace("one", "copy")] for name in alone.names]
+    for columns in ([place[name] for name in alone.names], same_columns):
+        np.testing.assert_allclose(whole.covariance[np.ix_(columns, columns)], alone.covariance, atol=1e-6)
+        np.testing.assert_allclose(whole.mean[columns], alone.mean, atol=1e-6)
+    np.testing.assert_allclose(whole.covariance[place["two=other"]], whole.covariance[place["one=other"]], atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.* levels with")
+def test_em_uses_columns_that_differ_only_in_incomplete_rows():
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame({"one": rng.choice(["x", "y"], 200), "size": rng.normal(size=200)})
+    table["two"] = table["one"]
+    table.loc[:4, ["two", "size"]] = ["x", np.nan]
+    moments = CodedTable.read(table).moments("em")
+    one, two = (
+        moments.names.index(next(n for n in moments.names if n.startswith(f"{name}="))) for name in ("one", "two")
+    )
+    differ = (table["one"] != table["two"]).mean()
+    assert differ > 0
+    correlation = moments.covariance[one, two] / np.sqrt(moments.variances[one] * moments.variances[two])
+    assert abs(correlation) < 1 - differ
+
+
+def test_em_refuses_numbers_that_other_numbers_determine():
+    data = frame().assign(weight=np.random.default_rng(9).normal(size=120))
+    data["double"] = 2 * data["weight"]
+    data.loc[5, "age"] = np.nan
+    with pytest.raises(ValueError, match="'weight' and 'double' are copies of each other"):
+        CodedTable.read(data).moments("em")
 
 
 def test_levels_without_complete_rows_have_no_column():

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from golem import Golem
 from golem.comparison import compare_file
 from golem.data.table_source import Reading, open_source
 from golem.runtime.progress import Progress
@@ -52,10 +53,17 @@ def test_all_unusable_columns_are_named_after_the_summary(tmp_path, name, missin
     assert "Column 'day' contains dates or times, such as '2020-01-01" in message
     assert "Constant columns: 'one', 'two'. Columns 'x' and 'again' are copies of each other" in message
     assert "Drop them: drop=['name', 'day', 'one', 'two', 'again']. To keep 'name', group its values." in message
-    assert [line.split()[0] for line in lines[2:]] == [c for c in bad() if c != "day" or name == "a.csv"]
+    assert [line.split()[0] for line in lines[2:]] == list(bad())
     assert [line.split()[:4] for line in lines if line.startswith("name")] == [["name", "text", "0", "60"]]
-    if name == "a.csv":
-        assert lines[0] == "Table: 60 rows, 8 columns (4 numbers, 2 categories, 1 date, 1 text)"
+    assert lines[0] == "Table: 60 rows, 8 columns (4 numbers, 2 categories, 1 date, 1 text)"
+
+
+def test_dates_of_parquet_are_in_the_summary(tmp_path):
+    days = pd.Series(pd.date_range("2020-01-01", periods=ROWS)).dt.date.where(np.arange(ROWS) > 1)
+    always = pd.Series([pd.Timedelta(days=1)] * ROWS)
+    message, lines = read(frame().assign(day=days, stay=always), tmp_path / "a.parquet")
+    assert [line.split()[:4] for line in lines[-2:]] == [["day", "date", "2", "58"], ["stay", "date", "0", "1"]]
+    assert "categorical" not in message
 
 
 def test_a_comparison_names_them_too(tmp_path):
@@ -81,6 +89,18 @@ def test_the_summary_comes_before_the_error_about_a_constant_category(tmp_path):
     message, lines = read(frame().assign(one="same", two=7), tmp_path / "a.csv", "drop")
     assert "Constant columns: 'one', 'two'. Drop them: drop=['one', 'two'], or use drop_dependent=True." in message
     assert len(lines) == 7
+
+
+@pytest.mark.parametrize("missing", ["error", "drop", "em"])
+def test_a_category_with_one_level_and_gaps_is_named_at_once(tmp_path, missing):
+    table = frame().assign(sick=np.where(np.arange(ROWS) % 3, None, "yes"))
+    said = "Column 'sick' has only one level, 'yes', and missing values. Drop it: "
+    message, lines = read(table, tmp_path / "a.csv", missing)
+    assert f"{said}drop=['sick']. To keep 'sick', write 'no' or similar into its empty cells" in message
+    assert lines[-1].split() == ["sick", "category", "40", "1", "yes", "(20)"]
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        Golem(missing=missing).fit(table)
+    assert said in str(error.value)
 
 
 def test_a_table_of_identifiers_alone_is_refused(tmp_path):

@@ -196,6 +196,36 @@ def test_settings_without_a_meaning_are_refused(settings, columns, message):
         Golem(**settings).fit(mixed_table(60)[columns])
 
 
+@pytest.mark.parametrize("noise", ["ev", "nv"])
+def test_the_papers_recipe_needs_numbers(noise):
+    with pytest.raises(
+        ValueError, match=r"The paper's recipe \(Golem\.paper\) needs a table of numbers.*Use Golem\(\)\."
+    ):
+        Golem.paper(noise).fit(mixed_table(60))
+
+
+def test_advice_about_scores_can_be_followed():
+    table = mixed_table(200)
+    table["ward"] = np.arange(200) % 3.0
+    cases = [
+        ("gaussian", ["kind", "sick"], "Use score_function='auto'."),
+        ("gaussian", ["kind", "dose"], "Use score_function='auto'."),
+        ("gaussian", ["kind", "dose", "size"], "Use score_function='auto', or drop it: X.drop(columns=['kind'])."),
+        ("bdeu", ["kind", "dose", "ward"], "Use score_function='mixed'."),
+        ("mixed", ["dose", "size"], "Use score_function='auto'."),
+    ]
+    for score, columns, advice in cases:
+        with pytest.raises(ValueError, match="needs") as error:
+            Golem(score_function=score).fit(table[columns])
+        assert str(error.value).endswith(f" {advice}")
+    for score, columns in (("bdeu", ["kind", "sick", "ward"]), ("mixed", ["dose", "ward"])):
+        with pytest.raises(ValueError, match=r"X\.astype\({'ward': 'category'}\)\.$"):
+            Golem(score_function=score).fit(table[columns])
+        Golem(score_function=score).fit(table[columns].astype({"ward": "category"}))
+    with pytest.raises(ValueError, match=r"categories, in a DataFrame\.$"):
+        Golem(score_function="mixed").fit(table[["dose", "ward"]].to_numpy())
+
+
 def test_missing_values_are_dropped_or_estimated():
     table = mixed_table(400)
     gaps = table.astype({"kind": object})
@@ -222,13 +252,6 @@ def test_em_without_gaps_changes_nothing_in_a_table_of_categories(recwarn):
     assert [model.score_, model.missing_.sentence] == ["discrete-bic", "No values are missing in 800 rows."]
     assert not [warning for warning in recwarn if "EM" in str(warning.message)]
     assert bootstrap(model, discrete_table(), 2).replicates == 2
-
-
-def test_a_score_for_categories_names_a_column_of_the_table():
-    with pytest.raises(ValueError, match=r"X\.astype\({'dose': 'category'}\)\.$"):
-        Golem(score_function="mixed").fit(mixed_table(400)[["dose", "size"]])
-    with pytest.raises(ValueError, match="declare the columns that are categories, in a DataFrame"):
-        Golem(score_function="mixed").fit(mixed_table(400)[["dose", "size"]].to_numpy())
 
 
 def test_em_in_a_table_of_categories_says_that_it_changes_the_score():

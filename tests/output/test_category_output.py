@@ -117,6 +117,12 @@ def test_formats_without_weights_can_be_written(model, tmp_path, format):
     assert export_graph(model, tmp_path / "graph.txt", format).stat().st_size > 20
 
 
+@pytest.mark.parametrize("cpdag", [False, True])
+def test_pgmpy_says_that_it_needs_numbers(model, tmp_path, cpdag):
+    with pytest.raises(ValueError, match=r"has categories.*Fit only the numeric columns, or export .* such as graphml"):
+        export_graph(model, tmp_path / "model.json", "pgmpy", cpdag=cpdag)
+
+
 def test_lavaan_says_what_to_do_with_categories(model, tmp_path):
     text = export_graph(model, tmp_path / "model.txt", "lavaan").read_text()
     assert "# This graph has categories: kind, flag. lavaan needs numbers.\n" in text

@@ -109,6 +109,8 @@ def test_the_class_of_a_model(model, tmp_path):
         graph = read_graph(export_graph(model, tmp_path / f"class.{ending}", cpdag=True))
         np.testing.assert_array_equal(graph.aligned(tuple(NAMES)) != 0, model.cpdag_)
         assert not graph.weighted
+    with pytest.raises(ValueError, match=r"an equivalence class has none\. Export without cpdag=True, or use dagitty"):
+        graph_text(model, "pgmpy", cpdag=True)
 
 
 def test_the_class_of_an_edge_list_without_weights(tmp_path):

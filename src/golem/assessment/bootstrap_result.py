@@ -18,6 +18,8 @@ from golem.runtime.types import BoolMatrix, Matrix
 
 # Quantiles are computed in blocks of this many numbers.
 _BLOCK = 1 << 24
+# What to keep in mind about frequencies in halves of the rows.
+HALVES = "A half supports fewer edges than all rows, so some low frequencies are due to the smaller number of rows."
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,7 +84,7 @@ def compare(
     knowledge is reported in the table, and the others still run. Ctrl-C keeps the results so far (exit code 130).
     """
     skip_slow_imports()
-    from golem.comparison.registry import PAPER_RECIPE, require_known
+    from golem.comparison.registry import PAPER_RECIPE, USE_CATEGORIES, require_known
     from golem.comparison.report import report_comparison
     from golem.comparison.result import RESULT_FILES
     from golem.comparison.run import compare_file, default_methods, packages_not_installed
@@ -142,7 +142,10 @@ def compare(
         print(json.dumps([vars(row) for row in result.rows]))  # noqa: T201
     elif not quiet:
         _print_comparison(result, output)
-        everything = everything and not result.settings.get("score")  # other methods cannot use categories
+        if everything and result.settings.get("score"):
+            everything = False
+            listed = ", ".join(name for name in default_methods() if name not in USE_CATEGORIES)
+            out.print(f"\nNot run because they need numbers, and this table has categories: {listed}")
         if everything and not paper and environment is None:
             listed = ", ".join(PAPER_RECIPE)
             out.print(f"\nNot run because the paper's recipe takes minutes: {listed}. Add them with --paper.")

@@ -191,14 +191,17 @@ def _knowledge_sentence(knowledge: dict[str, list[list[str]]]) -> str:
 
 def _print_bootstrap(bootstrap: Bootstrap, has_intervals: bool) -> None:
     """Explain the columns of the bootstrap."""
+    from golem.assessment.bootstrap_result import HALVES
+
     drawn = "random halves of the rows" if bootstrap.unit == "halves" else f"resampled {bootstrap.unit}"
     interval = f"  interval   middle {bootstrap.level:.0%} of the weights (0 if a graph lacks or reverses the edge)"
     wanted = f" (of {bootstrap.requested} requested)" if bootstrap.interrupted else ""
     em = ", with EM on each resample" if bootstrap.em else ""
     few = " This is too few for reliable numbers; use 100." if bootstrap.replicates < _FEW_REPLICATES else ""
     consensus = counted(int(bootstrap.consensus.sum()), "edge")
+    half = f" {HALVES}" if bootstrap.unit == "halves" else ""
     for line in (
-        f"Bootstrap: {bootstrap.replicates} graphs{wanted} learned from {drawn}{em}.{few}",
+        f"Bootstrap: {bootstrap.replicates} graphs{wanted} learned from {drawn}{em}.{half}{few}",
         *([interval] if has_intervals else []),
         "  connected  share of the graphs that connect the two variables",
         "  directed   share of the graphs with this direction (undecided edges count half)",

@@ -13,7 +13,7 @@ from golem.comparison.other_packages import OTHER_PACKAGES, Estimate, OtherPacka
 from golem.data.environments import Environments
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
-from golem.estimator.category_settings import ScoreName, with_numbers, without_categories
+from golem.estimator.category_settings import ScoreName, possible_codes, with_numbers, without_categories
 from golem.estimator.golem import Golem
 from golem.runtime.types import Matrix
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
@@ -66,7 +66,7 @@ _USE_ENVIRONMENTS = ("order", *INTERVENTIONAL)
 CATEGORY_SCORES: tuple[ScoreName, ...] = ("mixed", "bdeu", "discrete-bic")
 _BY_CATEGORIES = tuple(f"order-{score}" for score in CATEGORY_SCORES)
 # Methods that can learn from categories; order chooses the score, and noise variances do not matter.
-_USE_CATEGORIES = ("order", "order-nv", *_BY_CATEGORIES)
+USE_CATEGORIES = ("order", "order-nv", *_BY_CATEGORIES)
 # golem-* is the paper's recipe; order-* searches over orders; order chooses the noise model from the data and
 # uses the shape of the noise for directions that the equivalence class leaves open. order-soft and order-hard learn
 # from soft and hard interventions. order-mixed, order-bdeu and order-discrete-bic are for tables with categories,
@@ -145,16 +145,16 @@ def learn(
     ValueError
         If the method cannot use the data or the knowledge.
     """
-    if moments.coding is not None and name not in _USE_CATEGORIES:
+    if moments.coding is not None and name not in USE_CATEGORIES:
         raise ValueError(
-            f"{name} needs numbers, and this table has categories. Use {_USE_CATEGORIES[0]} or {_BY_CATEGORIES[0]}."
+            f"{name} needs numbers, and this table has categories. Use {USE_CATEGORIES[0]} or {_BY_CATEGORIES[0]}."
         )
     if tables is not None and name not in _USE_ENVIRONMENTS:
         raise ValueError(f"{name} cannot use environments. The methods that can are {', '.join(_USE_ENVIRONMENTS)}.")
     if tables is None and name in INTERVENTIONAL:
         raise ValueError(f"{name} needs environments and their targets.")
     if name in _BY_CATEGORIES:
-        _require_categories(name, moments)
+        _require_categories(name, moments, rows)
     if name in OTHER_PACKAGES:
         return _learn_elsewhere(OTHER_PACKAGES[name], name, rows, knowledge, tables)
     model = METHODS[name].model().set_params(knowledge=knowledge)
@@ -171,13 +171,18 @@ def learn(
     return Estimate(model.cpdag_, True, member)
 
 
-def _require_categories(name: str, moments: Moments) -> None:
-    """Raise a ValueError if a table has no categories, or numbers that the score of a method cannot use."""
+def _require_categories(name: str, moments: Moments, rows: Matrix | None) -> None:
+    """Raise a ValueError if a table has no categories, or numbers or gaps that the score of a method cannot use."""
     if moments.coding is None:
-        raise without_categories(name, "order", moments.variables[0])
-    numbers = [variable.name for variable in moments.coding.variables if not variable.is_category]
-    if numbers and name != _BY_CATEGORIES[0]:
-        raise with_numbers(name, _BY_CATEGORIES[0], numbers)
+        raise without_categories(name, "order", possible_codes(rows, moments.names))
+    if not moments.coding.is_discrete and name != _BY_CATEGORIES[0]:
+        raise with_numbers(name, _BY_CATEGORIES[0], rows, moments.coding)
+    known = moments.missing
+    if name != _BY_CATEGORIES[0] and known is not None and known.method == "em" and known.cells:
+        raise ValueError(
+            f"missing='em' cannot be used here: {name} counts complete rows. Use missing='drop', or "
+            f"{_BY_CATEGORIES[0]}."
+        )
 
 
 def _learn_elsewhere(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.data.checks import DataWarning
+from golem.data.coded_em import coded_moments_by_em
 from golem.data.files.batches import count_cells, different_cells
 from golem.data.levels import (
     Counts,
@@ -29,7 +30,7 @@ from golem.data.moments import Moments
 from golem.data.table_errors import UnusableColumnsError, require_finite, row_number
 from golem.data.table_input import are_booleans, eager_frame, is_table, rows_and_names
 from golem.data.unusable import Unusable, unusable_error
-from golem.data.unusable_variables import dependent_variables, unusable_in_table
+from golem.data.unusable_variables import unusable_in_table
 from golem.data.variables import FEW_VALUES, Codes, Coding, Variable, codes_of_numbers, number_levels
 from golem.runtime.names import column_names, positions
 from golem.runtime.progress import Counter
@@ -107,6 +108,8 @@ class CodedTable:
         if self.coding.is_numeric:
             return Moments.from_rows(self.rows, self.coding.names, missing=missing, progress=progress)
         absent, names = np.isnan(self.rows), self.coding.names
+        if any(len(v.levels) == 1 and absent[:, j].any() for j, v in enumerate(self.coding.variables)):
+            raise unusable_error(unusable_in_table(self.rows, self.coding))
         checked = self.rows if missing == "error" else np.where(absent, 0.0, self.rows)
         require_finite(checked, names, em=not self.coding.is_discrete)
         used = self.complete() if missing == "drop" else self
@@ -117,10 +120,10 @@ class CodedTable:
         X, columns = used.coding.expand(used.rows), used.coding.column_names
         record: dict[str, Any] = {}
         if missing == "em" and absent.any():
-            if dependent := dependent_variables(self.rows, self.coding):
-                raise unusable_error(dependent)
+            if unusable := unusable_in_table(self.rows, self.coding):
+                raise unusable_error(unusable)
             rows_in_common(absent, names)  # its error names variables, not their columns
-            moments = Moments.by_em(X, columns, progress=progress)
+            moments = coded_moments_by_em(X, columns, progress)
             assert moments.missing is not None  # EM always records what it found
             record = {"rows_used": moments.missing.rows_used, "iterations": moments.missing.iterations}
         else:
@@ -146,7 +149,7 @@ def drop_for_em(table: CodedTable) -> list[str] | None:
 
     The rows may be those of a sample, so levels that do not occur in them are ignored.
     """
-    found = [variable.name for variable in dependent_variables(table.rows, table.coding) if variable.determined_by]
+    found = [variable.name for variable in unusable_in_table(table.rows, table.coding) if variable.determined_by]
     coding = table.coding.selected([name for name in table.coding.names if name not in found])
     absent = np.isnan(table.rows[:, positions(coding.names, table.coding.names)])
     present = (~absent).astype(float)

@@ -134,7 +134,7 @@ def identifiers(name: str, counts: Counts, n: int | None, chosen: bool = False) 
 
 def dates(name: str, example: str, counts: Counts = NO_COUNTS) -> Unusable:
     """Describe a column of dates or times; `counts` has the rows per value, if they were counted."""
-    few = bool(counts) and not _are_too_many(len(counts), sum(counts.values()))
+    few = len(counts) > 1 and not _are_too_many(len(counts), sum(counts.values()))
     category = f", or use each date as a category: {as_categories([name])}" if few else ""
     such = f", such as {example!r}" if example else ""
     reason = f"Column {name!r} contains dates or times{such}."
@@ -142,10 +142,22 @@ def dates(name: str, example: str, counts: Counts = NO_COUNTS) -> Unusable:
     return Unusable(name, reason=reason, keep=keep, values=counts, kind="date")
 
 
-def without_levels(coding: Coding) -> list[Unusable]:
-    """Return the categories with one level or none."""
+def without_levels(coding: Coding, present: Counts = NO_COUNTS) -> list[Unusable]:
+    """Return the categories with one level or none; `present` has the number of values of columns with gaps."""
     flat = [variable for variable in coding.variables if variable.is_category and len(variable.levels) < 2]
-    return [Unusable(variable.name, is_empty=not variable.levels) for variable in flat]
+    return [
+        _only_level(variable.name, variable.levels[0], present[variable.name])
+        if variable.levels and variable.name in present
+        else Unusable(variable.name, is_empty=not variable.levels)
+        for variable in flat
+    ]
+
+
+def _only_level(name: str, level: str, rows: int) -> Unusable:
+    """Describe a category with one level and missing values."""
+    reason = f"Column {name!r} has only one level, {level!r}, and missing values."
+    keep = "write 'no' or similar into its empty cells, if that is what they mean"
+    return Unusable(name, reason=reason, keep=keep, values={level: rows}, kind="category")
 
 
 def warn_of_similar_levels(counts: Mapping[str, Counts], stacklevel: int = 3) -> None:

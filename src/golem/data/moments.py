@@ -130,15 +130,20 @@ class Moments:
 
     @classmethod
     def by_em(
-        cls, X: Matrix, names: tuple[str, ...], start: Moments | None = None, progress: Counter | None = None
+        cls,
+        X: Matrix,
+        names: tuple[str, ...],
+        start: Moments | None = None,
+        progress: Counter | None = None,
+        checked: bool = False,
     ) -> Moments:
         """Return the moments of rows with missing values (NaN) by EM; `start`: moments of all rows if X is a part.
 
         What makes EM impossible is an error before the first step: columns that cannot be used, and pairs of columns
-        that no row has together.
+        that no row has together. `checked` says that the columns can be used.
         """
         absent = np.isnan(X)
-        if start is None and (found := unusable_in_rows(X, names)):
+        if start is None and not checked and (found := unusable_in_rows(X, names)):
             raise unusable_error(found)
         n = rows_in_common(absent, names)
         some = ~absent.all(axis=1)  # a row without any value has no information

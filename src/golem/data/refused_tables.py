@@ -33,15 +33,20 @@ def describing_refusal(table: TableFiles, progress: Progress) -> Iterator[None]:
         with naming(table.files[0].path):
             raise unusable_error(found) from None
     except MissingValuesError:
-        _described(table, (), progress)
-        raise
+        found = _described(table, (), progress)
+        if not any(column.kind == "category" for column in found):
+            raise
+        # No treatment of missing values gives a column a second level.
+        with naming(table.files[0].path):
+            raise unusable_error(found) from None
 
 
 def _described(table: TableFiles, refused: tuple[Unusable, ...], progress: Progress) -> list[Unusable]:
     """Show the summary of a table; return all columns that cannot be used, given those that cannot be read."""
     found = list(refused)
     while table.size <= _LARGEST:
-        names = {column.name for column in found}
+        # The others can be read.
+        names = {column.name for column in found if column.reason and column.kind != "category"}
         if names.issuperset(table.names):
             break
         try:
@@ -55,6 +60,7 @@ def _described(table: TableFiles, refused: tuple[Unusable, ...], progress: Progr
         coding = typed.coding or Coding.numeric(typed.names)
         summary = TableSummary.of(coding, len(rows.values), rows.values, chosen=typed.numeric)
         summary.with_unusable(found, table.names).show(progress)
-        found += unusable_in_table(rows.values, coding)
+        named = {column.name for column in found}
+        found += [column for column in unusable_in_table(rows.values, coding) if column.name not in named]
         break
     return sorted(found, key=lambda column: table.names.index(column.name))

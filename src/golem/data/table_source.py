@@ -259,7 +259,7 @@ class TableSource:
             return self._read[1]
         if missing == "em" and self._shards == 1 and self._scheduler is None:
             rows = self._rows_for_em(progress)
-            with progress.counting("Gaussian EM, steps") as count:
+            with describing_refusal(self._table, progress), progress.counting("Gaussian EM, steps") as count:
                 self._parts = [moments_by_em(self._table, rows, count)]
         else:
             how: dict[str, Any] = {"missing": missing, "scheduler": self._scheduler}

@@ -31,8 +31,8 @@ _MOST_SENTENCES = 4
 class Unusable:
     """A column that cannot be used, and the columns that determine it; one that is constant or empty has none.
 
-    Of a category, others may determine only some levels. Identifiers (texts) and dates have a `reason`, what to do
-    to `keep` them, and the number of rows per value.
+    Of a category, others may determine only some levels. Identifiers (texts), dates, and categories with one
+    level and missing values have a `reason`, what to do to `keep` them, and the number of rows per value.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Unusable:
     reason: str = ""
     keep: str = ""
     values: Mapping[str, int] = field(default_factory=dict)
-    kind: Literal["text", "date"] = "text"
+    kind: Literal["text", "date", "category"] = "text"
 
 
 def is_constant(moments: Moments) -> NDArray[np.bool_]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from golem.data.levels import without_levels
 from golem.data.moments import Moments
 from golem.data.unusable import Unusable, is_constant, unusable_columns, unusable_error, unusable_in_rows
@@ -55,7 +57,9 @@ def unusable_in_table(rows: Matrix, coding: Coding) -> list[Unusable]:
     """Return the variables of coded rows to drop: categories with one level, and numbers that others determine."""
     names = [variable.name for variable in coding.variables if not variable.is_category]
     numbers = unusable_in_rows(rows[:, positions(names, coding.names)], tuple(names)) if names and len(rows) else []
-    return _in_order([*without_levels(coding), *numbers], coding)
+    present = (~np.isnan(rows)).sum(axis=0)
+    gaps = {name: int(count) for name, count in zip(coding.names, present, strict=True) if count < len(rows)}
+    return _in_order([*without_levels(coding, gaps), *numbers], coding)
 
 
 def unusable_variables(moments: Moments) -> list[Unusable]:
@@ -67,7 +71,9 @@ def unusable_variables(moments: Moments) -> list[Unusable]:
         return unusable_columns(moments)
     names = [variable.name for variable in moments.coding.variables if not variable.is_category]
     numbers = unusable_columns(moments.selected(names)) if names else []
-    return _in_order([*without_levels(moments.coding), *numbers], moments.coding)
+    known = moments.missing
+    gaps = {} if known is None else {name: known.rows_read - count for name, count in known.columns.items()}
+    return _in_order([*without_levels(moments.coding, gaps), *numbers], moments.coding)
 
 
 def _in_order(found: Sequence[Unusable], coding: Coding) -> list[Unusable]:

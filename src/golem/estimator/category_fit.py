@@ -154,7 +154,7 @@ def fit_categories(model: Golem, moments: Moments, rows: RowSource, solver: Orde
     """
     coding = moments.coding
     assert coding is not None
-    model.score_ = choose_score(model, solver, moments, rows is not None)
+    model.score_ = choose_score(model, solver, moments, rows)
     assert isinstance(solver, Order)  # other solvers are refused
     if len(coding.names) < 2:
         raise too_few_columns(coding.names)

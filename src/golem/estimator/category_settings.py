@@ -7,8 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from golem.data.checks import DataWarning
+from golem.data.levels import are_few_integers
 from golem.data.moments import Moments
+from golem.data.variables import Coding, number_levels
+from golem.estimator.direction_evidence import RowSource
 from golem.estimator.settings import OF_GRADIENTS
+from golem.runtime.arrays import to_numpy
 from golem.runtime.messages import counted, quoted, shown
 from golem.runtime.option_words import as_categories, dropping
 from golem.solvers import LBFGS, Adam, Order
@@ -33,35 +37,46 @@ def require_score(model: Golem, solver: Order | Adam | LBFGS) -> None:
         _require_usable(model, solver, score)
 
 
-def require_numbers(model: Golem, names: Sequence[str], typed: bool) -> None:
-    """Raise a ValueError if a score for categories was chosen, but the columns with these names are all numbers.
+def require_numbers(model: Golem, rows: RowSource, typed: bool) -> None:
+    """Raise a ValueError if a score for categories was chosen for a table of numbers.
 
     `typed` says that the data are a table, whose columns have types.
     """
     if model.score_function not in ("auto", "gaussian"):
-        example = names[0] if typed else None
-        raise without_categories(f"score_function={model.score_function!r}", "score_function='auto'", example)
+        codes = possible_codes(rows, model.moments_.names)
+        raise without_categories(f"score_function={model.score_function!r}", "score_function='auto'", codes, typed)
 
 
-def without_categories(what: str, instead: str, example: str | None) -> ValueError:
-    """Return the error for a score or method that needs categories; `example` is a column, None of an array."""
-    declare = "in a DataFrame" if example is None else f"e.g. {as_categories([example])}"
-    return ValueError(
-        f"{what} needs categories, but all columns are numbers. Use {instead}, or declare the columns that are "
-        f"categories, {declare}."
+def possible_codes(rows: RowSource, names: Sequence[str]) -> list[str] | None:
+    """Return the columns of numbers that may be codes of categories; None if there are no rows."""
+    found = rows() if callable(rows) else rows
+    if found is None:
+        return None
+    columns = zip(names, to_numpy(found).T, strict=True)
+    return [name for name, column in columns if are_few_integers(number_levels(column.astype(float)))]
+
+
+def without_categories(what: str, instead: str, codes: Sequence[str] | None, typed: bool = True) -> ValueError:
+    """Return the error for a score or method that needs categories; `codes` as `possible_codes` returns them."""
+    how = f", e.g. {as_categories(codes[:1])}" if codes and typed else "" if typed else ", in a DataFrame"
+    declare = "" if codes == [] else f", or declare the columns that are categories{how}"
+    return ValueError(f"{what} needs categories, but all columns are numbers. Use {instead}{declare}.")
+
+
+def with_numbers(what: str, instead: str, rows: RowSource, coding: Coding) -> ValueError:
+    """Return the error for a score or method that needs a table of categories, of a table with numbers."""
+    numbers = [variable.name for variable in coding.variables if not variable.is_category]
+    codes = set(possible_codes(rows, coding.names) or ())
+    declare = (
+        f" If these numbers are codes of categories, use {as_categories(numbers)}." if codes >= set(numbers) else ""
     )
-
-
-def with_numbers(what: str, instead: str, numbers: Sequence[str]) -> ValueError:
-    """Return the error for a score or method that needs a table of categories, of a table with these numbers."""
     return ValueError(
         f"{what} needs a table of categories, but {counted(len(numbers), 'column')} "
-        f"{'is a number' if len(numbers) == 1 else 'are numbers'}: {quoted(numbers)}. Use {instead}. If these numbers "
-        f"are codes of categories, use {as_categories(numbers)}."
+        f"{'is a number' if len(numbers) == 1 else 'are numbers'}: {quoted(numbers)}. Use {instead}.{declare}"
     )
 
 
-def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, has_rows: bool) -> ScoreName:
+def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, rows: RowSource) -> ScoreName:
     """Return the score of a table with categories; raise a ValueError if it does not suit the table or the settings.
 
     Discrete scores count complete rows; without these, "auto" is "mixed".
@@ -72,14 +87,16 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, h
     numbers = [variable.name for variable in coding.variables if not variable.is_category]
     score = model.score_function
     if score == "gaussian":
+        it = "it" if len(categories) == 1 else "them"
+        drop = f", or drop {it}: {dropping(categories)}" if len(numbers) > 1 else ""
         raise ValueError(
             f"score_function='gaussian' needs numbers, but {counted(len(categories), 'column')} "
             f"{'is a category' if len(categories) == 1 else 'are categories'}: {quoted(categories)}. Use "
-            f"score_function='auto', or drop {'it' if len(categories) == 1 else 'them'}: {dropping(categories)}."
+            f"score_function='auto'{drop}."
         )
     if score in DISCRETE and numbers:
-        raise with_numbers(f"score_function={score!r}", "score_function='mixed'", numbers)
-    chosen = automatic_score(moments, has_rows) if score == "auto" else score
+        raise with_numbers(f"score_function={score!r}", "score_function='mixed'", rows, coding)
+    chosen = automatic_score(moments, rows is not None) if score == "auto" else score
     is_complete = moments.missing is not None and not moments.missing.cells
     if score == "auto" and model.missing == "em" and chosen != "mixed" and not is_complete:
         warnings.warn(
@@ -105,6 +122,11 @@ def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str, is_c
     refused = {}
     useless = _only_for_numbers(model)
     without = f" without {', '.join(useless)}" if useless else ""
+    if not isinstance(solver, Order) and model.cycles == "paper":
+        raise ValueError(
+            "The paper's recipe (Golem.paper) needs a table of numbers, and the score "
+            f"{score!r} is for tables with categories. Use Golem()."
+        )
     if not isinstance(solver, Order):
         refused["solver"] = f"needs solver='order'{without}"
     if model.noise == "ev":

@@ -295,16 +295,16 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
             fit_categories(self, coded[0], given_rows(coded[1], rows), solver)
             return self._warned()
         with array_words(isinstance(X, np.ndarray)):
-            own_rows = self._prepare(X, solver)
+            own_rows = self._prepare(X, solver, rows)
             if isinstance(solver, Order):
                 return self._conclude(*run_search(self, solver, noise), given_rows(own_rows, rows))
             return self._conclude(*run_recipe(self, solver, noise, own_rows, file))
 
-    def _prepare(self, X: Any, solver: Order | Adam | LBFGS) -> Array | None:
-        """Read and check the data; return the rows if there are any."""
+    def _prepare(self, X: Any, solver: Order | Adam | LBFGS, more: RowSource = None) -> Array | None:
+        """Read and check the data; return their rows if there are any. `more` are rows of moments."""
         self.environments_ = None
         self.moments_, rows = read_data(self, X, incomplete=isinstance(solver, Order))
-        require_numbers(self, self.moments_.names, isinstance(X, Moments) or is_table(X))
+        require_numbers(self, more if rows is None else rows, isinstance(X, Moments) or is_table(X))
         self.missing_ = self.moments_.missing
         warn_of_codes(X, stacklevel=4)
         bounded, checked = isinstance(solver, Order), checks_independence(self, solver)

@@ -109,6 +109,12 @@ def graph_text(model: Any, format: str, *, cpdag: bool = False) -> str:
     if format not in FORMATS:
         raise ValueError(f"The format must be one of {', '.join(FORMATS)}; got {format!r}.")
     graph = named_graph(model)
+    if cpdag and format == "pgmpy":
+        graph.require_model()  # raises if pgmpy cannot hold this graph either way
+        raise ValueError(
+            "A model of pgmpy has weights, but an equivalence class has none. Export without cpdag=True, or use "
+            "dagitty or pcalg."
+        )
     return FORMATS[format].write(_equivalence_class(graph) if cpdag else graph)
 
 

@@ -106,14 +106,13 @@ def test_advice_for_a_table_with_categories_works():
 
 def test_advice_drops_the_columns_that_em_refuses():
     copied = with_zeros().assign(copy=lambda t: t["kind"].map({"a": "A", "b": "B", "c": "C"}))
-    # The last one is a copy only where the dose is not zero.
-    copied["later"] = np.where(copied["dose"] > 0, copied["size"] > 0, copied.index % 2 == 0)
-    copied["sign"] = copied["size"] > 0
-    with pytest.raises(ValueError, match="is determined by"):
+    # A copy only where the dose is not zero.
+    copied["later"] = np.where(copied["dose"] > 0, copied["size"], np.arange(len(copied)))
+    with pytest.raises(ValueError, match="'size' and 'later' are copies"):
         Golem(missing="em").fit(copied.replace({"dose": {0: np.nan}}))
     remedy, table = advised(copied)
-    assert "use --na dose=0, --drop copy,sign and --missing em." in as_options(remedy)
-    assert Golem(missing="em").fit(table).missing_.cells == (copied["dose"] == 0).sum() + 10
+    assert "use --na dose=0, --drop later and --missing em." in as_options(remedy)
+    assert Golem(missing="em").fit(table).missing_.cells == (copied["dose"] == 0).sum() + 20
 
 
 def test_em_is_not_advised_where_it_is_impossible():

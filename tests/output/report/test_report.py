@@ -69,6 +69,17 @@ def test_scatter_plots_are_those_of_the_rows_and_only_on_request(model, tmp_path
     assert embedded(model.report(tmp_path / "r.html", rows=holes))["scatters"] is None
 
 
+def test_the_table_is_summarized_if_it_is_given(tmp_path):
+    x = np.random.default_rng(0).normal(size=40)
+    table = pd.DataFrame({"x": x, "kind": np.where(x > 0, "a", "b"), "id": range(40)})
+    fitted = Golem().fit(table[["x", "kind"]])
+    number, category = embedded(fitted.report(tmp_path / "r.html", rows=table))["table"]
+    assert number == {"missing": 0, "values": 40, "content": f"{x.min():.4g} to {x.max():.4g}"}
+    assert category["content"].startswith("a (" if (x > 0).sum() > 20 else "b (")
+    assert embedded(fitted.report(tmp_path / "r.html"))["table"] is None
+    assert embedded(fitted.report(tmp_path / "r.html", rows=table[["x"]]))["table"] is None
+
+
 def test_a_direction_rests_on_evidence_and_is_never_just_decided(model, tmp_path):
     assert model.undecided_.any()
     text = model.report(tmp_path / "r.html").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -36,6 +37,8 @@ MAGIC = b"PAR1"
 _WINDOWS, _SMALLEST_WINDOW = 1 << 24, 1 << 14
 # Per column, the decoder holds a dictionary and a page; most programs write them with a megabyte each.
 _DECODER = 1 << 21
+# Dates in larger files (in bytes) are not counted.
+_LARGEST_COUNTED = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -66,13 +69,26 @@ class ParquetFile:
             examples = [self._example(file, j) if k < 8 else None for k, j in enumerate(text)]
         if text and all(is_date(kinds[j]) for j in text):
             first = ["" if example is None else str(example) for example in examples]
-            raise unusable_error([dates(self.names[j], one) for j, one in zip(text, first, strict=True)])
+            counts = self._counts(text)
+            raise unusable_error([dates(self.names[j], one, counts[j]) for j, one in zip(text, first, strict=True)])
         if text:
             such = ["" if example is None else f", such as {shown(example)}" for example in examples]
             found = {self.names[j]: f"type {kinds[j]}{example}" for j, example in zip(text, such, strict=True)}
             error = not_numeric(found, len(columns))
             error.columns = ()  # these types are not those of categories
             raise error
+
+    def _counts(self, columns: Sequence[int]) -> dict[int, dict[str, int]]:
+        """Count the values of columns, for the summary of the table; none if the file is large."""
+        found: dict[int, dict[str, int]] = {j: {} for j in columns}
+        if self.size <= _LARGEST_COUNTED:
+            for j in columns:
+                try:
+                    parts = [cells for piece in self.pieces(1) for (cells,) in self.cells(piece, [j])]
+                except (OverflowError, ValueError):  # a date that Python cannot represent
+                    continue
+                found[j] = dict(sum(map(Counter, parts), Counter()))
+        return found
 
     def _example(self, file: Any, column: int) -> Any:
         """Return a value of a column, if the first batch has one."""

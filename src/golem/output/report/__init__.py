@@ -8,11 +8,16 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from golem.assessment.bootstrap_result import HALVES
 from golem.assessment.diagnostics.edge_scatter import EdgeScatter, model_scatters
+from golem.data.coded_tables import CodedTable
+from golem.data.table_input import eager_frame, is_table
+from golem.data.table_summary import TableSummary
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
 from golem.output.document import SCORES, Supplement, describe
@@ -41,8 +46,9 @@ def report_model(
 ) -> Path:
     """Write the report of a fitted model, with a bootstrap if one is given, and with what the supplement has.
 
-    With `rows`, the table that the model was fitted to, the page has a scatter plot per edge, and so contains values
-    of up to 300 rows. `options` are `truth`, `other` and `title`, as in `report_document`.
+    With `rows`, the table that the model was fitted to, the page summarizes its columns. It also has a scatter plot per
+    edge, unless there are categories, and so contains values of up to 300 rows. `options` are `truth`, `other` and
+    `title`, as in `report_document`.
 
     Examples
     --------
@@ -58,8 +64,19 @@ def report_model(
     """
     if bootstrap is not None:
         supplement = dataclasses.replace(supplement or Supplement(), bootstrap=bootstrap)
+    if (supplement is None or supplement.table is None) and rows is not None:
+        supplement = dataclasses.replace(supplement or Supplement(), table=_summary(rows, model.moments_.variables))
     scatters = [] if rows is None else model_scatters(model, rows)
     return report_document(describe(model, supplement), path, scatters=scatters, **options)
+
+
+def _summary(rows: Any, names: tuple[str, ...]) -> TableSummary | None:
+    """Return a summary of the columns of a table; None for arrays and for tables with other columns."""
+    if not is_table(rows) or not set(names) <= set((frame := eager_frame(rows)).columns):
+        return None
+    with warnings.catch_warnings(action="ignore"):  # the fit gave the same ones
+        table = CodedTable.read(frame.select(*names).to_native())
+    return TableSummary.of(table.coding, len(table.rows), table.rows, chosen=names)
 
 
 def report_document(
@@ -118,6 +135,7 @@ def report_document(
             version=__version__,
             score_words=words,
             penalty=_first_penalty(document),
+            halves=HALVES,
         )
     except RecursionError:
         raise ValueError("The settings in the graph document are nested too deeply for a page.") from None
