@@ -6,8 +6,8 @@ All times are wall-clock seconds of the whole call, and each table comes with th
   columns, and with half of the columns hidden; with `--old PYTHON` alternating with version 0.1.0 in one run. Processor
   times can be compared if others use the machine, too.
 - growth: the default, "nv" and "ev" against d, with the exponent, and flopsearch if `--flopsearch PYTHON` is given
-- limits: `Golem("nv")` on wide tables (d = 5000, n = 300, ER1) and on dense graphs (d = 1000, n = 10000, average degree
-  20), with the precision and recall of adjacencies
+- limits: `Golem("nv")` on dense graphs (d = 1000, n = 10000, average degree 20), wide tables (d = 5000, n = 300, ER1)
+  and many columns (d = 20000, n = 3000, ER1), with the precision and recall of adjacencies, and the memory used
 - gpu: `Golem("ev", device="cuda").fit(X)` with the data in device memory, up to d = 50000
 - devices: `Golem("ev")` on both devices, and which one device="auto" takes
 - command: `golem fit FILE`, with all result files and the report
@@ -170,9 +170,11 @@ def growth(options: argparse.Namespace) -> None:
 
 
 def limits(options: argparse.Namespace) -> None:
-    """Fit a wide table and one with a dense graph, and count adjacencies."""
-    print("| d | n | average degree | s | processor, s | search, s | precision | recall |\n" + "|---" * 8 + "|")
-    cells = ((5000, 300, 2.0), (1000, 10_000, 20.0))
+    """Fit tables with dense graphs, few rows and many columns; count adjacencies."""
+    import resource
+
+    print("| d | n | average degree | s | processor, s | search, s | precision | recall | GiB |\n" + "|---" * 9 + "|")
+    cells = ((1000, 10_000, 20.0), (5000, 300, 2.0), (20_000, 3000, 2.0))
     for d, n, degree in ((500, 60, 2.0), (100, 1000, 20.0)) if options.quick else cells:
         if options.sizes and d not in options.sizes:
             continue
@@ -184,8 +186,9 @@ def limits(options: argparse.Namespace) -> None:
         found, truth = found | found.T, truth | truth.T
         both = (found & truth).sum()
         precision, recall = both / found.sum(), both / truth.sum()
+        memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20  # the largest process so far
         cells = " | ".join(f"{one:.1f}" for one in times)
-        print(f"| {d} | {n} | {degree:.0f} | {cells} | {precision:.3f} | {recall:.3f} |", flush=True)
+        print(f"| {d} | {n} | {degree:.0f} | {cells} | {precision:.3f} | {recall:.3f} | {memory:.1f} |", flush=True)
 
 
 def gpu(options: argparse.Namespace) -> None:
