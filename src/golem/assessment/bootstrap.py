@@ -24,6 +24,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from golem.assessment.bootstrap_result import Bootstrap, Replicate, summarize
+from golem.assessment.plain_model import plain_model
 from golem.data.checks import DataWarning, require_learnable
 from golem.data.coded_sample import coded_sample
 from golem.data.environment_input import Targets, is_interventional
@@ -38,9 +39,9 @@ from golem.directions.shape_rows import standardized_rows, why_unusable
 from golem.estimator.category_settings import DISCRETE
 from golem.estimator.direction_evidence import RowSource, uses_shape, with_directions
 from golem.estimator.environment_fit import refitted
-from golem.estimator.golem import Golem, is_counted, plain_model
+from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import has_categories
-from golem.estimator.settings import plain_number
+from golem.estimator.settings import is_counted, plain_number
 from golem.runtime.machine import available_cores
 from golem.runtime.progress import Counter
 from golem.runtime.threads import interruptible_map

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from golem.assessment.plain_model import plain_model
 from golem.directions.experiment_design import expected_decisions
-from golem.estimator.golem import plain_model
 from golem.runtime.messages import counted
 
 _MOST_ROWS = 10

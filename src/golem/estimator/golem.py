@@ -34,7 +34,6 @@ from golem.estimator.likelihood_of_rows import mean_log_likelihood
 from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.order_fit import checks_independence, run_search
 from golem.estimator.settings import checkpoint_path, chosen_solver, edge_penalty, named
-from golem.estimator.settings import is_counted as is_counted
 from golem.runtime.option_words import array_words
 from golem.runtime.types import Array
 from golem.score.acyclicity import Acyclicity
@@ -392,11 +391,3 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
             raw = Regressions(graph.children, graph.causes, graph.weights, graph.residual_variances)
             self.solution_ = dataclasses.replace(self.solution_, raw=raw)
         self.graph_ = graph
-
-
-def plain_model(model: Any) -> Golem:
-    """Return a Golem itself, or the one that a fitted GolemCV has chosen; raise a ValueError for anything else."""
-    chosen = getattr(model, "estimator_", model)
-    if not isinstance(chosen, Golem):
-        raise ValueError(f"The model must be a Golem or a fitted GolemCV; got {type(model).__name__}.")
-    return chosen

@@ -15,8 +15,9 @@ from golem.assessment.diagnostics.edges import listed_drop_losses
 from golem.assessment.next_experiment import next_experiment
 from golem.assessment.selection import Selection
 from golem.data.table_summary import TableSummary
-from golem.estimator.golem import Golem, is_counted
+from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import LearnedGraph, has_categories
+from golem.estimator.settings import is_counted
 from golem.graphs.graph_document import (
     BootstrapRecord,
     CandidateRecord,

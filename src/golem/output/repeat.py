@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from golem.estimator.golem import Golem, is_counted
+from golem.estimator.golem import Golem
+from golem.estimator.settings import is_counted
 from golem.graphs.formats import read_graph_document
 from golem.graphs.graph_document import GraphDocument, SourceRecord
 from golem.output.environment_document import data_fingerprint

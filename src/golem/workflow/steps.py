@@ -17,8 +17,9 @@ from golem.data.moments import Moments
 from golem.data.resampling import Sample
 from golem.data.table_source import Source
 from golem.estimator.direction_evidence import RowSource
-from golem.estimator.golem import Golem, is_counted
+from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import has_categories
+from golem.estimator.settings import is_counted
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import Supplement, describe
 from golem.output.figures import plot_model, plot_path

@@ -24,9 +24,10 @@ from golem.assessment.diagnostics import (
 )
 from golem.assessment.diagnostics.categories import diagnose_categories
 from golem.assessment.diagnostics.finding import Diagnosis, Finding
+from golem.assessment.plain_model import plain_model
 from golem.data.moments import Moments
 from golem.data.table_input import is_table, rows_and_names
-from golem.estimator.golem import Golem, plain_model
+from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import has_categories
 from golem.runtime.messages import quoted
 from golem.runtime.names import positions

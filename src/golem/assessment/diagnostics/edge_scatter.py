@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from golem.assessment.diagnostics.diagnosis import complete_rows
-from golem.estimator.golem import Golem, plain_model
+from golem.assessment.plain_model import plain_model
+from golem.estimator.golem import Golem
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 
 _MOST_POINTS, _FEWEST_POINTS = 300, 30

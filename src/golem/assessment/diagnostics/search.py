@@ -10,8 +10,9 @@ from sklearn.base import clone
 from golem.assessment.diagnostics.finding import Finding
 from golem.assessment.diagnostics.units import fit_quietly
 from golem.data.variables import Coding
-from golem.estimator.golem import Golem, is_counted
+from golem.estimator.golem import Golem
 from golem.estimator.name_order import NameOrder
+from golem.estimator.settings import is_counted
 from golem.runtime.messages import counted, shortened
 from golem.solvers import Status
 from golem.solvers.order.local_scores import Counts

@@ -11,7 +11,8 @@ from sklearn.base import clone
 from golem.assessment.diagnostics.finding import Finding
 from golem.data.environments import Environments
 from golem.data.moments import Moments
-from golem.estimator.golem import Golem, is_counted
+from golem.estimator.golem import Golem
+from golem.estimator.settings import is_counted
 from golem.runtime.messages import counted
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import GaussianNV

@@ -22,9 +22,10 @@ from golem.data.inputs import TableEstimator, read_data, read_knowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import Sample, are_shards, merged, read_sample
-from golem.estimator.golem import Golem, is_counted
+from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import MATRICES
 from golem.estimator.notebook_display import NotebookDisplay
+from golem.estimator.settings import is_counted
 from golem.runtime.progress import Counter
 from golem.runtime.types import BoolMatrix
 from golem.score.sparsity import L0, Criterion

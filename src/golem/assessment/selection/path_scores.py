@@ -23,7 +23,8 @@ from golem.data.environment_sample import EnvironmentSample
 from golem.data.environments import Environments
 from golem.data.moments import Moments
 from golem.data.resampling import Sample
-from golem.estimator.golem import Golem, is_counted
+from golem.estimator.golem import Golem
+from golem.estimator.settings import is_counted
 from golem.runtime.progress import Counter
 from golem.score.sparsity import L0
 

@@ -17,7 +17,8 @@ from golem.data.environments import Environments
 from golem.data.gaussian_em import observed_log_likelihood
 from golem.data.moments import Moments
 from golem.estimator.environment_fit import score_of_graph
-from golem.estimator.golem import Golem, is_counted
+from golem.estimator.golem import Golem
+from golem.estimator.settings import is_counted
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.likelihood import GaussianTied
 from golem.score.regression import regressions
