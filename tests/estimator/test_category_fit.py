@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from golem import Golem, Knowledge, bootstrap
 from golem.data.checks import DataWarning
@@ -12,6 +13,8 @@ from golem.data.coded_tables import CodedTable
 from golem.data.variables import Coding, Variable
 from golem.graphs.dag import cpdag, is_dag
 from golem.score.sparsity import L0
+from golem.simulate import simulate_table
+from golem.solvers import Status
 
 
 def mixed_table(n=500, seed=0):
@@ -293,3 +296,27 @@ def test_a_category_of_two_levels_is_scored_like_its_indicator():
     model = Golem().fit(CodedTable(coding, rows).moments())
     numbers = Golem("nv", shape="off").fit(pd.DataFrame(rows, columns=list("abc")))
     assert (model.cpdag_ == numbers.cpdag_).all()
+
+
+@pytest.mark.parametrize("score", ["mixed", "bdeu"])
+def test_progress_has_the_units_of_the_score(score):
+    table, seen = simulate_table(20, 300, mechanism="discrete", random_state=0).table, []
+    model = Golem(score_function=score, callback=seen.append).fit(table)
+    terms = model.solution_.terms
+    assert {state.stage for state in seen} == {f"order-{score}"}
+    assert seen[-1].score == terms["score"] == pytest.approx(terms["likelihood"] + terms["sparsity"])
+    assert all(state.score >= terms["score"] - 1e-9 for state in seen)
+    assert len(model.solution_.trace) > 1
+    assert terms["h"] == terms["l1"] == 0.0  # no numbers, no weights
+
+
+def test_an_interrupt_at_the_end_keeps_the_graph():
+    def interrupt(state):
+        if state.iteration == state.max_iter:
+            raise KeyboardInterrupt
+
+    table = mixed_table()
+    with pytest.warns(ConvergenceWarning):
+        model = Golem(callback=interrupt).fit(table)
+    assert model.solution_.status is Status.INTERRUPTED
+    np.testing.assert_array_equal(model.adjacency_, Golem().fit(table).adjacency_)
