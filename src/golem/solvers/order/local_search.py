@@ -20,6 +20,10 @@ from golem.solvers.order.local_scores import Counts, GaussianBlocks, gaussian_bl
 from golem.solvers.order.search_clock import SearchClock
 from golem.solvers.solution import Callback, Status
 
+# Many levels or rows make the exact search slow, while the search over orders takes a fraction of a second for so few
+# nodes. An exact search that would take longer than this is not begun.
+_LONGEST_EXACT = 1.0  # seconds
+
 
 @dataclass(frozen=True, eq=False)
 class LocalResult:
@@ -59,7 +63,7 @@ def search_local(
     random_state: int | np.random.Generator = 0,
     on_progress: Callback | None = None,
 ) -> LocalResult:
-    """Find a DAG with a low sum of costs; up to 12 nodes, the lowest.
+    """Find a DAG with a low sum of costs; up to 12 nodes the lowest, if that takes about a second at most.
 
     Parameters
     ----------
@@ -86,7 +90,8 @@ def search_local(
     must = None if required is None or not np.any(required) else np.asarray(required, dtype=bool)
     if must is not None and ((may is not None and np.any(must & ~may)) or not is_dag(must)):
         raise ValueError("Required edges must be allowed and must not form a cycle.")
-    if d <= LARGEST_EXACT:
+    longest = _LONGEST_EXACT if time_limit is None else min(time_limit, _LONGEST_EXACT)
+    if d <= LARGEST_EXACT and score.table_seconds <= longest:
         return _search_exactly(score, may, must)
     compile_local_search()  # once, and before the clock starts
     clock = SearchClock(time_limit, on_progress)
