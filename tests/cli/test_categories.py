@@ -25,7 +25,7 @@ def test_a_fit_prints_writes_and_repeats(table, tmp_path):
     assert "learned from random halves of the rows" in result.output
     for text in (result.output, (tmp_path / "out" / "report.html").read_text()):
         assert "some low frequencies are due to the smaller number of rows" in " ".join(text.split())
-    assert "strength: gain in log-likelihood from the edge" in result.output
+    assert "strength: how much worse the fit (deviance) gets without the edge" in result.output
     assert "score for mixed tables (degenerate Gaussian)" in result.output
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "graph.json", "edges.csv", "coefficients.csv", "graph.png", "report.html",

@@ -19,7 +19,7 @@ function introduction() {
   return [
     make("h2", {}, "Details"),
     make("p", { class: "hint" }, `Click a variable or an edge, or move with the arrow keys. ${content.kind === "model" ? "Shift-click a second variable to mark what you know about the pair. " : ""}Double-click a variable to see its neighbours. Drag to move the graph. Zoom with Ctrl and the mouse wheel.`),
-    ends.length ? make("h3", {}, graph.columns.has("edge_strength") ? "Strongest edges, strength" : graph.columns.has("weight") ? `Strongest edges, weight (${graph.columns.has("standardized_weight") ? "standardized" : "original units"})` : "Edges") : null,
+    ends.length ? make("h3", {}, graph.columns.has("edge_strength") ? "Strongest edges, strength (deviance)" : graph.columns.has("weight") ? `Strongest edges, weight (${graph.columns.has("standardized_weight") ? "standardized" : "original units"})` : "Edges") : null,
     edgeList(ends, (edge) => [names[edge.source], arrowSign(edge), names[edge.target]], (edge) => number(edge.edge_strength ?? edge.standardized_weight ?? edge.weight, 2)),
   ].filter(Boolean);
 }
@@ -38,7 +38,7 @@ function nodeDetails(node) {
   const graph = shownGraph();
   const order = (edges) => [...edges].sort((a, b) => strength(b) - strength(a));
   const section = (title, edges, end) => [
-    make("h3", {}, `${title} (${edges.length})${!edges.length ? "" : variables !== null ? ", strength" : graph.columns.has("weight") ? ", weight (original units)" : ""}`),
+    make("h3", {}, `${title} (${edges.length})${!edges.length ? "" : variables !== null ? ", strength (deviance)" : graph.columns.has("weight") ? ", weight (original units)" : ""}`),
     edges.length ? edgeList(order(edges), (edge) => [names[edge[end]]], (edge) => number(variables !== null ? edge.edge_strength : edge.weight)) : make("p", { class: "hint" }, "none"),
   ];
   return [
@@ -178,7 +178,7 @@ function edgeDetails(chosen) {
   const direction = edge.undirected ? "undecided in this equivalence class" : own ? DIRECTIONS[directionOf(edge)].text : null;
   const share = (value, way) => (value === undefined || value === null ? null : `${percent(value)} of the replicates${way}${content.overstated ? " (too high: rows depend on each other)" : ""}`);
   const facts = [
-    ["Strength", edge.edge_strength == null ? null : `${number(edge.edge_strength, 3)} (gain in log-likelihood from the edge)`],
+    ["Strength", edge.edge_strength == null ? null : `${number(edge.edge_strength, 3)} (deviance): how much worse the fit gets without the edge`],
     ["Weight (original units)", edge.weight == null ? null : number(edge.weight, 4)],
     ["Standard error (original units)", edge.standard_error == null ? null : `${number(edge.standard_error, 2)} ${content.overstated ? "(too small: rows depend on each other)" : "assuming the graph is right and the rows are independent"}`],
     ["Interval of the weight (original units)", interval(edge.weight_low, edge.weight_high)],

@@ -57,7 +57,7 @@ function edgeTable(edges) {
   const columns = [
     { title: "cause", text: true, value: (edge) => names[edge.source] },
     { title: "effect", text: true, value: (edge) => names[edge.target] },
-    has("edge_strength") && { title: "strength", hint: "gain in log-likelihood from the edge", value: (edge) => edge.edge_strength, show: (edge) => number(edge.edge_strength) },
+    has("edge_strength") && { title: "strength (deviance)", hint: "how much worse the fit gets without the edge", value: (edge) => edge.edge_strength, show: (edge) => number(edge.edge_strength) },
     (has("weight") || variables === null) && { title: "weight (original units)", hint: "in the units of the columns", value: (edge) => edge.weight, show: (edge) => orEmpty(edge.weight) },
     has("standard_error") && { title: "std. error (original units)", hint: "of the weight, assuming the graph is right and the rows are independent", value: (edge) => edge.standard_error, show: (edge) => orEmpty(edge.standard_error, 2) },
     has("standardized_weight") && { title: "weight (standardized)", hint: "in standard deviations of both columns", value: (edge) => (edge.standardized_weight == null ? null : Math.abs(edge.standardized_weight)), show: (edge) => orEmpty(edge.standardized_weight) },
