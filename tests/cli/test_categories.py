@@ -41,6 +41,17 @@ def test_a_fit_prints_writes_and_repeats(table, tmp_path):
     assert "the data are the same; the graph is the same" in again.output
 
 
+def test_the_loss_of_score_is_printed_next_to_the_strength(table, tmp_path):
+    table.to_csv(tmp_path / "data.csv", index=False)
+    output = golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out", "--no-diagnose").output
+    edges = pd.read_csv(tmp_path / "out" / "edges.csv")
+    lines = [line.split() for line in output.splitlines()]
+    assert ["edge", "strength", "loss"] in [line[:3] for line in lines]
+    for line, edge in zip((line for line in lines if "->" in line), edges.itertuples(), strict=True):
+        assert [float(number) for number in line[3:5]] == pytest.approx([edge.edge_strength, edge.drop_loss], rel=0.01)
+    assert "loss: the same for the score, which includes the penalty; near 0, the edge was barely kept" in output
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -178,19 +178,19 @@ function edgeDetails(chosen) {
   const direction = edge.undirected ? "undecided in this equivalence class" : own ? DIRECTIONS[directionOf(edge)].text : null;
   const share = (value, way) => (value === undefined || value === null ? null : `${percent(value)} of the replicates${way}${content.overstated ? " (too high: rows depend on each other)" : ""}`);
   const facts = [
-    ["Strength", edge.edge_strength == null ? null : `${number(edge.edge_strength, 3)} (deviance): how much worse the fit gets without the edge`],
     ["Weight (original units)", edge.weight == null ? null : number(edge.weight, 4)],
     ["Standard error (original units)", edge.standard_error == null ? null : `${number(edge.standard_error, 2)} ${content.overstated ? "(too small: rows depend on each other)" : "assuming the graph is right and the rows are independent"}`],
     ["Interval of the weight (original units)", interval(edge.weight_low, edge.weight_high)],
     ["", outsideText(edge)],
     ["Weight (standardized)", edge.standardized_weight == null ? null : number(edge.standardized_weight, 3)],
+    ["Strength", edge.edge_strength == null ? null : `${number(edge.edge_strength, 3)} (deviance): how much worse the fit gets without the edge`],
+    ["Loss of score without it", edge.drop_loss === undefined || edge.drop_loss === null ? null : `${number(edge.drop_loss, 4)} (deviance, penalty included)`],
     ["Direction", direction],
     ["Evidence for it", edge.direction_strength == null ? null : `${number(edge.direction_strength, 3)} (deviance)` +
       (edge.direction_error_rate == null ? "" : `, error rate ${edge.direction_error_rate < 0.001 ? "below 0.1" : `at most ${number(100 * edge.direction_error_rate, 2)}`}%`)],
     ["Connected in", share(edge.adjacency_frequency, ", in any direction")],
     ["Directed in", share(edge.direction_frequency, ", in this direction"), directionTag(edge)],
     ["Interval of the total effect", interval(edge.effect_low, edge.effect_high)],
-    ["Loss of score without it", edge.drop_loss === undefined || edge.drop_loss === null ? null : `${number(edge.drop_loss, 4)} (deviance)`],
     ["Status", edge.candidate ? "below the threshold, or removed to break a cycle" : null],
     [reference ? `Compared with ${reference.name}` : "", reference ? verdictWord(own && !own.candidate ? verdict(edge, reference) : "missing", reference) : null],
   ].filter(([, value]) => value !== null && value !== undefined);
