@@ -165,6 +165,7 @@ def test_the_page_knows_types_and_coefficients(model, tmp_path):
     assert len(content["coefficients"]) == len(model.coefficients_)
     assert "2 of the variables are categories, so golem used the score for mixed tables" in page
     assert "near 0, the edge was barely kept" in page
+    assert "penalty for the first cause of a variable, if both are numbers (deviance)" in page
 
 
 def test_notebooks_show_the_loss_of_score(model):

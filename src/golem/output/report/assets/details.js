@@ -76,7 +76,8 @@ function termsOf(edge) {
   const term = (weight, ...name) => make("span", { class: "term" }, `${weight < 0 ? "-" : "+"} ${number(Math.abs(weight))} · `, ...name);
   if (!isCategory(edge.source)) return [term(edge.weight, make("var", {}, names[edge.source]))];
   const rows = coefficients.get(edge.id) ?? [];
-  return rows.slice(0, MOST_LISTED).map(([level, , value]) => term(value, "[", make("var", {}, names[edge.source]), ` = ${level}]`));
+  const shown = rows.slice(0, MOST_LISTED).map(([level, , value]) => term(value, "[", make("var", {}, names[edge.source]), ` = ${level}]`));
+  return rows.length > MOST_LISTED ? [...shown, `+ … ${rows.length - MOST_LISTED} more levels`] : shown;
 }
 
 function equation(node) {
@@ -88,9 +89,10 @@ function equation(node) {
   return [
     make("h3", {}, "Equation, weights (original units)"),
     make("p", { class: "equation" }, make("var", {}, names[node]), ` = ${number(intercept)} `, ...terms.flatMap((term) => [term, " "]), "+ noise"),
+    parents.some((edge) => isCategory(edge.source)) ? make("p", { class: "hint" }, "[variable = level] is 1 at that level and 0 at the others. Reference levels have no term.") : null,
     make("p", { class: "hint" }, `Noise: variance ${number(variance)}, standard deviation ${number(Math.sqrt(variance))}.` +
       (parents.length && content.r2?.[node] != null ? ` R2 ${number(content.r2[node], 2)}: the share of the variance that the causes explain.` : "")),
-  ];
+  ].filter(Boolean);
 }
 
 // Total effects: the change of one variable per unit of another along all paths, in one pass over the causal order.
@@ -155,7 +157,7 @@ function levelTable(edge) {
   const rows = coefficients.get(edge.id);
   if (!rows) return [];
   const [source, target] = [names[edge.source], names[edge.target]];
-  const what = isCategory(edge.target) ? `Change in the probability of a level of ${target}` : `Change in ${target}`;
+  const what = isCategory(edge.target) ? `Change in the probability of a level of ${target}` : `Change in ${target} (original units)`;
   const when = isCategory(edge.source) ? `compared with ${source} = ${variables[edge.source].levels[0]}` : `if ${source} rises by one unit`;
   const error = (value) => (value == null ? "" : ` ± ${number(value, 2)}`);
   return [
