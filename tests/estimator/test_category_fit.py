@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import chi2_contingency
 from sklearn.exceptions import ConvergenceWarning
 
 from golem import Golem, Knowledge, bootstrap
@@ -12,6 +13,7 @@ from golem.data.checks import DataWarning
 from golem.data.coded_tables import CodedTable
 from golem.data.variables import Coding, Variable
 from golem.graphs.dag import cpdag, is_dag
+from golem.output.document import list_edges
 from golem.score.sparsity import L0
 from golem.simulate import simulate_table
 from golem.solvers import Status
@@ -116,17 +118,26 @@ def test_standard_errors_are_those_of_least_squares():
 
 
 @pytest.mark.parametrize("score", ["bdeu", "discrete-bic"])
-def test_strength_of_categories_is_their_mutual_information(score):
+def test_strength_of_categories_is_the_likelihood_ratio_statistic(score):
     table = discrete_table()
     model = Golem(score_function=score).fit(table)
     assert model.adjacency_.astype(int).tolist() == [[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]]
     assert (model.cpdag_ == cpdag(model.adjacency_)).all()
     assert not model.undecided_.any()
-    joint = pd.crosstab(table["c"], table["d"]).to_numpy() / len(table)
-    information = (joint * np.log(joint / np.outer(joint.sum(1), joint.sum(0)))).sum()
+    G = chi2_contingency(pd.crosstab(table["c"], table["d"]), correction=False, lambda_="log-likelihood").statistic
     strength = {(one.source, one.target): one.edge_strength for one in model.edges_}
-    assert strength["c", "d"] == pytest.approx(len(table) * information)
+    assert strength["c", "d"] == pytest.approx(G)
     assert np.isnan(model.weights_[model.adjacency_]).all()
+
+
+def test_the_loss_of_score_shows_that_an_edge_to_many_levels_does_not_pay():
+    rng, n = np.random.default_rng(0), 600
+    table = pd.DataFrame({"dose": rng.normal(size=n), "ward": rng.choice([f"ward {k}" for k in range(15)], n)})
+    (edge,) = list_edges(Golem(knowledge=Knowledge.named(required=[("dose", "ward")])).fit(table))
+    assert edge.edge_strength > 10  # the chi-squared statistic of 14 degrees of freedom
+    assert edge.drop_loss < 0
+    penalty = 14 * np.log(n) + L0().penalties(1, 2)[1]
+    assert edge.edge_strength - edge.drop_loss == pytest.approx(penalty)
 
 
 def test_auto_chooses_the_score_by_the_types_of_the_columns():

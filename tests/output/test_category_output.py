@@ -164,6 +164,15 @@ def test_the_page_knows_types_and_coefficients(model, tmp_path):
     assert content["measure"] == "edge_strength"
     assert len(content["coefficients"]) == len(model.coefficients_)
     assert "2 of the variables are categories, so golem used the score for mixed tables" in page
+    assert "near 0, the edge was barely kept" in page
+    assert "penalty for the first cause of a variable, if both are numbers (deviance)" in page
+
+
+def test_notebooks_show_the_loss_of_score(model):
+    cells = re.findall(r"<t[hd] [^>]*>(.*?)</t[hd]>", model._repr_html_())
+    assert cells[:6] == ["source", "target", "weight", "strength", "loss of score", "direction"]
+    edge = list_edges(model)[0]
+    assert cells[9:11] == [f"{edge.edge_strength:.3g}", f"{edge.drop_loss:.3g}"]
 
 
 def test_the_command_of_a_page_has_the_score(model):

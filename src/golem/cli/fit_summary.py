@@ -149,7 +149,9 @@ def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
         if "standardized" in headings:
             out.print("standardized: weight in standard deviations of both columns")
     if has_categories:
-        out.print("strength: gain in log-likelihood from the edge")
+        out.print("strength: how much worse the fit (deviance) gets without the edge")
+        if "loss" in headings:
+            out.print("loss: the same for the score, which includes the penalty; near 0, the edge was barely kept")
         out.print("Edges with a category have no weight; their coefficients per level are in coefficients.csv.")
     total = counted(len(found), "direction")
     for word, (one, many) in _DIRECTION_MEANINGS.items():

@@ -37,7 +37,7 @@ class EdgeRecord(NamedTuple):
     error_rate : float or None
         Of "shape": bound on the probability of a wrong claim in its component, if the linear model holds.
     edge_strength : float or None
-        In a table with categories: the log-likelihood that the edge gains.
+        In a table with categories: how much the deviance rises without the edge.
     """
 
     source: str

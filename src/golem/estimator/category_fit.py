@@ -81,8 +81,8 @@ class CategoryFit:
     deviance: GaussianBlocks | Counts
 
     def strengths(self, edges: Edges) -> Vector:
-        """Return the log-likelihood that each edge gains: half of the deviance that is lost without it."""
-        return _losses(self.deviance, edges) / 2
+        """Return how much the deviance rises without each edge."""
+        return _losses(self.deviance, edges)
 
     def drop_losses(self, edges: Edges) -> Vector:
         """Return the loss of score without each edge, in units of the deviance."""

@@ -59,8 +59,8 @@ _MOST_EXPERIMENTS = 20
 class Edge:
     """One edge of a fitted model; the last six fields are None without a bootstrap.
 
-    An edge with a category at one of its ends has no weight. `edge_strength`, the log-likelihood that an edge gains, is
-    known for tables with categories.
+    An edge with a category at one of its ends has no weight. `edge_strength`, how much the deviance
+    rises without the edge, is known for tables with categories.
     `standard_error` is that of least squares with the graph as given; None if the weights are not least squares.
     `direction_from` is what the direction rests on, a key of `DIRECTIONS`; None if the graph has a cycle. Its strength
     and error rate are those of `golem.directions.decisions.EdgeRecord`.

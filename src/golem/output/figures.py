@@ -146,7 +146,7 @@ def _explain_lines(ax: Axes, squares: list[bool], sources: set[str]) -> None:
 def _sizes(model: Golem) -> Matrix:
     """Return what the widths of the arrows show, (d, d): standardized weights or, with categories, edge strengths."""
     if has_categories(model):
-        # The log-likelihood grows with the square of a correlation.
+        # The deviance grows with the square of a correlation.
         return model.graph_.matrix(np.sqrt(np.maximum(model.category_fit_.strengths(model.graph_), 0)))
     scale = np.sqrt(model.moments_.variances)
     return np.abs(model.weights_ * scale[:, None] / scale[None, :])

@@ -60,10 +60,31 @@ def test_a_category_that_was_cut_from_a_number_is_named():
     table = aged(300)
     found = diagnose(Golem().fit(table), table)["determined"]
     assert found.level == "warning"
-    assert "1 variable is determined by others: 'group' by 'age'." in found.finding
-    assert "X.drop(columns=['group'])" in found.remedy
+    assert "determine categories whose levels are separate ranges: 'group' by 'age'." in found.finding
+    assert "Drop categories that were cut from a number, e.g. X.drop(columns=['group'])." in found.remedy
     two = table.assign(senior=table["age"] > 50)
-    assert "'group' by 'age', 'senior' by 'age'." in diagnose(Golem().fit(two), two)["determined"].finding
+    found = diagnose(Golem().fit(two), two)["determined"]
+    assert "'group' by 'age', 'senior' by 'age'." in found.finding
+    assert "X.drop(columns=['group', 'senior'])" in found.remedy  # not the age
+
+
+def test_well_separated_groups_are_determined_in_this_table_only():
+    rng = np.random.default_rng(0)
+    dose = rng.choice(["low", "high"], 200)
+    level = 12 * (dose == "high") + rng.normal(size=200)
+    table = pd.DataFrame({"dose": dose, "level": level, "effect": level + 3 * rng.normal(size=200)})
+    found = diagnose(Golem().fit(table), table)["determined"]
+    assert found.level == "warning"  # the edge to 'effect' can come from either of the two
+    assert found.finding.startswith("In this table, numbers determine categories")
+    assert "'dose' by 'level'." in found.finding
+    assert "Keep those that were observed on their own" in found.remedy
+
+
+def test_what_a_category_and_what_a_number_determine_are_listed_apart():
+    table = aged(300).assign(half=lambda table: np.where(table["group"] == "old", "B", "A"))
+    found = diagnose(Golem().fit(table), table)["determined"]
+    assert "1 variable is determined by others: 'half' by 'group'." in found.finding
+    assert "separate ranges: 'group' by 'age'." in found.finding
 
 
 @pytest.mark.filterwarnings("ignore:'group' .* fewer than 5 rows")

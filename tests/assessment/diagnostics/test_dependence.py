@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -98,6 +100,30 @@ def test_repeated_rows_of_categories_are_found_in_any_order(rng):
     for other in (table, table.sort_values(list(NAMES)), pd.concat([table, table, table[:1]])):
         found = diagnose(Golem().fit(other), other)
         assert (found["dependent-rows"].level, found.effective_rows) == ("ok", None)
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        list(itertools.product("ab", "xy", "lr")),
+        list(itertools.product("aab", "xyz", "lmr")),  # twice as many rows of 'a'
+        [(a, b, c, str((a + b + c) % 3)) for a, b, c in itertools.product(range(3), repeat=3)],  # a fractional design
+    ],
+)
+def test_replicates_of_a_balanced_design_are_not_copies(runs):
+    table = pd.DataFrame(runs * 4).astype(str).rename(columns=str)
+    design = diagnose(Golem().fit(table), table)
+    assert (design["dependent-rows"].level, design.effective_rows) == ("ok", None)
+    assert "balanced design" in design["dependent-rows"].finding
+    # Without its balance it is a table like any other, of which there are copies.
+    some = pd.concat([table.iloc[: len(runs) - 1]] * 4)
+    assert diagnose(Golem().fit(some), some).effective_rows is not None
+
+
+def test_copies_of_different_rows_are_found(rng):
+    codes = rng.integers(0, 2, size=(60, 30))
+    assert len(np.unique(codes, axis=0)) == 60
+    assert find_repetition(np.vstack([codes, codes]))[1] == 60
 
 
 def test_few_combinations_can_be_in_multiples_of_rows_by_accident(rng):

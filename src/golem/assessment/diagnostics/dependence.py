@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from dataclasses import dataclass
@@ -105,12 +106,16 @@ def find_repetition(codes: NDArray[np.generic]) -> tuple[Finding, int | None]:
     """Check whether rows of categories are copies of a smaller table; also return the number of its rows.
 
     If every combination of levels is in a multiple of k rows, this is an accident with a probability of about k^(1 - m)
-    for m combinations. The order of the rows says nothing, because tables of categories are often sorted.
+    for m combinations. The order of the rows says nothing, because tables of categories are often sorted. In a designed
+    experiment the multiples are replicates. Its columns are exactly independent, as those of a sample hardly ever are.
     """
     counts = Counter(row.tobytes() for row in np.ascontiguousarray(codes)).values()
     copies, n = math.gcd(*counts), sum(counts)
     if copies < 2 or (1 - len(counts)) * math.log(copies) > math.log(_REPETITION_LEVEL):
         return Finding("dependent-rows", "ok", "The rows are not copies of a smaller table."), None
+    if _is_balanced(codes):
+        sentence = "The rows are those of a balanced design, in which replicates cannot be told from copies."
+        return Finding("dependent-rows", "ok", sentence), None
     effective = n // copies
     sentence = (
         f"Every combination of levels is in a multiple of {copies} rows, so the rows seem to be repeated. The {n} rows "
@@ -119,6 +124,14 @@ def find_repetition(codes: NDArray[np.generic]) -> tuple[Finding, int | None]:
     )
     remedy = f"If the rows were repeated, use one of {copies} copies."
     return Finding("dependent-rows", "warning", sentence, remedy), effective
+
+
+def _is_balanced(codes: NDArray[np.generic]) -> bool:
+    """Return whether every two columns are exactly independent: each pair of levels has its expected number of rows."""
+    from scipy.stats.contingency import crosstab
+
+    tables = (crosstab(a, b).count for a, b in itertools.combinations(codes.T, 2))
+    return all((len(codes) * one == np.outer(one.sum(axis=1), one.sum(axis=0))).all() for one in tables)
 
 
 def _without_sorting(names: tuple[str, ...], rows: Matrix) -> tuple[tuple[str, ...], Matrix]:

@@ -38,37 +38,63 @@ def find_determined(moments: Moments, graph: Edges, rows: NDArray[np.generic] | 
         return Finding(name, "ok", "With so few rows every column is determined by others.")
     whole, in_part = _by_regression(moments, coding)
     by_rows = [] if rows is None else [*_by_counts(graph, coding, rows).items(), *_by_ranges(graph, coding, rows)]
+    ranges: dict[int, tuple[int, ...]] = {}
     for j, by in by_rows:
-        if whole.keys().isdisjoint((j, *by)):
-            whole[j] = by
+        if (whole | ranges).keys().isdisjoint((j, *by)):
+            (whole if all(coding.variables[i].is_category for i in by) else ranges)[j] = by
             in_part = {i: levels for i, levels in in_part.items() if i not in (j, *by)}
-    if not whole and not in_part:
+    if not (whole or ranges or in_part):
         return Finding(name, "ok", "No variable is determined by others.")
-    parts, remedies = [], []
-    if whole:
-        listed = [
-            f"{coding.names[j]!r} by {' and '.join(repr(coding.names[i]) for i in by) or 'the others together'}"
-            for j, by in whole.items()
-        ]
-        alone = [by[0] for by in whole.values() if len(by) == 1]
-        # One that determines several others, and otherwise what is determined; of two copies, the later one.
-        drop = [
-            coding.names[by[0] if len(by) == 1 and alone.count(by[0]) > 1 else j]
-            for j, by in whole.items()
-            if len(by) != 1 or whole.get(by[0]) != (j,) or by[0] < j
-        ]
-        are = "is" if len(whole) == 1 else "are"
-        parts.append(f"{counted(len(whole), 'variable')} {are} determined by others: {shortened(listed, 4)}.")
-        remedies.append(f"Drop columns that follow from others, e.g. {dropping(list(dict.fromkeys(drop))[:4])}.")
-    if in_part:
-        listed = [f"{coding.names[j]!r}{f' ({quoted(levels, 3)})' if levels else ''}" for j, levels in in_part.items()]
-        parts.append(f"Other variables determine some levels of {shortened(listed, 4)}.")
-        remedies.append("If a level such as 'unknown' is in the same rows of several columns, mark it as missing.")
+    found = [
+        *([_whole_words(coding, whole)] if whole else []),
+        *([_range_words(coding, ranges)] if ranges else []),
+        *([_part_words(coding, in_part)] if in_part else []),
+    ]
     sentence = (
         "The strengths and directions of edges between these variables are not reliable, and their edges to other "
         "variables may be attached to the wrong one of them."
     )
+    parts, remedies = zip(*found, strict=True)
     return Finding(name, "warning", " ".join([*parts, sentence]), " ".join(remedies))
+
+
+def _whole_words(coding: Coding, whole: dict[int, tuple[int, ...]]) -> tuple[str, str]:
+    """Say which variables others determine, and which to drop."""
+    listed = [
+        f"{coding.names[j]!r} by {' and '.join(repr(coding.names[i]) for i in by) or 'the others together'}"
+        for j, by in whole.items()
+    ]
+    alone = [by[0] for by in whole.values() if len(by) == 1]
+    # One that determines several others, and otherwise what is determined; of two copies, the later one.
+    drop = [
+        coding.names[by[0] if len(by) == 1 and alone.count(by[0]) > 1 else j]
+        for j, by in whole.items()
+        if len(by) != 1 or whole.get(by[0]) != (j,) or by[0] < j
+    ]
+    are = "is" if len(whole) == 1 else "are"
+    return (
+        f"{counted(len(whole), 'variable')} {are} determined by others: {shortened(listed, 4)}.",
+        f"Drop columns that follow from others, e.g. {dropping(list(dict.fromkeys(drop))[:4])}.",
+    )
+
+
+def _range_words(coding: Coding, ranges: dict[int, tuple[int, ...]]) -> tuple[str, str]:
+    """Say which categories have levels that are ranges of a number; this can be the effect of the category."""
+    listed = [f"{coding.names[j]!r} by {coding.names[i]!r}" for j, (i,) in ranges.items()]
+    return (
+        f"In this table, numbers determine categories whose levels are separate ranges: {shortened(listed, 4)}.",
+        f"Drop categories that were cut from a number, e.g. {dropping([coding.names[j] for j in ranges][:4])}. Keep "
+        "those that were observed on their own, such as a treatment with a large effect on the number.",
+    )
+
+
+def _part_words(coding: Coding, in_part: dict[int, tuple[str, ...]]) -> tuple[str, str]:
+    """Say which levels others determine."""
+    listed = [f"{coding.names[j]!r}{f' ({quoted(levels, 3)})' if levels else ''}" for j, levels in in_part.items()]
+    return (
+        f"Other variables determine some levels of {shortened(listed, 4)}.",
+        "If a level such as 'unknown' is in the same rows of several columns, mark it as missing.",
+    )
 
 
 def _by_regression(moments: Moments, coding: Coding) -> tuple[dict[int, tuple[int, ...]], dict[int, tuple[str, ...]]]:
