@@ -33,7 +33,7 @@ class EdgeRecord(NamedTuple):
         well.
     strength : float or None
         Of "variances", "shape" and "interventions": deviance by which the best member of the class with the other
-        direction is worse.
+        direction is worse. With noise="auto", "variances" has at most the deviance by which free variances are worse.
     error_rate : float or None
         Of "shape": bound on the probability of a wrong claim in its component, if the linear model holds.
     edge_strength : float or None
