@@ -29,13 +29,14 @@ _TRIES, _TRIES_OF_MANY, _MANY_NODES = 2, 4, 150
 # Up to this number of nodes the search restarts many times, as perturbing one local optimum for longer seldom leads to
 # another. Perturbations after each restart.
 _FEW_NODES, _AFTER_RESTART = 64, 80
-# Restarts at most, and what ends the search earlier: so many of them with the lowest score, and so many records.
+# Restarts at most, and what ends the search earlier: so many of them with the lowest score, and so many records. Half of
+# the restarts or records are enough if nearly all restarts have the lowest score. Fewer nodes have more restarts.
 _RESTARTS: dict[Effort, tuple[int, int, int]] = {
     "fast": (0, 0, 0),
     "default": (40, 6, 20_000),  # about 0.5 s
     "thorough": (160, 24, 80_000),
 }
-_NEARLY_ALL = 0.9
+_NEARLY_ALL, _NODES = 0.9, 40
 # Counting so many rows of a table of categories is worth a record.
 _ROWS_PER_RECORD = 10_000
 # From this number of nodes on, threads share the chains, unless the chains share their records, which saves as much.
@@ -174,15 +175,13 @@ class Run(ChainRun[Chain]):
             self._each(lambda chain: chain.advance(0, VISITS, np.inf), active)
 
     def _restart(self, most: int, enough: int, records: int) -> Status:
-        """Restart all chains; stop early if enough restarts reached the lowest score, unless restarts are cheap.
-
-        Half of the restarts are enough if nearly all of them reached it.
-        """
+        """Restart all chains; stop early if enough restarts reached the lowest score, unless restarts are cheap."""
+        most = max(most, most * _NODES // self.problem.d)
         while True:
             ends = np.array([end for chain in self.chains for end in chain.ends])
             lowest = np.sum(ends < ends.min(initial=np.inf) + _AGREEMENT)
-            agreed, clear = lowest >= enough, 2 * len(ends) >= most and lowest >= _NEARLY_ALL * len(ends)
-            if len(ends) >= most or clear or (agreed and self.records >= records):
+            agreed, share = lowest >= enough, 0.5 if lowest >= _NEARLY_ALL * len(ends) else 1.0
+            if len(ends) >= share * most or (agreed and self.records >= share * records):
                 return Status.AGREED if agreed else Status.SEARCHED
             self._each(lambda chain: chain.restart(_AFTER_RESTART, self.barrier), self.chains)
 
