@@ -183,8 +183,6 @@ class GolemCV(NotebookDisplay, TableEstimator):
         environments, targets
             As for `Golem.fit`; with "bic" and "stability", which divides the rows within each environment.
         """
-        for attribute in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, attribute)  # of an earlier fit
         chosen = self.choose(X, environments, targets).chosen
         self.best_params_, self.path_ = chosen, self.selection_.path
         (self.best_score_,) = (row["score"] for row in self.path_ if row["chosen"])
@@ -206,6 +204,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
 
     def choose(self, X: Any, environments: Any = None, targets: Targets | None = None) -> Selection:
         """Learn the path and choose parameters for `Golem.set_params`; the parameters are those of `fit`."""
+        self._forget()
         self.check_settings()
         if not is_interventional(X, environments, targets) and read_coding(X) is not None:
             raise ValueError(
