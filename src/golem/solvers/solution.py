@@ -112,7 +112,8 @@ class Solution:
     terms : mapping of str to float
         The terms of the objective at the weights (see `Objective.terms`); arrays for a stack.
     trace : tuple of TracePoint
-        The terms at earlier iterations.
+        The terms at earlier iterations and at the end. A search over orders records only the score on the way; with
+        noise="auto", that of the search with the chosen noise model, if there was one.
     iterations : int
         Number of steps (Adam), iterations (L-BFGS) or perturbations (Order).
     seconds : float

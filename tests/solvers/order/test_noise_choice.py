@@ -168,6 +168,23 @@ def test_the_choice_has_the_lowest_score_and_says_so():
     assert model.solution_.terms["likelihood"] == pytest.approx(float(choice.likelihood.on_dag(r)))
 
 
+@pytest.mark.parametrize(("kind", "searches_before"), [("equal", True), ("tied", True), ("free", False)])
+def test_the_trace_is_that_of_the_chosen_noise_model(kind, searches_before):
+    drawn = simulate(20, 2000, "ER2", "gaussian-ev" if kind == "equal" else "gaussian-nv", random_state=3)
+    model = Golem(shape="off").fit(drawn.data / drawn.data.std(axis=0) if kind == "free" else drawn.data)
+    assert model.noise_choice_.kind == kind
+    *points, last = trace = model.solution_.trace
+    assert (last.iteration, last.terms) == (model.solution_.iterations, model.solution_.terms)
+    if kind == "equal":  # no search minimizes this likelihood, so no other score is comparable with the last
+        assert not points
+        return
+    assert (points[0].iteration > 0) == searches_before
+    scores = [point.terms["score"] for point in trace]
+    assert np.all(np.diff(scores) <= 1e-9)
+    for values in ([point.iteration for point in trace], [point.seconds for point in trace]):
+        assert values == sorted(values)
+
+
 @pytest.mark.parametrize("d", [8, 20])
 def test_free_variances_give_the_graph_of_nv(d):
     for seed in range(3):
