@@ -124,7 +124,8 @@ class GolemCV(NotebookDisplay, TableEstimator):
         "stability" `stable_edges` and `expected_false`, a bound on how many of these are false
         (docs/how/selection.md).
     adjacency_frequency_, direction_frequency_ : ndarray of shape (d, d)
-        Shares of the halves that join two nodes, and that have i -> j, at the chosen setting ("stability").
+        Shares of the halves that join two nodes, and that have i -> j, at the chosen setting ("stability"). Undecided
+        edges count half for each direction, and halves do not use the shape of the noise.
     stable_ : ndarray of shape (d, d), bool
         Edges of the graph with an adjacency frequency of at least `stable` ("stability").
     selection_ : Selection
