@@ -114,7 +114,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
     dtype : {"float64", "float32"}
         Precision of Adam, and of the order solver on a device. "float32" halves the memory; docs/gpu.md has the cost.
     time_limit : float, optional
-        Time limit per solve, in seconds. The best result so far is kept; see `solution_.status`.
+        Time limit per solve, in seconds. The result so far is kept; see `solution_.status`.
     callback : callable, optional
         Called with a `golem.solvers.Progress` a few times per second.
 

@@ -256,10 +256,18 @@ def test_few_rows_keep_their_parents_few_and_say_what_to_trust(n, d):
     assert metrics.shd(drawn.sem.weights, model.weights_) < 0.7 * drawn.sem.adjacency.sum()
 
 
+def test_the_status_says_whether_a_better_graph_may_exist():
+    X = simulate(8, 300, "ER2", "gaussian-nv", random_state=0).data
+    standardized = Moments.from_rows(X).standardized()
+    assert "may exist" not in Golem("nv").fit(X).solution_.status.value  # the minimum over all graphs
+    for data in (X, standardized):  # the minimum for each prior on a grid, or for free variances alone
+        assert "may exist for another" in Golem().fit(data).solution_.status.value
+
+
 def test_a_time_limit_is_kept_and_marked():
     data = simulate(60, 500, "ER4", "gaussian-nv", random_state=0).data
     Golem().fit(data[:, :20])  # compiled before the clock starts
-    with pytest.warns(ConvergenceWarning, match="time limit"):
+    with pytest.warns(ConvergenceWarning, match="time limit was reached. The result so far is returned"):
         model = Golem(time_limit=0.02).fit(data)
     assert model.solution_.status is Status.TIME_LIMIT
     assert model.solution_.seconds < 5
