@@ -51,6 +51,15 @@ def test_the_document_has_types_strengths_and_coefficients(model):
     assert not again.graph().weighted
 
 
+def test_the_evidence_of_an_edge_is_that_of_its_record(model, monkeypatch):
+    records = {(one.source, one.target): one for one in model.edges_}
+    monkeypatch.setattr(type(model.category_fit_), "strengths", None)  # they are not computed again
+    for edge in list_edges(model):
+        record = records.pop((edge.source, edge.target))
+        assert (edge.direction_from, edge.edge_strength) == (record.direction_from, record.edge_strength)
+    assert not records
+
+
 def test_edges_are_sorted_by_strength(model):
     strengths = [edge.edge_strength for edge in list_edges(model)]
     assert strengths == sorted(strengths, reverse=True)

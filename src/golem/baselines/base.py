@@ -65,9 +65,8 @@ class Baseline(TableEstimator, ABC):
         y : None
             Ignored; exists for scikit-learn.
         """
+        self._forget()
         self._check_parameters()
-        for attribute in ("weights_", "sem_", "adjacency_", "cpdag_", "bic_"):  # of an earlier fit
-            self.__dict__.pop(attribute, None)
         moments, rows = read_data(self, X)
         if self._needs_rows and rows is None:
             raise ValueError(

@@ -54,7 +54,6 @@ def read_environments(
         parts, named = split_data(X, environments)
         found = Environments.of(moments_of_parts(parts, missing), targets)
     estimator.n_features_in_ = found.d
-    vars(estimator).pop("feature_names_in_", None)
     if named:
         estimator.feature_names_in_ = np.array(found.names, dtype=object)
     return found

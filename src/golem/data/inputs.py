@@ -40,6 +40,14 @@ class TableEstimator(BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    def _forget(self) -> None:
+        """Delete the fitted attributes, which end in an underscore; `fit` begins with this.
+
+        So a fit that fails leaves nothing of an earlier one, which would not agree with what this one has set.
+        """
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, name)
+
 
 def read_data(
     estimator: BaseEstimator, X: Any, *, reset: bool = True, incomplete: bool = False
@@ -81,7 +89,6 @@ def read_data(
     if is_tensor(X):
         values = real_matrix(X)
         if reset:
-            vars(estimator).pop("feature_names_in_", None)
             estimator.n_features_in_ = X.shape[1]
         elif X.shape[1] != estimator.n_features_in_:
             raise other_width(X.shape[1], estimator.n_features_in_)

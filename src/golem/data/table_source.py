@@ -15,7 +15,7 @@ from golem.data.coded_tables import counts_in_moments
 from golem.data.environment_files import EnvironmentSource, labelled
 from golem.data.environment_input import Targets
 from golem.data.files.batches import naming
-from golem.data.files.covariance_files import is_tetrad_covariance, read_covariance
+from golem.data.files.covariance_files import CovarianceFile, is_tetrad_covariance
 from golem.data.files.level_scan import reading_categories
 from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import KeptRows
@@ -186,8 +186,9 @@ class CovarianceSource:
             )
         if len(self.paths) > 1:
             raise ValueError(f"A covariance matrix is one file; got {quoted(list(map(str, self.paths)))}.")
-        self._moments = read_covariance(self.paths[0], reading.rows, columns=reading.columns, drop=reading.drop)
-        self.names, self.all_names = self._moments.names, read_covariance(self.paths[0], reading.rows).names
+        file = CovarianceFile.read(self.paths[0], reading.rows)
+        self._moments = file.moments(reading.columns, reading.drop)
+        self.names, self.all_names = self._moments.names, file.names
 
     def read(self, missing: MissingChoice, progress: Progress) -> Moments:
         """Return the moments."""

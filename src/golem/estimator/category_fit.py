@@ -159,7 +159,6 @@ def fit_categories(model: Golem, moments: Moments, rows: RowSource, solver: Orde
     if len(coding.names) < 2:
         raise too_few_columns(coding.names)
     require_variables(moments)
-    model.__dict__.pop("likelihood_", None)  # of an earlier fit
     model.moments_, model.missing_, model.variables_ = moments, moments.missing, coding.variables
     model.n_features_in_, model.feature_names_in_ = len(coding.names), np.array(coding.names, dtype=object)
     model.knowledge_ = read_knowledge(model.knowledge, coding.names)

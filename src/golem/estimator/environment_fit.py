@@ -68,7 +68,6 @@ def run_environments(
     """Read environments and search for the best graph; set what is known before the search on the model."""
     require_environment_settings(model, solver, rows)
     assert isinstance(solver, Order)
-    model._forget()
     model.environments_ = read_environments(model, X, environments, targets)
     model.environments_.require_learnable(model.intervention)
     model.moments_ = model.environments_.together(model.intercepts)

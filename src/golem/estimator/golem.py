@@ -114,7 +114,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
     dtype : {"float64", "float32"}
         Precision of Adam, and of the order solver on a device. "float32" halves the memory; docs/gpu.md has the cost.
     time_limit : float, optional
-        Time limit per solve, in seconds. The best result so far is kept; see `solution_.status`.
+        Time limit per solve, in seconds. The result so far is kept; see `solution_.status`.
     callback : callable, optional
         Called with a `golem.solvers.Progress` a few times per second.
 
@@ -282,13 +282,13 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
             If X is Moments: the rows, or a sample of them, for directions by the shape of the noise. A function is
             called only if such directions are open; it returns the rows, or None if there are none.
         """
+        self._forget()
         noise, solver = self.check_settings()
         file = checkpoint_path(self, solver, checkpoint)
         if is_interventional(X, environments, targets):
             return self._conclude(*run_environments(self, solver, X, environments, targets, rows))
         require_observational(self)
         coded = read_categories(X, self.missing)
-        self._forget()
         if coded is not None:
             warn_of_codes(X, coded[0].coding)
             fit_categories(self, coded[0], given_rows(coded[1], rows), solver)
@@ -314,11 +314,6 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         self.knowledge_ = read_knowledge(self.knowledge, self.moments_.names)
         self.edge_penalty_ = edge_penalty(self, solver)
         return rows
-
-    def _forget(self) -> None:
-        """Delete the attributes of an earlier fit that this one may not set."""
-        for attribute in (*MATRICES, "selection_", "category_fit_"):
-            self.__dict__.pop(attribute, None)
 
     def _conclude(self, solution: Solution, start: Solution | None, rows: RowSource = None) -> Self:
         """Set the fitted attributes."""
@@ -362,7 +357,8 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         model = copy.copy(self)
         model.set_params(threshold=threshold)
         model.check_settings()
-        model._forget()
+        for name in (*MATRICES, "selection_"):  # made from the earlier threshold, or chosen with it
+            model.__dict__.pop(name, None)
         model._describe()
         return model
 

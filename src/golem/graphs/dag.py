@@ -142,13 +142,3 @@ def member_of_class(pdag: BoolMatrix) -> BoolMatrix:
     if parents is None:
         raise ValueError("the graph is not a CPDAG: directing its undirected edges makes a cycle or a new collider")
     return bits_to_columns(parents)
-
-
-def meek_closure(pdag: BoolMatrix) -> BoolMatrix:
-    """Direct every undirected edge whose direction follows from the others (Meek 1995, rules 1 to 4).
-
-    Where knowledge directs some edges of a CPDAG, this directs the edges that follow from them.
-    """
-    graph = Pdag.from_matrix(np.asarray(pdag, dtype=bool))
-    graph.close(fourth=True)
-    return graph.matrix()

@@ -169,21 +169,26 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
     losses = np.full(len(graph), np.nan) if graph.reversible is None else listed_drop_losses(model)
     standardized = graph.weights * scale[graph.causes] / scale[graph.children]
     errors = weight_errors(model, graph)
-    records = {(one.source, one.target): one[3:] for one in getattr(model, "edges_", ())}
-    sizes = model.category_fit_.strengths(graph) if has_categories(model) else np.abs(standardized)
+    by_ends = {(one.source, one.target): one for one in getattr(model, "edges_", ())}
+    records = [by_ends.get((names[i], names[j])) for i, j in zip(graph.causes, graph.children, strict=True)]
+    strengths = np.array([None if one is None else one.edge_strength for one in records], dtype=float)
+    sizes = strengths if has_categories(model) else np.abs(standardized)
     found = []
     for k in np.lexsort((graph.children, graph.causes, -sizes)).tolist():
-        i, j = int(graph.causes[k]), int(graph.children[k])
+        i, j, record = int(graph.causes[k]), int(graph.children[k]), records[k]
         edge = Edge(
-            names[i],
-            names[j],
-            _number(graph.weights[k]),
-            _number(standardized[k]),
-            _number(errors[k]),
-            bool(undecided[k]),
-            bool(by_variance[k]),
-            _number(losses[k]),
-            *records.get((names[i], names[j]), (None, None, None, None)),
+            source=names[i],
+            target=names[j],
+            weight=_number(graph.weights[k]),
+            standardized_weight=_number(standardized[k]),
+            standard_error=_number(errors[k]),
+            undecided=bool(undecided[k]),
+            by_variance=bool(by_variance[k]),
+            drop_loss=_number(losses[k]),
+            direction_from=None if record is None else record.direction_from,
+            direction_strength=None if record is None else record.strength,
+            direction_error_rate=None if record is None else record.error_rate,
+            edge_strength=_number(strengths[k]),
         )
         found.append(edge if bootstrap is None else dataclasses.replace(edge, **_confidence(bootstrap, i, j)))
     return found

@@ -124,7 +124,8 @@ class GolemCV(NotebookDisplay, TableEstimator):
         "stability" `stable_edges` and `expected_false`, a bound on how many of these are false
         (docs/how/selection.md).
     adjacency_frequency_, direction_frequency_ : ndarray of shape (d, d)
-        Shares of the halves that join two nodes, and that have i -> j, at the chosen setting ("stability").
+        Shares of the halves that join two nodes, and that have i -> j, at the chosen setting ("stability"). Undecided
+        edges count half for each direction, and halves do not use the shape of the noise.
     stable_ : ndarray of shape (d, d), bool
         Edges of the graph with an adjacency frequency of at least `stable` ("stability").
     selection_ : Selection
@@ -183,8 +184,6 @@ class GolemCV(NotebookDisplay, TableEstimator):
         environments, targets
             As for `Golem.fit`; with "bic" and "stability", which divides the rows within each environment.
         """
-        for attribute in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, attribute)  # of an earlier fit
         chosen = self.choose(X, environments, targets).chosen
         self.best_params_, self.path_ = chosen, self.selection_.path
         (self.best_score_,) = (row["score"] for row in self.path_ if row["chosen"])
@@ -206,6 +205,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
 
     def choose(self, X: Any, environments: Any = None, targets: Targets | None = None) -> Selection:
         """Learn the path and choose parameters for `Golem.set_params`; the parameters are those of `fit`."""
+        self._forget()
         self.check_settings()
         if not is_interventional(X, environments, targets) and read_coding(X) is not None:
             raise ValueError(

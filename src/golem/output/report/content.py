@@ -82,7 +82,7 @@ def model_content(
             "noise_variances": rounded(document.noise_variances),
             "intercepts": rounded(document.intercepts),
             "terms": TERMS,
-            "trace": rounded(shown["trace"]) if _can_be_drawn(shown["trace"] or []) else [],
+            "trace": rounded(shown["trace"]) if len(shown["trace"] or []) > 1 else [],
             "selection": rounded(shown["selection"]),
             "effective_rows": document.effective_rows,
             "command": fit_words(document),
@@ -145,12 +145,6 @@ def worst_first(findings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]
     """Sort findings: warnings, notes, then what is fine."""
     levels = ("warning", "note", "ok")
     return sorted(findings, key=lambda finding: levels.index(finding["level"]) if finding["level"] in levels else 1)
-
-
-def _can_be_drawn(trace: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether a trace has two points with the same terms."""
-    counts = [len(point["terms"]) for point in trace]
-    return len(counts) > len(set(counts))
 
 
 def drawing(
