@@ -237,10 +237,14 @@ def test_rows_that_do_not_belong_together_are_refused(tmp_path):
     run(load(TOY), Grid(tiny=True, methods=("square",)), tmp_path, Options(Local(1)))
     with pytest.raises(ValueError, match=r"contains a tiny run of 'toys\.toy_experiment', but this is a full run"):
         run(load(TOY), Grid(methods=("square",)), tmp_path, Options(Local(1)))
-    with pytest.raises(ValueError, match=r"no method 'cube'\. Its methods are square, slow"):
+    with pytest.raises(ValueError, match=r"no method 'cube'\. The methods are 'square', 'slow'"):
         run(load(TOY), Grid(methods=("cube",)), tmp_path, Options(Local(1)))
     with pytest.raises(ValueError, match=r"no experiment 'identifable'\. Did you mean 'identifiable'"):
         load("identifable")
+    with pytest.raises(ValueError, match=r"no experiment 'SACHS'\. Did you mean 'sachs'\?$"):
+        load("SACHS")
+    with pytest.raises(ValueError, match=r"no experiment 'x'\. The experiments are 'constraints', .*, 'interventions'\."):
+        load("x")
 
 
 def test_figure_and_verdict_are_remade_from_the_table_alone(tmp_path):

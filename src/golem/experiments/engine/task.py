@@ -6,9 +6,10 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
+
+from golem.runtime.messages import suggestion
 
 Value = str | int | float | bool | None
 Row = dict[str, Value]
@@ -74,8 +75,7 @@ class Grid:
             return tuple(offered)
         for name in self.methods:
             if name not in offered:
-                near = get_close_matches(name.lower().replace("_", "-"), offered, n=1)
-                hint = f"Did you mean {near[0]!r}?" if near else f"Its methods are {', '.join(offered)}."
+                hint = suggestion(name, offered, "methods", len(offered))
                 raise ValueError(f"This experiment has no method {name!r}. {hint}")
         return tuple(name for name in offered if name in self.methods)
 
