@@ -197,16 +197,8 @@ def compare_file(
     """
     missing, source, progress = options.get("missing", "error"), path, progress or Progress()
     if not isinstance(source, TableSource | CovarianceSource):
-        reading = Reading(
-            None if columns is None else listed(columns),
-            [*listed(drop), *([] if environment is None else [environment])],
-            header,
-            [str(marker) for marker in listed(na)],
-            listed(categorical),
-            listed(numeric),
-            covariance,
-            rows,
-        )
+        unused = [*listed(drop), *([] if environment is None else [environment])]
+        reading = Reading(columns, unused, header, na, categorical, numeric, covariance, rows)
         source = open_table([str(one) for one in listed(source)], reading, drop_dependent, missing, progress)
     check_knowledge(options.get("knowledge"), source.names)
     graph = None

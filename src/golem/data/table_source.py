@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from golem.data.files.covariance_files import is_tetrad_covariance, read_covaria
 from golem.data.files.level_scan import reading_categories
 from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import KeptRows
-from golem.data.files.table_files import TableFiles, find_files
+from golem.data.files.table_files import TableFiles, find_files, listed
 from golem.data.levels import warn_of_similar_levels, without_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
@@ -48,18 +48,33 @@ _BYTES_PER_CODE = 24
 
 @dataclass(frozen=True)
 class Reading:
-    """How files are read; see `golem.readers.moments_from_file` and `golem.readers.read_covariance`."""
+    """How files are read; see `golem.readers.moments_from_file` and `golem.readers.read_covariance`.
 
-    columns: list[str] | None = None
-    drop: list[str] = field(default_factory=list)
+    Where a list is expected, a single name or marker will do.
+
+    Examples
+    --------
+    >>> reading = Reading(drop="id", na=-999)
+    >>> reading.drop, reading.na
+    (['id'], ['-999'])
+    """
+
+    columns: Sequence[str] | None = None
+    drop: Sequence[str] = ()
     header: bool | None = None
-    na: list[str] = field(default_factory=list)
-    categorical: list[str] = field(default_factory=list)
-    numeric: list[str] = field(default_factory=list)
+    na: Sequence[Any] = ()
+    categorical: Sequence[str] = ()
+    numeric: Sequence[str] = ()
     covariance: bool = False
     rows: int | None = None
     environment: str | None = None
     environments: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("columns", "drop", "na", "categorical", "numeric"):
+            given = getattr(self, name)
+            items = None if given is None else listed(given)
+            object.__setattr__(self, name, list(map(str, items)) if name == "na" and items is not None else items)
 
     def open(self, paths: Sequence[str]) -> TableFiles:
         """Open the files of a table."""

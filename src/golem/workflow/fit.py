@@ -197,18 +197,7 @@ def fit_file(
         raise ValueError(f"The model must be a Golem; got {type(model).__name__}. Instead of a GolemCV, use select=...")
     model = Golem() if model is None else clone(model)  # the fit changes it
     paths, folder = list(map(str, listed(data))), Path(output)
-    reading = Reading(
-        None if columns is None else listed(columns),
-        listed(drop),
-        header,
-        [str(marker) for marker in listed(na)],
-        listed(categorical),
-        listed(numeric),
-        covariance,
-        rows,
-        environment,
-        environments,
-    )
+    reading = Reading(columns, drop, header, na, categorical, numeric, covariance, rows, environment, environments)
     known = read_targets(targets) if isinstance(targets, str | Path) else targets
     search = None if select is None else GolemCV(model, select, random_state=random_state)
     _require_consistent(model, search, bootstrap, certificate, folder, known is not None)
