@@ -207,7 +207,8 @@ def compare_file(
         try:
             graph.aligned(source.names)
         except ValueError as error:
-            raise ValueError(f"{truth} does not match the table: {error}. Remove them from the truth.") from None
+            found = str(error).removesuffix(".")
+            raise ValueError(f"{truth} does not match the table: {found}. Remove them from the truth.") from None
     if environment is not None or targets is not None:
         read = labelled_rows(source, environment, targets, missing)
         progress.table(read.summary.text())
