@@ -41,7 +41,7 @@ from golem.graphs.formats import read_graph
 from golem.graphs.named_graph import NamedGraph
 from golem.output.settings_document import versions
 from golem.runtime.messages import quoted
-from golem.runtime.progress import Progress
+from golem.runtime.progress import ProgressDisplay
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.runtime.version import __version__
 from golem.score.objective import graph_bic, graph_scores
@@ -173,7 +173,7 @@ def compare_file(
     drop_dependent: bool = False,
     environment: str | None = None,
     targets: Mapping[Any, Any] | str | Path | None = None,
-    progress: Progress | None = None,
+    progress: ProgressDisplay | None = None,
     **options: Any,
 ) -> Comparison:
     """Run several methods on a table in a file, with the truth in another file; see `compare` and `golem.fit_file`.
@@ -195,7 +195,7 @@ def compare_file(
     >>> [(row.method, row.shd) for row in result.rows]  # doctest: +SKIP
     [('order', 0.0), ('fgs', 0.0)]
     """
-    missing, source, progress = options.get("missing", "error"), path, progress or Progress()
+    missing, source, progress = options.get("missing", "error"), path, progress or ProgressDisplay()
     if not isinstance(source, TableSource | CovarianceSource):
         unused = [*listed(drop), *([] if environment is None else [environment])]
         reading = Reading(columns, unused, header, na, categorical, numeric, covariance, rows)

@@ -33,7 +33,7 @@ from golem.data.unusable_variables import dependent_variables, unusable_variable
 from golem.data.variables import Coding
 from golem.runtime.machine import free_memory
 from golem.runtime.messages import quoted
-from golem.runtime.progress import Progress
+from golem.runtime.progress import ProgressDisplay
 from golem.runtime.types import Matrix
 
 # Files up to this size (in bytes) are resampled row by row. Larger files need not fit into memory and are resampled in
@@ -89,7 +89,7 @@ class Reading:
             hidden=self.environment,
         )
 
-    def without(self, unusable: Sequence[Unusable], progress: Progress) -> Reading:
+    def without(self, unusable: Sequence[Unusable], progress: ProgressDisplay) -> Reading:
         """Leave out columns that cannot be used, with a note."""
         names = [column.name for column in unusable]
         are = "which is" if len(names) == 1 else "which are"
@@ -125,7 +125,7 @@ def open_source(
 
 
 def open_table(
-    paths: Sequence[str], reading: Reading, drop_dependent: bool, missing: MissingChoice, progress: Progress
+    paths: Sequence[str], reading: Reading, drop_dependent: bool, missing: MissingChoice, progress: ProgressDisplay
 ) -> TableSource | CovarianceSource:
     """Open one table or a covariance matrix, without columns that cannot be used if `drop_dependent`."""
     source = open_source(paths, reading, divided=False, checked=True, scheduler=None)
@@ -204,13 +204,13 @@ class CovarianceSource:
         self._moments = read_covariance(self.paths[0], reading.rows, columns=reading.columns, drop=reading.drop)
         self.names, self.all_names = self._moments.names, read_covariance(self.paths[0], reading.rows).names
 
-    def read(self, missing: MissingChoice, progress: Progress) -> Moments:
+    def read(self, missing: MissingChoice, progress: ProgressDisplay) -> Moments:
         """Return the moments."""
         if missing != "error":
             raise ValueError("A covariance matrix has no missing values. Remove missing=...")
         return self._moments
 
-    def unusable(self, missing: MissingChoice, progress: Progress) -> list[Unusable]:
+    def unusable(self, missing: MissingChoice, progress: ProgressDisplay) -> list[Unusable]:
         """Return the columns to drop so that a graph can be learned."""
         return unusable_columns(self.read(missing, progress))
 
@@ -256,7 +256,7 @@ class TableSource:
         """The files."""
         return self._table
 
-    def read(self, missing: MissingChoice, progress: Progress) -> Moments:
+    def read(self, missing: MissingChoice, progress: ProgressDisplay) -> Moments:
         """Return the moments of all rows; raise a ValueError if categories have a single level."""
         moments = self._moments_of(missing, progress)
         if moments.coding is not None:
@@ -268,7 +268,7 @@ class TableSource:
             warn_of_similar_levels(counts_in_moments([moments]), stacklevel=3)
         return moments
 
-    def _moments_of(self, missing: MissingChoice, progress: Progress) -> Moments:
+    def _moments_of(self, missing: MissingChoice, progress: ProgressDisplay) -> Moments:
         """Read the files, unless they are read already."""
         if self._read is not None and self._read[0] == missing:
             return self._read[1]
@@ -288,12 +288,12 @@ class TableSource:
         self._refuse_covariance()
         return self._moments
 
-    def unusable(self, missing: MissingChoice, progress: Progress) -> list[Unusable]:
+    def unusable(self, missing: MissingChoice, progress: ProgressDisplay) -> list[Unusable]:
         """Return the columns to drop so that a graph can be learned, and categories that others determine."""
         found = self._unusable(missing, progress)
         return found if missing == "em" else with_determined(found, self._moments_of(missing, progress))
 
-    def _unusable(self, missing: MissingChoice, progress: Progress) -> list[Unusable]:
+    def _unusable(self, missing: MissingChoice, progress: ProgressDisplay) -> list[Unusable]:
         """Return the columns to drop so that a graph can be learned; for EM, all that others determine."""
         if missing != "em" or self._scheduler is not None:
             return unusable_variables(self._moments_of(missing, progress))
@@ -307,7 +307,7 @@ class TableSource:
             self._kept = KeptRows(free_memory() / _BYTES_PER_CODE, np.float32)
         return self._kept
 
-    def _rows_for_em(self, progress: Progress) -> Table:
+    def _rows_for_em(self, progress: ProgressDisplay) -> Table:
         """Read all rows, unless they are read already."""
         if self._em_rows is not None:
             return self._em_rows
