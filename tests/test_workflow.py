@@ -17,7 +17,7 @@ from golem.cli import app
 from golem.data.knowledge import NamedKnowledge
 from golem.output import result_files
 from golem.runtime.option_words import as_options
-from golem.runtime.progress import Progress
+from golem.runtime.progress import ProgressDisplay
 from golem.simulate import simulate
 from golem.workflow import repeat_fit
 
@@ -97,7 +97,7 @@ def test_it_runs_outside_the_main_thread(data, tmp_path):
 def test_a_listener_hears_of_every_stage(data, tmp_path):
     heard = []
 
-    class Listening(Progress):
+    class Listening(ProgressDisplay):
         def __getattribute__(self, name):
             heard.append(name)
             return super().__getattribute__(name)
@@ -152,7 +152,7 @@ def test_knowledge_of_other_columns_is_refused_before_the_rows_are_read(tmp_path
 def test_the_callback_of_the_model_is_called_next_to_the_listener(data, tmp_path):
     seen, heard = [], []
 
-    class Listening(Progress):
+    class Listening(ProgressDisplay):
         @contextlib.contextmanager
         def solving(self):
             yield heard.append

@@ -132,7 +132,7 @@ def test_records_that_are_none_are_refused(finished):
     record.write_text(json.dumps(content))
     said = golem("fit", "--from", record, expect=1).output
     assert (
-        f"the data data.csv were not found (tried {finished / 'data.csv'}, data.csv, {record.parent / 'data.csv'})"
+        f"The data data.csv were not found (tried {finished / 'data.csv'}, data.csv, {record.parent / 'data.csv'})"
         in said
     )
     golem("fit", expect=2)

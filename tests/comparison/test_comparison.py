@@ -274,6 +274,10 @@ def test_one_method_may_be_a_plain_name(drawn):
 def test_bad_input_is_refused_before_anything_runs(drawn):
     with pytest.raises(ValueError, match=r"Unknown method 'nottears'\. Did you mean 'notears'"):
         compare(drawn.data, ["nottears"])
+    with pytest.raises(ValueError, match=r"Unknown method 'NOTEARS'\. Did you mean 'notears'\?$"):
+        compare(drawn.data, ["NOTEARS"])
+    with pytest.raises(ValueError, match=r"Unknown method 'x'\. The methods are 'golem-ev', .*, 'gnies'\.$"):
+        compare(drawn.data, ["x"])
     with pytest.raises(ValueError, match="Constant columns"):
         compare(np.ones((10, 3)), ["pc"])
     with pytest.raises(ValueError, match=r"The true graph must have shape \(6, 6\)"):

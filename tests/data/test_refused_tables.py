@@ -7,12 +7,12 @@ import pytest
 from golem import Golem
 from golem.comparison import compare_file
 from golem.data.table_source import Reading, open_source
-from golem.runtime.progress import Progress
+from golem.runtime.progress import ProgressDisplay
 
 ROWS = 60
 
 
-class Shown(Progress):
+class Shown(ProgressDisplay):
     """Collect the tables that are shown."""
 
     def __init__(self):
@@ -109,7 +109,7 @@ def test_a_table_of_identifiers_alone_is_refused(tmp_path):
     pd.DataFrame({"name": names, "mail": mails}).to_csv(path, index=False)
     source = open_source([str(path)], Reading(), divided=False, checked=True, scheduler=None)
     with pytest.raises(ValueError, match=r"drop=\['name', 'mail'\]"):
-        source.read("error", Progress())
+        source.read("error", ProgressDisplay())
 
 
 def test_the_first_error_stands_if_other_columns_cannot_be_read(tmp_path):
@@ -119,4 +119,4 @@ def test_the_first_error_stands_if_other_columns_cannot_be_read(tmp_path):
     table.to_csv(path, index=False)
     source = open_source([str(path)], Reading(), divided=False, checked=True, scheduler=None)
     with pytest.raises(ValueError, match=r"drop=\['name', 'day'\]"):
-        source.read("error", Progress())
+        source.read("error", ProgressDisplay())

@@ -8,9 +8,9 @@ from golem.data.coded_tables import CodedTable
 from golem.data.table_source import Reading, open_source
 from golem.data.table_summary import TableSummary
 from golem.data.variables import Coding, Variable
-from golem.runtime.progress import Progress
+from golem.runtime.progress import ProgressDisplay
 
-QUIET = Progress()
+QUIET = ProgressDisplay()
 
 
 def frame(n=200):

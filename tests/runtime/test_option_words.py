@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import shlex
+
 import pytest
 
 from golem.runtime.option_words import SCATTER_PLOTS, as_categories, as_missing, as_options, dropping, for_files
@@ -30,16 +33,16 @@ def test_a_message_names_what_applies_to_the_caller(message: str, files: str, op
     assert as_options(message) == as_options(files) == options
 
 
-def test_names_that_look_like_settings_stay() -> None:
-    """A column has its own name."""
-    assert as_options("Column 'noise=nv' is constant.") == "Column 'noise=nv' is constant."
+@pytest.mark.parametrize("name", ["noise=nv", "c rows=3", "it's rows=3", "a header=True", "a drop=[...]"])
+def test_names_that_look_like_settings_stay(name: str) -> None:
+    """A column has its own name, also in the option that drops it."""
+    told = f"Column {name!r} is the table's last. Drop it: {dropping([name])}, or use rows=5."
+    dropped = f"--drop {shlex.quote(name)}"
+    assert as_options(told) == f"Column {name!r} is the table's last. Drop it: {dropped}, or use --rows 5."
 
 
 @pytest.mark.parametrize("name", ["it's", 'a "b"', "a,b", "new\nline", "[x]", "\\"])
 def test_any_name_survives(name: str) -> None:
     """A name with quotes, commas or brackets can be pasted into a shell."""
-    import csv
-    import shlex
-
     [word, value] = shlex.split(as_options(dropping([name])))
     assert (word, next(csv.reader([value], strict=True)) if "\n" not in name else [name]) == ("--drop", [name])

@@ -42,10 +42,10 @@ from golem.estimator.environment_fit import refitted
 from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import has_categories
 from golem.estimator.settings import is_counted, plain_number
+from golem.model.linear_sem import total_effects
 from golem.runtime.machine import available_cores
 from golem.runtime.progress import Counter
 from golem.runtime.threads import interruptible_map
-from golem.runtime.types import Matrix
 from golem.score.likelihood import GaussianNV
 from golem.score.regression import Regressions
 from golem.solvers import Status
@@ -261,28 +261,6 @@ class _Replicates:
             "Resampled rows cannot be fitted, which happens if there are few rows or a column hardly varies. In one "
             f"resample: {reason}"
         )
-
-
-def total_effects(B: Matrix) -> Matrix:
-    """Return the total effects (I - B)^-1 of all pairs, shape (d, d), with a diagonal of zeros.
-
-    Weights of NaN belong to edges with a category at one of their ends. Effects along such edges are NaN.
-
-    Examples
-    --------
-    >>> total_effects(np.array([[0, 2.0, 0, 0], [0, 0, 3.0, np.nan], [0, 0, 0, 0], [0, 0, 0, 0]]))
-    array([[ 0.,  2.,  6., nan],
-           [ 0.,  0.,  3., nan],
-           [ 0.,  0.,  0.,  0.],
-           [ 0.,  0.,  0.,  0.]])
-    """
-    unknown = np.isnan(B)
-    effects = np.linalg.inv(np.eye(len(B)) - np.where(unknown, 0.0, B))
-    np.fill_diagonal(effects, 0.0)
-    if unknown.any():
-        reaches = np.linalg.inv(np.eye(len(B)) - (B != 0) / len(B)) > 0
-        effects[reaches @ unknown @ reaches] = np.nan
-    return np.asarray(effects)
 
 
 @contextlib.contextmanager

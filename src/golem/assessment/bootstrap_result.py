@@ -47,7 +47,8 @@ class Bootstrap:
         Low and high percentile of the weight of i -> j over all graphs; it is 0 in a graph without that edge. NaN if i
         or j is a category.
     effect_interval : ndarray of shape (2, d, d)
-        The same of the total effect of i on j, (I - B)^-1. NaN if it passes through a category in some graph.
+        The same of the total effect of i on j, (I - B)^-1; 1 if i = j. NaN if it passes through a category in some
+        graph.
     consensus : ndarray of shape (d, d), bool
         A DAG of the adjacencies that most graphs have (`golem.assessment.consensus`).
     em : bool

@@ -8,6 +8,7 @@ import numpy as np
 
 from golem.baselines.base import Baseline
 from golem.baselines.fgs_search import EdgeScores, GreedySearch
+from golem.data.checks import most_parents
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.runtime.types import Matrix
@@ -87,7 +88,7 @@ class FGS(Baseline):
 
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
         penalty = self._penalty(moments.n, moments.d)
-        most = max(1, (moments.n - 2) // 2) if self.max_parents is None else self.max_parents
+        most = most_parents(moments.n) if self.max_parents is None else self.max_parents
         scores = EdgeScores(moments.standardized().covariance, moments.n, penalty)
         search = GreedySearch(scores, most, knowledge)
         self._set_class(search.run().matrix(), search.member())

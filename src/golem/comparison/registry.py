@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +14,7 @@ from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.estimator.category_settings import ScoreName, possible_codes, with_numbers, without_categories
 from golem.estimator.golem import Golem
+from golem.runtime.messages import suggestion
 from golem.runtime.types import Matrix
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 
@@ -102,9 +102,7 @@ def require_known(names: list[str]) -> None:
     known = [*METHODS, *OTHER_PACKAGES]
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"Did you mean {near[0]!r}? " if near else ""
-            raise ValueError(f"Unknown method {name!r}. {hint}The methods are {', '.join(known)}.")
+            raise ValueError(f"Unknown method {name!r}. {suggestion(name, known, 'methods', len(known))}")
 
 
 def prepare(name: str, by_local_scores: bool = False) -> None:

@@ -41,7 +41,7 @@ from golem.graphs.formats import read_graph
 from golem.graphs.named_graph import NamedGraph
 from golem.output.settings_document import versions
 from golem.runtime.messages import quoted
-from golem.runtime.progress import Progress
+from golem.runtime.progress import ProgressDisplay
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.runtime.version import __version__
 from golem.score.objective import graph_bic, graph_scores
@@ -173,7 +173,7 @@ def compare_file(
     drop_dependent: bool = False,
     environment: str | None = None,
     targets: Mapping[Any, Any] | str | Path | None = None,
-    progress: Progress | None = None,
+    progress: ProgressDisplay | None = None,
     **options: Any,
 ) -> Comparison:
     """Run several methods on a table in a file, with the truth in another file; see `compare` and `golem.fit_file`.
@@ -195,18 +195,10 @@ def compare_file(
     >>> [(row.method, row.shd) for row in result.rows]  # doctest: +SKIP
     [('order', 0.0), ('fgs', 0.0)]
     """
-    missing, source, progress = options.get("missing", "error"), path, progress or Progress()
+    missing, source, progress = options.get("missing", "error"), path, progress or ProgressDisplay()
     if not isinstance(source, TableSource | CovarianceSource):
-        reading = Reading(
-            None if columns is None else listed(columns),
-            [*listed(drop), *([] if environment is None else [environment])],
-            header,
-            [str(marker) for marker in listed(na)],
-            listed(categorical),
-            listed(numeric),
-            covariance,
-            rows,
-        )
+        unused = [*listed(drop), *([] if environment is None else [environment])]
+        reading = Reading(columns, unused, header, na, categorical, numeric, covariance, rows)
         source = open_table([str(one) for one in listed(source)], reading, drop_dependent, missing, progress)
     check_knowledge(options.get("knowledge"), source.names)
     graph = None
@@ -215,7 +207,8 @@ def compare_file(
         try:
             graph.aligned(source.names)
         except ValueError as error:
-            raise ValueError(f"{truth} does not match the table: {error}. Remove them from the truth.") from None
+            found = str(error).removesuffix(".")
+            raise ValueError(f"{truth} does not match the table: {found}. Remove them from the truth.") from None
     if environment is not None or targets is not None:
         read = labelled_rows(source, environment, targets, missing)
         progress.table(read.summary.text())

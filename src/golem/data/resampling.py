@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from golem.data.checks import DataWarning
-from golem.data.inputs import numpy_rows, read_data
+from golem.data.inputs import numpy_rows, read_data, reader_for
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.table_errors import other_width
@@ -46,9 +46,7 @@ def resampler(data: Any, missing: MissingChoice = "error", names: tuple[str, ...
             "Moments of all rows cannot be resampled. Give the rows, or a list of moments of shards "
             "(golem.readers.shards_from_file)."
         )
-    reader = BaseEstimator()
-    reader.missing = missing
-    sample = read_sample(reader, data)[1]
+    sample = read_sample(reader_for(missing), data)[1]
     assert sample is not None  # only moments of all rows cannot be drawn from
     if isinstance(sample, Shards):
         require_shards(len(sample), stacklevel=4)
@@ -187,7 +185,7 @@ class Sample(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class _RowsAtHand(Sample):
+class RowsInMemory(Sample):
     """Rows in memory."""
 
     moments: Moments
@@ -205,7 +203,7 @@ class _RowsAtHand(Sample):
 
 
 @dataclass(frozen=True, eq=False)
-class Rows(_RowsAtHand):
+class Rows(RowsInMemory):
     """Rows without missing values.
 
     A resample is a vector w of multinomial counts with scatter X_c' diag(w) X_c: no rows are copied.
@@ -248,7 +246,7 @@ class Rows(_RowsAtHand):
 
 
 @dataclass(frozen=True, eq=False)
-class IncompleteRows(_RowsAtHand):
+class IncompleteRows(RowsInMemory):
     """Rows with missing values (NaN); the moments of each resample are estimated by EM.
 
     The replicates of a bootstrap therefore include the uncertainty due to missing values. EM starts from the moments of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from golem.data.files.covariance_files import CovarianceFile, is_tetrad_covarian
 from golem.data.files.level_scan import reading_categories
 from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import KeptRows
-from golem.data.files.table_files import TableFiles, find_files
+from golem.data.files.table_files import TableFiles, find_files, listed
 from golem.data.levels import warn_of_similar_levels, without_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
@@ -33,7 +33,7 @@ from golem.data.unusable_variables import dependent_variables, unusable_variable
 from golem.data.variables import Coding
 from golem.runtime.machine import free_memory
 from golem.runtime.messages import quoted
-from golem.runtime.progress import Progress
+from golem.runtime.progress import ProgressDisplay
 from golem.runtime.types import Matrix
 
 # Files up to this size (in bytes) are resampled row by row. Larger files need not fit into memory and are resampled in
@@ -48,18 +48,33 @@ _BYTES_PER_CODE = 24
 
 @dataclass(frozen=True)
 class Reading:
-    """How files are read; see `golem.readers.moments_from_file` and `golem.readers.read_covariance`."""
+    """How files are read; see `golem.readers.moments_from_file` and `golem.readers.read_covariance`.
 
-    columns: list[str] | None = None
-    drop: list[str] = field(default_factory=list)
+    Where a list is expected, a single name or marker will do.
+
+    Examples
+    --------
+    >>> reading = Reading(drop="id", na=-999)
+    >>> reading.drop, reading.na
+    (['id'], ['-999'])
+    """
+
+    columns: Sequence[str] | None = None
+    drop: Sequence[str] = ()
     header: bool | None = None
-    na: list[str] = field(default_factory=list)
-    categorical: list[str] = field(default_factory=list)
-    numeric: list[str] = field(default_factory=list)
+    na: Sequence[Any] = ()
+    categorical: Sequence[str] = ()
+    numeric: Sequence[str] = ()
     covariance: bool = False
     rows: int | None = None
     environment: str | None = None
     environments: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("columns", "drop", "na", "categorical", "numeric"):
+            given = getattr(self, name)
+            items = None if given is None else listed(given)
+            object.__setattr__(self, name, list(map(str, items)) if name == "na" and items is not None else items)
 
     def open(self, paths: Sequence[str]) -> TableFiles:
         """Open the files of a table."""
@@ -74,7 +89,7 @@ class Reading:
             hidden=self.environment,
         )
 
-    def without(self, unusable: Sequence[Unusable], progress: Progress) -> Reading:
+    def without(self, unusable: Sequence[Unusable], progress: ProgressDisplay) -> Reading:
         """Leave out columns that cannot be used, with a note."""
         names = [column.name for column in unusable]
         are = "which is" if len(names) == 1 else "which are"
@@ -110,7 +125,7 @@ def open_source(
 
 
 def open_table(
-    paths: Sequence[str], reading: Reading, drop_dependent: bool, missing: MissingChoice, progress: Progress
+    paths: Sequence[str], reading: Reading, drop_dependent: bool, missing: MissingChoice, progress: ProgressDisplay
 ) -> TableSource | CovarianceSource:
     """Open one table or a covariance matrix, without columns that cannot be used if `drop_dependent`."""
     source = open_source(paths, reading, divided=False, checked=True, scheduler=None)
@@ -190,13 +205,13 @@ class CovarianceSource:
         self._moments = file.moments(reading.columns, reading.drop)
         self.names, self.all_names = self._moments.names, file.names
 
-    def read(self, missing: MissingChoice, progress: Progress) -> Moments:
+    def read(self, missing: MissingChoice, progress: ProgressDisplay) -> Moments:
         """Return the moments."""
         if missing != "error":
             raise ValueError("A covariance matrix has no missing values. Remove missing=...")
         return self._moments
 
-    def unusable(self, missing: MissingChoice, progress: Progress) -> list[Unusable]:
+    def unusable(self, missing: MissingChoice, progress: ProgressDisplay) -> list[Unusable]:
         """Return the columns to drop so that a graph can be learned."""
         return unusable_columns(self.read(missing, progress))
 
@@ -242,7 +257,7 @@ class TableSource:
         """The files."""
         return self._table
 
-    def read(self, missing: MissingChoice, progress: Progress) -> Moments:
+    def read(self, missing: MissingChoice, progress: ProgressDisplay) -> Moments:
         """Return the moments of all rows; raise a ValueError if categories have a single level."""
         moments = self._moments_of(missing, progress)
         if moments.coding is not None:
@@ -254,7 +269,7 @@ class TableSource:
             warn_of_similar_levels(counts_in_moments([moments]), stacklevel=3)
         return moments
 
-    def _moments_of(self, missing: MissingChoice, progress: Progress) -> Moments:
+    def _moments_of(self, missing: MissingChoice, progress: ProgressDisplay) -> Moments:
         """Read the files, unless they are read already."""
         if self._read is not None and self._read[0] == missing:
             return self._read[1]
@@ -274,12 +289,12 @@ class TableSource:
         self._refuse_covariance()
         return self._moments
 
-    def unusable(self, missing: MissingChoice, progress: Progress) -> list[Unusable]:
+    def unusable(self, missing: MissingChoice, progress: ProgressDisplay) -> list[Unusable]:
         """Return the columns to drop so that a graph can be learned, and categories that others determine."""
         found = self._unusable(missing, progress)
         return found if missing == "em" else with_determined(found, self._moments_of(missing, progress))
 
-    def _unusable(self, missing: MissingChoice, progress: Progress) -> list[Unusable]:
+    def _unusable(self, missing: MissingChoice, progress: ProgressDisplay) -> list[Unusable]:
         """Return the columns to drop so that a graph can be learned; for EM, all that others determine."""
         if missing != "em" or self._scheduler is not None:
             return unusable_variables(self._moments_of(missing, progress))
@@ -293,7 +308,7 @@ class TableSource:
             self._kept = KeptRows(free_memory() / _BYTES_PER_CODE, np.float32)
         return self._kept
 
-    def _rows_for_em(self, progress: Progress) -> Table:
+    def _rows_for_em(self, progress: ProgressDisplay) -> Table:
         """Read all rows, unless they are read already."""
         if self._em_rows is not None:
             return self._em_rows

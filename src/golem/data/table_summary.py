@@ -13,7 +13,7 @@ from golem.data.unusable import Unusable
 from golem.data.variables import FEW_VALUES, Coding, Kind, number_levels
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.option_words import setting
-from golem.runtime.progress import Progress
+from golem.runtime.progress import ProgressDisplay
 from golem.runtime.types import Matrix, Vector
 
 # Columns in the text of a summary, and levels of a category in it.
@@ -164,7 +164,7 @@ class TableSummary:
             end.append(f"Values and ranges are those of {self.sampled} rows.")
         return "\n".join([about, *_aligned(lines), *end])
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: ProgressDisplay) -> None:
         """Report the summary and its notes."""
         progress.table(self.text())
         for note in self.notes:

@@ -14,6 +14,7 @@ import numpy as np
 
 from golem.directions.equivalence_class import connected_edges
 from golem.graphs.edges import Edges
+from golem.graphs.pdag import members
 from golem.runtime.types import BoolMatrix, BoolVector, Indices
 
 # Components that are not trees can have more members; then those with the highest scores are visited first.
@@ -119,12 +120,7 @@ def places(bits: int) -> list[int]:
     >>> places(0b1101)
     [0, 2, 3]
     """
-    found = []
-    while bits:
-        low = bits & -bits
-        found.append(low.bit_length() - 1)
-        bits ^= low
-    return found
+    return list(members(bits))
 
 
 def components(edges: Edges, reversible: BoolVector, known: BoolVector, rank: Indices) -> list[Component]:

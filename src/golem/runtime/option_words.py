@@ -10,7 +10,7 @@ import ast
 import contextlib
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from golem.runtime.messages import typed_names
 
@@ -131,10 +131,17 @@ def as_options(message: str) -> str:
     >>> as_options("weight_scale must be positive; got 0.")
     '--weight-scale must be positive; got 0.'
     """
-    text = _COLUMNS.sub(lambda match: _listed(match[1], match[2]), for_files(message))
-    text = _SUBJECT.sub(lambda match: f"--{_dashed(match[1])}", text)
-    text = _FLAG.sub(lambda match: f"--{'' if match[2] == 'True' else 'no-'}{match[1].replace('_', '-')}", text)
-    return _SETTING.sub(lambda match: f"--{_dashed(match[1])}{_value(match)}", text)
+    text = _SUBJECT.sub(lambda match: f"--{_dashed(match[1])}", for_files(message))
+    text = _unquoted_sub(_FLAG, lambda m: f"--{'' if m[2] == 'True' else 'no-'}{m[1].replace('_', '-')}", text)
+    text = _unquoted_sub(_SETTING, lambda match: f"--{_dashed(match[1])}{_value(match)}", text)
+    # Last, because names may then be quoted as in a shell, which is not how the other patterns know quotes.
+    return _unquoted_sub(_COLUMNS, lambda match: _listed(match[1], match[2]), text)
+
+
+def _unquoted_sub(pattern: re.Pattern[str], written: Callable[[re.Match[str]], str], text: str) -> str:
+    """Replace what matches a pattern, but not within quotes: a column may have any name."""
+    either = re.compile(rf"(?<!\w){_TEXT}|{pattern.pattern}")  # after a letter, a quote is an apostrophe
+    return either.sub(lambda match: match[0] if match[0][0] in _QUOTES else written(match), text)
 
 
 def _listed(name: str, values: str) -> str:

@@ -216,7 +216,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
         if sample is None and self.select != "bic":
             raise ValueError(
                 f"select={self.select!r} divides the rows, but the data are moments of all rows. Use select='bic', the "
-                "rows, or the moments of shards (golem.readers.shards_from_file)"
+                "rows, or the moments of shards (golem.readers.shards_from_file)."
             )
         template = self._template()
         # Names become masks once for all fits of the path.
@@ -280,13 +280,13 @@ class GolemCV(NotebookDisplay, TableEstimator):
             if not (isinstance(self._own(name), int | np.integer) and self._own(name) >= least):
                 raise ValueError(f"{name} must be an integer of at least {least}; got {self._own(name)!r}.")
         if not 0.5 < self._own("stable") <= 1:
-            raise ValueError(f"stable must be above 0.5 and at most 1; got {self._own('stable')!r}")
+            raise ValueError(f"stable must be above 0.5 and at most 1; got {self._own('stable')!r}.")
         model = self._template()
         if model.lambda_sparsity is not None:
             raise ValueError(f"select={self.select!r} replaces lambda_sparsity={model.lambda_sparsity!r}. Omit one.")
         if model.cycles == "none":
             raise ValueError(
-                "cycles='none' leaves cyclic graphs, which cannot be scored. Use cycles='paper' or 'gentle'"
+                "cycles='none' leaves cyclic graphs, which cannot be scored. Use cycles='paper' or 'gentle'."
             )
         for name in ("lambda_sparsity", "lambda_dag", "threshold"):
             if getattr(self, name) is not None:
@@ -304,11 +304,11 @@ class GolemCV(NotebookDisplay, TableEstimator):
     def _check_grid(self, name: str, values: Any, model: Golem) -> None:
         """Raise a ValueError if the values of a parameter cannot be compared."""
         if name != "lambda_sparsity" and is_counted(model):
-            raise ValueError(f"A grid of {name} needs solver='adam' or 'lbfgs'. Leave it out with solver='order'")
+            raise ValueError(f"A grid of {name} needs solver='adam' or 'lbfgs'. Leave it out with solver='order'.")
         if getattr(self.estimator, name, None) is not None:
-            raise ValueError(f"{name} is given both as a grid and in the estimator. Leave one of them out")
+            raise ValueError(f"{name} is given both as a grid and in the estimator. Leave one of them out.")
         if np.ndim(values) == 0 or not len(values):
-            raise ValueError(f"The grid of {name} must be a list of values to choose from; got {values!r}")
+            raise ValueError(f"The grid of {name} must be a list of values to choose from; got {values!r}.")
         for value in values:
             clone(model).set_params(**{name: value}).check_settings()
 
@@ -326,7 +326,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
         """Return the estimator, with threshold="lr" if its solver needs a threshold and none is set."""
         model = self.estimator or Golem()
         if not isinstance(model, Golem):
-            raise ValueError(f"The estimator must be a golem.Golem; got {type(model).__name__}")
+            raise ValueError(f"The estimator must be a golem.Golem; got {type(model).__name__}.")
         if not is_counted(model) and model.threshold is None:
             model = clone(model).set_params(threshold="lr")
         return model

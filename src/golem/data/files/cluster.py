@@ -106,7 +106,7 @@ def connected(scheduler: str | Client, workers: int | None = None) -> Iterator[C
     try:
         from distributed import Client, LocalCluster
     except ModuleNotFoundError:
-        raise ValueError(f"Dask is not installed. Install it: {INSTALL}") from None
+        raise ValueError(f"Dask is not installed. Install it with {INSTALL}.") from None
 
     if not isinstance(scheduler, str):
         yield scheduler
@@ -149,7 +149,7 @@ def moments_from_dask(frame: Any, *, missing: Literal["error", "drop"] = "error"
         import dask.array
         import dask.dataframe
     except ModuleNotFoundError:
-        raise ValueError(f"Dask is not installed: {INSTALL}") from None
+        raise ValueError(f"Dask is not installed. Install it with {INSTALL}.") from None
 
     if isinstance(frame, dask.dataframe.DataFrame):
         names = column_names(frame.columns, len(frame.columns))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from golem.data.checks import most_parents
 from golem.graphs.dag import topological_order
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.sparsity import L0
@@ -137,7 +138,7 @@ class LocalProblem:
                 threshold=-np.expm1(-np.append(np.diff(penalty), np.inf) / n),
                 centre=np.zeros(p),
                 tightness=0.0,
-                most_parents=min(max(1, (n - 2) // 2), p - 1),
+                most_parents=min(most_parents(n), p - 1),
             )
         )
         starts = score.first[:-1]

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from golem.data.checks import most_parents
 from golem.runtime.types import BoolMatrix, Indices, Matrix, Vector
 from golem.score.sparsity import L0
 
@@ -89,7 +90,7 @@ class GaussianBlocks:
     @property
     def limits(self) -> Vector:
         """The largest number of columns of the parents: near as many as rows, the likelihood is unbounded."""
-        return np.array([max(1.0, (min(self.rows[t] for t in own) - 2) // 2) for own in self.terms])
+        return np.array([float(most_parents(int(min(self.rows[t] for t in own)))) for own in self.terms])
 
     def scales(self, t: int) -> Vector:
         """Return the standard deviations of the columns in matrix t; 1 for constant columns."""
