@@ -29,8 +29,8 @@ _TRIES, _TRIES_OF_MANY, _MANY_NODES = 2, 4, 150
 # Up to this number of nodes the search restarts many times, as perturbing one local optimum for longer seldom leads to
 # another. Perturbations after each restart.
 _FEW_NODES, _AFTER_RESTART = 64, 80
-# Restarts at most, and what ends the search earlier: so many of them with the lowest score, and so many records. Half of
-# the restarts or records are enough if nearly all restarts have the lowest score. Fewer nodes have more restarts.
+# Restarts at most, and what ends the search earlier: so many of them with the lowest score, and so many records. Half
+# of the restarts or records are enough if nearly all restarts have the lowest score. Fewer nodes have more restarts.
 _RESTARTS: dict[Effort, tuple[int, int, int]] = {
     "fast": (0, 0, 0),
     "default": (40, 6, 20_000),  # about 0.5 s
