@@ -15,6 +15,7 @@ from golem.solvers.order.chain_run import ChainRun
 from golem.solvers.order.free_order import EFFORTS, Effort
 from golem.solvers.order.local_chain import MOST_VISITS, VISITS, Chain, Records, Start
 from golem.solvers.order.local_problem import LocalProblem
+from golem.solvers.order.masks import obeying
 from golem.solvers.order.search_clock import SearchClock
 from golem.solvers.solution import Status
 
@@ -118,15 +119,15 @@ class Run(ChainRun[Chain]):
         starts = [self._start(given) for given in self.given[: 1 if self.effort == "fast" else None]]
         if not (starts and self.effort == "fast"):
             blankets = [np.flatnonzero(row) for row in self.likely]
-            starts += [Start(self.problem.obeying(order), blankets) for order in named]
+            starts += [Start(obeying(order, self.problem.required), blankets) for order in named]
         return starts
 
     def _start(self, start: ArrayLike) -> Start:
         """Convert an order or a graph."""
         given = np.asarray(start)
         if given.ndim == 1:
-            return Start(self.problem.obeying(given.astype(np.int64)), [np.zeros(0, dtype=np.int64)] * len(given))
-        order = self.problem.obeying(topological_order(given))
+            return Start(obeying(given, self.problem.required), [np.zeros(0, dtype=np.int64)] * len(given))
+        order = obeying(topological_order(given), self.problem.required)
         return Start(order, [np.flatnonzero(column) for column in given.T])
 
     def _begin(self, starts: Sequence[Start]) -> None:
