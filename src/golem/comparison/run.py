@@ -146,7 +146,7 @@ def compare(
     # Knowledge by name keeps its tiers.
     by_name = knowledge if isinstance(knowledge, NamedKnowledge) else masks.by_name(variables)
     settings = {
-        "n": moments.n,
+        "n": moments.rows,
         "missing": missing,
         "targets": None if tables is None else tables.environments.named_targets,
         "score": None if score is None else score[0],
