@@ -429,6 +429,7 @@ def test_tables_with_categories_are_compared_by_their_scores():
         assert found.settings["score"] == model.score_
         expected = 2 * len(table) * model.solution_.terms["score"]
         assert [row.score for row in found.rows] == pytest.approx([expected] * len(methods))
+    assert compare(discrete, ["order"], missing="em").settings["score"] == Golem().fit(discrete).score_ != "mixed"
     holes = discrete.assign(a=np.where(np.arange(200) > 3, a, None))
     found = compare(holes, ["order", "order-bdeu"], missing="em")
     assert [row.status for row in found.rows] == ["done", "error"]

@@ -263,7 +263,7 @@ def _read(X: Any, missing: MissingChoice) -> tuple[Matrix | None, Moments]:
     if (coded := read_categories(X, missing)) is not None:
         moments, known = coded[0], coded[0].missing
         # EM leaves rows incomplete, and discrete scores count complete ones.
-        return None if known is not None and known.method == "em" else coded[1], moments
+        return None if known is not None and known.cells and known.method == "em" else coded[1], moments
     if isinstance(X, Moments):
         return None, X
     rows, columns = rows_and_names(X)
