@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from golem import Golem, Knowledge, diagnose
+from golem.assessment.diagnostics.categories import _rows
 
 
 def drawn(n=400, seed=0):
@@ -24,6 +25,21 @@ def test_checks_that_apply_are_made_and_the_others_are_named():
     assert "linearity" in found["numbers-only"].finding
     assert "equal-variances" not in levels
     assert diagnose(Golem().fit(table)).at("warning") == []
+
+
+def test_rows_must_have_the_types_and_levels_of_the_model():
+    table = drawn()
+    model = Golem().fit(table)
+    renamed = table.replace({"flag": {"yes": "Y", "no": "N"}, "kind": {"c": "d"}})
+    with pytest.raises(ValueError, match=r"the model does not have: 'kind' \('d'\), 'flag' \('Y', 'N'\)\. "):
+        diagnose(model, renamed)
+    with pytest.raises(ValueError, match="Column 'flag' is a number in X, but a category in the model"):
+        diagnose(model, table.assign(flag=np.arange(400.0)))
+    # A part of the rows can lack levels, and another level can be the most frequent.
+    levels = model.variables_[0].levels
+    part = table[table["kind"] == levels[2]], table[table["kind"] == levels[0]][:9]
+    part = pd.concat(part).iloc[:, ::-1]
+    np.testing.assert_array_equal(_rows(part, model)[:, 0], [levels.index(level) for level in part["kind"]])
 
 
 @pytest.mark.parametrize("columns", [["kind", "first", "flag", "group"], ["kind", "flag", "group"]])

@@ -72,7 +72,8 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     Raises
     ------
     ValueError
-        If the model is not a Golem, its graph has a cycle (cycles="none"), or X has other columns than the model.
+        If the model is not a Golem, its graph has a cycle (cycles="none"), or X has other columns or levels than the
+        model.
 
     Examples
     --------
