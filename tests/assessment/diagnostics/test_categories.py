@@ -119,6 +119,26 @@ def test_a_category_that_several_determine_is_named(score, dependence):
         assert "X.drop(columns=['c'])" in found.remedy
 
 
+@pytest.mark.parametrize(
+    ("added", "drop"),
+    [
+        (lambda t: {"copy": t["a"], "again": t["a"]}, ["copy", "again"]),
+        (lambda t: {"copy": t["a"], "e": np.where((t["a"] == "1") & (t["d"] == "y"), "1", "0")}, ["copy", "e"]),
+        (lambda t: {"x": t["d"] == "x", "y": t["d"] == "y"}, ["d"]),
+        (lambda t: {"city": t["a"] + t["d"]}, ["city"]),
+        (lambda t: {"total": t["first"] + t["second"]}, ["total"]),
+    ],
+)
+def test_dropping_the_columns_that_are_named_ends_the_warning(added, drop):
+    rng = np.random.default_rng(1)
+    a, d = rng.integers(2, size=300).astype(str), rng.choice(["x", "y", "z"], 300)
+    table = pd.DataFrame({"a": a, "d": d, "first": rng.normal(size=300), "second": rng.normal(size=300)})
+    table = table.assign(**added(table))
+    assert f"X.drop(columns={drop})" in diagnose(Golem().fit(table), table)["determined"].remedy
+    rest = table.drop(columns=drop)
+    assert diagnose(Golem().fit(rest), rest)["determined"].level == "ok"
+
+
 def test_scores_that_count_rows_need_no_table_to_find_what_several_determine():
     table = both(400, 0.0)
     assert "'c' by 'a' and 'b'" in diagnose(Golem(score_function="bdeu").fit(table))["determined"].finding
