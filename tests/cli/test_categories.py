@@ -151,10 +151,15 @@ def test_categories_that_others_determine_are_dropped_on_request(table, tmp_path
     own = {"group": np.where(kind == "a", "A", "B"), "kind": kind, "copy": [f"kind {level}" for level in kind]}
     table.assign(**own).to_csv(tmp_path / "data.csv", index=False)
     typed = ["fit", tmp_path / "data.csv", "-o", tmp_path / "out", "--drop-dependent"]
-    for more in ([], ["--columns", "group,kind,copy,flag"], ["--missing", "drop"]):
+    for more in ([], ["--columns", "group,kind,copy,flag"], ["--missing", "drop"], ["--missing", "em"]):
         said = golem(*typed, *more).output
         assert "Dropped 'group', 'copy', which are constant or determined by other columns." in said
         assert "determined by others" not in said
+    gaps = table.assign(**own, cost=table["cost"].where(np.arange(80) > 9), void="")
+    # Others determine one level of this category, which is no reason to drop it.
+    gaps = gaps.assign(shared=np.where(kind == "a", "unknown", np.where(np.arange(80) % 3, "u", "v")))
+    gaps.to_csv(tmp_path / "data.csv", index=False)
+    assert "Dropped 'group', 'copy', 'void', which are" in golem(*typed, "--missing", "em").output
     # Without the request, these categories are no reason to refuse the table, nor do messages name them as such.
     table.assign(**own, one="x").to_csv(tmp_path / "data.csv", index=False)
     assert "Column 'one' is constant. Drop it: --drop one," in golem(*typed[:-1], expect=1).output

@@ -19,10 +19,12 @@ from command_line import golem as golem_command
 from golem import Golem, Knowledge, Moments, metrics
 from golem.baselines import FGS
 from golem.cli import app
+from golem.comparison.method_process import MethodProcess
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
 from golem.comparison.registry import METHODS
 from golem.comparison.result import Comparison, Row
 from golem.comparison.run import compare, compare_file, default_methods, packages_not_installed
+from golem.data.coded_tables import CodedTable
 from golem.graphs.dag import cpdag
 from golem.graphs.named_graph import NamedGraph
 from golem.simulate import simulate
@@ -81,6 +83,10 @@ def test_a_covariance_matrix_gives_the_graphs_of_its_rows(drawn, tmp_path):
         row["method"]: row for row in csv.DictReader((tmp_path / "out" / "comparison.csv").read_text().splitlines())
     }
     assert "needs the rows" in rows["direct-lingam"]["message"]
+    typed = ["compare", tmp_path / "cov.csv", "--covariance", "--rows", len(drawn.data), "-o", tmp_path / "out"]
+    said = golem_command(*typed).output
+    assert "Not run because they need rows: direct-lingam" in said
+    assert "error" not in said
     expected = compare(pd.DataFrame(drawn.data, columns=names), ["order-ev", "fgs"])
     found = compare_file(tmp_path / "cov.csv", ["order-ev", "fgs"], covariance=True, rows=len(drawn.data))
     for row in expected.rows:
@@ -413,6 +419,12 @@ def test_knowledge_is_obeyed_or_refused(drawn, monkeypatch, tmp_path):
         compare(drawn.data, ["order-ev"], knowledge=Knowledge.named([("y", "x0")]))
 
 
+def test_the_child_process_knows_that_values_are_missing():
+    table = CodedTable.read(pd.DataFrame({"a": ["x", "y", None, "y"] * 9, "b": ["u", "v", "v", "u"] * 9}))
+    with MethodProcess(None, table.moments("em"), Knowledge.of(2)) as process:
+        assert "order-bdeu counts complete rows" in process.run("order-bdeu", None).message
+
+
 @pytest.mark.usefixtures("methods_here")
 def test_tables_with_categories_are_compared_by_their_scores():
     rng = np.random.default_rng(0)
@@ -433,7 +445,12 @@ def test_tables_with_categories_are_compared_by_their_scores():
         assert found.settings["score"] == model.score_
         expected = 2 * len(table) * model.solution_.terms["score"]
         assert [row.score for row in found.rows] == pytest.approx([expected] * len(methods))
+    assert compare(discrete, ["order"], missing="em").settings["score"] == Golem().fit(discrete).score_ != "mixed"
     holes = discrete.assign(a=np.where(np.arange(200) > 3, a, None))
+    found = compare(holes, missing="em")
+    assert [(row.method, row.status) for row in found.rows] == [("order", "done")]
+    assert found.left_out["they need complete rows (use missing='drop')"] == ("order-bdeu", "order-discrete-bic")
+    assert not compare(holes, ["order"], missing="em").left_out
     found = compare(holes, ["order", "order-bdeu"], missing="em")
     assert [row.status for row in found.rows] == ["done", "error"]
     because = "order-bdeu counts complete rows. Use missing='drop', or order-mixed."

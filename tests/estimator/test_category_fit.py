@@ -202,7 +202,6 @@ def test_knowledge_is_obeyed():
         ({"noise": "ev"}, ["kind", "dose"], "has no equal noise variances"),
         ({"init": "ev"}, ["kind", "dose"], "starts from an order or a graph"),
         ({"lambda_sparsity": "bic"}, ["kind", "sick"], "has a penalty of its own"),
-        ({"score_function": "bdeu", "missing": "em"}, ["kind", "sick"], "counts complete rows"),
     ],
 )
 def test_settings_without_a_meaning_are_refused(settings, columns, message):
@@ -262,10 +261,14 @@ def test_the_error_about_gaps_offers_what_works():
 
 
 def test_em_without_gaps_changes_nothing_in_a_table_of_categories(recwarn):
-    model = Golem(missing="em").fit(discrete_table())
-    assert [model.score_, model.missing_.sentence] == ["discrete-bic", "No values are missing in 800 rows."]
+    table = discrete_table()
+    for score in ("auto", "bdeu", "discrete-bic"):
+        model, plain = (Golem(missing=missing, score_function=score).fit(table) for missing in ("em", "error"))
+        assert [model.score_, model.missing_.sentence] == [plain.score_, "No values are missing in 800 rows."]
+        assert model.solution_.terms == plain.solution_.terms
+        frequencies = [bootstrap(one, table, 3, random_state=0).direction_frequency for one in (model, plain)]
+        np.testing.assert_array_equal(*frequencies)
     assert not [warning for warning in recwarn if "EM" in str(warning.message)]
-    assert bootstrap(model, discrete_table(), 2).replicates == 2
 
 
 def test_em_in_a_table_of_categories_says_that_it_changes_the_score():
@@ -277,6 +280,9 @@ def test_em_in_a_table_of_categories_says_that_it_changes_the_score():
     with pytest.warns(DataWarning, match=f"missing='drop' would use the score '{dropped.score_}'"):
         estimated = Golem(missing="em").fit(gaps)
     assert (estimated.score_, dropped.score_) == ("mixed", "discrete-bic")
+    for score in ("bdeu", "discrete-bic"):
+        with pytest.raises(ValueError, match=r"missing='em' cannot be used here: .* counts complete rows"):
+            Golem(missing="em", score_function=score).fit(gaps)
 
 
 def test_discrete_scores_need_all_rows():

@@ -1,6 +1,7 @@
 """Documents, files, exports, figures and pages of tables with categories: what does not apply is absent."""
 
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -10,8 +11,9 @@ import pandas as pd
 import pytest
 
 from golem import Golem
-from golem.graphs.formats import read_graph
-from golem.graphs.graph_document import read_document
+from golem.graphs.formats import FORMATS, read_graph
+from golem.graphs.graph_document import VariableRecord, read_document
+from golem.graphs.named_graph import NamedGraph
 from golem.output.document import describe, list_edges
 from golem.output.export import export_graph, to_networkx
 from golem.output.figures import plot_graph, plot_weights
@@ -139,6 +141,13 @@ def test_lavaan_says_what_to_do_with_categories(model, tmp_path):
     graph = read_graph(tmp_path / "model.txt")
     order = [graph.names.index(name) for name in ("kind", "first", "second", "flag")]
     assert (graph.adjacency[np.ix_(order, order)] == model.adjacency_).all()
+    # Only numbers have a variance.
+    kinds = [VariableRecord(kind=kind) for kind in ("category", "category", "numeric", "numeric", "numeric")]
+    graph = NamedGraph.from_lists(["kind", "my region", "first", "second", "third"], [("kind", "first", {})])
+    text = FORMATS["lavaan"].write(dataclasses.replace(graph, variables=kinds))
+    assert "# Left out, because they have neither edges nor a variance: my_region.\n" in text
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    assert lines == ["first ~ kind", "second ~~ second", "third ~~ third"]
     # A table of edges does not say which variables are categories.
     edges = read_graph(export_graph(model, tmp_path / "edges.csv"))
     assert "# This graph has categories. lavaan" in export_graph(edges, tmp_path / "again.txt", "lavaan").read_text()

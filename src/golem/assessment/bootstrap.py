@@ -36,7 +36,6 @@ from golem.data.resampling import Sample, half_of, resampler
 from golem.data.row_blocks import row_sample
 from golem.directions.equivalence_class import random_member
 from golem.directions.shape_rows import standardized_rows, why_unusable
-from golem.estimator.category_settings import DISCRETE
 from golem.estimator.direction_evidence import RowSource, uses_shape, with_directions
 from golem.estimator.environment_fit import refitted
 from golem.estimator.golem import Golem
@@ -187,7 +186,6 @@ def _replicate_settings(model: Golem, source: Sample | EnvironmentSample) -> dic
     del settings["random_state"]
     if has_categories(model):
         settings["score_function"] = model.score_  # a half that lacks a level must not choose another one
-        settings["missing"] = "drop" if model.score_ in DISCRETE else model.missing  # these scores have complete rows
     if model.solver == "order" and model.noise != "ev" and model.effort is None:
         settings["effort"] = "fast"
     by_shape = isinstance(source, Sample) and source.moments.coding is None and uses_shape(model)

@@ -89,12 +89,9 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
     from golem.output.document import Edge
 
     found = msgspec.convert(document.edge_table, list[Edge])
-    missing = model.missing_
-    # EM counts as fewer rows than it has read.
-    rows = document.n if missing is None or missing.method == "drop" else missing.rows_read
-    out.print(f"{counted(len(found), 'edge')} among {document.d} variables, from {rows} rows")
-    if missing is not None:
-        out.print(missing.sentence)
+    out.print(f"{counted(len(found), 'edge')} among {document.d} variables, from {document.rows} rows")
+    if document.missing is not None:
+        out.print(document.missing["sentence"])
     if document.environments:
         print_environments(document.environments)
     if document.knowledge:
@@ -106,7 +103,7 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
         _print_bootstrap(supplement.bootstrap, has_intervals=any(edge.weight is not None for edge in found))
         if document.confidence_overstated:
             out.print(
-                f"Rows depend on each other: the {document.n} rows carry as much information as about "
+                f"Rows depend on each other: the {document.rows} rows carry as much information as about "
                 f"{document.effective_rows} independent ones. The frequencies are too high and the intervals too "
                 "narrow.\n",
                 soft_wrap=True,

@@ -90,6 +90,8 @@ class Comparison:
     settings : mapping
         Settings to repeat the comparison, as JSON: the number of rows `n`, `missing`, `time_limit`, `knowledge` (by
         column names), `versions`, and of a table with categories the `score` by which the graphs are compared.
+    left_out : dict of str to tuple of str
+        The methods that were left out by default because they cannot use the table, by the reason why.
 
     Examples
     --------
@@ -107,6 +109,7 @@ class Comparison:
     truth: BoolMatrix | None
     warnings: dict[str, tuple[str, ...]]
     settings: Mapping[str, Any] = field(default_factory=dict)
+    left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def interrupted(self) -> bool:

@@ -112,8 +112,8 @@ def _warn_of_few_rows(moments: Moments, bounded: bool, stacklevel: int) -> None:
     )
     limit = f" With so few rows, a variable can have at most {counted(most_parents(n), 'parent')}." if bounded else ""
     warnings.warn(
-        f"n = {n} rows for d = {d} columns: {reason}.{limit} Trust only edges that are frequent in a bootstrap, and "
-        "conclude little from missing edges. Use more rows or fewer columns.",
+        f"n = {moments.rows_in_words} for d = {d} columns: {reason}.{limit} Trust only edges that are frequent in a "
+        "bootstrap, and conclude little from missing edges. Use more rows or fewer columns.",
         DataWarning,
         stacklevel=stacklevel,
     )

@@ -24,7 +24,7 @@ from golem.data.unusable import unusable_error, unusable_in_rows
 from golem.data.variables import Coding
 from golem.runtime.arrays import divided, is_tensor, to_numpy
 from golem.runtime.linear_algebra import gram
-from golem.runtime.messages import quoted
+from golem.runtime.messages import counted, quoted
 from golem.runtime.names import column_names, positions
 from golem.runtime.progress import Counter
 from golem.runtime.threads import blas_threads_for
@@ -282,6 +282,17 @@ class Moments:
     def d(self) -> int:
         """Number of columns."""
         return len(self.names)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that were used; EM uses all rows, and n is the number of complete rows that are as precise."""
+        return self.missing.rows_read if self.missing is not None and self.missing.method == "em" else self.n
+
+    @property
+    def rows_in_words(self) -> str:
+        """Number of rows that were used and, if it is smaller, of complete rows that are as precise."""
+        precise = f" (about as precise as {self.n} complete ones)" if self.n < self.rows else ""
+        return f"{counted(self.rows, 'row')}{precise}"
 
     @property
     def mean(self) -> Vector:

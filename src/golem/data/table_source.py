@@ -29,7 +29,7 @@ from golem.data.resampling import Sample, Shards, merged, rows_of_moments
 from golem.data.table_summary import TableSummary
 from golem.data.targets import EXAMPLE
 from golem.data.unusable import Unusable, unusable_columns, unusable_error
-from golem.data.unusable_variables import dependent_variables, unusable_variables, with_determined
+from golem.data.unusable_variables import dependent_in_table, unusable_variables, with_determined
 from golem.data.variables import Coding
 from golem.runtime.machine import free_memory
 from golem.runtime.messages import quoted
@@ -264,7 +264,7 @@ class TableSource:
             if without_levels(moments.coding):
                 self.summary.show(progress)
                 with naming(self.paths[0]):
-                    raise unusable_error(self._unusable(missing, progress))
+                    raise unusable_error(unusable_variables(moments))
             # The checks of the graph name rare levels.
             warn_of_similar_levels(counts_in_moments([moments]), stacklevel=3)
         return moments
@@ -291,16 +291,11 @@ class TableSource:
 
     def unusable(self, missing: MissingChoice, progress: ProgressDisplay) -> list[Unusable]:
         """Return the columns to drop so that a graph can be learned, and categories that others determine."""
-        found = self._unusable(missing, progress)
-        return found if missing == "em" else with_determined(found, self._moments_of(missing, progress))
-
-    def _unusable(self, missing: MissingChoice, progress: ProgressDisplay) -> list[Unusable]:
-        """Return the columns to drop so that a graph can be learned; for EM, all that others determine."""
-        if missing != "em" or self._scheduler is not None:
-            return unusable_variables(self._moments_of(missing, progress))
-        rows = self._rows_for_em(progress)
-        coding = rows.coding or Coding.numeric(self.names)
-        return without_levels(coding) + dependent_variables(rows.values, coding)
+        if missing == "em" and self._scheduler is None:
+            rows = self._rows_for_em(progress)
+            return dependent_in_table(rows.values, rows.coding or Coding.numeric(self.names))
+        moments = self._moments_of(missing, progress)
+        return with_determined(unusable_variables(moments), moments, self.names)
 
     def _keep(self, table: TableFiles) -> KeptRows:
         """Return where to keep rows: discrete scores need all of them, as far as they fit, in half the precision."""

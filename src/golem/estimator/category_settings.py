@@ -97,7 +97,7 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, r
     if score in DISCRETE and numbers:
         raise with_numbers(f"score_function={score!r}", "score_function='mixed'", rows, coding)
     chosen = automatic_score(moments, rows is not None) if score == "auto" else score
-    is_complete = moments.missing is not None and not moments.missing.cells
+    is_complete = moments.missing is None or not moments.missing.cells
     if score == "auto" and model.missing == "em" and chosen != "mixed" and not is_complete:
         warnings.warn(
             f"Gaussian EM (missing='em') needs score_function='mixed'. missing='drop' would use the score {chosen!r}, "
@@ -116,7 +116,7 @@ def automatic_score(moments: Moments, has_rows: bool) -> ScoreName:
     return choose_category_score(moments) if is_discrete and has_rows else "mixed"
 
 
-def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str, is_complete: bool = False) -> None:
+def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str, is_complete: bool = True) -> None:
     """Raise a ValueError for settings that have no meaning with this score; `is_complete` if no values are missing."""
     about = f"the score {score!r} of a table with categories"
     refused = {}

@@ -235,6 +235,13 @@ class GraphDocument(msgspec.Struct, kw_only=True):
             if len(getattr(self, name) or self.names) != d:
                 raise ValueError(f"{name} must have {counted(d, 'number')}, one per name")
 
+    @property
+    def rows(self) -> int | None:
+        """Number of rows that were used; EM uses all rows, and n is the number of complete rows that are as precise."""
+        missing = self.missing or {}
+        read = missing.get("rows_read")
+        return read if missing.get("method") == "em" and isinstance(read, int) else self.n
+
     @classmethod
     def of_graph(cls, graph: NamedGraph) -> GraphDocument:
         """Return the document of a graph without a fit."""

@@ -14,6 +14,7 @@ from golem.assessment.diagnostics import Diagnosis
 from golem.assessment.diagnostics.edges import listed_drop_losses
 from golem.assessment.next_experiment import next_experiment
 from golem.assessment.selection import Selection
+from golem.data.missing import Missing
 from golem.data.table_summary import TableSummary
 from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import LearnedGraph, has_categories
@@ -231,7 +232,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
     solution, moments, recorded = model.solution_, model.moments_, settings(model)
     sem, categories = getattr(model, "sem_", None), has_categories(model)
     gaps = model.missing_
-    missing = None if gaps is None else dataclasses.asdict(gaps) | {"sentence": gaps.sentence}
+    missing = None if gaps is None else dataclasses.asdict(gaps) | {"sentence": _missing_sentence(gaps, diagnosis)}
     noise_variances, intercepts = _parameters(model)
     graph, raw = model.graph_, solution.raw
     same = isinstance(raw, Regressions) or np.array_equal(raw, model.weights_)
@@ -281,6 +282,12 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         raw_weights=None if same else sparse(raw),
         trace=_trace(solution.trace),
     )
+
+
+def _missing_sentence(gaps: Missing, diagnosis: Diagnosis | None) -> str:
+    """Return what was done about missing values, also in the checks."""
+    checks = diagnosis is not None and gaps.method == "em" and gaps.cells
+    return f"{gaps.sentence}{' Checks that need rows leave out those with missing values.' if checks else ''}"
 
 
 def _parameters(model: Golem) -> tuple[list[float | None] | None, list[float | None] | None]:

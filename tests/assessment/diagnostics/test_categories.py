@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from golem import Golem, Knowledge, diagnose
+from golem.assessment.diagnostics.categories import _rows
 
 
 def drawn(n=400, seed=0):
@@ -24,6 +25,21 @@ def test_checks_that_apply_are_made_and_the_others_are_named():
     assert "linearity" in found["numbers-only"].finding
     assert "equal-variances" not in levels
     assert diagnose(Golem().fit(table)).at("warning") == []
+
+
+def test_rows_must_have_the_types_and_levels_of_the_model():
+    table = drawn()
+    model = Golem().fit(table)
+    renamed = table.replace({"flag": {"yes": "Y", "no": "N"}, "kind": {"c": "d"}})
+    with pytest.raises(ValueError, match=r"the model does not have: 'kind' \('d'\), 'flag' \('Y', 'N'\)\. "):
+        diagnose(model, renamed)
+    with pytest.raises(ValueError, match="Column 'flag' is a number in X, but a category in the model"):
+        diagnose(model, table.assign(flag=np.arange(400.0)))
+    # A part of the rows can lack levels, and another level can be the most frequent.
+    levels = model.variables_[0].levels
+    part = table[table["kind"] == levels[2]], table[table["kind"] == levels[0]][:9]
+    part = pd.concat(part).iloc[:, ::-1]
+    np.testing.assert_array_equal(_rows(part, model)[:, 0], [levels.index(level) for level in part["kind"]])
 
 
 @pytest.mark.parametrize("columns", [["kind", "first", "flag", "group"], ["kind", "flag", "group"]])
@@ -122,6 +138,26 @@ def test_a_category_that_several_determine_is_named(score, dependence):
         assert "effect" not in found.finding
         assert "directions of edges between these variables are not reliable" in found.finding
         assert "X.drop(columns=['c'])" in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("added", "drop"),
+    [
+        (lambda t: {"copy": t["a"], "again": t["a"]}, ["copy", "again"]),
+        (lambda t: {"copy": t["a"], "e": np.where((t["a"] == "1") & (t["d"] == "y"), "1", "0")}, ["copy", "e"]),
+        (lambda t: {"x": t["d"] == "x", "y": t["d"] == "y"}, ["d"]),
+        (lambda t: {"city": t["a"] + t["d"]}, ["city"]),
+        (lambda t: {"total": t["first"] + t["second"]}, ["total"]),
+    ],
+)
+def test_dropping_the_columns_that_are_named_ends_the_warning(added, drop):
+    rng = np.random.default_rng(1)
+    a, d = rng.integers(2, size=300).astype(str), rng.choice(["x", "y", "z"], 300)
+    table = pd.DataFrame({"a": a, "d": d, "first": rng.normal(size=300), "second": rng.normal(size=300)})
+    table = table.assign(**added(table))
+    assert f"X.drop(columns={drop})" in diagnose(Golem().fit(table), table)["determined"].remedy
+    rest = table.drop(columns=drop)
+    assert diagnose(Golem().fit(rest), rest)["determined"].level == "ok"
 
 
 def test_scores_that_count_rows_need_no_table_to_find_what_several_determine():

@@ -32,14 +32,15 @@ def find_density(model: Golem) -> Finding:
     n, d, edges = model.moments_.n, model.graph_.d, int(model.adjacency_.sum())
     parents = edges / d
     share = edges / max(d * (d - 1) / 2, 1)
+    rows = model.moments_.rows_in_words
     few_rows = n < _FEW_ROWS_PER_PARENT * parents
     numbers = f"{counted(edges, 'edge')} among {d} variables ({parents:.1f} per variable, {share:.0%} of all pairs)"
     if parents <= _MANY_PARENTS or not (few_rows or share > _LARGE_SHARE):
-        return Finding("density", "ok", f"The graph is not too dense for {n} rows: {numbers}.")
+        return Finding("density", "ok", f"The graph is not too dense for {rows}: {numbers}.")
     return Finding(
         "density",
         "warning" if few_rows else "note",
-        f"The graph is dense for {n} rows: {numbers}. Dependent rows, nonlinear effects, long tails and nearly "
+        f"The graph is dense for {rows}: {numbers}. Dependent rows, nonlinear effects, long tails and nearly "
         "identical columns all cause many weak edges.",
         _REMEDIES[model.score_],
     )

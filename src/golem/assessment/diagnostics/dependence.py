@@ -13,6 +13,7 @@ from scipy import fft
 from scipy.special import chdtrc
 
 from golem.assessment.diagnostics.finding import Finding
+from golem.data.moments import Moments
 from golem.runtime.types import Matrix, Vector
 
 _LEVEL = 1e-4
@@ -74,8 +75,11 @@ def dependence(names: tuple[str, ...], rows: Matrix) -> Dependence | None:
     return Dependence(names[j], float(r[0, j]), int((p < _LEVEL).sum()), float(p.min()), n, max(2, round(effective)))
 
 
-def find_dependence(names: tuple[str, ...], rows: Matrix) -> tuple[Finding | None, int | None]:
-    """Check whether rows depend on the rows before them; also return the effective number of rows if it is smaller."""
+def find_dependence(names: tuple[str, ...], rows: Matrix, moments: Moments) -> tuple[Finding | None, int | None]:
+    """Check whether rows depend on the rows before them; also return the effective number of rows if it is smaller.
+
+    The rows may be some of those behind the moments, such as the complete ones; the effective number is for all.
+    """
     found = dependence(names, rows)
     if found is None:
         return None, None
@@ -83,12 +87,13 @@ def find_dependence(names: tuple[str, ...], rows: Matrix) -> tuple[Finding | Non
         numbers = f"largest autocorrelation {abs(found.lag1):.2f}; portmanteau test: p = {found.p_value:.2g}"
         sentence = f"Neighbouring rows do not depend strongly on each other ({numbers}, not below {_LEVEL:.0e})."
         return Finding("dependent-rows", "ok", sentence), None
-    is_harmless = found.effective_rows >= _HARMLESS * found.rows
+    share = found.effective_rows / found.rows
+    is_harmless, effective = share >= _HARMLESS, max(2, round(share * moments.n))
     p = "p < 1e-16" if found.p_value < 1e-16 else f"p = {found.p_value:.0e}"
     sentence = (
         f"Neighbouring rows depend on each other in {found.columns} of {len(names)} numeric columns (portmanteau test, "
-        f"{p}; the autocorrelation of {found.column!r} at lag 1 is {found.lag1:.2f}). The {found.rows} rows carry as "
-        f"much information as about {found.effective_rows} independent ones."
+        f"{p}; the autocorrelation of {found.column!r} at lag 1 is {found.lag1:.2f}). The {moments.rows} rows carry as "
+        f"much information as about {effective} independent ones."
     )
     if not is_harmless:
         sentence += (
@@ -99,10 +104,10 @@ def find_dependence(names: tuple[str, ...], rows: Matrix) -> tuple[Finding | Non
         "If the rows were only sorted, shuffle them and run again."
     )
     finding = Finding("dependent-rows", "note" if is_harmless else "warning", sentence, remedy)
-    return finding, None if is_harmless else found.effective_rows
+    return finding, None if is_harmless else effective
 
 
-def find_repetition(codes: NDArray[np.generic]) -> tuple[Finding, int | None]:
+def find_repetition(codes: NDArray[np.generic], moments: Moments) -> tuple[Finding, int | None]:
     """Check whether rows of categories are copies of a smaller table; also return the number of its rows.
 
     If every combination of levels is in a multiple of k rows, this is an accident with a probability of about k^(1 - m)
@@ -110,17 +115,17 @@ def find_repetition(codes: NDArray[np.generic]) -> tuple[Finding, int | None]:
     experiment the multiples are replicates. Its columns are exactly independent, as those of a sample hardly ever are.
     """
     counts = Counter(row.tobytes() for row in np.ascontiguousarray(codes)).values()
-    copies, n = math.gcd(*counts), sum(counts)
+    copies = math.gcd(*counts)
     if copies < 2 or (1 - len(counts)) * math.log(copies) > math.log(_REPETITION_LEVEL):
         return Finding("dependent-rows", "ok", "The rows are not copies of a smaller table."), None
     if _is_balanced(codes):
         sentence = "The rows are those of a balanced design, in which replicates cannot be told from copies."
         return Finding("dependent-rows", "ok", sentence), None
-    effective = n // copies
+    effective = moments.n // copies
     sentence = (
-        f"Every combination of levels is in a multiple of {copies} rows, so the rows seem to be repeated. The {n} rows "
-        f"carry as much information as about {effective} independent ones. Edges with little evidence may be wrong, "
-        "strengths are too large and bootstrap frequencies too high."
+        f"Every combination of levels is in a multiple of {copies} rows, so the rows seem to be repeated. The "
+        f"{moments.rows} rows carry as much information as about {effective} independent ones. Edges with little "
+        "evidence may be wrong, strengths are too large and bootstrap frequencies too high."
     )
     remedy = f"If the rows were repeated, use one of {copies} copies."
     return Finding("dependent-rows", "warning", sentence, remedy), effective

@@ -72,7 +72,8 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     Raises
     ------
     ValueError
-        If the model is not a Golem, its graph has a cycle (cycles="none"), or X has other columns than the model.
+        If the model is not a Golem, its graph has a cycle (cycles="none"), or X has other columns or levels than the
+        model.
 
     Examples
     --------
@@ -99,7 +100,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     if rows is not None and numbers is not None:
         centred = rows - rows.mean(axis=0)
         residuals = _residuals(centred, regressions(graph, moments.covariance))
-        dependent, effective_rows = dependence.find_dependence(moments.names, rows)
+        dependent, effective_rows = dependence.find_dependence(moments.names, rows, moments)
         findings += [] if dependent is None else [dependent]
         findings.append(odd_values.find_odd_values(moments.names, rows))
         findings.append(odd_values.find_spikes(moments.names, rows))

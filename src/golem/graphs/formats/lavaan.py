@@ -18,7 +18,7 @@ _OPERATOR = re.compile(r"=~|<~|~~|~\*~|~")
 
 
 def write_lavaan(graph: NamedGraph) -> str:
-    """Return the regressions of a graph, and a variance for each variable without edges."""
+    """Return the regressions of a graph, and a variance for each number without edges."""
     new = _r_names(graph.names)
     edges = [edge[:2] for edge in graph.edge_list()]
     if line := next(((a, b) for a, b in edges if (b, a) in set(edges)), None):
@@ -27,22 +27,27 @@ def write_lavaan(graph: NamedGraph) -> str:
             "use dagitty or pcalg."
         )
     lines = [f"# {new[name]} is {json.dumps(name)}" for name in graph.names if new[name] != name]
-    lines += _about_categories(graph, new) if graph.has_categories else []
+    kinds = [] if graph.variables is None else zip(graph.names, graph.variables, strict=True)
+    categories = [name for name, variable in kinds if variable.kind == "category"]
+    connected = {name for edge in edges for name in edge}
+    left_out = [name for name in categories if name not in connected]
+    if graph.has_categories:
+        lines += _about_categories([new[name] for name in categories], [new[name] for name in left_out])
     for name in graph.names:
         parents = [new[source] for source, target in edges if target == name]
         if parents:
             lines.append(f"{new[name]} ~ {' + '.join(parents)}")
-        elif all(name != source for source, _ in edges):
+        elif name not in connected and name not in left_out:
             lines.append(f"{new[name]} ~~ {new[name]}")
     return "\n".join(lines) + "\n"
 
 
-def _about_categories(graph: NamedGraph, new: dict[str, str]) -> list[str]:
-    """Return comments that say how lavaan can use categories."""
-    kinds = [] if graph.variables is None else zip(graph.names, graph.variables, strict=True)
-    listed = ", ".join(new[name] for name, variable in kinds if variable.kind == "category")
+def _about_categories(categories: list[str], left_out: list[str]) -> list[str]:
+    """Return comments that say how lavaan can use categories, and which ones are not in the model."""
+    listed = f": {', '.join(categories)}" if categories else ""
     return [
-        f"# This graph has categories{f': {listed}' if listed else ''}. lavaan needs numbers.",
+        f"# This graph has categories{listed}. lavaan needs numbers.",
+        *([f"# Left out, because they have neither edges nor a variance: {', '.join(left_out)}."] if left_out else []),
         "# Turn categories that no edge points to into columns of 0 and 1, one per level except the first.",
         "# Declare other categories with two or with ordered levels: sem(model, data, ordered = c(...)).",
         "# lavaan has no model for other categories; use bnlearn for these.",
