@@ -61,7 +61,7 @@ class SortRegress(Baseline):
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
         require_more_rows_than_columns(moments, "SortRegress")
         if self.by == "variance":
-            warn_of_equal_scales(moments, "sorting by variance", "by='r2'", stacklevel=4)
+            warn_of_equal_scales(moments, "sorting by variance", "by='r2'")
             key = moments.variances
         else:
             # From correlations, because S^-1 loses digits if the units differ widely.

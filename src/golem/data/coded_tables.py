@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections import Counter as CellCounter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +34,7 @@ from golem.data.variables import FEW_VALUES, Codes, Coding, Variable, codes_of_n
 from golem.runtime.names import column_names, positions
 from golem.runtime.progress import Counter
 from golem.runtime.types import Indices, Matrix, Vector
+from golem.runtime.user_warnings import warn_user
 
 # Rows from which a table of continuous numbers is recognized, without counting all values.
 _FIRST_ROWS = 1000
@@ -84,7 +84,7 @@ class CodedTable:
         if refused:
             refused |= {column.name: column for column in unusable_in_table(rows, coding)}
             raise unusable_error([refused[name] for name in names if name in refused])
-        warn_of_rare_levels(level_counts(coding, rows), stacklevel=4)
+        warn_of_rare_levels(level_counts(coding, rows))
         return cls(coding, rows)
 
     @property
@@ -362,7 +362,7 @@ def _numbers(columns: Mapping[str, Vector], integers: Sequence[str]) -> dict[str
         return numbers
     values = {name: len(counts[name]) for name in integers}
     sentence = note_of_codes(values, are_categories=True, remedy="convert them to floats")
-    warnings.warn(sentence, DataWarning, stacklevel=5)
+    warn_user(sentence, DataWarning)
     variables = categories({name: counts[name] for name in integers})
     codes = {name: codes_of_numbers(columns[name], variable.levels) for name, variable in variables.items()}
     return numbers | {name: (variables[name], codes[name]) for name in integers}

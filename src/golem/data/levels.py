@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -24,6 +23,7 @@ from golem.data.variables import FEW_VALUES, Coding, Variable
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.names import column_names
 from golem.runtime.option_words import as_categories, setting
+from golem.runtime.user_warnings import warn_user
 
 # Number of rows per level or cell.
 Counts = Mapping[str, int]
@@ -160,7 +160,7 @@ def _only_level(name: str, level: str, rows: int) -> Unusable:
     return Unusable(name, reason=reason, keep=keep, values={level: rows}, kind="category")
 
 
-def warn_of_similar_levels(counts: Mapping[str, Counts], stacklevel: int = 3) -> None:
+def warn_of_similar_levels(counts: Mapping[str, Counts]) -> None:
     """Warn of levels that differ only in case or blanks, given the rows per level of each category."""
     for name, levels in counts.items():
         spellings: dict[str, list[str]] = {}
@@ -168,35 +168,32 @@ def warn_of_similar_levels(counts: Mapping[str, Counts], stacklevel: int = 3) ->
             if rows:
                 spellings.setdefault(" ".join(level.split()).casefold(), []).append(level)
         if same := [level for found in spellings.values() if len(found) > 1 for level in found]:
-            warnings.warn(
+            warn_user(
                 f"Levels of {name!r} differ only in case or blanks: {quoted(same)}. golem treats them as different "
                 "levels. If they mean the same, spell them the same way.",
                 DataWarning,
-                stacklevel=stacklevel,
             )
 
 
-def warn_of_single_rows(counts: Mapping[str, Counts], stacklevel: int = 3) -> None:
+def warn_of_single_rows(counts: Mapping[str, Counts]) -> None:
     """Warn of levels with one row, given the rows per level of each category."""
     found = {name: [level for level, count in levels.items() if count == 1] for name, levels in counts.items()}
-    _warn_of_levels(found, "only one row", "their effects cannot be distinguished from noise", stacklevel + 1)
+    _warn_of_levels(found, "only one row", "their effects cannot be distinguished from noise")
 
 
-def warn_of_rare_levels(counts: Mapping[str, Counts], stacklevel: int = 3) -> None:
+def warn_of_rare_levels(counts: Mapping[str, Counts]) -> None:
     """Warn of rare levels, with one row or few, and of similar ones, given the rows per level of each category."""
-    warn_of_similar_levels(counts, stacklevel + 1)
-    warn_of_single_rows(counts, stacklevel + 1)
+    warn_of_similar_levels(counts)
+    warn_of_single_rows(counts)
     found = {name: [level for level, count in levels.items() if 1 < count < _RARE] for name, levels in counts.items()}
-    _warn_of_levels(found, f"fewer than {_RARE} rows", "their effects are uncertain", stacklevel + 1)
+    _warn_of_levels(found, f"fewer than {_RARE} rows", "their effects are uncertain")
 
 
-def _warn_of_levels(found: Mapping[str, Sequence[str]], what: str, means: str, stacklevel: int) -> None:
+def _warn_of_levels(found: Mapping[str, Sequence[str]], what: str, means: str) -> None:
     if listed := [f"{name!r} ({quoted(levels, 4)})" for name, levels in found.items() if levels]:
         has = "has" if len(listed) == 1 else "have"
         remedy = "Merge them with similar levels, or drop their rows."
-        warnings.warn(
-            f"{shortened(listed)} {has} levels with {what}; {means}. {remedy}", DataWarning, stacklevel=stacklevel
-        )
+        warn_user(f"{shortened(listed)} {has} levels with {what}; {means}. {remedy}", DataWarning)
 
 
 def note_of_codes(codes: Mapping[str, int], are_categories: bool, remedy: str = "") -> str:
@@ -218,7 +215,7 @@ def note_of_codes(codes: Mapping[str, int], are_categories: bool, remedy: str = 
     )
 
 
-def warn_of_codes(table: Any, coding: Coding | None = None, stacklevel: int = 3) -> None:
+def warn_of_codes(table: Any, coding: Coding | None = None) -> None:
     """Warn of the integer columns of a DataFrame or an array that are used as numbers, but may be codes of categories.
 
     Parameters
@@ -227,8 +224,6 @@ def warn_of_codes(table: Any, coding: Coding | None = None, stacklevel: int = 3)
         The data of a fit.
     coding : Coding, optional
         The variables of the table, if it has categories.
-    stacklevel : int
-        Number of calls between the warning and the user's line.
     """
     codes: dict[str, int] = {}
     for name, column in _integers(table, set() if coding is None else set(coding.categories)):
@@ -238,7 +233,7 @@ def warn_of_codes(table: Any, coding: Coding | None = None, stacklevel: int = 3)
     if codes:
         remedy = _OTHER_TYPES if is_table(table) else _OTHER_CONTAINER
         sentence = note_of_codes(codes, are_categories=False, remedy=remedy)
-        warnings.warn(sentence, DataWarning, stacklevel=stacklevel)
+        warn_user(sentence, DataWarning)
 
 
 def _distinct(column: Any) -> int:

@@ -214,7 +214,7 @@ def _with_all_levels(table: TableFiles, parts: list[Moments]) -> list[Moments]:
     with naming(table.files[0].path):
         if without_levels(parts[0].coding or Coding(())):
             raise unusable_error(unusable_variables(merged(parts)))
-    warn_of_rare_levels(counts_in_moments(parts), stacklevel=4)
+    warn_of_rare_levels(counts_in_moments(parts))
     return parts
 
 

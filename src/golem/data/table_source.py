@@ -250,7 +250,7 @@ class TableSource:
                 with naming(self.paths[0]):
                     raise unusable_error(self._unusable(missing, progress))
             # The checks of the graph name rare levels.
-            warn_of_similar_levels(counts_in_moments([moments]), stacklevel=3)
+            warn_of_similar_levels(counts_in_moments([moments]))
         return moments
 
     def _moments_of(self, missing: MissingChoice, progress: Progress) -> Moments:

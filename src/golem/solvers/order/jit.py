@@ -27,7 +27,6 @@ import functools
 import gc
 import logging
 import pickle
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -42,6 +41,8 @@ from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NopythonRewrites
 from numba.core.types.functions import BaseFunction
 from numba.core.untyped_passes import DeadBranchPrune, InlineClosureLikes
+
+from golem.runtime.user_warnings import warn_user
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 # Types of results, by function and types of arguments.
@@ -255,8 +256,7 @@ def _paused_collection() -> Iterator[None]:
 @functools.cache
 def _warn_without_cache() -> None:
     """Warn once that the kernels are compiled again in every process."""
-    warnings.warn(
+    warn_user(
         "Compiled code could not be read from or saved in numba's cache, so that every run compiles the search again "
-        "(up to half a minute). Set the environment variable NUMBA_CACHE_DIR to a writable folder.",
-        stacklevel=2,
+        "(up to half a minute). Set the environment variable NUMBA_CACHE_DIR to a writable folder."
     )
