@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -81,3 +82,23 @@ def test_the_pages_are_read():
 
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 900
+
+
+def messages(folder):
+    """Yield the texts of the errors that the modules of a package raise, with their places."""
+    for path in sorted((ROOT / "src" / "golem" / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            is_error = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "ValueError"
+            if is_error and isinstance(node.args[0], ast.Constant | ast.JoinedStr):
+                yield ast.unparse(node.args[0]).lstrip("f")[1:-1], f"{path.relative_to(ROOT)}:{node.lineno}"
+
+
+@pytest.mark.parametrize("folder", ["graphs", "baselines"])
+def test_messages_are_sentences(folder):
+    found = list(messages(folder))
+    assert len(found) > 10
+    # A sentence can begin with a parameter or with the name of a package.
+    small = r"[a-z_]+,? (must|reserves|cannot store|needs|the [^;]*, must) "
+    begins = [place for text, place in found if text[0].islower() and not re.match(small, text)]
+    ends = [place for text, place in found if not re.search(r"(\.|{error})$", text)]
+    assert (begins, ends) == ([], [])

@@ -71,8 +71,8 @@ class Baseline(TableEstimator, ABC):
         moments, rows = read_data(self, X)
         if self._needs_rows and rows is None:
             raise ValueError(
-                f"{type(self).__name__} needs the rows of the data, not only means and covariances; give an array or a "
-                "table instead of Moments"
+                f"{type(self).__name__} needs the rows of the data, not only means and covariances. Give an array or a "
+                "table instead of Moments."
             )
         require_learnable(moments, uses_scale=self._uses_scale)
         self.moments_, self.knowledge_ = moments, read_knowledge(self.knowledge, moments.names)

@@ -64,7 +64,7 @@ class DirectLiNGAM(Baseline):
 
     def _check_parameters(self) -> None:
         if self.threshold is not None and not 0 <= self.threshold < np.inf:
-            raise ValueError(f"threshold must be at least 0 and finite; got {self.threshold}")
+            raise ValueError(f"threshold must be at least 0 and finite; got {self.threshold}.")
 
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
         assert rows is not None  # `fit` refuses Moments

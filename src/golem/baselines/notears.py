@@ -80,11 +80,11 @@ class Notears(Baseline):
     def _check_parameters(self) -> None:
         for name in ("l1", "threshold"):
             if not 0 <= getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be at least 0 and finite; got {getattr(self, name)}")
+                raise ValueError(f"{name} must be at least 0 and finite; got {getattr(self, name)}.")
         for name in ("h_tolerance", "largest_rho", "max_iter", "time_limit"):
             value = getattr(self, name)
             if value is not None and not value > 0:
-                raise ValueError(f"{name} must be positive; got {value}")
+                raise ValueError(f"{name} must be positive; got {value}.")
 
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
         objective = Objective(

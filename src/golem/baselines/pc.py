@@ -83,14 +83,14 @@ class PC(Baseline):
 
     def _check_parameters(self) -> None:
         if not 0 < self.alpha < 1:
-            raise ValueError(f"alpha, the level of a test, must be between 0 and 1; got {self.alpha}")
+            raise ValueError(f"alpha, the level of a test, must be between 0 and 1; got {self.alpha}.")
         if self.max_conditioning is not None and not self.max_conditioning >= 0:
-            raise ValueError(f"max_conditioning must be at least 0; got {self.max_conditioning}")
+            raise ValueError(f"max_conditioning must be at least 0; got {self.max_conditioning}.")
 
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
         n = moments.n
         if n < 4:
-            raise ValueError(f"PC needs at least 4 rows to test a correlation; got {n}")
+            raise ValueError(f"PC needs at least 4 rows to test a correlation; got {n}.")
         most = min(moments.d - 2 if self.max_conditioning is None else self.max_conditioning, n - 4)
         test = FisherZ(moments.standardized().covariance, n, self.alpha, moments.names)
         adjacent, separators = find_skeleton(test, knowledge, most)
