@@ -40,10 +40,13 @@ _MANY_LEVELS = 20
 _RARE = 5
 # A scan of files stops at so many different texts in a column.
 MOST_LEVELS = 50_000
+_YEAR, _MONTH = r"(?:19|20)\d\d", r"(?:0?[1-9]|1[0-2])"
 _DATE = re.compile(
     r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:\d{2}.*)?"
-    r"|\d{1,2}:\d{2}(:\d{2})?"
+    rf"|{_YEAR}[-/]{_MONTH}|{_MONTH}[-/]{_YEAR}|{_YEAR}[- ]?Q[1-4]|Q[1-4][- ]?{_YEAR}"
 )
+# A time of day or a duration, also as Python and pandas write it: 3 days, 4:05:00.
+_TIME = re.compile(r"(-?\d+ days?,? )?[+-]?\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?")
 _OTHER_TYPES = "convert them to text or to the type 'category'. Otherwise convert them to floats to avoid this warning"
 _OTHER_CONTAINER = (
     "give a DataFrame in which they have the type 'category'. Otherwise convert the array to floats to avoid this "
@@ -85,7 +88,12 @@ def is_text(counts: Counts, parse: Callable[[str], float | None] = parsed) -> bo
 
 def _looks_numeric(cell: str) -> bool:
     """Return whether a text is a number in another notation, such as 1,234 or 10 500 or 5%, and not a date."""
-    return is_number(cell, decimal_comma=True) or bool(_OTHER_NUMBER.fullmatch(cell) and not _DATE.fullmatch(cell))
+    return is_number(cell, decimal_comma=True) or bool(_OTHER_NUMBER.fullmatch(cell) and not _is_date(cell))
+
+
+def _is_date(cell: str) -> bool:
+    """Return whether a text is a date, a month, a quarter, a time or a duration."""
+    return bool(_DATE.fullmatch(cell) or _TIME.fullmatch(cell))
 
 
 def categories(counts: Mapping[str, Counts], chosen: Collection[str] = ()) -> dict[str, Variable]:
@@ -105,7 +113,7 @@ def categories(counts: Mapping[str, Counts], chosen: Collection[str] = ()) -> di
 def _refused(name: str, counts: Counts, chosen: bool) -> Unusable | None:
     """Return why a column is not a category; None if it is."""
     n = sum(counts.values())
-    if counts and not chosen and all(_DATE.fullmatch(level) for level in counts):
+    if counts and not chosen and all(map(_is_date, counts)):
         return dates(name, next(iter(counts)), counts)
     return identifiers(name, counts, n, chosen) if _are_too_many(len(counts), n) else None
 
@@ -135,11 +143,17 @@ def identifiers(name: str, counts: Counts, n: int | None, chosen: bool = False) 
 def dates(name: str, example: str, counts: Counts = NO_COUNTS) -> Unusable:
     """Describe a column of dates or times; `counts` has the rows per value, if they were counted."""
     few = len(counts) > 1 and not _are_too_many(len(counts), sum(counts.values()))
-    category = f", or use each date as a category: {as_categories([name])}" if few else ""
+    what, one, numbers = (
+        ("times or durations", "time", "seconds or hours")
+        if _TIME.fullmatch(example)
+        else ("dates or times", "date", "days or months since the first date")
+    )
+    category = f", or use each {one} as a category: {as_categories([name])}" if few else ""
     such = f", such as {example!r}" if example else ""
-    reason = f"Column {name!r} contains dates or times{such}."
-    keep = f"convert it to numbers, such as days since the first date{category}"
-    return Unusable(name, reason=reason, keep=keep, values=counts, kind="date")
+    reason = f"Column {name!r} contains {what}{such}."
+    return Unusable(
+        name, reason=reason, keep=f"convert it to numbers, such as {numbers}{category}", values=counts, kind="date"
+    )
 
 
 def without_levels(coding: Coding, present: Counts = NO_COUNTS) -> list[Unusable]:

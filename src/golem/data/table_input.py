@@ -184,8 +184,10 @@ def _real_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
     types = set(map(type, array.flat)) if array.dtype == object else {array.dtype.type}
     if any(issubclass(kind, complex | np.complexfloating) for kind in types):
         raise ValueError(_COMPLEX)
-    if any(issubclass(kind, np.datetime64 | np.timedelta64) for kind in types):
-        raise ValueError("got dates or times. Convert them to numbers, such as days since the first one")
+    if any(issubclass(kind, np.datetime64) for kind in types):
+        raise ValueError("got dates or times. Convert them to numbers, such as days since the first date")
+    if any(issubclass(kind, np.timedelta64) for kind in types):
+        raise ValueError("got durations. Convert them to numbers, such as seconds or hours")
     if any(issubclass(kind, np.void) for kind in types):
         raise ValueError("got a structured array. Convert it with pandas.DataFrame")
     if isinstance(array, np.ma.MaskedArray):
