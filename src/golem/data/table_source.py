@@ -147,8 +147,8 @@ def _has_environments(reading: Reading, targets: Targets | None) -> bool:
         )
     if given and (reading.covariance or reading.rows is not None):
         raise ValueError("A covariance matrix has no environments. Remove covariance=True and rows=...")
-    if given and (reading.categorical or reading.numeric):
-        raise ValueError("Tables with environments have only numbers. Remove categorical=[...] and numeric=[...].")
+    if given and reading.categorical:
+        raise ValueError("Tables with environments have only numbers. Remove categorical=[...].")
     return given
 
 
