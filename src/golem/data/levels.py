@@ -34,6 +34,10 @@ ROWS_PER_VALUE = 10
 _FIRST_ROWS = 100
 # If at most this many cells of a numeric column contain text, the cells are at fault, not the column.
 FEW_CELLS = 3
+# A column of numbers with text in at most this share of its rows may be meant as numbers.
+_LITTLE_TEXT = 0.1
+# More markers of missing values are not listed in a sentence.
+_MOST_MARKERS = 4
 # Text with more levels than this, and than half of the rows, identifies rows.
 _MANY_LEVELS = 20
 # Levels with fewer rows are rare.
@@ -227,6 +231,40 @@ def note_of_codes(codes: Mapping[str, int], are_categories: bool, remedy: str = 
         f"{counted(len(codes), 'column')} {'contains' if one else 'contain'} only a few distinct whole numbers and "
         f"{'is' if one else 'are'} treated as {taken}: {listed}. If these are {other}, {remedy}."
     )
+
+
+def note_of_texts(counts: Mapping[str, Counts], remedy: str = "") -> str:
+    """Return the sentence about categories that would be numbers without a few texts; empty if there are none.
+
+    `counts` has the rows per level of each category. By default, the remedy is for tables in files.
+    """
+    found = {name: texts for name, levels in counts.items() if (texts := _texts_among_numbers(levels))}
+    if not found:
+        return ""
+    rows = {name: f"{sum(texts.values())} of {sum(counts[name].values())} rows" for name, texts in found.items()}
+    listed = shortened([f"{name!r} ({quoted(list(texts), 4)} in {rows[name]})" for name, texts in found.items()])
+    markers = [f"{name}={text}" for name, texts in found.items() for text in texts]
+    missing = f", or use {setting('na', markers)} and missing='drop'" if len(markers) <= _MOST_MARKERS else ""
+    declared = setting("categorical", list(found)[:_MANY_LEVELS])
+    remedy = remedy or f"correct the text{missing}. Otherwise use {declared}"
+    one = len(found) == 1
+    return (
+        f"{counted(len(found), 'column')} {'contains' if one else 'contain'} whole numbers and a little text, and "
+        f"{'is' if one else 'are'} treated as {'a category' if one else 'categories'}: {listed}. If these are numbers, "
+        f"{remedy}."
+    )
+
+
+def _texts_among_numbers(counts: Counts) -> Counts:
+    """Return the rows per text of a category whose other levels, nearly all rows, are numbers."""
+    texts = {level: rows for level, rows in counts.items() if rows and parsed(level) is None}
+    return texts if 0 < sum(texts.values()) <= _LITTLE_TEXT * sum(counts.values()) else {}
+
+
+def warn_of_texts(counts: Mapping[str, Counts], remedy: str = "") -> None:
+    """Warn of categories that would be numbers without a few texts; see `note_of_texts`."""
+    if sentence := note_of_texts(counts, remedy):
+        warn_user(sentence, DataWarning)
 
 
 def warn_of_codes(table: Any, coding: Coding | None = None) -> None:

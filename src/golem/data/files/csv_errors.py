@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _FEW_LINES = 3
 # Texts that PyArrow reads as Booleans.
 _BOOLEANS = frozenset({"True", "TRUE", "true", "False", "FALSE", "false"})
+_WHOLE = re.compile(r"[+-]?\d+")
 # Longer cells do not mark missing values.
 _LONGEST_MARKER = 30
 
@@ -79,7 +80,15 @@ def lines_error(file: CsvFile, block: Block, columns: Sequence[int]) -> ValueErr
     error = not_numeric(described, len(columns), remedy, among_numbers)
     error.text = {} if among_numbers and len(lines) <= _FEW_LINES else described
     error.columns = tuple(file.names[j] for j in sorted(cells.text))
+    if len(text) == 1 or len(lines) > _FEW_LINES:
+        whole = {file.names[j]: text[j] for j in sorted(text) if j in cells.numbers - cells.decimals}
+        error.whole_numbers = tuple(name for name, found in whole.items() if not _is_slip(name, found))
     return error
+
+
+def _is_slip(name: str, cells: Sequence[tuple[int, str]]) -> bool:
+    """Return whether all cells are numbers in another notation, or the name of the column, so that none is a level."""
+    return all(cell == name or is_number(cell, decimal_comma=True) for _, cell in cells)
 
 
 def _fields_error(file: CsvFile, number: int, fields: Sequence[str]) -> ValueError | None:
@@ -99,12 +108,16 @@ def _fields_error(file: CsvFile, number: int, fields: Sequence[str]) -> ValueErr
 
 
 class _Cells:
-    """The cells of columns that are not numbers, as (line, cell), and the columns with numbers or missing values."""
+    """The cells of columns that are not numbers, as (line, cell), and the columns with numbers or missing values.
+
+    `decimals` are the columns with numbers that are not whole.
+    """
 
     def __init__(self) -> None:
         self.text: dict[int, list[tuple[int, str]]] = {}
         self.numbers: set[int] = set()
         self.absent: set[int] = set()
+        self.decimals: set[int] = set()
         self._other_numbers: set[int] = set()
 
     def add(self, file: CsvFile, number: int, fields: Sequence[str], columns: Sequence[int]) -> None:
@@ -116,6 +129,8 @@ class _Cells:
                 self.numbers.add(j)
                 if fields[j] not in ("0", "1"):
                     self._other_numbers.add(j)
+                if not _WHOLE.fullmatch(fields[j]):
+                    self.decimals.add(j)
             else:
                 self.text.setdefault(j, []).append((number, fields[j]))
 

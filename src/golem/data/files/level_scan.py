@@ -7,6 +7,7 @@ on how files are cut into pieces, so neither do the levels.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -30,6 +31,7 @@ from golem.data.table_errors import NotNumericError
 from golem.data.unusable import unusable_error
 from golem.data.variables import FEW_VALUES, Coding, Variable
 from golem.runtime.machine import available_cores
+from golem.runtime.option_words import setting
 from golem.runtime.user_warnings import warn_user
 
 Result = TypeVar("Result")
@@ -53,7 +55,8 @@ def reading_categories(table: TableFiles, read: Callable[[TableFiles], Result]) 
         except NotNumericError as error:
             known = table.text or frozenset()
             if known.issuperset(error.columns):
-                raise error.among_chosen(table.numeric) from None
+                declared = functools.partial(setting, "categorical")
+                raise error.among_chosen(table.numeric).or_categories(declared, table.numeric) from None
             table = with_types(table, known.union(error.columns))
 
 

@@ -95,6 +95,11 @@ class TableFiles:
         return self.files[0].made_up_names
 
     @property
+    def chosen(self) -> frozenset[str]:
+        """The columns whose type the user has chosen."""
+        return self.categorical | self.numeric
+
+    @property
     def padded(self) -> list[str]:
         """Columns of text files whose numbers have leading zeros, such as 00501, and that have no type by choice."""
         found = [
@@ -102,8 +107,7 @@ class TableFiles:
             for file, columns in zip(self.files, self.positions, strict=True)
             if isinstance(file, CsvFile)
         ]
-        chosen = self.numeric | self.categorical
-        return [name for name in self.names if name not in chosen and any(name in names for names in found)]
+        return [name for name in self.names if name not in self.chosen and any(name in names for names in found)]
 
     @property
     def size(self) -> int:
