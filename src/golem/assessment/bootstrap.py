@@ -43,6 +43,7 @@ from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import has_categories
 from golem.estimator.settings import is_counted, plain_number
 from golem.runtime.machine import available_cores
+from golem.runtime.option_words import names_remedies
 from golem.runtime.progress import Counter
 from golem.runtime.threads import interruptible_map
 from golem.runtime.types import Matrix
@@ -55,6 +56,7 @@ from golem.solvers import Status
 _MOST_DRAWS = 10
 
 
+@names_remedies
 def bootstrap(
     model: Golem,
     data: Any,

@@ -240,11 +240,14 @@ def _categories_of(
     columns: Sequence[tuple[str, Any]],
 ) -> tuple[dict[str, tuple[Variable, Vector]], dict[str, Unusable]]:
     """Return the categories among the columns of a table with their codes, and the columns that cannot be used."""
+    import narwhals.stable.v1 as nw
+
     found, refused = {}, {}
     for name, series in columns:
         if _has_dates(series):
             counts = count_cells(*_cells(series))
-            refused[name] = dates(name, next(iter(counts), ""), counts)
+            # Polars cannot turn durations into categories.
+            refused[name] = dates(name, next(iter(counts), ""), {} if series.dtype == nw.Duration else counts)
             continue
         try:
             if (one := _category_of(name, series)) is not None:

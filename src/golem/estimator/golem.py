@@ -33,7 +33,7 @@ from golem.estimator.likelihood_of_rows import mean_log_likelihood
 from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.order_fit import checks_independence, run_search
 from golem.estimator.settings import checkpoint_path, chosen_solver, edge_penalty, named
-from golem.runtime.option_words import array_words
+from golem.runtime.option_words import names_remedies
 from golem.runtime.types import Array
 from golem.runtime.user_warnings import warn_user
 from golem.score.acyclicity import Acyclicity
@@ -250,6 +250,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         """
         return cls(**(paper_settings(noise, accelerate, "solver" in changes) | changes))
 
+    @names_remedies
     def fit(
         self,
         X: Any,
@@ -293,11 +294,10 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
             warn_of_codes(X, coded[0].coding)
             fit_categories(self, coded[0], given_rows(coded[1], rows), solver)
             return self._warned()
-        with array_words(isinstance(X, np.ndarray)):
-            own_rows = self._prepare(X, solver, rows)
-            if isinstance(solver, Order):
-                return self._conclude(*run_search(self, solver, noise), given_rows(own_rows, rows))
-            return self._conclude(*run_recipe(self, solver, noise, own_rows, file))
+        own_rows = self._prepare(X, solver, rows)
+        if isinstance(solver, Order):
+            return self._conclude(*run_search(self, solver, noise), given_rows(own_rows, rows))
+        return self._conclude(*run_recipe(self, solver, noise, own_rows, file))
 
     def _prepare(self, X: Any, solver: Order | Adam | LBFGS, more: RowSource = None) -> Array | None:
         """Read and check the data; return their rows if there are any. `more` are rows of moments."""
