@@ -146,6 +146,18 @@ def test_other_numbers_are_not_to_become_categories(tmp_path, cells):
     assert "is a category" not in str(error.value)
 
 
+def test_codes_that_were_categories_stay_categories_in_parquet(tmp_path):
+    table = frame().astype({"visits": "category"})
+    table.to_parquet(tmp_path / "a.parquet", row_group_size=70)
+    found = moments_from_file(tmp_path / "a.parquet")
+    assert_same(found, CodedTable.read(table).moments())
+    numbers = moments_from_file(tmp_path / "a.parquet", numeric=["visits"]).coding.variables[-1]
+    assert not numbers.is_category
+    read = pq.read_table(tmp_path / "a.parquet")
+    pq.write_table(read, tmp_path / "b.parquet", store_schema=False)  # as other programs do
+    assert not moments_from_file(tmp_path / "b.parquet").coding.variables[-1].is_category
+
+
 def test_types_can_be_chosen(tmp_path):
     table = frame()
     path = written(table, tmp_path / "a.csv")
