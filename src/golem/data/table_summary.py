@@ -34,8 +34,8 @@ class ColumnSummary:
         The column.
     kind : {"numeric", "category", "text", "date"}
         Its type; texts and dates cannot be used.
-    missing : int
-        Number of missing values.
+    missing : int, optional
+        Number of missing values; None if it is not known.
     values : int, optional
         Number of different values; None if the rows are not in memory.
     low, high : float, optional
@@ -49,7 +49,7 @@ class ColumnSummary:
 
     name: str
     kind: Kind | Literal["text", "date"]
-    missing: int = 0
+    missing: int | None = 0
     values: int | None = None
     low: float | None = None
     high: float | None = None
@@ -145,6 +145,8 @@ class TableSummary:
                 ranked = tuple(sorted(values.items(), key=lambda pair: -pair[1]))
                 absent = self.rows - sum(values.values())
                 columns[column.name] = ColumnSummary(column.name, column.kind, absent, len(values), levels=ranked)
+            elif column.reason:  # too many values to count them
+                columns[column.name] = ColumnSummary(column.name, column.kind, missing=None)
         return replace(self, columns=tuple(columns[name] for name in names if name in columns))
 
     def text(self) -> str:
@@ -160,7 +162,8 @@ class TableSummary:
         lines = [("column", "type", "missing", "distinct", heading)]
         for column in self.columns[:_MOST_COLUMNS]:
             values = "" if column.values is None else str(column.values)
-            lines.append((_short(column.name), _KINDS[column.kind], str(column.missing), values, column.content))
+            missing = "" if column.missing is None else str(column.missing)
+            lines.append((_short(column.name), _KINDS[column.kind], missing, values, column.content))
         more = len(self.columns) - _MOST_COLUMNS
         end = [f"... and {counted(more, 'more column')}"] if more > 0 else []
         if self.sampled is not None:
