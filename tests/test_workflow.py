@@ -36,6 +36,20 @@ def document(folder):
     return content
 
 
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        ({"score": "bdeu"}, r"Use model=Golem\(score_function=\.\.\.\)\.$"),
+        ({"noise": "ev"}, r"Use model=Golem\(noise=\.\.\.\)\.$"),
+        ({"bootstraps": 5}, r"Did you mean 'bootstrap'\?$"),
+        ({"z": 1}, "The parameters are 'data', 'output', 'model', "),
+    ],
+)
+def test_unknown_parameters_are_named_with_a_suggestion(data, tmp_path, options, hint):
+    with pytest.raises(TypeError, match=rf"^fit_file has no parameter '{next(iter(options))}'\. {hint}"):
+        fit_file(data, tmp_path / "out", **options)
+
+
 def test_the_matrix_of_many_columns_is_not_written_and_an_earlier_one_is_removed(data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     command = ["fit", "data.csv", "-o", "out", "--noise", "ev", "--no-diagnose"]

@@ -201,9 +201,9 @@ def test_graphs_that_cannot_be_compared_are_refused_with_their_edges(simulated):
     cycle.write_text("source,target\nx0,x1\nx1,x2\nx2,x0\n")
     page = ["-o", simulated / "page.html"]
     for arguments, sentence in [
-        (["score", simulated / "truth.csv", loop], "the estimate has an edge from a variable to itself, 'x0' -> 'x0'"),
+        (["score", simulated / "truth.csv", loop], "The estimate has an edge from a variable to itself, 'x0' -> 'x0'"),
         (["report", learned, "--compare", loop, *page], "loop.csv has an edge from a variable to itself"),
-        (["report", learned, "--truth", loop, *page], "the truth must be a directed acyclic graph"),
+        (["report", learned, "--truth", loop, *page], "The truth must be a directed acyclic graph"),
         (["report", learned, "--truth", cycle, *page], "has a cycle: 'x0' -> 'x1' -> 'x2' -> 'x0'"),
         (["score", cycle, learned], "has a cycle: 'x0' -> 'x1' -> 'x2' -> 'x0'"),
         (["compare", simulated / "data.csv", "--truth", cycle, "--methods", "pc"], "has a cycle: 'x0' -> 'x1'"),

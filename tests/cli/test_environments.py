@@ -99,3 +99,21 @@ def test_a_comparison_summarizes_the_table_and_names_lines(frame, tmp_path):
     found = golem(*command, "--missing", "drop")
     assert "Table: 300 rows" in found
     assert "1 value is missing in 1 of 300 rows" in found
+
+
+def test_true_and_false_are_numbers(frame):
+    table = frame.assign(d=frame["c"] + np.random.default_rng(1).normal(size=300) > 0)
+    table.to_csv("data.csv", index=False)
+    words = ["--environment", "arm", "--targets", "targets.json", "-o", "out", "-q"]
+    model = Golem().fit(table.astype({"d": float}), environments="arm", targets=TARGETS)
+    for option in ([], ["--numeric", "d"]):
+        golem("fit", "data.csv", *option, *words)
+        np.testing.assert_allclose(read_graph("out/graph.json").weights, model.weights_)
+    # Text in another column is not blamed on them.
+    table.assign(e=np.where(frame["a"] > 0, "yes", "no")).to_csv("data.csv", index=False)
+    said = golem("fit", "data.csv", *words, code=1)
+    assert "1 of 5 columns is not numeric: 'e'" in said
+    assert "--drop e. Environments cannot be combined with categories yet." in said
+    # Next to other numbers, they are text.
+    table.assign(d=np.where(table["d"], "True", "2")).to_csv("data.csv", index=False)
+    assert "Column 'd' is numeric except for 'True' in line" in golem("fit", "data.csv", *words, code=1)

@@ -66,6 +66,14 @@ def test_dates_of_parquet_are_in_the_summary(tmp_path):
     assert "categorical" not in message
 
 
+def test_what_is_not_counted_is_in_the_summary(tmp_path, monkeypatch):
+    monkeypatch.setattr("golem.data.files.parquet_files._LARGEST_COUNTED", 0)
+    monkeypatch.setattr("golem.data.files.level_scan.MOST_LEVELS", 50)
+    _, lines = read(bad(), tmp_path / "a.parquet")
+    assert [line.split() for line in lines if line.startswith(("name", "day"))] == [["name", "text"], ["day", "date"]]
+    assert lines[0] == "Table: 60 rows, 8 columns (4 numbers, 2 categories, 1 date, 1 text)"
+
+
 def test_a_comparison_names_them_too(tmp_path):
     bad().to_csv(tmp_path / "a.csv", index=False)
     shown = Shown()

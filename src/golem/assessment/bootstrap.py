@@ -43,8 +43,10 @@ from golem.estimator.learned_graph import has_categories
 from golem.estimator.settings import is_counted, plain_number
 from golem.model.linear_sem import total_effects
 from golem.runtime.machine import available_cores
+from golem.runtime.option_words import names_remedies
 from golem.runtime.progress import Counter
 from golem.runtime.threads import interruptible_map
+from golem.runtime.user_warnings import warn_user
 from golem.score.likelihood import GaussianNV
 from golem.score.regression import Regressions
 from golem.solvers import Status
@@ -53,6 +55,7 @@ from golem.solvers import Status
 _MOST_DRAWS = 10
 
 
+@names_remedies
 def bootstrap(
     model: Golem,
     data: Any,
@@ -119,7 +122,7 @@ def bootstrap(
     with _without_warnings() if hasattr(model, "moments_") else contextlib.nullcontext():
         source = _source(model, data, environments, targets)
         if source.moments.coding is None:
-            require_learnable(source.moments, uses_scale=False, stacklevel=3)
+            require_learnable(source.moments, uses_scale=False)
     if isinstance(random_state, np.random.Generator):
         random_state = int(random_state.integers(2**31))
     seed = int(random_state or 0)
@@ -130,7 +133,7 @@ def bootstrap(
     unfinished = sum(not one.finished for one in done)
     if unfinished:
         message = f"{unfinished} of {len(done)} replicates ended at their time limit or iteration limit"
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        warn_user(message, ConvergenceWarning)
     return summarize(done, source, int(replicates), seed, float(level))
 
 
@@ -145,7 +148,7 @@ def _source(model: Golem, data: Any, environments: Any, targets: Targets | None)
     known = getattr(model, "environments_", None)
     if not (is_interventional(data, environments, targets) or known or isinstance(data, EnvironmentSample)):
         sample = coded_sample(data, model.missing, names) or resampler(data, model.missing, names)
-        warn_of_codes(data, sample.moments.coding, stacklevel=4)
+        warn_of_codes(data, sample.moments.coding)
         return sample
     targets = known.named_targets if targets is None and known is not None else targets
     return read_environment_sample(data, environments, targets, model.missing, names)

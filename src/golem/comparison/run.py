@@ -49,6 +49,7 @@ from golem.graphs.formats import read_graph
 from golem.graphs.named_graph import NamedGraph
 from golem.output.settings_document import versions
 from golem.runtime.messages import quoted
+from golem.runtime.option_words import names_remedies
 from golem.runtime.progress import ProgressDisplay
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.runtime.version import __version__
@@ -59,6 +60,7 @@ from golem.solvers.order.local_scores import Counts, GaussianBlocks
 TIME_LIMIT = 120.0
 
 
+@names_remedies
 def compare(
     X: Any,
     methods: str | Sequence[str] | None = None,

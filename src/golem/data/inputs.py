@@ -18,7 +18,7 @@ from golem.data.moments import Moments
 from golem.data.table_errors import other_width
 from golem.data.table_input import is_table, real_matrix, rows_and_names
 from golem.runtime.arrays import is_tensor, namespace, to_numpy
-from golem.runtime.messages import suggestion
+from golem.runtime.parameters import require_parameters
 from golem.runtime.types import Array, Matrix
 
 
@@ -28,10 +28,8 @@ class TableEstimator(BaseEstimator):
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
         """Raise a TypeError that suggests another name if a parameter is unknown."""
         known = signature(cls.__init__).parameters
-        unknown = [name for name in parameters if name not in known]
-        if unknown and all(parameter.kind is not Parameter.VAR_KEYWORD for parameter in known.values()):
-            hint = suggestion(unknown[0], list(known)[1:], "parameters")
-            raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}. {hint}")
+        if all(parameter.kind is not Parameter.VAR_KEYWORD for parameter in known.values()):
+            require_parameters(cls.__name__, parameters, list(known)[1:])
         made: Self = super().__new__(cls)
         return made
 

@@ -26,6 +26,7 @@ from golem.runtime.arrays import divided, is_tensor, to_numpy
 from golem.runtime.linear_algebra import gram
 from golem.runtime.messages import counted, quoted
 from golem.runtime.names import column_names, positions
+from golem.runtime.option_words import names_remedies
 from golem.runtime.progress import Counter
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Matrix, Vector
@@ -225,6 +226,7 @@ class Moments:
         return cls(n, shift, offset, scatter, names)
 
     @classmethod
+    @names_remedies
     def from_table(cls, table: Any, missing: MissingChoice = "error") -> Moments:
         """Return the moments of a pandas, Polars or PyArrow table, or of an array; `missing` as for `from_rows`."""
         values, names = rows_and_names(table)

@@ -58,7 +58,7 @@ def _described(table: TableFiles, refused: tuple[Unusable, ...], progress: Progr
         except ValueError:  # something else is wrong with the table
             break
         coding = typed.coding or Coding.numeric(typed.names)
-        summary = TableSummary.of(coding, len(rows.values), rows.values, chosen=typed.numeric)
+        summary = TableSummary.of(coding, len(rows.values), rows.values, chosen=typed.chosen)
         summary.with_unusable(found, table.names).show(progress)
         named = {column.name for column in found}
         found += [column for column in unusable_in_table(rows.values, coding) if column.name not in named]

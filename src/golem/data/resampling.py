@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from golem.data.moments import Moments
 from golem.data.table_errors import other_width
 from golem.runtime.names import column_names, positions
 from golem.runtime.types import Matrix
+from golem.runtime.user_warnings import warn_user
 
 # Rows are weighted in blocks that fit into the processor's cache.
 _BLOCK_NUMBERS = 1 << 17
@@ -49,19 +49,17 @@ def resampler(data: Any, missing: MissingChoice = "error", names: tuple[str, ...
     sample = read_sample(reader_for(missing), data)[1]
     assert sample is not None  # only moments of all rows cannot be drawn from
     if isinstance(sample, Shards):
-        require_shards(len(sample), stacklevel=4)
+        require_shards(len(sample))
     return sample if names is None else with_columns(sample, names)
 
 
-def require_shards(count: int, what: str = "", advice: str = _MORE_SHARDS, *, stacklevel: int = 3) -> None:
+def require_shards(count: int, what: str = "", advice: str = _MORE_SHARDS) -> None:
     """Raise a ValueError if there is one shard to draw from, and warn if there are few; `what` says of what."""
     if count == 1:
         raise ValueError(f"One shard{what} cannot be resampled. {advice}")
     if count < FEW_SHARDS:
-        warnings.warn(
-            f"With only {count} shards{what}, frequencies are coarse and intervals too narrow. {advice}",
-            DataWarning,
-            stacklevel=stacklevel,
+        warn_user(
+            f"With only {count} shards{what}, frequencies are coarse and intervals too narrow. {advice}", DataWarning
         )
 
 

@@ -162,8 +162,8 @@ def _has_environments(reading: Reading, targets: Targets | None) -> bool:
         )
     if given and (reading.covariance or reading.rows is not None):
         raise ValueError("A covariance matrix has no environments. Remove covariance=True and rows=...")
-    if given and (reading.categorical or reading.numeric):
-        raise ValueError("Tables with environments have only numbers. Remove categorical=[...] and numeric=[...].")
+    if given and reading.categorical:
+        raise ValueError("Tables with environments have only numbers. Remove categorical=[...].")
     return given
 
 
@@ -266,7 +266,7 @@ class TableSource:
                 with naming(self.paths[0]):
                     raise unusable_error(unusable_variables(moments))
             # The checks of the graph name rare levels.
-            warn_of_similar_levels(counts_in_moments([moments]), stacklevel=3)
+            warn_of_similar_levels(counts_in_moments([moments]))
         return moments
 
     def _moments_of(self, missing: MissingChoice, progress: ProgressDisplay) -> Moments:
@@ -351,7 +351,7 @@ class TableSource:
         kept = self._kept.sample if self._kept.values is None else self._kept.values
         counts = {} if missing is None else missing.columns
         coding = table.coding or Coding.numeric(table.names)
-        return TableSummary.of(coding, rows, kept, counts, table.numeric, table.codes, table.padded)
+        return TableSummary.of(coding, rows, kept, counts, table.chosen, table.codes, table.padded)
 
     def _recoded(self, rows: Matrix | None) -> Matrix | None:
         """Return coded rows with the levels of the moments, which lack those of rows with missing values."""

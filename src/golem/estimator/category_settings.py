@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +14,7 @@ from golem.estimator.settings import OF_GRADIENTS
 from golem.runtime.arrays import to_numpy
 from golem.runtime.messages import counted, quoted, shown
 from golem.runtime.option_words import as_categories, dropping
+from golem.runtime.user_warnings import warn_user
 from golem.solvers import LBFGS, Adam, Order
 from golem.solvers.order.score_choice import choose_category_score
 
@@ -99,11 +99,10 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, r
     chosen = automatic_score(moments, rows is not None) if score == "auto" else score
     is_complete = moments.missing is None or not moments.missing.cells
     if score == "auto" and model.missing == "em" and chosen != "mixed" and not is_complete:
-        warnings.warn(
+        warn_user(
             f"Gaussian EM (missing='em') needs score_function='mixed'. missing='drop' would use the score {chosen!r}, "
             "made for tables of categories. Prefer it if few rows have missing values.",
             DataWarning,
-            stacklevel=4,
         )
         chosen = "mixed"
     _require_usable(model, solver, chosen, is_complete)

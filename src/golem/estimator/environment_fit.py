@@ -72,7 +72,7 @@ def run_environments(
     model.environments_.require_learnable(model.intervention)
     model.moments_ = model.environments_.together(model.intercepts)
     model.missing_ = model.moments_.missing
-    require_learnable(model.moments_, uses_scale=False, stacklevel=5)
+    require_learnable(model.moments_, uses_scale=False)
     model.knowledge_ = read_knowledge(model.knowledge, model.moments_.names)
     model.edge_penalty_ = edge_penalty(model, solver)
     order = name_order(model.moments_.names)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import warnings
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -34,8 +33,9 @@ from golem.estimator.likelihood_of_rows import mean_log_likelihood
 from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.order_fit import checks_independence, run_search
 from golem.estimator.settings import checkpoint_path, chosen_solver, edge_penalty, named
-from golem.runtime.option_words import array_words
+from golem.runtime.option_words import names_remedies
 from golem.runtime.types import Array
+from golem.runtime.user_warnings import warn_user
 from golem.score.acyclicity import Acyclicity
 from golem.score.objective import graph_scores
 from golem.score.regression import Regressions
@@ -250,6 +250,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         """
         return cls(**(paper_settings(noise, accelerate, "solver" in changes) | changes))
 
+    @names_remedies
     def fit(
         self,
         X: Any,
@@ -293,11 +294,10 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
             warn_of_codes(X, coded[0].coding)
             fit_categories(self, coded[0], given_rows(coded[1], rows), solver)
             return self._warned()
-        with array_words(isinstance(X, np.ndarray)):
-            own_rows = self._prepare(X, solver, rows)
-            if isinstance(solver, Order):
-                return self._conclude(*run_search(self, solver, noise), given_rows(own_rows, rows))
-            return self._conclude(*run_recipe(self, solver, noise, own_rows, file))
+        own_rows = self._prepare(X, solver, rows)
+        if isinstance(solver, Order):
+            return self._conclude(*run_search(self, solver, noise), given_rows(own_rows, rows))
+        return self._conclude(*run_recipe(self, solver, noise, own_rows, file))
 
     def _prepare(self, X: Any, solver: Order | Adam | LBFGS, more: RowSource = None) -> Array | None:
         """Read and check the data; return their rows if there are any. `more` are rows of moments."""
@@ -305,12 +305,12 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         self.moments_, rows = read_data(self, X, incomplete=isinstance(solver, Order))
         require_numbers(self, more if rows is None else rows, isinstance(X, Moments) or is_table(X))
         self.missing_ = self.moments_.missing
-        warn_of_codes(X, stacklevel=4)
+        warn_of_codes(X)
         bounded, checked = isinstance(solver, Order), checks_independence(self, solver)
         uses_scale = self.noise == "ev" or not bounded
-        require_learnable(self.moments_, uses_scale=uses_scale, independent=checked, bounded=bounded, stacklevel=5)
+        require_learnable(self.moments_, uses_scale=uses_scale, independent=checked, bounded=bounded)
         if self.noise == "ev":
-            warn_of_equal_scales(self.moments_, stacklevel=4)
+            warn_of_equal_scales(self.moments_)
         self.knowledge_ = read_knowledge(self.knowledge, self.moments_.names)
         self.edge_penalty_ = edge_penalty(self, solver)
         return rows
@@ -332,7 +332,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
     def _warned(self, stage: str = "") -> Self:
         """Return the model; warn if the solve ended early."""
         if not self.solution_.status.is_final:
-            warnings.warn(self.solution_.status.value + stage, ConvergenceWarning, stacklevel=4)
+            warn_user(self.solution_.status.value + stage, ConvergenceWarning)
         return self
 
     def check_settings(self) -> tuple[NoiseModel, Order | Adam | LBFGS]:

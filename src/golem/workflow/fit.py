@@ -38,6 +38,7 @@ from golem.output.repeat import Repeat
 from golem.output.result_files import RESULT_FILES
 from golem.runtime.files import require_writable
 from golem.runtime.messages import quoted
+from golem.runtime.parameters import suggests_parameters
 from golem.runtime.progress import ProgressDisplay
 from golem.solvers.certificate import Certificate
 from golem.workflow.inputs import naming, require_kept, title_of
@@ -100,6 +101,7 @@ class FitResult:
         return self.supplement.diagnosis
 
 
+@suggests_parameters(Golem)
 def fit_file(
     data: str | Path | Sequence[str | Path],
     output: str | Path,

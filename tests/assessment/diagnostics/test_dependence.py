@@ -151,7 +151,8 @@ def test_replicates_of_a_balanced_design_are_not_copies(runs):
 def test_copies_of_different_rows_are_found(rng):
     codes = rng.integers(0, 2, size=(60, 30))
     assert len(np.unique(codes, axis=0)) == 60
-    assert find_repetition(np.vstack([codes, codes]))[1] == 60
+    doubled = np.vstack([codes, codes])
+    assert find_repetition(doubled, Moments.from_rows(doubled))[1] == 60
 
 
 def test_few_combinations_can_be_in_multiples_of_rows_by_accident(rng):

@@ -14,6 +14,7 @@ from golem.assessment.diagnostics.finding import Diagnosis, Finding
 from golem.data.coded_sample import read_categories
 from golem.data.coded_tables import CodedTable
 from golem.data.moments import Moments
+from golem.data.table_input import is_table
 from golem.data.variables import Coding
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.names import positions
@@ -65,7 +66,7 @@ def diagnose_categories(model: Golem, X: Any = None, *, refit: bool | None = Non
         *([_LEFT_OUT] if len(names) else []),
         directions.LIMITS,
     ]
-    return Diagnosis.of(findings, effective_rows)
+    return Diagnosis.of(findings, effective_rows, X if is_table(X) else None)
 
 
 def _rows(X: Any, model: Golem) -> Matrix:

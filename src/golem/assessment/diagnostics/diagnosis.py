@@ -128,7 +128,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
         columns.find_conditioning(moments),
         directions.LIMITS,
     ]
-    return Diagnosis.of(findings, effective_rows)
+    return Diagnosis.of(findings, effective_rows, X if is_table(X) else None)
 
 
 def _residuals(centred: Matrix, fit: Regressions) -> Matrix:

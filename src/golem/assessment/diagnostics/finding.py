@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from golem.runtime.html_text import leveled_list, paragraph
-from golem.runtime.option_words import SCATTER_PLOTS
+from golem.runtime.option_words import SCATTER_PLOTS, for_library
 from golem.runtime.types import BoolMatrix
 
 Level = Literal["ok", "note", "warning"]
@@ -78,8 +78,9 @@ class Diagnosis:
     effective_rows: int | None = None
 
     @classmethod
-    def of(cls, findings: Iterable[Finding], effective_rows: int | None = None) -> Diagnosis:
-        """Sort findings: warnings, then notes, then what is fine."""
+    def of(cls, findings: Iterable[Finding], effective_rows: int | None = None, table: Any = None) -> Diagnosis:
+        """Sort findings: warnings, then notes, then what is fine; the remedies are for the library of the table."""
+        findings = [dataclasses.replace(one, remedy=for_library(one.remedy, table)) for one in findings]
         in_order = sorted(findings, key=lambda finding: ("warning", "note", "ok").index(finding.level))
         return cls(in_order, effective_rows)
 

@@ -26,6 +26,7 @@ from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import MATRICES
 from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.settings import is_counted
+from golem.runtime.option_words import names_remedies
 from golem.runtime.progress import Counter
 from golem.runtime.types import BoolMatrix
 from golem.score.sparsity import L0, Criterion
@@ -203,6 +204,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
             return getattr(self.estimator_, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    @names_remedies
     def choose(self, X: Any, environments: Any = None, targets: Targets | None = None) -> Selection:
         """Learn the path and choose parameters for `Golem.set_params`; the parameters are those of `fit`."""
         self._forget()

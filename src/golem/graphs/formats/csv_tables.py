@@ -56,14 +56,14 @@ def read_csv(text: str) -> NamedGraph:
     if rows and tuple(name.lower() for name in rows[0][:2]) in _ENDS:
         header = rows[0][2:]
         if incomplete := [row[0] for row in rows[1:] if len(row) < 2]:
-            raise ValueError(f"the edge from {incomplete[0]!r} has no {rows[0][1]}")
+            raise ValueError(f"The edge from {incomplete[0]!r} has no {rows[0][1]}.")
         # Empty cells at the end of a line may be missing.
         cells = [dict(zip(header, _with_points(row[2:], separator), strict=False)) for row in rows[1:]]
         edges = [(row[0], row[1], attributes) for row, attributes in zip(rows[1:], cells, strict=True)]
         return NamedGraph.from_lists(dict.fromkeys(name for edge in edges for name in edge[:2]), edges)
     names = rows[0][1:]
     if [row[0] for row in rows[1:]] != names:
-        raise ValueError("the names of rows and columns differ")
+        raise ValueError("The names of rows and columns differ.")
     weights = weight_matrix([_with_points(row[1:], separator) for row in rows[1:]], names)
     return NamedGraph.from_weights(weights, column_names(names, len(names)))
 
@@ -75,7 +75,7 @@ def _split(text: str) -> tuple[list[list[str]], str]:
         rows = [[field.strip() for field in row] for row in lines if row]
         if rows and len(rows[0]) > 1:
             return rows, separator
-    raise ValueError("the first line has only one field")
+    raise ValueError("The first line has only one field.")
 
 
 def _with_points(cells: list[str], separator: str) -> list[str]:

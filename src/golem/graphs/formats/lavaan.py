@@ -86,13 +86,13 @@ def read_lavaan(text: str) -> NamedGraph:
                 continue
             operator = _OPERATOR.search(formula)
             if operator is None or operator[0] not in ("~", "~~"):
-                raise ValueError(f"cannot read {formula.strip()!r}; expected regressions such as b ~ a + c")
+                raise ValueError(f"{formula.strip()!r} cannot be read. Expected regressions such as b ~ a + c.")
             left, right = (_variables(side, old) for side in formula.split(operator[0], 1))
             names |= dict.fromkeys([*left, *right])
             if operator[0] == "~":
                 edges |= {(source, target): None for target in left for source in right}
             elif left != right:
-                raise ValueError(f"{formula.strip()!r} means a hidden common cause, which a DAG cannot have")
+                raise ValueError(f"{formula.strip()!r} means a hidden common cause, which a DAG cannot have.")
     return NamedGraph.from_lists(names, [(*edge, {}) for edge in edges])
 
 
@@ -101,5 +101,5 @@ def _variables(side: str, old: dict[str, str]) -> list[str]:
     words = [term.rpartition("*")[2].strip() for term in side.split("+")]
     words = [word for word in words if word not in ("", "0", "1")]
     if wrong := [word for word in words if not _R_NAME.fullmatch(word)]:
-        raise ValueError(f"cannot read {quoted(wrong)}; expected regressions such as b ~ a + c")
+        raise ValueError(f"{quoted(wrong)} cannot be read. Expected regressions such as b ~ a + c.")
     return [old.get(word, word) for word in words]

@@ -52,7 +52,7 @@ def model_content(
     if other is not None:
         references.append((other[0], as_estimate(other[1].aligned(names), names, other[0])))
     if references:
-        as_estimate(edges.matrix(), names, "the learned graph")
+        as_estimate(edges.matrix(), names, "The learned graph")
     graphs += [graph_entry(label, plain_rows(graph, names), names) for label, graph in references]
     if document.bootstrap is not None and document.bootstrap.consensus is not None:
         rows = [{"source": source, "target": target} for source, target in document.bootstrap.consensus]

@@ -28,13 +28,14 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 import numba
 from numba import njit
 from numba.core import event
+
+from golem.runtime.user_warnings import warn_user
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 # The newest version of numba that `numba_compiler` is known to fit.
@@ -122,8 +123,7 @@ def _compiled(function: Function, kind: str, allocates: bool = False, **document
 @functools.cache
 def _warn_without_cache() -> None:
     """Warn once that the kernels are compiled again in every process."""
-    warnings.warn(
+    warn_user(
         "Compiled code could not be read from or saved in numba's cache, so that every run compiles the search again "
-        "(up to half a minute). Set the environment variable NUMBA_CACHE_DIR to a writable folder.",
-        stacklevel=2,
+        "(up to half a minute). Set the environment variable NUMBA_CACHE_DIR to a writable folder."
     )
