@@ -100,8 +100,8 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, r
     is_complete = moments.missing is None or not moments.missing.cells
     if score == "auto" and model.missing == "em" and chosen != "mixed" and not is_complete:
         warn_user(
-            f"Gaussian EM (missing='em') needs score_function='mixed'. missing='drop' would use the score {chosen!r}, "
-            "made for tables of categories. Prefer it if few rows have missing values.",
+            "missing='em' works only with score_function='mixed', so golem uses that score. If few rows have missing "
+            f"values, use missing='drop': it allows {chosen!r}, which suits this table better.",
             DataWarning,
         )
         chosen = "mixed"

@@ -18,8 +18,8 @@ from golem.runtime.types import BoolMatrix, Matrix
 # The agreement that edges of pure noise reach. If one passes on all rows, with z^2 above the penalty, then half of them
 # have z / sqrt(2) with variance 1/2, which passes about every second time at the lowest penalties, else less often.
 CONFIRMED = 0.5
-# Agreements that differ by less, as a share of the distance to full agreement, count as equal. Over 25 pairs the
-# standard error of the difference between neighbours on the path is 0.04 to 0.09 of it (docs/selection.md).
+# Agreements that differ by less, as a share of the distance to full agreement, count as equal
+# (docs/benchmarks/selection.md has other tolerances).
 NO_DIFFERENCE = 0.05
 
 
