@@ -80,6 +80,12 @@ def test_dependence_is_the_first_finding_and_the_document_says_that_confidence_i
     assert (document.confidence_overstated, document.effective_rows) == (False, None)
 
 
+def test_shuffling_is_not_the_remedy(rng):
+    finding, _ = find_dependence(NAMES, series(rng, 0.8, 300, 4))
+    assert "the rank autocorrelation of" in finding.finding
+    assert "Shuffling hides the dependence and does not repair it." in finding.remedy
+
+
 def test_a_weak_dependence_is_only_noted(rng):
     finding, rows = find_dependence(NAMES, series(rng, 0.12, 5000, 4))
     assert finding.level == "note"

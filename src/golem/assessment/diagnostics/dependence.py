@@ -27,12 +27,12 @@ _HARMLESS = 0.9
 
 @dataclass(frozen=True)
 class Dependence:
-    """Autocorrelations of the columns, and what they mean for the number of rows.
+    """Rank autocorrelations of the columns, and what they mean for the number of rows.
 
     Parameters
     ----------
     column, lag1 : str, float
-        The column with the largest autocorrelation at lag 1, in absolute value.
+        The column with the largest rank autocorrelation at lag 1, in absolute value.
     columns : int
         Number of columns whose rows depend on those before them.
     p_value : float
@@ -80,15 +80,15 @@ def find_dependence(names: tuple[str, ...], rows: Matrix) -> tuple[Finding | Non
     if found is None:
         return None, None
     if found.p_value >= _LEVEL:
-        numbers = f"largest autocorrelation {abs(found.lag1):.2f}; portmanteau test: p = {found.p_value:.2g}"
+        numbers = f"largest rank autocorrelation {abs(found.lag1):.2f}; portmanteau test: p = {found.p_value:.2g}"
         sentence = f"Neighbouring rows do not depend strongly on each other ({numbers}, not below {_LEVEL:.0e})."
         return Finding("dependent-rows", "ok", sentence), None
     is_harmless = found.effective_rows >= _HARMLESS * found.rows
     p = "p < 1e-16" if found.p_value < 1e-16 else f"p = {found.p_value:.0e}"
     sentence = (
         f"Neighbouring rows depend on each other in {found.columns} of {len(names)} numeric columns (portmanteau test, "
-        f"{p}; the autocorrelation of {found.column!r} at lag 1 is {found.lag1:.2f}). The {found.rows} rows carry as "
-        f"much information as about {found.effective_rows} independent ones."
+        f"{p}; the rank autocorrelation of {found.column!r} at lag 1 is {found.lag1:.2f}). The {found.rows} rows "
+        f"carry as much information as about {found.effective_rows} independent ones."
     )
     if not is_harmless:
         sentence += (
@@ -96,7 +96,7 @@ def find_dependence(names: tuple[str, ...], rows: Matrix) -> tuple[Finding | Non
         )
     remedy = (
         "If the rows are a time series or come in groups, trust only strong edges, or use rows that are further apart. "
-        "If the rows were only sorted, shuffle them and run again."
+        "Shuffling hides the dependence and does not repair it. If independent rows were only sorted, ignore this."
     )
     finding = Finding("dependent-rows", "note" if is_harmless else "warning", sentence, remedy)
     return finding, None if is_harmless else found.effective_rows
