@@ -33,6 +33,8 @@ _SETTING = re.compile(rf"{_BEGIN}({_NAMES})=({_TEXT}|[\w.:+-]*\w|[.]+)")
 _SUBJECT = re.compile(rf"^({_NAMES})(?= must be )")
 _QUOTES = ("'", '"')
 _ONLY_FILES = re.compile(r"golem\.fit_file\(\.\.\., ([^()]*)\)")
+_ONE_OF_ALL = "pd.DataFrame(X).drop_duplicates()"
+_ONE_OF = re.compile(r"pd\.DataFrame\(X\)\[lambda t: t\.groupby\(.*?\)\.cumcount\(\) % (\d+) == 0\]")
 # How to get a report with a scatter plot per edge.
 SCATTER_PLOTS = "model.report('report.html', rows=X)"
 _OTHER_NAMES = {"random_state": "seed", "score_function": "score", "environments": "environment"}
@@ -69,6 +71,19 @@ def as_missing(codes: Sequence[tuple[str, str]]) -> str:
     "X.replace({'age': {-9: nan}})"
     """
     return "X.replace({" + ", ".join(f"{name!r}: {{{code}: nan}}" for name, code in codes) + "})"
+
+
+def one_copy_of(copies: int | None = None) -> str:
+    """Return how to keep one of so many copies of each row of a table or an array; by default, one of all.
+
+    Examples
+    --------
+    >>> one_copy_of()
+    'pd.DataFrame(X).drop_duplicates()'
+    """
+    if copies is None:
+        return _ONE_OF_ALL
+    return f"pd.DataFrame(X)[lambda t: t.groupby(list(t), dropna=False, observed=True).cumcount() % {copies} == 0]"
 
 
 def setting(name: str, texts: Sequence[str]) -> str:
@@ -128,13 +143,22 @@ def as_options(message: str) -> str:
     "Drop it: --drop 'blood pressure', or use --drop-dependent."
     >>> as_options("Use X.replace({'a': {-9: nan}, 'b': {0: nan}}) and missing='em', or noise='nv' (columns=[...]).")
     'Use --na a=-9 --na b=0 and --missing em, or --noise nv (--columns).'
+    >>> as_options(f"Keep one: {one_copy_of(3)}.")
+    "Keep one: awk 'seen[$0]++ % 3 == 0' data.csv > unique.csv."
     >>> as_options("weight_scale must be positive; got 0.")
     '--weight-scale must be positive; got 0.'
     """
     text = _COLUMNS.sub(lambda match: _listed(match[1], match[2]), for_files(message))
+    text = text.replace(_ONE_OF_ALL, _unique_lines("!seen[$0]++"))
+    text = _ONE_OF.sub(lambda match: _unique_lines(f"seen[$0]++ % {match[1]} == 0"), text)
     text = _SUBJECT.sub(lambda match: f"--{_dashed(match[1])}", text)
     text = _FLAG.sub(lambda match: f"--{'' if match[2] == 'True' else 'no-'}{match[1].replace('_', '-')}", text)
     return _SETTING.sub(lambda match: f"--{_dashed(match[1])}{_value(match)}", text)
+
+
+def _unique_lines(chosen: str) -> str:
+    """Return a command that copies the chosen lines of a text file."""
+    return f"awk '{chosen}' data.csv > unique.csv"
 
 
 def _listed(name: str, values: str) -> str:

@@ -1,23 +1,18 @@
-"""Dependent rows: rows that depend on those before them, as in time series, and copies; how many rows that leaves."""
+"""Dependent rows: rows that depend on those before them, as in time series, and how many rows that leaves."""
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft
 from scipy.special import chdtrc
 
 from golem.assessment.diagnostics.finding import Finding
+from golem.assessment.diagnostics.repetition import find_repetition
 from golem.runtime.types import Matrix, Vector
 
 _LEVEL = 1e-4
-# A table is taken for one of repeated rows if this is an accident with a smaller probability.
-_REPETITION_LEVEL = 1e-3
 # With fewer rows per lag, the test would reject too often.
 _LAGS, _ROWS_PER_LAG, _LAGS_OF_SUM = 10, 20, 1000
 _FEWEST_ROWS = 30
@@ -74,6 +69,17 @@ def dependence(names: tuple[str, ...], rows: Matrix) -> Dependence | None:
     return Dependence(names[j], float(r[0, j]), int((p < _LEVEL).sum()), float(p.min()), n, max(2, round(effective)))
 
 
+def find_dependent_rows(names: tuple[str, ...], numbers: Matrix, rows: Matrix) -> tuple[Finding | None, int | None]:
+    """Check whether rows are copies, or depend on the rows before them, which copies in neighbouring rows do too.
+
+    `numbers` are the numeric columns of the rows. Also return the effective number of rows if it is smaller.
+    """
+    repeated, dependent = find_repetition(rows, has_numbers=True), find_dependence(names, numbers)
+    if repeated[0].level == "ok" or (repeated[1] is None and dependent[1] is not None):
+        return dependent
+    return repeated
+
+
 def find_dependence(names: tuple[str, ...], rows: Matrix) -> tuple[Finding | None, int | None]:
     """Check whether rows depend on the rows before them; also return the effective number of rows if it is smaller."""
     found = dependence(names, rows)
@@ -100,38 +106,6 @@ def find_dependence(names: tuple[str, ...], rows: Matrix) -> tuple[Finding | Non
     )
     finding = Finding("dependent-rows", "note" if is_harmless else "warning", sentence, remedy)
     return finding, None if is_harmless else found.effective_rows
-
-
-def find_repetition(codes: NDArray[np.generic]) -> tuple[Finding, int | None]:
-    """Check whether rows of categories are copies of a smaller table; also return the number of its rows.
-
-    If every combination of levels is in a multiple of k rows, this is an accident with a probability of about k^(1 - m)
-    for m combinations. The order of the rows says nothing, because tables of categories are often sorted. In a designed
-    experiment the multiples are replicates. Its columns are exactly independent, as those of a sample hardly ever are.
-    """
-    counts = Counter(row.tobytes() for row in np.ascontiguousarray(codes)).values()
-    copies, n = math.gcd(*counts), sum(counts)
-    if copies < 2 or (1 - len(counts)) * math.log(copies) > math.log(_REPETITION_LEVEL):
-        return Finding("dependent-rows", "ok", "The rows are not copies of a smaller table."), None
-    if _is_balanced(codes):
-        sentence = "The rows are those of a balanced design, in which replicates cannot be told from copies."
-        return Finding("dependent-rows", "ok", sentence), None
-    effective = n // copies
-    sentence = (
-        f"Every combination of levels is in a multiple of {copies} rows, so the rows seem to be repeated. The {n} rows "
-        f"carry as much information as about {effective} independent ones. Edges with little evidence may be wrong, "
-        "strengths are too large and bootstrap frequencies too high."
-    )
-    remedy = f"If the rows were repeated, use one of {copies} copies."
-    return Finding("dependent-rows", "warning", sentence, remedy), effective
-
-
-def _is_balanced(codes: NDArray[np.generic]) -> bool:
-    """Return whether every two columns are exactly independent: each pair of levels has its expected number of rows."""
-    from scipy.stats.contingency import crosstab
-
-    tables = (crosstab(a, b).count for a, b in itertools.combinations(codes.T, 2))
-    return all((len(codes) * one == np.outer(one.sum(axis=1), one.sum(axis=0))).all() for one in tables)
 
 
 def _without_sorting(names: tuple[str, ...], rows: Matrix) -> tuple[tuple[str, ...], Matrix]:

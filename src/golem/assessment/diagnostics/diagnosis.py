@@ -99,7 +99,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     if rows is not None and numbers is not None:
         centred = rows - rows.mean(axis=0)
         residuals = _residuals(centred, regressions(graph, moments.covariance))
-        dependent, effective_rows = dependence.find_dependence(moments.names, rows)
+        dependent, effective_rows = dependence.find_dependent_rows(moments.names, rows, rows)
         findings += [] if dependent is None else [dependent]
         findings.append(odd_values.find_odd_values(moments.names, rows))
         findings.append(odd_values.find_spikes(moments.names, rows))
