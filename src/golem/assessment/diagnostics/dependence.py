@@ -69,15 +69,18 @@ def dependence(names: tuple[str, ...], rows: Matrix) -> Dependence | None:
     return Dependence(names[j], float(r[0, j]), int((p < _LEVEL).sum()), float(p.min()), n, max(2, round(effective)))
 
 
-def find_dependent_rows(names: tuple[str, ...], numbers: Matrix, rows: Matrix) -> tuple[Finding | None, int | None]:
+def find_dependent_rows(
+    names: tuple[str, ...], numbers: Matrix, rows: Matrix, n: float
+) -> tuple[Finding | None, int | None]:
     """Check whether rows are copies, or depend on the rows before them, which copies in neighbouring rows do too.
 
-    `numbers` are the numeric columns of the rows. Also return the effective number of rows if it is smaller.
+    `numbers` are the numeric columns of the rows, which can be a sample of n. Also return the effective number of all
+    n rows if it is smaller.
     """
     repeated, dependent = find_repetition(rows, has_numbers=True), find_dependence(names, numbers)
-    if repeated[0].level == "ok" or (repeated[1] is None and dependent[1] is not None):
-        return dependent
-    return repeated
+    prefer_copies = repeated[0].level != "ok" and (repeated[1] is not None or dependent[1] is None)
+    finding, effective = repeated if prefer_copies else dependent
+    return finding, None if effective is None else round(effective * n / len(rows))
 
 
 def find_dependence(names: tuple[str, ...], rows: Matrix) -> tuple[Finding | None, int | None]:
