@@ -85,6 +85,7 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
     """Print the edges, the bootstrap, the noise model, and how the solve ended."""
     from golem.cli.environments import print_environments
     from golem.output.document import Edge
+    from golem.output.environment_document import note_on_weights
 
     about = document.plain()
     found = [Edge(**row) for row in about["edge_table"]]
@@ -100,6 +101,8 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
         out.print(_knowledge_sentence(about["knowledge"]))
     if found:
         _print_edges(found, supplement.bootstrap)
+        if note := note_on_weights(document):
+            out.print(note)
     out.print()
     if supplement.bootstrap is not None:
         _print_bootstrap(supplement.bootstrap, has_intervals=any(edge.weight is not None for edge in found))
