@@ -40,6 +40,11 @@ def test_a_column_and_files_give_the_fit_of_python(frame, tmp_path):
     shown = golem("fit", "data.csv", "--environment", "arm", "--targets", "targets.json", "--bootstrap", 3, "-o", "one")
     assert "2 environments" in shown
     assert "'ko': 100 rows, changes 'b'" in shown
+    soft = "A weight describes the environments that do not change the effect."
+    assert soft in " ".join(shown.split())
+    assert soft in (tmp_path / "one" / "report.html").read_text()
+    hard = golem("fit", "--environments", "runs", "--targets", "targets.json", "--intervention", "hard", "-o", "hard")
+    assert soft not in " ".join(hard.split())
     golem("fit", "--environments", "runs/control.csv", "runs/ko.csv", "--targets", "targets.json", "-o", "two", "-q")
     model = Golem().fit(frame, environments="arm", targets=TARGETS)
     for folder in ("one", "two"):

@@ -82,6 +82,9 @@ def test_codes_next_to_categories_and_counts_are_reported():
         (said,) = warned(Golem().fit, table)
         assert "2 columns contain only" in said
         assert "are treated as numeric: 'ward' (4 values), 'on' (2 values). " in said
+        assert said.endswith(
+            "Two values can stay numbers: in a table with categories, the noise decides no directions."
+        )
     # Without the counts, all columns are categories, which is what the report then says.
     (said,) = warned(Golem().fit, counts.drop(columns="visits"))
     assert "are treated as categories: 'ward' (4 values), 'on' (2 values). " in said

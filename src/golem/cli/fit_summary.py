@@ -87,6 +87,7 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
 
     from golem.cli.environments import print_environments
     from golem.output.document import Edge
+    from golem.output.environment_document import note_on_weights
 
     found = msgspec.convert(document.edge_table, list[Edge])
     out.print(f"{counted(len(found), 'edge')} among {document.d} variables, from {document.rows} rows")
@@ -98,6 +99,8 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
         out.print(_knowledge_sentence(document.knowledge))
     if found:
         _print_edges(found, supplement.bootstrap)
+        if note := note_on_weights(document):
+            out.print(note)
     out.print()
     if supplement.bootstrap is not None:
         _print_bootstrap(supplement.bootstrap, has_intervals=any(edge.weight is not None for edge in found))

@@ -152,7 +152,7 @@ class EnvironmentSource:
         Number of shards of larger files.
     """
 
-    few_rows = None
+    checked_rows = None
     summary = None
 
     def __init__(

@@ -52,6 +52,7 @@ _DATE = re.compile(
 # A time of day or a duration, also as Python and pandas write it: 3 days, 4:05:00.
 _TIME = re.compile(r"(-?\d+ days?,? )?[+-]?\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?")
 _OTHER_TYPES = "convert them to text or to the type 'category'. Otherwise convert them to floats to avoid this warning"
+_TWO_VALUES = "Two values can stay numbers: in a table with categories, the noise decides no directions."
 _OTHER_CONTAINER = (
     "give a DataFrame in which they have the type 'category'. Otherwise convert the array to floats to avoid this "
     "warning"
@@ -227,9 +228,11 @@ def note_of_codes(codes: Mapping[str, int], are_categories: bool, remedy: str = 
         else ("numeric", "codes of categories", "categorical")
     )
     remedy = remedy or f"use {setting(option, list(codes)[:_MANY_LEVELS])}"
+    # One indicator has the same fit as the numbers, but the score of categories uses nothing else of the noise.
+    cost = "" if are_categories or 2 not in codes.values() else f" {_TWO_VALUES}"
     return (
         f"{counted(len(codes), 'column')} {'contains' if one else 'contain'} only a few distinct whole numbers and "
-        f"{'is' if one else 'are'} treated as {taken}: {listed}. If these are {other}, {remedy}."
+        f"{'is' if one else 'are'} treated as {taken}: {listed}. If these are {other}, {remedy}.{cost}"
     )
 
 

@@ -40,7 +40,7 @@ from golem.runtime.types import Matrix
 # shards of consecutive rows.
 ROWS_UP_TO = 2**28
 SHARDS = 100
-# Tables with more numbers are not kept in memory for the checks that need rows.
+# Tables with more numbers are not kept in memory for the checks that need rows, which then use a sample.
 MOST_NUMBERS = 5_000_000
 # Memory for one code of a category in all copies of the rows.
 _BYTES_PER_CODE = 24
@@ -185,7 +185,7 @@ class CovarianceSource:
     """A covariance matrix in a file. It has no rows, which some steps after the fit need."""
 
     made_up_names = False
-    few_rows = None
+    checked_rows = None
     summary = None
 
     def __init__(self, paths: Sequence[str], reading: Reading, divided: bool, scheduler: str | None) -> None:
@@ -318,8 +318,8 @@ class TableSource:
     def _refuse_covariance(self) -> None:
         """Raise a ValueError if the rows are a symmetric matrix, which no table of observations is."""
         square = self._moments.n == self._moments.d and self._moments.coding is None
-        if square and self.few_rows is not None:
-            require_no_covariance(self.few_rows, source_name(self.paths[0]))
+        if square and self.checked_rows is not None:
+            require_no_covariance(self.checked_rows, source_name(self.paths[0]))
 
     @functools.cached_property
     def sample(self) -> Sample:
@@ -359,10 +359,12 @@ class TableSource:
         return rows if rows is None or before is None or after is None else before.recoded(rows, after)
 
     @property
-    def few_rows(self) -> Matrix | None:
-        """The rows, or None if there are too many for the checks."""
-        few = self._scheduler is None and self._moments.n * self._moments.d <= MOST_NUMBERS
-        return self._rows if few else None
+    def checked_rows(self) -> Matrix | None:
+        """The rows for the checks: all if they are few, otherwise a sample; None if it is too large as well."""
+        if self._scheduler is None and self._moments.n * self._moments.d <= MOST_NUMBERS:
+            return self._rows
+        rows = self._recoded(self._kept.sample)
+        return None if rows is None or rows.size > MOST_NUMBERS else rows
 
     @functools.cached_property
     def _rows(self) -> Matrix:

@@ -41,6 +41,8 @@ _SUBJECT = re.compile(rf"^({_NAMES})(?= must be )")
 _COLUMN_OF_ARRAY = re.compile(r"x(\d+)")
 _QUOTES = ("'", '"')
 _ONLY_FILES = re.compile(r"golem\.fit_file\(\.\.\., ([^()]*)\)")
+_ONE_OF_ALL = "pd.DataFrame(X).drop_duplicates()"
+_ONE_OF = re.compile(r"pd\.DataFrame\(X\)\[lambda t: t\.groupby\(.*?\)\.cumcount\(\) % (\d+) == 0\]")
 # How to get a report with a scatter plot per edge.
 SCATTER_PLOTS = "model.report('report.html', rows=X)"
 _OTHER_NAMES = {"random_state": "seed", "score_function": "score", "environments": "environment"}
@@ -89,6 +91,19 @@ def _written(code: str) -> str:
     except ValueError:
         return repr(code)
     return code
+
+
+def one_copy_of(copies: int | None = None) -> str:
+    """Return how to keep one of so many copies of each row of a table or an array; by default, one of all.
+
+    Examples
+    --------
+    >>> one_copy_of()
+    'pd.DataFrame(X).drop_duplicates()'
+    """
+    if copies is None:
+        return _ONE_OF_ALL
+    return f"pd.DataFrame(X)[lambda t: t.groupby(list(t), dropna=False, observed=True).cumcount() % {copies} == 0]"
 
 
 def setting(name: str, texts: Sequence[str]) -> str:
@@ -226,10 +241,14 @@ def as_options(message: str) -> str:
     "Drop it: --drop 'blood pressure', or use --drop-dependent."
     >>> as_options("Use X.replace({'a': {-9: np.nan}}) and missing='em', or noise='nv' (columns=[...]).")
     'Use --na a=-9 and --missing em, or --noise nv (--columns).'
+    >>> as_options(f"Keep one: {one_copy_of(3)}.")
+    "Keep one: awk 'seen[$0]++ % 3 == 0' data.csv > unique.csv."
     >>> as_options("weight_scale must be positive; got 0.")
     '--weight-scale must be positive; got 0.'
     """
-    text = _SUBJECT.sub(lambda match: f"--{_dashed(match[1])}", for_files(message))
+    text = for_files(message).replace(_ONE_OF_ALL, _unique_lines("!seen[$0]++"))
+    text = _ONE_OF.sub(lambda match: _unique_lines(f"seen[$0]++ % {match[1]} == 0"), text)
+    text = _SUBJECT.sub(lambda match: f"--{_dashed(match[1])}", text)
     text = _unquoted_sub(_FLAG, lambda m: f"--{'' if m[2] == 'True' else 'no-'}{m[1].replace('_', '-')}", text)
     text = _unquoted_sub(_SETTING, lambda match: f"--{_dashed(match[1])}{_value(match)}", text)
     # Last, because names may then be quoted as in a shell, which is not how the other patterns know quotes.
@@ -240,6 +259,11 @@ def _unquoted_sub(pattern: re.Pattern[str], written: Callable[[re.Match[str]], s
     """Replace what matches a pattern, but not within quotes: a column may have any name."""
     either = re.compile(rf"(?<!\w){_TEXT}|{pattern.pattern}")  # after a letter, a quote is an apostrophe
     return either.sub(lambda match: match[0] if match[0][0] in _QUOTES else written(match), text)
+
+
+def _unique_lines(chosen: str) -> str:
+    """Return a command that copies the chosen lines of a text file."""
+    return f"awk '{chosen}' data.csv > unique.csv"
 
 
 def _listed(name: str, values: str) -> str:

@@ -115,7 +115,7 @@ def assess(
             return supplement, f"The graph and {counted(0 if found is None else found.replicates, 'replicate')} are"
     if checks:
         try:
-            checked = check(model, lambda: source.few_rows, progress)
+            checked = check(model, lambda: source.checked_rows, progress)
         except KeyboardInterrupt:
             return supplement, "The graph, without the checks, is"
         if checked is not None and supplement.bootstrap is not None:
@@ -128,7 +128,7 @@ def assess(
 def check(model: Golem, rows: Callable[[], Matrix | None], progress: ProgressDisplay = SILENT) -> Diagnosis | None:
     """Check the graph; return None if it has a cycle.
 
-    `rows` returns the rows for the checks that need them, or None if they do not fit into memory.
+    `rows` returns the rows for the checks that need them, or a sample; None if there are none that fit into memory.
     """
     if not (hasattr(model, "sem_") or has_categories(model)):
         return None

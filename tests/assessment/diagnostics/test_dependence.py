@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
 from golem import Golem
-from golem.assessment.diagnostics.dependence import _ranks, dependence, find_dependence, find_repetition
+from golem.assessment.diagnostics.dependence import _ranks, dependence, find_dependence
 from golem.data.moments import Moments
 from golem.diagnostics import diagnose
 from golem.output.document import Supplement, describe
@@ -108,6 +105,12 @@ def test_with_missing_values_all_messages_count_the_rows_in_the_same_way(rng):
     assert diagnose(dropped, X)["rows"].finding == "There are 300 rows for 4 columns."
 
 
+def test_shuffling_is_not_the_remedy(rng):
+    finding, _ = checked(NAMES, series(rng, 0.8, 300, 4))
+    assert "the rank autocorrelation of" in finding.finding
+    assert "Shuffling hides the dependence and does not repair it." in finding.remedy
+
+
 def test_a_weak_dependence_is_only_noted(rng):
     finding, rows = checked(NAMES, series(rng, 0.12, 5000, 4))
     assert finding.level == "note"
@@ -115,49 +118,6 @@ def test_a_weak_dependence_is_only_noted(rng):
     assert rows is None
     assert checked(NAMES, rng.normal(size=(20, 4))) == (None, None)
     assert checked(("a",), rng.normal(size=(50, 1))) == (None, None)
-
-
-def test_repeated_rows_of_categories_are_found_in_any_order(rng):
-    table = pd.DataFrame(rng.choice(["no", "yes"], size=(300, 4)), columns=NAMES)
-    for repeated in (table.loc[table.index.repeat(5)], pd.concat([table] * 2).sample(frac=1, random_state=0)):
-        for data in (repeated, None):  # discrete scores keep the codes
-            found = diagnose(Golem(score_function="bdeu").fit(repeated), data)
-            assert found.effective_rows == 300
-            assert found["dependent-rows"].level == "warning"
-            assert f"a multiple of {len(repeated) // 300} rows" in found["dependent-rows"].finding
-    for other in (table, table.sort_values(list(NAMES)), pd.concat([table, table, table[:1]])):
-        found = diagnose(Golem().fit(other), other)
-        assert (found["dependent-rows"].level, found.effective_rows) == ("ok", None)
-
-
-@pytest.mark.parametrize(
-    "runs",
-    [
-        list(itertools.product("ab", "xy", "lr")),
-        list(itertools.product("aab", "xyz", "lmr")),  # twice as many rows of 'a'
-        [(a, b, c, str((a + b + c) % 3)) for a, b, c in itertools.product(range(3), repeat=3)],  # a fractional design
-    ],
-)
-def test_replicates_of_a_balanced_design_are_not_copies(runs):
-    table = pd.DataFrame(runs * 4).astype(str).rename(columns=str)
-    design = diagnose(Golem().fit(table), table)
-    assert (design["dependent-rows"].level, design.effective_rows) == ("ok", None)
-    assert "balanced design" in design["dependent-rows"].finding
-    # Without its balance it is a table like any other, of which there are copies.
-    some = pd.concat([table.iloc[: len(runs) - 1]] * 4)
-    assert diagnose(Golem().fit(some), some).effective_rows is not None
-
-
-def test_copies_of_different_rows_are_found(rng):
-    codes = rng.integers(0, 2, size=(60, 30))
-    assert len(np.unique(codes, axis=0)) == 60
-    doubled = np.vstack([codes, codes])
-    assert find_repetition(doubled, Moments.from_rows(doubled))[1] == 60
-
-
-def test_few_combinations_can_be_in_multiples_of_rows_by_accident(rng):
-    codes = rng.integers(0, 2, size=(2000, 200, 2))
-    assert sum(find_repetition(table, Moments.from_rows(table))[1] is not None for table in codes) <= 6
 
 
 def test_ranks_are_those_of_scipy():

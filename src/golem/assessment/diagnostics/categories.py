@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golem.assessment.diagnostics import columns, density, dependence, directions, odd_values, search
+from golem.assessment.diagnostics import columns, density, dependence, directions, odd_values, repetition, search
 from golem.assessment.diagnostics.determined import find_determined
 from golem.assessment.diagnostics.finding import Diagnosis, Finding
 from golem.data.coded_sample import read_categories
@@ -44,15 +44,15 @@ def diagnose_categories(model: Golem, X: Any = None, *, refit: bool | None = Non
     names = tuple(coding.names[j] for j in numbers)
     if rows is not None and len(rows) > 1 and len(names):
         values = rows[:, numbers]
-        dependent, effective_rows = dependence.find_dependence(names, values, moments)
-        findings += [] if dependent is None else [dependent]
+        dependent, effective_rows = dependence.find_dependent_rows(names, values, rows, moments)
+        findings += [*columns.find_sample(moments, len(rows)), *([] if dependent is None else [dependent])]
         table = CodedTable(coding, rows)
         findings.append(odd_values.find_odd_values(names, values, table))
         findings.append(odd_values.find_spikes(names, values, table))
     score = model.category_fit_.score
-    coded = score.codes if rows is None and isinstance(score, Counts) else rows
+    coded = score.codes if isinstance(score, Counts) else rows  # the first are all rows, the second perhaps a sample
     if coded is not None and len(coded) and not len(names):
-        repeated, effective_rows = dependence.find_repetition(coded, moments)
+        repeated, effective_rows = repetition.find_repetition(coded)
         findings.append(repeated)
     findings += [
         _find_rows(moments),

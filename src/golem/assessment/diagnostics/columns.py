@@ -35,6 +35,17 @@ def find_rows(moments: Moments, edge_penalty: L0 | None = None) -> Finding:
     )
 
 
+def find_sample(moments: Moments, complete: int) -> list[Finding]:
+    """Say that the checks used a sample of the complete rows of the model, if these are more than the given number."""
+    missing = moments.missing
+    total = moments.n if missing is None else missing.rows_read - missing.rows
+    if complete >= total:
+        return []
+    sentence = f"The checks that need rows used a sample of {complete} of {total} complete rows."
+    sentence += " Row numbers are those in the sample."
+    return [Finding("sample", "note", sentence)]
+
+
 def pairs_of_noise(n: int, d: int, edge_penalty: L0) -> float:
     """Return the expected number of pairs of independent Gaussian columns whose correlation exceeds the penalty.
 

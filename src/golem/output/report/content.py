@@ -16,6 +16,7 @@ from golem.graphs.graph_document import GraphDocument
 from golem.graphs.metrics import as_estimate, as_truth
 from golem.graphs.named_graph import NamedGraph
 from golem.output.document import Edge
+from golem.output.environment_document import note_on_weights
 from golem.output.layout import causal_order, tiered_layout
 from golem.output.report.command import fit_words
 from golem.runtime.option_words import as_options
@@ -86,6 +87,7 @@ def model_content(
             "selection": rounded(shown["selection"]),
             "effective_rows": document.effective_rows,
             "command": fit_words(document),
+            "weights_note": note_on_weights(document),
             "overstated": document.effective_rows is not None,
         }
     )
