@@ -227,6 +227,18 @@ def test_undecided_edges_count_as_drawn_and_are_undirected_in_a_class(tmp_path):
         assert (drawn["shd"], drawn["true"], favoured["shd"], favoured["true"]) == (2, 1, 1, 2)
 
 
+def test_directions_beyond_the_class_do_not_count_in_its_distance(tmp_path):
+    # The class a - b - c has no directions; something else decides a -> b.
+    rows = "a,b,False\nb,c,True\n"
+    (tmp_path / "edges.csv").write_text("source,target,undecided\n" + rows)
+    for more in ([], ["--cpdag"]):
+        scores = json.loads(golem("score", *[tmp_path / "edges.csv"] * 2, "--json", *more).output)
+        assert (scores["shd"], scores["shd_c"]) == (0, 0)
+    (tmp_path / "pdag.csv").write_text("source,target\na,b\nb,c\nc,b\n")
+    scores = json.loads(golem("score", tmp_path / "edges.csv", tmp_path / "pdag.csv", "--json", "--cpdag").output)
+    assert scores["shd_c"] == 1  # a file with undirected edges is taken as a class
+
+
 def test_score_tells_of_variables_that_one_graph_does_not_name(tmp_path):
     (tmp_path / "t.csv").write_text("source,target\na,b\nb,e\n")
     (tmp_path / "e.csv").write_text("source,target\na,b\nb,c\n")
