@@ -92,7 +92,7 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
     sizes, weights = _sizes(model), model.weights_
     largest = max(float(sizes.max(initial=0)), 1e-300)
     squares = [variable.is_category for variable in getattr(model, "variables_", ())] or [False] * len(names)
-    sources = _sources(model)
+    sources = model.graph_.directions() if hasattr(model, "graph_") else {}  # baselines do not say
 
     for (x, y), name, square in zip(layout.positions, names, squares, strict=True):
         box = f"{'square' if square else 'round'},pad=0.35"
@@ -118,15 +118,6 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
     ax.set_ylim(-height - top, top)
     ax.axis("off")
     return ax
-
-
-def _sources(model: Golem) -> dict[tuple[int, int], str]:
-    """Return what the direction of each edge rests on; nothing for a graph with a cycle."""
-    graph = getattr(model, "graph_", None)
-    if graph is None or graph.undecided is None:
-        return {}
-    ends = zip(graph.causes.tolist(), graph.children.tolist(), strict=True)
-    return {edge: graph.direction_from(k) for k, edge in enumerate(ends)}
 
 
 def _explain_lines(ax: Axes, squares: list[bool], sources: set[str]) -> None:
