@@ -128,7 +128,7 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
 
 def _middle(curve: Path) -> tuple[float, float]:
     """Return the point in the middle of the length of a curve."""
-    (points,) = curve.to_polygons(closed_only=False)
+    points = np.asarray(curve.to_polygons(closed_only=False)[0])
     lengths = np.concatenate([[0.0], np.hypot(*np.diff(points, axis=0).T).cumsum()])
     x, y = (float(np.interp(lengths[-1] / 2, lengths, values)) for values in points.T)
     return x, y

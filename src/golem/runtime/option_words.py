@@ -20,7 +20,7 @@ _BEGIN = r"(?<![^ (])"
 _DROPPED = re.compile(rf"{_BEGIN}X\.drop\(columns=({_LIST})\)")
 _CATEGORY = re.compile(rf"({_TEXT}): 'category'")
 _TYPED = re.compile(rf"{_BEGIN}X\.astype\({{{_CATEGORY.pattern}(?:, {_CATEGORY.pattern})*}}\)")
-_CODE = re.compile(rf"({_TEXT}): {{([^{{}}]+): nan}}")
+_CODE = re.compile(rf"({_TEXT}): {{([^{{}}]+): float\('nan'\)}}")
 _REPLACED = re.compile(rf"{_BEGIN}X\.replace\({{{_CODE.pattern}(?:, {_CODE.pattern})*}}\)")
 _COLUMNS = re.compile(rf"{_BEGIN}(drop|columns|categorical|numeric|na)=({_LIST})")
 _FLAG = re.compile(rf"{_BEGIN}(certificate|cpdag|covariance|drop_dependent|environments|header|scatter)=(True|False)")
@@ -66,9 +66,9 @@ def as_missing(codes: Sequence[tuple[str, str]]) -> str:
     Examples
     --------
     >>> as_missing([("age", "-9")])
-    "X.replace({'age': {-9: nan}})"
+    "X.replace({'age': {-9: float('nan')}})"
     """
-    return "X.replace({" + ", ".join(f"{name!r}: {{{code}: nan}}" for name, code in codes) + "})"
+    return "X.replace({" + ", ".join(f"{name!r}: {{{code}: float('nan')}}" for name, code in codes) + "})"
 
 
 def setting(name: str, texts: Sequence[str]) -> str:
@@ -126,8 +126,8 @@ def as_options(message: str) -> str:
     --------
     >>> as_options("Drop it: X.drop(columns=['blood pressure']), or use golem.fit_file(..., drop_dependent=True).")
     "Drop it: --drop 'blood pressure', or use --drop-dependent."
-    >>> as_options("Use X.replace({'a': {-9: nan}, 'b': {0: nan}}) and missing='em', or noise='nv' (columns=[...]).")
-    'Use --na a=-9 --na b=0 and --missing em, or --noise nv (--columns).'
+    >>> as_options("Use X.replace({'a': {-9: float('nan')}}) and missing='em', or noise='nv' (columns=[...]).")
+    'Use --na a=-9 and --missing em, or --noise nv (--columns).'
     >>> as_options("weight_scale must be positive; got 0.")
     '--weight-scale must be positive; got 0.'
     """
