@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from golem.cli import app
 from golem.comparison.method_process import MethodProcess
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
 from golem.comparison.registry import METHODS
+from golem.comparison.report import comparison_content
 from golem.comparison.result import Comparison, Row
 from golem.comparison.run import compare, compare_file, default_methods, packages_not_installed
 from golem.data.coded_tables import CodedTable
@@ -173,6 +175,28 @@ def test_agreement_lists_every_edge_with_every_method():
         {"source": "y", "target": "z", "methods": 2, "truth": "->", "a": "->", "b": "->", "c": ""},
         {"source": "x", "target": "z", "methods": 1, "truth": "", "a": "", "b": "", "c": "->"},
     ]
+
+
+def test_undecided_edges_are_undirected_in_the_agreement_and_drawn_in_distances():
+    found = by_hand()
+    undecided = replace(found.estimates["a"], direction_from={(0, 1): "none", (1, 2): "structure"})
+    found = replace(found, estimates=found.estimates | {"a": undecided})
+    assert [edge["a"] for edge in found.agreement()] == ["--", "->", ""]
+    np.testing.assert_array_equal(found.distances()[1], by_hand().distances()[1])
+    drawn = comparison_content(found)["graphs"][0]
+    assert drawn["columns"] == ["source", "target", "direction_from"]
+    assert drawn["rows"] == [[0, 1, "none"], [1, 2, "structure"]]
+
+
+@pytest.mark.usefixtures("methods_here")
+def test_what_order_leaves_undecided_is_undirected():
+    X = simulate(6, 500, "ER1", "gaussian-nv", random_state=0).data
+    found = compare((X - X.mean(axis=0)) / X.std(axis=0), ["order", "order-nv", "notears-l1"])
+    model = Golem().fit((X - X.mean(axis=0)) / X.std(axis=0))
+    assert model.undecided_.any()
+    np.testing.assert_array_equal(found.estimates["order"].partially_directed(), model.pdag_)
+    assert {edge["order"] for edge in found.agreement()} >= {"--"}
+    assert found.estimates["notears-l1"].direction_from == {}
 
 
 def test_an_undirected_edge_is_at_no_distance_from_both_directions():

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from golem.graphs.formats import FORMATS, format_of, read_graph, read_graph_document
+from golem.graphs.formats.csv_tables import write_truth
 from golem.graphs.named_graph import NamedGraph
 
 # Whatever UTF-8 can hold: quotes, line breaks, control characters, right-to-left marks.
@@ -640,6 +641,27 @@ def test_a_damaged_file_is_read_or_refused_in_a_sentence(tmp_path, name, rng):
 def test_a_folder_is_no_graph(tmp_path):
     with pytest.raises(ValueError, match=r"a folder\. Give the graph in it, such as .*graph\.json"):
         read_graph(tmp_path)
+
+
+def test_an_edge_list_can_name_variables_without_edges(tmp_path):
+    weights = np.zeros((4, 4))
+    weights[1, 3] = 0.5
+    graph = NamedGraph.from_weights(weights, tuple("abcd"))
+    plain = NamedGraph.from_class(graph.adjacency, graph.names)
+    path = tmp_path / "truth.csv"
+    for written, text in (
+        (graph, "source,target,weight\nb,d,0.5\na,,\nc,,\n"),
+        (plain, "source,target\nb,d\na,\nc,\n"),
+    ):
+        assert write_truth(written) == text
+        path.write_text(text)
+        found = read_graph(path)
+        assert found.names == ("b", "d", "a", "c")
+        np.testing.assert_array_equal(found.aligned(graph.names) != 0, graph.adjacency)
+        assert found.weighted == written.weighted
+    path.write_text("source,target,weight\nb,,0.5\n")
+    with pytest.raises(ValueError, match="The edge from 'b' has no target"):
+        read_graph(path)
 
 
 def test_models_need_weights_and_variances():

@@ -187,11 +187,12 @@ def _print_comparison(comparison: Comparison, output: Path) -> None:
     found, learned = comparison.agreement(), list(comparison.estimates)
     if len(learned) > 1 and found:
         table = edge_table(f"methods (of {len(learned)})")
-        table.add_column("other directions (-- is undirected)", overflow="fold")
+        table.add_column("other directions (-- is undecided)", overflow="fold")
         shown = found[: out.most(_MOST_COMPARED_EDGES)]
         for edge in shown:
             others = ", ".join(f"{edge[name]} {name}" for name in learned if edge[name] in ("<-", "--"))
-            table.add_row(name_cell(edge["source"]), "->", name_cell(edge["target"]), str(edge["methods"]), others)
+            sign = "->" if any(edge[name] == "->" for name in learned) else "--"
+            table.add_row(name_cell(edge["source"]), sign, name_cell(edge["target"]), str(edge["methods"]), others)
         out.print("\nPairs that the methods connect:")
         print_table(table)
         if len(found) > len(shown):

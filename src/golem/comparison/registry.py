@@ -171,11 +171,16 @@ def learn(
         model.fit(moments if rows is None else named_table(rows, moments.names))
     else:
         model.fit(moments, rows=rows)
-        return Estimate(model.adjacency_, False, model.adjacency_)
+        return Estimate(model.adjacency_, False, model.adjacency_, None, _directions(model))
     member = getattr(model, "adjacency_", None)
     if hasattr(model, "weights_"):
-        return Estimate(model.adjacency_, False, member, model.weights_)
+        return Estimate(model.adjacency_, False, member, model.weights_, _directions(model))
     return Estimate(model.cpdag_, True, member)
+
+
+def _directions(model: Any) -> dict[tuple[int, int], str]:
+    """Return what the direction of each edge rests on; nothing for baselines, which do not say."""
+    return dict(model.graph_.directions()) if isinstance(model, Golem) else {}
 
 
 def _require_categories(name: str, moments: Moments, rows: Matrix | None) -> None:

@@ -125,11 +125,12 @@ class Comparison:
         """List the edges of all methods, most frequent first.
 
         Each has `source` and `target` (in the direction of most methods), the number of `methods` that connect the two,
-        and for every method and the truth "->", "<-", "--" (undirected, or both directions) or "".
+        and for every method and the truth "->", "<-", "--" (undirected, undecided, or both directions) or "".
         """
-        graphs = self.graphs()
+        marked = {name: estimate.partially_directed() for name, estimate in self.estimates.items()}
+        graphs = self.graphs() | marked
         d = len(self.names)
-        learned = np.array([estimate.graph for estimate in self.estimates.values()], dtype=bool).reshape(-1, d, d)
+        learned = np.array(list(marked.values()), dtype=bool).reshape(-1, d, d)
         table = []
         joined = np.any([graph | graph.T for graph in graphs.values()], axis=0) if graphs else np.zeros((0, 0), bool)
         for i, j in np.argwhere(np.triu(joined)):

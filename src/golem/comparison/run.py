@@ -148,6 +148,8 @@ def compare(
             for warning in outcome.warnings:
                 warned[warning] = (*warned.get(warning, ()), name)
             row = _row(name, outcome, true_graph)
+            if tables is not None and outcome.estimate is not None:
+                row = _with_class_distance(row, outcome.estimate, true_graph)
             if outcome.estimate is not None:
                 estimates[name] = outcome.estimate
                 if score is not None:
@@ -364,6 +366,13 @@ def _row(name: str, outcome: Outcome, truth: BoolMatrix | None) -> Row:
     numbers: dict[str, Any] = {key: getattr(scored, key) for key in ("shd", "shd_c", "sid", "tpr")}
     numbers = {key: None if math.isnan(value) else value for key, value in numbers.items()}
     return replace(row, **numbers)
+
+
+def _with_class_distance(row: Row, estimate: Estimate, truth: BoolMatrix | None) -> Row:
+    """Compare equivalence classes in SHD-C also if experiments direct further edges of an estimated class."""
+    if truth is None or estimate.member is None:
+        return row
+    return replace(row, shd_c=metrics.shd_c(truth, estimate.member))
 
 
 def _with_scores(row: Row, estimate: Estimate, moments: Moments) -> Row:

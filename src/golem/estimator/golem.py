@@ -153,7 +153,8 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
     likelihood_ : Likelihood
         The noise model used.
     sem_ : LinearSEM
-        The fitted model over the named variables; a table with categories has none.
+        The fitted model over the named variables; a table with categories has none. Its effects along undecided edges
+        hold only if the directions shown are right.
     solution_ : Solution
         How the solve ended: status, terms of the score, trace, time.
     start_solution_ : Solution or None

@@ -129,6 +129,8 @@ class LinearSEM(LinearEquations):
     def total_effect(self, cause: str | int, effect: str | int) -> float:
         """Return the change of the mean of `effect` when `cause` is set one unit higher; both by name or number.
 
+        In a fitted model, an effect along an undecided edge holds only if the direction shown is right (docs/model.md).
+
         Examples
         --------
         >>> sem = LinearSEM([[0, 2, 1], [0, 0, 3], [0, 0, 0]], [1, 1, 1], names=["a", "b", "c"])

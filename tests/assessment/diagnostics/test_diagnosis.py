@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -88,6 +89,11 @@ def test_a_close_noise_choice_is_told_only_with_an_arrow_that_changes(seed):
     assert (finding.level == "note") == any(changed.values())
     if finding.level == "note":
         assert any(arrow in finding.finding for arrows in changed.values() for arrow in arrows)
+        behind = float(re.search(r"deviance is ([\d.]+) higher", finding.finding)[1])
+        words = (
+            "about as likely" if behind < 2 else "less likely (" if behind < 6 else "much less likely but not excluded"
+        )
+        assert f"which is {words}" in finding.finding
 
 
 def test_columns_are_matched_by_name_and_left_untouched(frame):

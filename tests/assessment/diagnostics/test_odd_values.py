@@ -93,7 +93,8 @@ def with_zeros(n=300, seed=0):
 def advised(table):
     """Return the advice about the zeros of a table, and the table after following it."""
     remedy = diagnose(Golem(missing="drop").fit(table), table)["spikes"].remedy
-    marked = table.replace({name: {0: np.nan} for name in re.findall(r"'(\w+)': {0: np\.nan}", remedy)})
+    replaced = re.search(r"X\.replace\(\{.*?\}\}\)", remedy)
+    marked = table if replaced is None else eval(replaced[0], {"X": table, "np": np})  # as a user would paste it
     dropped = re.search(r"drop\(columns=\[(.*)\]\)", remedy)
     return remedy, marked.drop(columns=[] if dropped is None else re.findall(r"\w+", dropped[1]))
 

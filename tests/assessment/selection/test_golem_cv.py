@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from golem import DataWarning, Golem, GolemCV, Knowledge, Moments
+from golem.assessment.selection import Selection
 from golem.score.sparsity import L0
 from golem.simulate import simulate
 from golem.solvers import LBFGS, Status
@@ -44,6 +45,16 @@ def test_a_criterion_buys_no_crowd_of_edges_where_the_likelihood_has_no_bound():
             model = GolemCV(select="bic").fit(noise)
         assert model.adjacency_.sum() <= 12
         assert any(row["edges"] > 20 for row in model.path_)
+
+
+def test_a_choice_at_an_end_of_the_path_is_noted():
+    path = [{"lambda_sparsity": value} for value in (0.04, 0.02, 0.01)]
+    notes = [Selection("cv", {"lambda_sparsity": row["lambda_sparsity"]}, path).note for row in path]
+    assert "highest penalty of the path" in notes[0]
+    assert "lambda_sparsity=0.08" in notes[0]
+    assert notes[1] == ""
+    assert "lowest penalty of the path" in notes[2]
+    assert Selection("cv", path[0], path[:1]).note == ""
 
 
 def test_nothing_of_an_earlier_fit_stays(drawn):

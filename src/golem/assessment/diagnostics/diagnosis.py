@@ -50,11 +50,11 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     other variables), "target-effects" and "small-environments". Then, in this order, come "dependent-rows" (on the
     rows before them, or copies), "odd-values" (codes for missing values, row numbers), "spikes" (at 0),
     "influential-rows", "outliers", "linearity", "independence" (of residuals and parents), "rows" (too few),
-    "density" (too many edges), "equal-variances", "units" (how much remains when the columns are standardized),
-    "search" (edges that a second search does not find), "directions" (undecided ones), "direction-conflicts"
-    (between noise variances and noise shapes), "noise-choice" (arrows that another noise model would change),
-    "normal-residuals", "near-duplicates", "deterministic", "near-constant", "conditioning", and always "limits".
-    `golem fit --bootstrap` adds "intervals" (weights outside their own bootstrap intervals). Without rows,
+    "density" (too many edges, or none), "equal-variances", "units" (how much remains when the columns are
+    standardized), "search" (edges that a second search does not find), "directions" (undecided ones),
+    "direction-conflicts" (between noise variances and noise shapes), "noise-choice" (arrows that another noise model
+    would change), "normal-residuals", "near-duplicates", "deterministic", "near-constant", "conditioning", and always
+    "limits". `golem fit --bootstrap` adds "intervals" (weights outside their own bootstrap intervals). Without rows,
     "rows-needed" names the checks that were left out; "sample" says that the rows were a sample. A table with
     categories also has "determined" (variables that others determine) and "rare-levels", and "numbers-only" names the
     checks that it does not allow. docs/diagnostics.md explains them.

@@ -12,13 +12,15 @@ from golem.runtime.option_words import SCATTER_PLOTS, for_library
 from golem.runtime.types import BoolMatrix
 
 Level = Literal["ok", "note", "warning"]
+# What a report that has scatter plots need not say.
+IF_NO_SCATTER_PLOT = f" If there is none, use {SCATTER_PLOTS}."
 
 
 def look_at(graph: BoolMatrix) -> str:
     """Return which plot to look at where a test is not possible or not enough."""
     if not graph.any():
         return "Look at a histogram of each column."
-    return f"Click an edge in the report to see its scatter plot. If there is none, use {SCATTER_PLOTS}."
+    return f"Click an edge in the report to see its scatter plot.{IF_NO_SCATTER_PLOT}"
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,23 @@ class Selection:
     chosen: dict[str, Any]
     path: list[dict[str, Any]]
 
+    @property
+    def note(self) -> str:
+        """What to do if the choice is at an end of the path, so that the best penalty may lie beyond; or empty."""
+        penalties = [row["lambda_sparsity"] for row in self.path]
+        chosen = self.chosen["lambda_sparsity"]
+        if min(penalties) == max(penalties) or chosen not in (min(penalties), max(penalties)):
+            return ""
+        if chosen == min(penalties):
+            return (
+                "The choice is the lowest penalty of the path, so the best one may be lower still. Many of its edges "
+                "may be weak; compare with another method (select=...)."
+            )
+        return (
+            "The choice is the highest penalty of the path, so the best one may be higher still. Compare with the "
+            f"graph of a higher one, such as lambda_sparsity={2 * chosen:.3g}."
+        )
+
 
 class GolemCV(NotebookDisplay, TableEstimator):
     """Learn a graph with penalties and a threshold chosen from the data.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import unicodedata
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -234,10 +235,19 @@ def _columns(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
-def plain_rows(graph: BoolMatrix, names: tuple[str, ...], weights: Matrix | None = None) -> list[dict[str, Any]]:
+def plain_rows(
+    graph: BoolMatrix,
+    names: tuple[str, ...],
+    weights: Matrix | None = None,
+    direction_from: Mapping[tuple[int, int], str] = MappingProxyType({}),
+) -> list[dict[str, Any]]:
     """Return the edges of a matrix; edges in both directions appear once, as undirected."""
-    pairs = np.argwhere(graph & ~np.tril(graph & graph.T, -1))
-    rows = [{"source": names[i], "target": names[j], "undirected": bool(graph[j, i])} for i, j in pairs]
+    pairs = np.argwhere(graph & ~np.tril(graph & graph.T, -1)).tolist()
+    rows = [
+        {"source": names[i], "target": names[j], "undirected": bool(graph[j, i])}
+        | {"direction_from": direction_from.get((i, j))}
+        for i, j in pairs
+    ]
     if weights is None:
         return rows
     return [row | {"weight": float(weights[i, j])} for row, (i, j) in zip(rows, pairs, strict=True)]
