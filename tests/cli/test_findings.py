@@ -71,7 +71,7 @@ def test_a_large_table_is_checked_on_a_sample(chain, monkeypatch):
     assert "Note: The checks that need rows used a sample of 200 of 500 complete rows." in printed
     assert "Warning: Neighbouring rows depend on each other" in printed
     document = json.loads((chain / "out" / "graph.json").read_text())
-    assert "The 200 rows carry" in document["diagnostics"][0]["finding"]
+    assert "The 500 rows carry" in document["diagnostics"][0]["finding"]
     in_sample = int(document["diagnostics"][0]["finding"].split("about ")[1].split()[0])
     assert document["effective_rows"] == round(in_sample * 500 / 200)
 

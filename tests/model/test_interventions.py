@@ -102,7 +102,7 @@ def test_effects_of_unknown_variables_are_refused():
     sem = LinearSEM([[0, 1], [0, 0]], [1, 1], names=["a", "b"])
     with pytest.raises(ValueError, match=r"no variable 'c'\. The variables are 'a', 'b'"):
         sem.total_effect("a", "c")
-    with pytest.raises(ValueError, match="'b' and 'a': no directed path"):
+    with pytest.raises(ValueError, match="'b' and 'a': No directed path"):
         sem.adjustment_set("b", "a")
 
 

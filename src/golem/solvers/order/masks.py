@@ -32,7 +32,9 @@ def checked_masks(
 def edge_kinds(d: int, allowed: BoolMatrix | None, required: BoolMatrix | None) -> NDArray[np.uint8]:
     """Return for each edge whether it is ALLOWED and REQUIRED, as bits, indexed [child, parent]."""
     kinds = np.uint8(ALLOWED) * (~np.eye(d, dtype=bool) if allowed is None else allowed.T)
-    return kinds if required is None else kinds | np.uint8(REQUIRED) * required.T
+    if required is not None:
+        kinds = kinds | np.uint8(REQUIRED) * required.T
+    return np.ascontiguousarray(kinds)  # kernels are compiled for one layout
 
 
 def obeying(order: NDArray[Any], required: BoolMatrix | None) -> NDArray[Any]:
