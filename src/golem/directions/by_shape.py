@@ -40,8 +40,8 @@ class Support(NamedTuple):
     strength : float
         Deviance by which the best member of the class with the other direction is worse.
     error_rate : float
-        Bound on the probability that Gaussian noise, which has no information about directions, gives so strong
-        evidence for any direction of the component.
+        A p-value: bound on the probability that Gaussian noise, which has no information about directions, gives
+        evidence this strong for any direction of the component.
     """
 
     strength: float

@@ -186,7 +186,7 @@ function edgeDetails(chosen) {
     ["Weight (standardized)", edge.standardized_weight == null ? null : number(edge.standardized_weight, 3)],
     ["Direction", direction],
     ["Evidence for it", edge.direction_strength == null ? null : `${number(edge.direction_strength, 3)} (deviance)` +
-      (edge.direction_error_rate == null ? "" : `, error rate ${edge.direction_error_rate < 0.001 ? "below 0.1" : `at most ${number(100 * edge.direction_error_rate, 2)}`}%`)],
+      (edge.direction_error_rate == null ? "" : `, p-value ${edge.direction_error_rate < 0.001 ? "below 0.001" : number(edge.direction_error_rate, 2)} under Gaussian noise`)],
     ["Connected in", share(edge.adjacency_frequency, ", in any direction")],
     ["Directed in", share(edge.direction_frequency, ", in this direction"), directionTag(edge)],
     ["Interval of the total effect", interval(edge.effect_low, edge.effect_high)],
