@@ -149,7 +149,7 @@ def rates_of(job: tuple[str, str, int, int]) -> list[float]:
             claimed[int(edge.source[1:]), int(edge.target[1:])] = True
     edges, rank = Edges.from_matrix(truth), np.arange(d)
     found = components(edges, edges.find_reversible(), np.zeros(len(edges), dtype=bool), rank)
-    evidence = directions_by_shape(X, tuple(f"x{j}" for j in rank), edges, found, rank).evidence
+    evidence = directions_by_shape(X, edges, found, rank).evidence
     strong = {node for edge, support in evidence.items() if support.error_rate <= 0.05 for node in edge}
     return [
         claimed.sum(), (claimed & ~truth).sum(), (claimed & truth.T).sum(), len(found),
